@@ -1,0 +1,162 @@
+"""Async Python SDK for a payment gateway, with a local gateway for tests and offline work.
+
+This file is the index of public names; each is loaded when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gateway_async._net.pages import Pages
+    from gateway_async._secrets import Secret
+    from gateway_async.client import AsyncGateway
+    from gateway_async.credentials import UserApiKey
+    from gateway_async.errors import (
+        AuthenticationError,
+        BadRequestError,
+        ClientClosedError,
+        ConnectionLostError,
+        DeadlineExceededError,
+        DeclinedError,
+        GatewayError,
+        InvalidRequestError,
+        MalformedReplyError,
+        MethodNotAllowedError,
+        MismatchedReplyError,
+        MismatchedWriteError,
+        NotFoundError,
+        NotSentError,
+        OutcomeUnknownError,
+        PermissionDeniedError,
+        RateLimitError,
+        RecordDeletedError,
+        ServerError,
+        StatusError,
+        TerminalBusyError,
+        ValidationError,
+    )
+    from gateway_async.models.account_vaults import (
+        AccountVault,
+        AccountVaultUpdate,
+        AchVaultCreate,
+        BinInfo,
+        CardVaultCreate,
+        RouterAccountVaultCreate,
+        SwipedVaultCreate,
+        TicketVaultCreate,
+        TransactionVaultCreate,
+        VaultCopyCreate,
+    )
+    from gateway_async.models.codes import (
+        AccountType,
+        AchSecCode,
+        EntryMode,
+        PaymentMethod,
+        ReasonCode,
+        TransactionAction,
+        TransactionSource,
+        TransactionStatus,
+        TransactionType,
+    )
+    from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
+    from gateway_async.models.identifiers import ApiId
+    from gateway_async.models.page import Page
+    from gateway_async.models.request import UNSET
+    from gateway_async.models.time_range import TimeRange
+    from gateway_async.models.transactions import (
+        RouterTransactionCreate,
+        Transaction,
+        TransactionCreate,
+        TransactionUpdate,
+    )
+
+__all__ = [
+    "UNSET",
+    "AccountType",
+    "AccountVault",
+    "AccountVaultUpdate",
+    "AchSecCode",
+    "AchVaultCreate",
+    "ApiId",
+    "AsyncGateway",
+    "AuthenticationError",
+    "BadRequestError",
+    "BinInfo",
+    "CardVaultCreate",
+    "ClientClosedError",
+    "ConnectionLostError",
+    "Contact",
+    "ContactCreate",
+    "ContactUpdate",
+    "DeadlineExceededError",
+    "DeclinedError",
+    "EntryMode",
+    "GatewayError",
+    "InvalidRequestError",
+    "MalformedReplyError",
+    "MethodNotAllowedError",
+    "MismatchedReplyError",
+    "MismatchedWriteError",
+    "NotFoundError",
+    "NotSentError",
+    "OutcomeUnknownError",
+    "Page",
+    "Pages",
+    "PaymentMethod",
+    "PermissionDeniedError",
+    "RateLimitError",
+    "ReasonCode",
+    "RecordDeletedError",
+    "RouterAccountVaultCreate",
+    "RouterTransactionCreate",
+    "Secret",
+    "ServerError",
+    "StatusError",
+    "SwipedVaultCreate",
+    "TerminalBusyError",
+    "TicketVaultCreate",
+    "TimeRange",
+    "Transaction",
+    "TransactionAction",
+    "TransactionCreate",
+    "TransactionSource",
+    "TransactionStatus",
+    "TransactionType",
+    "TransactionUpdate",
+    "TransactionVaultCreate",
+    "UserApiKey",
+    "ValidationError",
+    "VaultCopyCreate",
+]
+
+# Where the names live, what costs least first: reading an error's name does not load httpx.
+_MODULES = (
+    "errors",
+    "_secrets",
+    "credentials",
+    "models.identifiers",
+    "models.codes",
+    "models.page",
+    "models.time_range",
+    "models.request",
+    "models.account_vaults",
+    "models.contacts",
+    "models.transactions",
+    "_net.pages",
+    "client",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        for place in _MODULES:
+            module = import_module(f"{__name__}.{place}")
+            if name in module.__all__:
+                value = globals()[name] = getattr(module, name)
+                return value
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

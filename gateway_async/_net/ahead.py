@@ -1,0 +1,62 @@
+"""`Ahead`: a read that runs while its caller does something else.
+
+A task group cannot span the steps of an iterator, so the read is a task of the event loop itself, which its iterator
+cancels when it is dropped.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Generic, TypeVar
+
+import anyio
+
+__all__ = ["Ahead"]
+
+T = TypeVar("T")
+
+
+class Ahead(Generic[T]):
+    """Starts `read` at once; `result()` waits for it."""
+
+    __slots__ = ("__weakref__", "_done", "_error", "_read", "_scope", "_task", "_value")
+
+    def __init__(self, read: Callable[[], Awaitable[T]]) -> None:
+        self._read = read
+        self._done = anyio.Event()
+        self._scope = anyio.CancelScope()
+        self._error: BaseException | None = None
+        self._value: T
+        self._task = _start(self._run)
+
+    async def _run(self) -> None:
+        try:
+            with self._scope:
+                self._value = await self._read()
+        except Exception as error:  # noqa: BLE001  raised where the result is asked for
+            self._error = error
+        finally:
+            self._done.set()
+
+    async def result(self) -> T:
+        """What the read returned, or raised."""
+        try:
+            await self._done.wait()
+        except BaseException:
+            self.cancel()
+            raise
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def cancel(self) -> None:
+        """Give the read up."""
+        self._scope.cancel()
+
+
+def _start(run: Callable[[], Coroutine[Any, Any, None]]) -> Any:
+    """Run a coroutine function as a task of the loop; the task is kept, since loops hold theirs weakly."""
+    if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
+        return asyncio.get_running_loop().create_task(run())
+    import trio  # not a dependency: whoever runs on it has it
+
+    return trio.lowlevel.spawn_system_task(run)

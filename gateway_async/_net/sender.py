@@ -1,0 +1,393 @@
+"""`Sender`: carries out a `Call`: attempts, deadlines, lookups of lost answers, observers.
+
+Decisions are made by `_wire/retrying.py`; this file only acts on them. tenacity lives here and nowhere else.
+"""
+
+import random
+import time
+from collections.abc import Iterable
+from typing import Any, Final, Generic, NoReturn, TypeVar
+from urllib.parse import quote, urlencode
+
+import anyio
+import httpx
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
+
+from gateway_async._net.credentials import TARGET
+from gateway_async._net.progress import PROGRESS, Progress, Stage
+from gateway_async._net.terminals import Terminals
+from gateway_async._secrets import mask_text
+from gateway_async._wire.call import NOT_DONE, Call, Kind, NotDone
+from gateway_async._wire.reply import Reply, read_reply
+from gateway_async._wire.retrying import Fate, Verdict, fate_of, pause, verdict
+from gateway_async.errors import (
+    ClientClosedError,
+    ConnectionLostError,
+    DeadlineExceededError,
+    GatewayError,
+    MalformedReplyError,
+    MismatchedReplyError,
+    MismatchedWriteError,
+    NotSentError,
+    OutcomeUnknownError,
+)
+from gateway_async.observe import (
+    AttemptFailed,
+    CallEnded,
+    CallStarted,
+    Event,
+    LookedUp,
+    Observer,
+    log_event,
+    notify,
+)
+
+__all__ = ["Sender"]
+
+T = TypeVar("T")
+
+MAX_BODY: Final = 64 * 1024 * 1024
+"""Bytes of an answer; a page of 5000 records has some 6 MB."""
+
+_LOOKUP_SECONDS: Final = 10.0
+"""How long looking up may take after a terminal call, and how long it may hold back a cancellation."""
+
+_SETTLE_SECONDS: Final = 2.0
+"""How long "not there" may still become "there"."""
+
+_CONNECT_SECONDS: Final = 10.0
+
+_HEADERS: Final = {
+    "accept": "application/json",
+    "accept-encoding": "gzip, deflate",
+    "user-agent": "gateway-async",
+}
+_NEVER_LEFT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+
+
+class _NotDoneError(GatewayError):
+    """The lookup said that the write was not carried out: it may be sent again."""
+
+    def __init__(self, cause: GatewayError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+class _Delivery(Generic[T]):
+    """One call on its way: what has been tried, and how much time is left."""
+
+    __slots__ = ("attempt", "call", "deadline", "max_attempts", "may_have_left", "started")
+
+    def __init__(self, call: Call[T], seconds: float, max_attempts: int) -> None:
+        self.call = call
+        self.max_attempts = max_attempts
+        self.started = anyio.current_time()
+        self.deadline = self.started + seconds
+        self.attempt = 0
+        self.may_have_left = False
+
+    def may_repeat(self, error: BaseException) -> bool:
+        """Whether another attempt is safe, allowed, and can begin in time."""
+        if not isinstance(error, GatewayError) or self.attempt >= self.max_attempts:
+            return False
+        safe = isinstance(error, _NotDoneError) or verdict(self.call.kind, error) is Verdict.AGAIN
+        return safe and anyio.current_time() + self.pause(error, 0.0) < self.deadline
+
+    def pause(self, error: BaseException, jitter: float) -> float:
+        cause = error.cause if isinstance(error, _NotDoneError) else error
+        return pause(cause, self.attempt, jitter) if isinstance(cause, GatewayError) else 0.0
+
+
+class Sender:
+    """Sends calls over one httpx client.
+
+    Args:
+        client: carries the requests; closed with the sender.
+        base_url: the gateway's address, without `/v2`.
+        timeout: seconds in all for an ordinary call, attempts, waits and lookups included.
+        terminal_timeout: seconds a router call may stay open at the terminal.
+        max_terminals: how many router calls may be open at once.
+        max_attempts: how often a call is tried at most.
+        observers: told of every event.
+    """
+
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        *,
+        base_url: str,
+        timeout: float,
+        terminal_timeout: float,
+        max_terminals: int,
+        max_attempts: int,
+        observers: Iterable[Observer],
+    ) -> None:
+        self._client = client
+        self._base_url = base_url
+        self._timeout = timeout
+        self._terminal_timeout = terminal_timeout
+        self._terminals = Terminals(max_terminals)
+        self._max_attempts = max_attempts
+        self._observers = (log_event, *observers)
+        self._closed = False
+
+    async def send(self, call: Call[T]) -> T:
+        """The result of `call`.
+
+        Raises:
+            GatewayError: as the tree in `errors.py` says.
+        """
+        self._refuse_when_closed(call)
+        if call.kind is not Kind.TERMINAL:
+            return await self._deliver(call, self._timeout)
+        async with self._terminals.turn(call.terminal_id or ""):
+            self._refuse_when_closed(call)
+            return await self._deliver(call, self._terminal_timeout + _LOOKUP_SECONDS)
+
+    async def aclose(self) -> None:
+        """Close the client and its connections; once is enough."""
+        self._closed = True
+        await self._client.aclose()
+
+    def _refuse_when_closed(self, call: Call[Any]) -> None:
+        if self._closed:
+            raise ClientClosedError(call=str(call))
+
+    async def _deliver(self, call: Call[T], seconds: float) -> T:
+        """The call within its deadline, observed, and looked up when it is cancelled."""
+        delivery = _Delivery(call, seconds, self._max_attempts)
+        self._tell(CallStarted(call=str(call), api_id=call.api_id))
+        error: BaseException | None = None
+        try:
+            return await self._in_time(delivery, seconds)
+        except BaseException as raised:
+            error = raised
+            cancelled = isinstance(raised, anyio.get_cancelled_exc_class())
+            if cancelled and delivery.may_have_left and call.kind is not Kind.READ:
+                await self._look_up_cancelled(call)
+            raise
+        finally:
+            spent = anyio.current_time() - delivery.started
+            self._tell(
+                CallEnded(call=str(call), api_id=call.api_id, attempts=delivery.attempt, seconds=spent, error=error)
+            )
+
+    async def _in_time(self, delivery: _Delivery[T], seconds: float) -> T:
+        try:
+            with anyio.fail_after(seconds):
+                return await self._tried(delivery)
+        except TimeoutError:
+            self._out_of_time(delivery, seconds)
+        except _NotDoneError as error:
+            raise self._unknown(delivery.call, error.cause) from error.cause
+
+    def _out_of_time(self, delivery: _Delivery[Any], seconds: float) -> NoReturn:
+        call = delivery.call
+        if call.kind is Kind.READ:
+            raise DeadlineExceededError(seconds, call=str(call)) from None
+        if not delivery.may_have_left:
+            raise NotSentError(f"no connection within {seconds:g} s", call=str(call)) from None
+        raise self._unknown(call, DeadlineExceededError(seconds, call=str(call))) from None
+
+    async def _tried(self, delivery: _Delivery[T]) -> T:
+        """The first attempt as it is, the others under tenacity, which costs what they can bear."""
+        try:
+            return await self._settled(delivery)
+        except GatewayError as error:
+            if not delivery.may_repeat(error):
+                raise
+            await anyio.sleep(delivery.pause(error, random.random()))  # noqa: S311
+        return await AsyncRetrying(
+            retry=retry_if_exception(delivery.may_repeat),
+            wait=lambda state: delivery.pause(_failure(state), random.random()),  # noqa: S311
+            sleep=anyio.sleep,
+            reraise=True,
+        )(self._settled, delivery)
+
+    async def _settled(self, delivery: _Delivery[T]) -> T:
+        """One attempt, and the lookup where its outcome is uncertain."""
+        call, left_before = delivery.call, delivery.may_have_left
+        delivery.attempt += 1
+        try:
+            return await self._attempt(delivery)
+        except GatewayError as error:
+            next_step = verdict(call.kind, error, may_have_left_before=left_before)
+            self._tell(
+                AttemptFailed(
+                    call=str(call),
+                    api_id=call.api_id,
+                    attempt=delivery.attempt,
+                    error=error,
+                    verdict=next_step.value,
+                )
+            )
+            if next_step is not Verdict.LOOK_UP:
+                raise
+            return await self._recovered(call, error)
+
+    async def _recovered(self, call: Call[T], error: GatewayError) -> T:
+        """What became of a write that ended with `error`.
+
+        Raises:
+            _NotDoneError: nothing, and it may be sent again.
+            OutcomeUnknownError: it cannot be told.
+        """
+        settle = _LOOKUP_SECONDS if call.kind is Kind.TERMINAL else _SETTLE_SECONDS
+        found = await self._looked_up(call, error, settle)
+        if found is not NOT_DONE:
+            return found
+        if fate_of(error) is Fate.REFUSED:
+            raise error
+        if call.kind is Kind.TERMINAL or isinstance(error, MismatchedReplyError):
+            raise self._unknown(call, error) from error
+        raise _NotDoneError(error)
+
+    async def _looked_up(
+        self, call: Call[T], error: GatewayError, settle: float, *, cancelled: bool = False
+    ) -> T | NotDone:
+        """The result of a write as a lookup finds it; `NOT_DONE` only after `settle` seconds of it."""
+        outcome = "unknown"
+        try:
+            if call.lookup is None:
+                raise self._unknown(call, error) from error
+            found = await self._found(call.lookup, settle)
+            outcome = "not done" if found is NOT_DONE else "found"
+        except OutcomeUnknownError:
+            raise
+        except GatewayError as failed:
+            raise self._unknown(call, error) from failed
+        else:
+            return found
+        finally:
+            self._tell(LookedUp(call=str(call), api_id=call.api_id, outcome=outcome, cancelled=cancelled))
+
+    async def _found(self, lookup: Call[T | NotDone], settle: float) -> T | NotDone:
+        until = anyio.current_time() + settle
+        wait = 0.05
+        while True:
+            found = await self._tried(_Delivery(lookup, settle + self._timeout, self._max_attempts))
+            if found is not NOT_DONE or anyio.current_time() + wait >= until:
+                return found
+            await anyio.sleep(wait)
+            wait = min(wait * 2, 1.0)
+
+    async def _look_up_cancelled(self, call: Call[Any]) -> None:
+        """Learn what became of a cancelled write; whoever cancelled it learns it from the observers."""
+        with anyio.move_on_after(_LOOKUP_SECONDS, shield=True):
+            try:
+                await self._looked_up(
+                    call, ConnectionLostError("cancelled", call=str(call)), _SETTLE_SECONDS, cancelled=True
+                )
+            except GatewayError:
+                return  # told as "unknown"
+
+    def _unknown(self, call: Call[Any], error: GatewayError) -> OutcomeUnknownError:
+        async def resolve() -> Any:
+            with anyio.move_on_after(self._timeout):
+                found = await self._looked_up(call, error, 0.0)
+                if found is not NOT_DONE:
+                    return found
+                if call.kind is not Kind.TERMINAL:  # a customer may still be about to pay
+                    return None
+            raise self._unknown(call, error)
+
+        if isinstance(error, MismatchedReplyError):
+            return MismatchedWriteError(
+                error.differences, call=str(call), api_id=call.api_id, sent=call.sent, resolve=resolve
+            )
+        return OutcomeUnknownError(str(error), call=str(call), api_id=call.api_id, sent=call.sent, resolve=resolve)
+
+    # --- one attempt
+
+    async def _attempt(self, delivery: _Delivery[T]) -> T:
+        """One request and its answer, or the error that says how far it got."""
+        call, progress = delivery.call, Progress()
+        try:
+            with anyio.fail_after(self._attempt_seconds(delivery)):
+                return await self._exchanged(call, progress)
+        except TimeoutError:
+            delivery.may_have_left |= progress.may_have_left
+            raise self._cut_short("no answer in time", call, progress) from None
+        except NotSentError:
+            raise
+        except BaseException:
+            delivery.may_have_left |= progress.may_have_left
+            raise
+
+    def _attempt_seconds(self, delivery: _Delivery[Any]) -> float | None:
+        """A write leaves some of its time for the lookup; a read may use it all."""
+        left = delivery.deadline - anyio.current_time()
+        match delivery.call.kind:
+            case Kind.READ:
+                return None
+            case Kind.TERMINAL:
+                return left - _LOOKUP_SECONDS
+            case _:
+                return left - min(_LOOKUP_SECONDS, self._timeout / 3)
+
+    async def _exchanged(self, call: Call[T], progress: Progress) -> T:
+        try:
+            response = await self._client.send(self._request(call, progress), stream=True, follow_redirects=False)
+        except Exception as error:
+            raise self._failed(error, call, progress) from error
+        try:
+            return read_reply(call, await self._whole(response, call))
+        except (MalformedReplyError, MismatchedReplyError):
+            await progress.discard()
+            raise
+        except GatewayError:
+            raise
+        except Exception as error:
+            raise self._failed(error, call, progress) from error
+        finally:
+            await response.aclose()
+
+    async def _whole(self, response: httpx.Response, call: Call[Any]) -> Reply:
+        chunks: list[bytes] = []
+        size = 0
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size > MAX_BODY:
+                raise MalformedReplyError("$", f"longer than {MAX_BODY} bytes", call=str(call))
+            chunks.append(chunk)
+        return Reply(response.status_code, response.headers, b"".join(chunks), time.time())
+
+    def _request(self, call: Call[Any], progress: Progress) -> httpx.Request:
+        query = urlencode(call.params, quote_via=quote, safe=",")
+        target = f"{self._base_url}{call.path}" + (f"?{query}" if query else "")
+        shown = mask_text(target)  # httpx logs the URL of every request
+        terminal = call.kind is Kind.TERMINAL
+        patience = self._terminal_timeout if terminal else self._timeout
+        extensions: dict[str, Any] = {
+            "timeout": {
+                "connect": min(_CONNECT_SECONDS, patience),
+                "read": patience,
+                "write": patience,
+                "pool": patience,
+            },
+            "gateway_async.lane": "terminal" if terminal else "ordinary",
+            PROGRESS: progress,
+        }
+        if shown != target:
+            extensions[TARGET] = target
+        headers = _HEADERS if call.body is None else {**_HEADERS, "content-type": "application/json"}
+        return httpx.Request(call.method, shown, headers=headers, content=call.body, extensions=extensions)
+
+    def _failed(self, error: Exception, call: Call[Any], progress: Progress) -> GatewayError:
+        reason = mask_text(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+        if isinstance(error, _NEVER_LEFT) and progress.stage < Stage.SENDING:
+            return NotSentError(reason, call=str(call))
+        return self._cut_short(reason, call, progress)
+
+    def _cut_short(self, reason: str, call: Call[Any], progress: Progress) -> GatewayError:
+        if progress.may_have_left:
+            return ConnectionLostError(reason, call=str(call))
+        return NotSentError(reason, call=str(call))
+
+    def _tell(self, event: Event) -> None:
+        notify(self._observers, event)
+
+
+def _failure(state: RetryCallState) -> BaseException:
+    failure = state.outcome.exception() if state.outcome else None
+    return failure or ConnectionError()

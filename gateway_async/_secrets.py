@@ -1,0 +1,93 @@
+"""Card numbers, bank accounts, keys and tokens: values that never show themselves.
+
+A secret is masked wherever Python would turn it into text (`repr`, `str`, `format`, `%s`, logs, tracebacks), does not
+pickle, and gives its value to `reveal()` only. What others write (a gateway's message that echoes a card number) goes
+through `mask_text`.
+"""
+
+import hmac
+import re
+from typing import Any, NoReturn, Self
+
+__all__ = ["AccountNumber", "Secret", "luhn_valid", "mask_text"]
+
+_STARS = "************"
+
+
+class Secret:
+    """A text that is not shown: keys, CVV, track data, tokens.
+
+    Two secrets are equal when their values are; a secret never equals a plain string.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: "str | Secret") -> None:
+        self._value: str = value.reveal() if isinstance(value, Secret) else value
+
+    def reveal(self) -> str:
+        """The value itself."""
+        return self._value
+
+    def __str__(self) -> str:
+        return _STARS
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}('{self}')"
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Secret):
+            return NotImplemented
+        return hmac.compare_digest(repr(self._value).encode(), repr(other._value).encode())
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._value))
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        msg = f"a {type(self).__name__} does not pickle: pass what reveal() returns, where that is safe"
+        raise TypeError(msg)
+
+
+class AccountNumber(Secret):
+    """A card, bank account or routing number; shows its last four digits at most."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        value = self._value
+        long_enough = isinstance(value, str) and len(value) >= 8  # noqa: PLR2004  half of it stays hidden
+        return _STARS + value[-4:] if long_enough else _STARS
+
+    @property
+    def last_four(self) -> str:
+        """The last four digits, as the gateway's `last_four` shows them."""
+        return self._value[-4:]
+
+
+# 13 to 19 digits, alone or in groups as people write them.
+_CARD_LIKE = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)")
+
+
+def mask_text(text: str) -> str:
+    """`text` with everything that could be a card number (13–19 digits that pass the Luhn check) masked."""
+    return _CARD_LIKE.sub(_mask_match, text)
+
+
+def _mask_match(found: re.Match[str]) -> str:
+    digits = re.sub(r"[ -]", "", found.group())
+    return _STARS + digits[-4:] if luhn_valid(digits) else found.group()
+
+
+def luhn_valid(digits: str) -> bool:
+    """Whether a card number's check digit is right (ISO/IEC 7812)."""
+    doubled = (int(digit) * 2 if place % 2 else int(digit) for place, digit in enumerate(reversed(digits)))
+    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0  # noqa: PLR2004

@@ -1,0 +1,64 @@
+"""Answers belong to questions: what a record must say to be the one that was asked for.
+
+A value that the record leaves out or has as null proves nothing, so it is no difference.
+"""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from gateway_async.errors import MismatchedReplyError
+
+__all__ = ["check_belongs", "same_value"]
+
+_VOIDED: Final = "201"
+
+
+def check_belongs(expected: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+    """Compare the raw `record` with what was asked.
+
+    Raises:
+        MismatchedReplyError: it differs, so it is the answer to something else.
+    """
+    differences = tuple(_differences(expected, record))
+    if differences:
+        raise MismatchedReplyError(differences)
+
+
+def _differences(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
+    for name, wanted in expected.items():
+        got = record.get(name)
+        if got is None or got == "":
+            continue
+        agrees = _amount_agrees(wanted, record) if name == "transaction_amount" else same_value(wanted, got)
+        if not agrees:
+            yield f"{name} is {got!r}, not {wanted!r}"
+
+
+def _amount_agrees(wanted: str, record: Mapping[str, Any]) -> bool:
+    """A tip or a surcharge may have been added at the terminal, and a void sets the amount to 0."""
+    amount, tip = _number(record.get("transaction_amount")), _number(record.get("tip_amount"))
+    possible = {amount, _number(record.get("auth_amount")), _number(record.get("subtotal_amount"))}
+    if amount is not None and tip is not None:
+        possible.add(amount - tip)
+    return Decimal(wanted) in possible or str(record.get("status_id")) == _VOIDED
+
+
+def same_value(sent: Any, got: Any) -> bool:
+    """Whether two JSON values say the same, in any of the gateway's spellings: 1, `"1"` and true; 21, `"21.00"`."""
+    if sent == got or str(sent) == str(got):
+        return True
+    if isinstance(got, bool):
+        got = int(got)
+    number = _number(sent)
+    return number is not None and number == _number(got)
+
+
+def _number(value: Any) -> Decimal | None:
+    if value is None or isinstance(value, bool | list | dict):
+        return None
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None

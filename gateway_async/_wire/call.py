@@ -1,0 +1,71 @@
+"""`Call[T]`: one request as a value, with how to read its answer and how to find that answer again."""
+
+import enum
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, Generic, TypeVar
+
+import attrs
+
+__all__ = ["NOT_DONE", "Call", "Kind", "NotDone"]
+
+T = TypeVar("T")
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Kind(enum.Enum):
+    """What repeating a call could do, which decides what happens when its answer is lost."""
+
+    READ = "read"
+    """Changes nothing."""
+    NAMED = "named write"
+    """Makes a record under an integrator id, so that a lookup tells whether it was made."""
+    IDEMPOTENT = "idempotent write"
+    """Sets a state that reading the record shows; setting it twice is setting it once."""
+    UNNAMED = "unnamed write"
+    """Leaves nothing by which it could be found again."""
+    TERMINAL = "terminal"
+    """Waits for a person at a terminal: found by its integrator id if it has one, never sent twice."""
+
+
+class NotDone(enum.Enum):
+    """The type of `NOT_DONE`: what a lookup answers when the write was not carried out."""
+
+    NOT_DONE = "not done"
+
+
+NOT_DONE: Final = NotDone.NOT_DONE
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Call(Generic[T]):
+    """One request to the gateway.
+
+    Attributes:
+        method, path, params: the HTTP request line; `path` is percent-encoded and starts with `/v2/`.
+        body: the JSON body. It may hold a card number: it is in no repr and no log.
+        read: the decoded body (None when there is none) → the result; raises `FieldError` where it does not fit and
+            `MismatchedReplyError` where it answers another question.
+        kind: what repeating the call could do.
+        api_id: the integrator id of what is written.
+        sent: what is written, with the secrets masked, for errors and logs.
+        terminal_id: the terminal the call waits at.
+        lookup: the read that tells what became of it: the write's own result, or `NOT_DONE`.
+        absent: the result when the gateway says that the record is not there (404, 409); `...` makes it an error.
+    """
+
+    method: str
+    path: str
+    read: Callable[[Any], T]
+    kind: Kind = Kind.READ
+    params: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = attrs.field(default=None, repr=False)
+    sent: Mapping[str, Any] = _NOTHING
+    api_id: str | None = None
+    terminal_id: str | None = None
+    lookup: "Call[T | NotDone] | None" = attrs.field(default=None, repr=False)
+    absent: Any = ...
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"

@@ -1,0 +1,341 @@
+"""The one converter between JSON and models, and its rules.
+
+Reading, by the type of the model's field (None, and "" where the field is not text, are None):
+
+- `bool`: `1`, `0`, `"1"`, `"0"`, `true`, `false`, `"true"`, `"false"`;
+- `Decimal`: a number or a string, digit for digit; JSON numbers never pass through float;
+- `int`: a whole number or its digits in a string; `str`: text, or a number as it was written;
+- `datetime`: Unix seconds, to an aware datetime in UTC; `date`: `YYYY-MM-DD`, where `0000-00-00` and `false` are None;
+- `datetime | date`: either form of date, `YYYY-MM-DD HH:MM:SS` being UTC;
+- open codes: the code or its digits; unknown ones are kept;
+- a record: unknown keys go to `extra`, missing ones are None; a problem is a `FieldError` that says where.
+
+Writing, by the value: `bool` → 1/0, money → `"12.50"`, dates → `YYYY-MM-DD`, datetimes → Unix seconds, secrets → their
+value; `UNSET` in an update and None in a create are left out.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from functools import cache, partial
+from operator import eq
+from types import MappingProxyType, NoneType, UnionType
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import attrs
+import msgspec
+from cattrs import Converter
+
+from gateway_async._secrets import Secret
+from gateway_async.models.codes import OpenInt, OpenStr
+from gateway_async.models.record import Record
+from gateway_async.models.request import UNSET, Cents, Request, Unset
+
+__all__ = [
+    "FieldError",
+    "configure_converter",
+    "decode",
+    "encode",
+    "fields_of",
+    "make_converter",
+    "money",
+    "structure",
+    "unstructure",
+]
+
+R = TypeVar("R", bound=Record)
+Hook = Callable[..., Any]
+
+_json = msgspec.json.Decoder(float_hook=Decimal)
+_BOOLEANS: Final = {1: True, 0: False, "1": True, "0": False, "true": True, "false": False}
+_NO_DATE: Final = ("0000-00-00", "0000-00-00 00:00:00", False)
+
+
+class FieldError(ValueError):
+    """A value that does not fit its field; `path` leads to it from the record (`.exp_date`)."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path}: {reason}")
+
+
+def decode(body: bytes) -> Any:
+    """JSON bytes → Python values, numbers with a fraction as `Decimal`.
+
+    Raises:
+        ValueError: the bytes are not JSON.
+    """
+    return _json.decode(body)
+
+
+def encode(content: Any) -> bytes:
+    """Python values → JSON bytes."""
+    return msgspec.json.encode(content)
+
+
+def money(amount: Decimal | int | str) -> str:
+    """An amount as the gateway writes it: `"12.50"`.
+
+    Raises:
+        ValueError: it is not a finite number, or has more than two decimals.
+    """
+    if isinstance(amount, bool | float):
+        raise ValueError("must be a Decimal, an int or a str, never a float")
+    try:
+        exact = Decimal(amount)
+    except InvalidOperation:
+        raise ValueError("is not an amount") from None
+    if not exact.is_finite():
+        raise ValueError("is not an amount")
+    cents = exact.quantize(Decimal("0.01")) if abs(exact) < Decimal(10) ** 20 else exact
+    if cents != exact:
+        raise ValueError("has more than two decimals")
+    return f"{cents:f}"
+
+
+# --- reading
+
+
+def _bool(value: Any, _: Any = None) -> bool:
+    try:
+        return _BOOLEANS[value]
+    except (KeyError, TypeError):
+        raise ValueError("not a boolean") from None
+
+
+def _decimal(value: Any, _: Any = None) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
+        raise ValueError("not an amount")
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        raise ValueError("not an amount") from None
+    if not number.is_finite():
+        raise ValueError("not an amount")
+    return number
+
+
+def _int(value: Any, _: Any = None) -> int:
+    if type(value) is int:
+        return value
+    number = _decimal(value)
+    if number != number.to_integral_value():
+        raise ValueError("not a whole number")
+    return int(number)
+
+
+def _str(value: Any, _: Any = None) -> str:
+    if type(value) is str:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise ValueError("not a text")
+    return str(value)
+
+
+def _datetime(value: Any, _: Any = None) -> datetime:
+    try:
+        return datetime.fromtimestamp(_int(value), UTC)
+    except (OverflowError, OSError):
+        raise ValueError("not a Unix timestamp") from None
+
+
+def _date(value: Any, _: Any = None) -> date | None:
+    if value in _NO_DATE:
+        return None
+    return date.fromisoformat(_str(value)[:10])
+
+
+def _moment(value: Any, _: Any = None) -> datetime | date | None:
+    if value in _NO_DATE:
+        return None
+    if isinstance(value, int | Decimal) or (isinstance(value, str) and value.isdigit()):
+        return _datetime(value)
+    text = _str(value)
+    if len(text) == len("YYYY-MM-DD"):
+        return date.fromisoformat(text)
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _code(kind: type[OpenInt] | type[OpenStr]) -> Hook:
+    known: dict[Any, Any] = {member.value: member for member in kind}
+    plain: Hook = _int if issubclass(kind, OpenInt) else _str
+
+    def read(value: Any, _: Any = None) -> Any:
+        try:
+            return known[value]
+        except (KeyError, TypeError):
+            return kind(plain(value))
+
+    return read
+
+
+def _mapping(value: Any, _: Any = None) -> Mapping[str, Any]:
+    if value == []:  # an empty object, as some gateways' languages write it
+        return {}
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    return value
+
+
+def _sequence(value: Any, _: Any = None) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise ValueError("not a list")
+    return tuple(value)
+
+
+def _plain(annotation: Any) -> Any:
+    """The type itself, without `| None`, `| Unset` and constraints."""
+    if get_origin(annotation) is Annotated:
+        return _plain(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        kinds = tuple(_plain(kind) for kind in get_args(annotation) if kind not in (NoneType, Unset))
+        return kinds[0] if len(kinds) == 1 else Union[kinds]  # noqa: UP007  made from a tuple
+    return annotation
+
+
+def _record_hook(kind: type[Record], converter: Converter) -> Callable[[Any, Any], Record]:
+    hints = get_type_hints(kind)
+    kinds = {field.name: _plain(hints[field.name]) for field in attrs.fields(kind) if field.name != "extra"}
+    hooks = {name: (converter.get_structure_hook(plain), plain) for name, plain in kinds.items()}
+    required = [field.name for field in attrs.fields(kind) if field.default is attrs.NOTHING]
+
+    def read(data: Any, _: Any) -> Record:
+        values, extra = _sorted_out(data, hooks)
+        for name in required:
+            if values.get(name) is None:
+                raise FieldError(f".{name}", "missing")
+        return kind(**values, extra=MappingProxyType(extra)) if extra else kind(**values)
+
+    return read
+
+
+def _sorted_out(data: Any, hooks: Mapping[str, tuple[Hook, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values of the fields that the model knows, and all the rest as it came."""
+    if not isinstance(data, dict):
+        raise FieldError("", "not an object")
+    values: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    name: Any = ""
+    try:
+        for name, value in data.items():
+            if name not in hooks:
+                extra[name] = value
+            elif value is not None:
+                hook, kind = hooks[name]
+                values[name] = hook(value, kind) if value != "" or kind is str else None
+    except FieldError as error:
+        raise FieldError(f".{name}{error.path}", error.reason) from None
+    except ValueError as error:
+        raise FieldError(f".{name}", str(error)) from None
+    return values, extra
+
+
+# --- writing
+
+
+@cache
+def fields_of(kind: type[Any]) -> Mapping[str, Any]:
+    """Field name → annotation, constraints included, of a request."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in attrs.fields(kind) if field.name != "extra"}
+
+
+def is_money(annotation: Any) -> bool:
+    """Whether a field holds an amount."""
+    if isinstance(annotation, Cents):
+        return True
+    if get_origin(annotation) is Annotated:
+        return any(is_money(part) for part in annotation.__metadata__)
+    return any(is_money(part) for part in get_args(annotation) if get_origin(annotation) in (Union, UnionType))
+
+
+def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], dict[str, Any]]:
+    amounts = frozenset(name for name, annotation in fields_of(kind).items() if is_money(annotation))
+    names = tuple(fields_of(kind))
+    update = any(field.default is UNSET for field in attrs.fields(kind))
+    left_out: Any = UNSET if update else None
+
+    def write(request: Any) -> dict[str, Any]:
+        content = dict(request.implied)
+        for name in names:
+            value = getattr(request, name)
+            if value is left_out or value is UNSET:
+                continue
+            if isinstance(value, Mapping):  # free-form: as it is
+                content[name] = dict(value)
+            elif name in amounts and value is not None:
+                content[name] = money(value)
+            else:
+                content[name] = converter.unstructure(value)
+        return content | dict(request.extra)
+
+    return write
+
+
+def configure_converter(converter: Converter) -> None:
+    """Teach `converter` the rules at the head of this file."""
+    for kind, read in _READERS.items():
+        converter.register_structure_hook_func(partial(eq, kind), read)
+    converter.register_structure_hook_factory(_is_a(OpenInt), _code)
+    converter.register_structure_hook_factory(_is_a(OpenStr), _code)
+    converter.register_structure_hook_factory(_is_a(Record), partial(_record_hook, converter=converter))
+    converter.register_unstructure_hook(bool, int)
+    converter.register_unstructure_hook(Decimal, money)
+    converter.register_unstructure_hook(date, date.isoformat)
+    converter.register_unstructure_hook(datetime, lambda moment: int(moment.timestamp()))
+    converter.register_unstructure_hook_func(_is_a(Secret), lambda secret: secret.reveal())
+    converter.register_unstructure_hook_factory(_is_a(Request), partial(_request_hook, converter=converter))
+
+
+_READERS: Final[Mapping[Any, Hook]] = {
+    bool: _bool,
+    Decimal: _decimal,
+    int: _int,
+    str: _str,
+    datetime: _datetime,
+    date: _date,
+    datetime | date: _moment,
+    Mapping[str, Any]: _mapping,
+    Sequence[Any]: _sequence,
+}
+
+
+def _is_a(parent: type) -> Callable[[Any], bool]:
+    return lambda kind: isinstance(kind, type) and issubclass(kind, parent)
+
+
+def make_converter() -> Converter:
+    """A cattrs converter that knows the gateway's forms."""
+    converter = Converter(detailed_validation=False)
+    configure_converter(converter)
+    return converter
+
+
+_converter = make_converter()
+
+
+@cache
+def _reader(kind: type[Any]) -> Callable[[Any, Any], Any]:
+    return _converter.get_structure_hook(kind)
+
+
+def structure(kind: type[R], data: Any) -> R:
+    """A record of type `kind` from decoded JSON.
+
+    Raises:
+        FieldError: a value does not fit; `path` says which.
+    """
+    record: R = _reader(kind)(data, kind)
+    return record
+
+
+def unstructure(request: Request) -> dict[str, Any]:
+    """What is sent for `request`: plain JSON values, secrets revealed.
+
+    Raises:
+        ValueError: an amount is none (`limits.check` reports it by its field first).
+    """
+    content: dict[str, Any] = _converter.unstructure(request)
+    return content

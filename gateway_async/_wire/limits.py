@@ -1,0 +1,232 @@
+"""Checks before sending: every problem of a request at once, each line starting with the field's name.
+
+The limits themselves stand beside the fields in `models/`. `refused` holds what is never sent, checked limits or not:
+values of a type that would change on the way, floats as money above all.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import attrs
+
+from gateway_async._secrets import Secret
+from gateway_async._wire.convert import fields_of, money
+from gateway_async.models.request import (
+    UNSET,
+    Cents,
+    ExactlyOne,
+    Length,
+    NotBoth,
+    Pattern,
+    Request,
+    Required,
+    RequiredWhen,
+    Rule,
+    Together,
+    Unset,
+)
+
+__all__ = ["problems"]
+
+_NAMES: Mapping[type, str] = {
+    str: "text",
+    bool: "True or False",
+    int: "a whole number",
+    Decimal: "an amount",
+    date: "a date",
+    datetime: "a datetime",
+    Mapping: "a mapping",
+}
+
+
+@attrs.frozen
+class _Field:
+    """What a request's annotation says of one field."""
+
+    name: str
+    kinds: tuple[type, ...]
+    nullable: bool
+    constraints: tuple[Any, ...]
+
+
+def problems(request: Request, *, limits: bool = True) -> list[str]:
+    """What keeps `request` from being sent, one line for each problem; empty when nothing does.
+
+    Args:
+        request: the content of a create or an update, defaults filled in.
+        limits: also check lengths, patterns, required fields and the rules between fields. Values of the wrong type
+            are found in any case.
+    """
+    return [
+        *_value_problems(request, limits),
+        *(_rule_problems(request) if limits else ()),
+        *_extra_problems(request),
+    ]
+
+
+def _value_problems(request: Request, limits: bool) -> Iterator[str]:
+    for field in _declared(type(request)):
+        value = getattr(request, field.name)
+        if value is None or value is UNSET:
+            if value is None and limits and (not field.nullable or _has(field, Required)):
+                yield f"{field.name}: is required"
+            continue
+        wrong = _type_problem(field, value)
+        if wrong:
+            yield f"{field.name}: {wrong}"
+        elif isinstance(value, Mapping):
+            yield from (f"{field.name}{path}: {reason}" for path, reason in _unsendable(value))
+        elif limits:
+            yield from (f"{field.name}: {line}" for line in _constraint_problems(field, value))
+
+
+def _type_problem(field: _Field, value: Any) -> str | None:
+    if _has(field, Cents):
+        return _money_problem(value)
+    shown = value.reveal() if isinstance(value, Secret) else value
+    fits = isinstance(value, field.kinds) and (not isinstance(value, Secret) or isinstance(shown, str))
+    if isinstance(value, bool) and bool not in field.kinds:
+        fits = False
+    if bool in field.kinds and isinstance(value, int) and value in (0, 1):
+        fits = True
+    if isinstance(value, datetime) and datetime not in field.kinds:
+        fits = False
+    if fits:
+        return _encoding_problem(shown)
+    return f"must be {_wanted(field)}, not {type(shown).__name__}"
+
+
+def _wanted(field: _Field) -> str:
+    names = dict.fromkeys(_NAMES.get(kind, "text") for kind in field.kinds)
+    return " or ".join(names)
+
+
+def _money_problem(value: Any) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, Decimal | int | str):
+        return f"must be a Decimal, an int or a str, not {type(value).__name__}"
+    try:
+        money(value)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _encoding_problem(value: Any) -> str | None:
+    """JSON is UTF-8: a lone surrogate, as an undecodable file name or line gives, has no place in it."""
+    if not isinstance(value, str) or value.isascii():
+        return None
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return "holds a character that is none (a lone surrogate)"
+    return None
+
+
+def _constraint_problems(field: _Field, value: Any) -> Iterator[str]:
+    text: Any = value.reveal() if isinstance(value, Secret) else value
+    for constraint in field.constraints:
+        match constraint:
+            case Length(minimum, maximum) if not minimum <= len(text) <= maximum:
+                yield f"must have {minimum} to {maximum} characters, has {len(text)}"
+            case Pattern(expression, says) if not re.fullmatch(expression, text):
+                yield says
+            case Cents(digits):
+                yield from _cents_problems(money(text), digits)
+            case _:
+                pass
+
+
+def _cents_problems(written: str, digits: int) -> Iterator[str]:
+    if written.startswith("-"):
+        yield "must not be negative"
+    if len(written) > digits:
+        yield f"must have at most {digits} characters when written as {written[:digits]}…"
+
+
+def _rule_problems(request: Request) -> Iterator[str]:
+    for rule in request.rules:
+        problem = _broken(rule, request)
+        if problem:
+            yield problem
+
+
+def _broken(rule: Rule, request: Request) -> str | None:
+    match rule:
+        case ExactlyOne(fields):
+            given = _given(request, fields)
+            if len(given) != 1:
+                return f"{', '.join(given) or fields[0]}: exactly one of {', '.join(fields)} is needed"
+        case NotBoth(fields):
+            given = _given(request, fields)
+            if len(given) > 1:
+                return f"{', '.join(given)}: only one of them may be given"
+        case Together(fields):
+            given = _given(request, fields)
+            if given and len(given) != len(fields):
+                missing = [name for name in fields if name not in given]
+                return f"{', '.join(missing)}: must be given together with {', '.join(given)}"
+        case RequiredWhen(field, when, values, unless):
+            if getattr(request, when) in values and not _given(request, (field, *unless)):
+                return f"{field}: is required when {when} is {getattr(request, when)}"
+    return None
+
+
+def _given(request: Request, fields: tuple[str, ...]) -> list[str]:
+    return [name for name in fields if getattr(request, name) not in (None, UNSET)]
+
+
+def _extra_problems(request: Request) -> Iterator[str]:
+    if not isinstance(request.extra, Mapping):
+        yield "extra: must be a mapping of field names to JSON values"
+        return
+    for name in request.extra:
+        if name in fields_of(type(request)) or name in request.implied:
+            yield f"{name}: has a field of its own, so it cannot stand in extra"
+    yield from (f"extra{path}: {reason}" for path, reason in _unsendable(request.extra))
+
+
+def _unsendable(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Values inside free-form JSON that would not arrive as they are."""
+    match value:
+        case float():
+            yield path, "must not be a float; use a Decimal or a str"
+        case Mapping():
+            for key, inner in value.items():
+                yield from _unsendable(inner, f"{path}.{key}")
+        case list() | tuple():
+            for place, inner in enumerate(value):
+                yield from _unsendable(inner, f"{path}[{place}]")
+        case None | bool() | int() | str() | Decimal() | date():
+            return
+        case _:
+            yield path, f"cannot be sent as JSON: {type(value).__name__}"
+
+
+def _has(field: _Field, constraint: type) -> bool:
+    return any(isinstance(each, constraint) for each in field.constraints)
+
+
+@cache
+def _declared(kind: type[Any]) -> tuple[_Field, ...]:
+    return tuple(_field(name, annotation) for name, annotation in fields_of(kind).items())
+
+
+def _field(name: str, annotation: Any) -> _Field:
+    leaves, constraints = [], []
+    pending = [annotation]
+    while pending:
+        part = pending.pop(0)
+        if get_origin(part) is Annotated:
+            constraints.extend(part.__metadata__)
+            pending.append(part.__origin__)
+        elif get_origin(part) in (Union, UnionType):
+            pending.extend(get_args(part))
+        else:
+            leaves.append(get_origin(part) or part)
+    kinds = tuple(leaf for leaf in leaves if leaf not in (NoneType, Unset))
+    return _Field(name, kinds, NoneType in leaves or Unset in leaves, tuple(constraints))

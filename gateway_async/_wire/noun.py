@@ -1,0 +1,284 @@
+"""What all resources have in common: a noun, and the pure verbs that make calls of it.
+
+`ACCOUNT_VAULT.create(new, scope)` is a `Call[AccountVault]`: nothing has happened yet.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+import attrs
+
+from gateway_async._secrets import AccountNumber, mask_text
+from gateway_async._wire.belonging import check_belongs
+from gateway_async._wire.call import NOT_DONE, Call, Kind, NotDone
+from gateway_async._wire.convert import FieldError, encode, fields_of, structure, unstructure
+from gateway_async._wire.limits import problems
+from gateway_async._wire.paging import read_page
+from gateway_async._wire.query import Params, expansion, located
+from gateway_async._wire.recovery import Done, done_when, says
+from gateway_async.errors import InvalidRequestError
+from gateway_async.models.identifiers import ApiId
+from gateway_async.models.page import Page
+from gateway_async.models.record import Record
+from gateway_async.models.request import UNSET, Request
+
+__all__ = ["Noun", "Scope"]
+
+R = TypeVar("R", bound=Record)
+P = TypeVar("P", bound=Record)
+Ref = str | ApiId
+
+
+@attrs.frozen
+class Scope:
+    """What a client adds to every request.
+
+    Attributes:
+        location_id: fills `location_id` where a create or an `ApiId` leaves it out.
+        check_limits: check lengths, required fields and rules before sending.
+        new_id: makes up an integrator id, so that a write can be looked up.
+    """
+
+    location_id: str | None
+    check_limits: bool
+    new_id: Callable[[], str]
+
+
+@attrs.frozen(kw_only=True)
+class Noun(Generic[R]):
+    """A resource of the gateway.
+
+    Attributes:
+        name: wraps a single record in JSON.
+        plural: wraps a list, and is the path.
+        record: the model of an answer.
+        api_id: the field that holds the integrator's id, if the resource has one.
+        answers: the wrappers an answer may come in, where they differ from `name`.
+        filed_as: the noun under which what was created is found, where it is another one.
+    """
+
+    name: str
+    plural: str
+    record: type[R]
+    api_id: str | None = None
+    answers: tuple[str, ...] = attrs.field(default=attrs.Factory(lambda self: (self.name,), takes_self=True))
+    filed_as: "Noun[R] | None" = None
+
+    @property
+    def path(self) -> str:
+        """Where the resource lives."""
+        return f"/v2/{self.plural}"
+
+    def create(self, new: Request, scope: Scope, *, kind: Kind = Kind.NAMED) -> Call[R]:
+        """Make a record.
+
+        Raises:
+            InvalidRequestError: with every problem of `new`.
+        """
+        new = self._completed(_checked_type(new), scope)
+        _check(new, scope)
+        content = unstructure(new)
+        expected = _expected(new, content, self.api_id)
+        name = content.get(self.api_id or "")
+        return Call(
+            method="POST",
+            path=self.path,
+            kind=kind if name or kind is Kind.TERMINAL else Kind.UNNAMED,
+            body=encode({self.name: content}),
+            read=self._reader(expected),
+            sent=_masked(new),
+            api_id=name,
+            terminal_id=content.get("terminal_id"),
+            lookup=(self.filed_as or self).find(name, content.get("location_id"), expected) if name else None,
+        )
+
+    def get(self, ref: Ref, scope: Scope, expand: Sequence[str] = ()) -> Call[R]:
+        """Read a record.
+
+        Raises:
+            InvalidRequestError: the id or the expansion cannot be sent.
+        """
+        path, params = self._place(ref, scope)
+        return Call(
+            method="GET",
+            path=path,
+            params=params + expansion(expand),
+            read=self._reader(self._identity(ref, scope)),
+        )
+
+    def update(
+        self,
+        ref: Ref,
+        changes: Request,
+        scope: Scope,
+        *,
+        kind: Kind = Kind.IDEMPOTENT,
+        done: Done = says,
+    ) -> Call[R]:
+        """Change a record. `done(sent, raw record)` tells whether the change has been made.
+
+        Raises:
+            InvalidRequestError: with every problem of the id and of `changes`.
+        """
+        path, params = self._place(ref, scope)
+        _check(_checked_type(changes), scope)
+        content = unstructure(changes)
+        identity = self._identity(ref, scope)
+        return Call(
+            method="PUT",
+            path=path,
+            params=params,
+            kind=kind,
+            body=encode({self.name: content}),
+            read=self._reader({} if self.api_id in content else identity),
+            sent=_masked(changes),
+            api_id=ref.value if isinstance(ref, ApiId) else None,
+            lookup=None if kind is Kind.UNNAMED else self._changed(ref, scope, partial(done, content)),
+        )
+
+    def act(self, ref: Ref, changes: Request, scope: Scope) -> Call[R]:
+        """Do what the request's `action` says; where the record would not show it, the call cannot be looked up.
+
+        Raises:
+            InvalidRequestError: with every problem of the id and of `changes`.
+        """
+        action = str(getattr(changes, "action", ""))
+        done = done_when(action)
+        return self.update(ref, changes, scope, kind=Kind.IDEMPOTENT if done else Kind.UNNAMED, done=done or says)
+
+    def delete(self, ref: Ref, scope: Scope) -> Call[None]:
+        """Delete a record.
+
+        Raises:
+            InvalidRequestError: the id cannot be sent.
+        """
+        path, params = self._place(ref, scope)
+        lookup: Call[NotDone | None] = Call(method="GET", path=path, params=params, read=_still_there, absent=None)
+        return Call(
+            method="DELETE", path=path, params=params, kind=Kind.IDEMPOTENT, read=_nothing, lookup=lookup,
+            api_id=ref.value if isinstance(ref, ApiId) else None,
+        )  # fmt: skip
+
+    def part(self, ref: Ref, part: "Noun[P]", scope: Scope) -> "Call[P]":
+        """Read what hangs on a record, such as a vault's BIN info.
+
+        Raises:
+            InvalidRequestError: the id cannot be sent.
+        """
+        path, params = self._place(ref, scope)
+        return Call(method="GET", path=f"{path}/{part.name}", params=params, read=part._reader({}))  # noqa: SLF001
+
+    def page(self, number: int, params: Params) -> Call[Page[R]]:
+        """Read page `number` (1-based) of a list."""
+        return Call(
+            method="GET",
+            path=self.path,
+            params=(*params, ("page", str(number))),
+            read=lambda content: read_page(content, self.plural, number, lambda row: structure(self.record, row)),
+        )
+
+    def _completed(self, new: Request, scope: Scope) -> Request:
+        """`new` with the client's location and a made-up id where the caller left them out."""
+        names = fields_of(type(new))
+        filled: dict[str, Any] = {}
+        if "location_id" in names and getattr(new, "location_id", None) is None:
+            filled["location_id"] = scope.location_id
+        if self.api_id and self.api_id in names and getattr(new, self.api_id, None) is None:
+            filled[self.api_id] = scope.new_id()
+        return attrs.evolve(new, **filled)
+
+    def _place(self, ref: Ref, scope: Scope) -> tuple[str, Params]:
+        if isinstance(ref, ApiId) and self.api_id is None:
+            raise InvalidRequestError(f"id: {self.plural} are not found by an ApiId")
+        segment, params = located(ref, scope.location_id)
+        return f"{self.path}/{segment}", params
+
+    def _identity(self, ref: Ref, scope: Scope) -> Mapping[str, Any]:
+        if isinstance(ref, ApiId) and self.api_id:
+            return {self.api_id: ref.value, "location_id": ref.location_id or scope.location_id}
+        return {"id": ref}
+
+    def find(self, name: str, location_id: str | None, expected: Mapping[str, Any]) -> "Call[R | NotDone] | None":
+        """The read that finds a created record by its integrator id; None when it has no location to look in."""
+        if not location_id:
+            return None
+        segment, params = located(ApiId(name, location_id), None)
+        return Call(
+            method="GET",
+            path=f"{self.path}/{segment}",
+            params=params,
+            read=self._reader(expected),
+            absent=NOT_DONE,
+        )
+
+    def _changed(self, ref: Ref, scope: Scope, done: Callable[[Mapping[str, Any]], bool]) -> "Call[R | NotDone]":
+        """The read that tells whether a change was made."""
+        path, params = self._place(ref, scope)
+
+        def read(content: Any) -> R | NotDone:
+            data = self._unwrapped(content)
+            return self._record(data) if done(data) else NOT_DONE
+
+        return Call(method="GET", path=path, params=params, read=read, absent=NOT_DONE)
+
+    def _reader(self, expected: Mapping[str, Any]) -> Callable[[Any], R]:
+        def read(content: Any) -> R:
+            data = self._unwrapped(content)
+            check_belongs(expected, data)
+            return self._record(data)
+
+        return read
+
+    def _unwrapped(self, content: Any) -> Mapping[str, Any]:
+        for wrapper in self.answers:
+            if isinstance(content, dict) and isinstance(content.get(wrapper), dict):
+                data: Mapping[str, Any] = content[wrapper]
+                return data
+        raise FieldError(f".{self.answers[0]}", "missing, or not an object")
+
+    def _record(self, data: Mapping[str, Any]) -> R:
+        try:
+            return structure(self.record, data)
+        except FieldError as error:
+            raise FieldError(f".{self.answers[0]}{error.path}", error.reason) from None
+
+
+def _checked_type(request: Any) -> Request:
+    if not isinstance(request, Request):
+        raise InvalidRequestError(f"request: must be a request object, not {type(request).__name__}")
+    return request
+
+
+def _check(request: Request, scope: Scope) -> None:
+    found = problems(request, limits=scope.check_limits)
+    if found:
+        raise InvalidRequestError(found)
+
+
+def _expected(new: Request, content: Mapping[str, Any], api_id: str | None) -> Mapping[str, Any]:
+    """What the answer to a create must say of itself."""
+    names = (api_id, "location_id", "transaction_amount")
+    expected = {name: content[name] for name in names if name and content.get(name) is not None}
+    number = getattr(new, "account_number", None)
+    if isinstance(number, AccountNumber):
+        expected["last_four"] = number.last_four
+    return expected
+
+
+def _masked(request: Request) -> Mapping[str, Any]:
+    """What a request sends, fit for errors and logs: secrets in stars, personal data left out."""
+    shown: dict[str, Any] = dict(request.implied)
+    for field in attrs.fields(type(request)):
+        value = getattr(request, field.name)
+        if value not in (None, UNSET) and field.name != "extra":
+            shown[field.name] = mask_text(str(value)) if field.repr else "***"
+    return shown | dict.fromkeys(request.extra, "***")
+
+
+def _still_there(_: Any) -> NotDone:
+    return NOT_DONE
+
+
+def _nothing(_: Any) -> None:
+    return None

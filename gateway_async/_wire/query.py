@@ -1,0 +1,144 @@
+"""What goes behind the question mark: filters, time ranges, sort, expand, lookup by integrator id."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from functools import partial
+from typing import Any, Final
+from urllib.parse import quote
+
+from gateway_async.errors import InvalidRequestError
+from gateway_async.models.identifiers import ApiId
+from gateway_async.models.time_range import TimeRange
+
+__all__ = ["MAX_PAGE_SIZE", "Params", "expansion", "filters", "list_params", "located"]
+
+Params = tuple[tuple[str, str], ...]
+
+MAX_PAGE_SIZE: Final = 5000
+_RESERVED: Final = frozenset({"page", "page_size", "sort", "expand", "api_id"})
+
+
+def located(ref: str | ApiId, location_id: str | None) -> tuple[str, Params]:
+    """A record's id → its path segment, percent-encoded, and the parameters that say what kind of id it is.
+
+    Raises:
+        InvalidRequestError: the id is empty or cannot stand in a path, or an `ApiId` has no location.
+    """
+    if isinstance(ref, ApiId):
+        location = ref.location_id or location_id
+        if not location:
+            raise InvalidRequestError("location_id: an ApiId needs one, of its own or the client's")
+        return _segment(ref.value), (("api_id", "1"), ("location_id", location))
+    return _segment(ref), ()
+
+
+def _segment(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidRequestError(f"id: must be text or an ApiId, not {type(value).__name__}")
+    if not value or any(character.isspace() for character in value):
+        raise InvalidRequestError("id: must not be empty and must contain no spaces")
+    if value in (".", ".."):
+        raise InvalidRequestError(f"id: {value!r} cannot stand in a path")
+    try:
+        return quote(value, safe="")
+    except UnicodeEncodeError:
+        raise InvalidRequestError("id: holds a character that is none (a lone surrogate)") from None
+
+
+def expansion(expand: Sequence[str]) -> Params:
+    """`("contact", "location")` → `expand=contact,location`.
+
+    Raises:
+        InvalidRequestError: a name is not text, or the names came as one string.
+    """
+    if isinstance(expand, str) or not all(isinstance(name, str) and name for name in expand):
+        raise InvalidRequestError('expand: must be a sequence of names, such as ("contact",)')
+    return (("expand", ",".join(expand)),) if expand else ()
+
+
+def list_params(
+    criteria: Mapping[str, Any] | None, sort: str | None, page_size: int | None, expand: Sequence[str]
+) -> Params:
+    """Everything that a list is asked for but its pages' number and size; the size is checked here all the same.
+
+    Raises:
+        InvalidRequestError: with every problem of the filters, the sort, the page size and the expansion.
+    """
+    problems = _size_problems(page_size)
+    params: list[tuple[str, str]] = []
+    for part in (partial(filters, criteria or {}), partial(_sorting, sort), partial(expansion, expand)):
+        try:
+            params.extend(part())
+        except InvalidRequestError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InvalidRequestError(problems)
+    return tuple(params)
+
+
+def _sorting(sort: str | None) -> Params:
+    if sort is None:
+        return ()
+    if not isinstance(sort, str) or not sort.removeprefix("-").isidentifier():
+        raise InvalidRequestError("sort: must be a field name, with a minus before it for descending order")
+    return (("sort", sort),)
+
+
+def _size_problems(page_size: int | None) -> list[str]:
+    whole = isinstance(page_size, int) and not isinstance(page_size, bool)
+    if page_size is None or (whole and 1 <= page_size <= MAX_PAGE_SIZE):
+        return []
+    return [f"page_size: must be a whole number from 1 to {MAX_PAGE_SIZE}"]
+
+
+def filters(criteria: Mapping[str, Any]) -> Params:
+    """Filters by field, as parameters (contract, *Endpoints*, common rules).
+
+    Raises:
+        InvalidRequestError: a value is of a kind that cannot be filtered by, or a name is not a field.
+    """
+    problems: list[str] = []
+    params: list[tuple[str, str]] = []
+    for name, value in criteria.items():
+        if not isinstance(name, str) or not name.isidentifier() or name in _RESERVED:
+            problems.append(f"{name}: cannot be filtered by")
+            continue
+        try:
+            params.extend(_filter(name, value))
+        except ValueError as error:
+            problems.append(f"{name}: {error}")
+    if problems:
+        raise InvalidRequestError(problems)
+    return tuple(params)
+
+
+def _filter(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, TimeRange):
+        yield name, value.name
+        if value.start and value.end:
+            yield f"{name}_from", str(int(value.start.timestamp()))
+            yield f"{name}_to", str(int(value.end.timestamp()))
+    elif isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        texts = [_text(each) for each in value]
+        if not texts:
+            raise ValueError("an empty list matches nothing; leave the filter out instead")
+        yield name, ",".join(texts)
+    else:
+        yield name, _text(value)
+
+
+def _text(value: Any) -> str:
+    match value:
+        case bool():
+            return str(int(value))
+        case int() | Decimal() | str():
+            return str(value)
+        case datetime():
+            if value.tzinfo is None:
+                raise ValueError("must be an aware datetime (tzinfo is missing)")
+            return str(int(value.timestamp()))
+        case date():
+            return value.isoformat()
+        case _:
+            raise ValueError(f"cannot be filtered by a {type(value).__name__}")

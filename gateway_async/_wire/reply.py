@@ -1,0 +1,157 @@
+"""Status, headers and bytes → a result, or one error from the tree."""
+
+import re
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any, Final, TypeVar
+
+import attrs
+
+from gateway_async._secrets import mask_text
+from gateway_async._wire.call import Call
+from gateway_async._wire.convert import FieldError, decode
+from gateway_async.errors import (
+    AuthenticationError,
+    BadRequestError,
+    MalformedReplyError,
+    MethodNotAllowedError,
+    MismatchedReplyError,
+    NotFoundError,
+    PermissionDeniedError,
+    RateLimitError,
+    RecordDeletedError,
+    ServerError,
+    StatusError,
+    ValidationError,
+)
+
+__all__ = ["Reply", "read_reply"]
+
+T = TypeVar("T")
+
+_ERRORS: Final[Mapping[int, type[StatusError]]] = {
+    400: BadRequestError,
+    401: AuthenticationError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    405: MethodNotAllowedError,
+    409: RecordDeletedError,
+    422: ValidationError,
+    429: RateLimitError,
+}
+_ABSENT: Final = (404, 409)
+_LONGEST_PAUSE: Final = 24 * 3600.0
+_EXCERPT: Final = 300
+
+
+@attrs.frozen
+class Reply:
+    """An answer as it came.
+
+    Attributes:
+        headers: names in any case (`httpx.Headers` will do).
+        at: when it came, Unix seconds.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = attrs.field(repr=False)
+    at: float
+
+
+def read_reply(call: Call[T], reply: Reply) -> T:
+    """What `reply` says to `call`.
+
+    Raises:
+        StatusError: the gateway said no.
+        MalformedReplyError: it said yes, in a form that cannot be understood.
+        MismatchedReplyError: it answered another question.
+    """
+    if 200 <= reply.status < 300:  # noqa: PLR2004
+        return _success(call, reply)
+    if reply.status in _ABSENT and call.absent is not ...:
+        absent: T = call.absent
+        return absent
+    raise _refusal(call, reply)
+
+
+def _success(call: Call[T], reply: Reply) -> T:
+    try:
+        content = decode(reply.body) if reply.body.strip() else None
+    except ValueError:
+        raise MalformedReplyError("$", f"not JSON: {_excerpt(reply)}", call=str(call)) from None
+    try:
+        return call.read(content)
+    except FieldError as error:
+        raise MalformedReplyError(f"${error.path}", error.reason, call=str(call)) from None
+    except MismatchedReplyError as error:
+        raise MismatchedReplyError(error.differences, call=str(call)) from None
+
+
+def _refusal(call: Call[Any], reply: Reply) -> StatusError:
+    kind = _ERRORS.get(reply.status, ServerError if reply.status >= 500 else StatusError)  # noqa: PLR2004
+    message, fields = _said(reply)
+    return kind(
+        reply.status,
+        call=str(call),
+        message=message,
+        fields=fields,
+        retry_after=_retry_after(reply.headers.get("retry-after"), reply.at),
+    )
+
+
+def _said(reply: Reply) -> tuple[str, dict[str, tuple[str, ...]]]:
+    """The gateway's words, in any of the forms it speaks: `errors` by field, a message, or a page of HTML."""
+    try:
+        body = decode(reply.body)
+    except ValueError:
+        return _excerpt(reply), {}
+    if not isinstance(body, dict):
+        return _excerpt(reply), {}
+    message = body.get("message") or body.get("name") or ""
+    fields = _fields(body.get("errors"))
+    if not message and not fields:
+        return _excerpt(reply), {}
+    return mask_text(str(message)), fields
+
+
+def _fields(errors: Any) -> dict[str, tuple[str, ...]]:
+    if isinstance(errors, dict):
+        return {mask_text(str(name)): _messages(said) for name, said in errors.items()}
+    return {"": _messages(errors)} if errors else {}
+
+
+def _messages(said: Any) -> tuple[str, ...]:
+    if isinstance(said, dict):
+        return tuple(line for inner in said.values() for line in _messages(inner))
+    if isinstance(said, list):
+        return tuple(line for inner in said for line in _messages(inner))
+    return (mask_text(str(said)),)
+
+
+_SCRIPTS: Final = re.compile(r"(?is)<(script|style)\b.*?</\1\s*>")
+_TAGS: Final = re.compile(r"(?s)<[^>]*>")
+
+
+def _excerpt(reply: Reply) -> str:
+    """The start of a body that is no JSON, as text fit for one line."""
+    text = reply.body[:20_000].decode("utf-8", "replace")
+    if "html" in reply.headers.get("content-type", "") or text.lstrip()[:1] == "<":
+        text = _TAGS.sub(" ", _SCRIPTS.sub(" ", text))
+    words = mask_text(" ".join("".join(c if c.isprintable() else " " for c in text).split()))
+    return words if len(words) <= _EXCERPT else words[:_EXCERPT] + "…"
+
+
+def _retry_after(value: str | None, now: float) -> float | None:
+    """Seconds from a `Retry-After` header, which is seconds or an HTTP date; nonsense is None."""
+    if not value:
+        return None
+    try:
+        seconds = float(value) if re.fullmatch(r"\d+(\.\d+)?", value.strip()) else _seconds_until(value, now)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return max(seconds, 0.0) if seconds <= _LONGEST_PAUSE else None
+
+
+def _seconds_until(http_date: str, now: float) -> float:
+    return parsedate_to_datetime(http_date).timestamp() - now

@@ -1,0 +1,189 @@
+"""`AsyncGateway`: the only place that builds objects, and owns their lifetime."""
+
+import os
+import ssl
+import uuid
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import httpx
+
+from gateway_async._net.credentials import SignedTransport
+from gateway_async._net.sender import Sender
+from gateway_async._net.transport import PooledTransport
+from gateway_async._wire.noun import Scope
+from gateway_async._wire.signing import sign
+from gateway_async.credentials import Credentials, UserApiKey
+from gateway_async.errors import InvalidRequestError
+from gateway_async.observe import Observer
+from gateway_async.resources.account_vaults import AccountVaults
+from gateway_async.resources.contacts import Contacts
+from gateway_async.resources.router_account_vaults import RouterAccountVaults
+from gateway_async.resources.router_transactions import RouterTransactions
+from gateway_async.resources.transactions import Transactions
+
+__all__ = ["AsyncGateway"]
+
+
+class AsyncGateway:
+    """A client of the gateway: built once, used by any number of tasks, closed once.
+
+        async with AsyncGateway(base_url, developer_id="…", credentials=UserApiKey("…", "…")) as gateway:
+            vault = await gateway.account_vaults.get("…")
+
+    Runs on asyncio and on trio. It holds no connection until its first call.
+
+    Args:
+        base_url: the gateway's address, without `/v2`.
+        developer_id: identifies your company; sent with every request.
+        credentials: who is calling.
+        location_id: fills `location_id` where a create or an `ApiId` leaves it out.
+        timeout: seconds in all for an ordinary call: attempts, waits and lookups.
+        terminal_timeout: seconds a router call may stay open at the terminal.
+        max_connections: ordinary calls under way at once; more wait.
+        max_terminals: router calls held open at once, over connections of their own; more wait.
+        max_attempts: how often a call is tried at most, where trying again is safe.
+        transport: any `httpx.AsyncBaseTransport` in place of the package's own, for a proxy or a test, say. What it
+            reports as `httpx.ConnectError` is believed to have never left.
+        verify: TLS certificates, as in httpx: True, an `ssl.SSLContext`, or a CA bundle's path.
+        observers: callables that are told of every event (`gateway_async.observe`).
+        check_limits: check lengths, required fields and rules before sending; wrong types are refused always.
+
+    Raises:
+        InvalidRequestError: an argument cannot be right; `.problems` names every one.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        developer_id: str,
+        credentials: Credentials,
+        location_id: str | None = None,
+        timeout: float = 30.0,
+        terminal_timeout: float = 300.0,
+        max_connections: int = 100,
+        max_terminals: int = 5000,
+        max_attempts: int = 3,
+        transport: httpx.AsyncBaseTransport | None = None,
+        verify: ssl.SSLContext | str | bool = True,
+        observers: Iterable[Observer] = (),
+        check_limits: bool = True,
+    ) -> None:
+        _check_arguments(
+            base_url,
+            developer_id=developer_id,
+            credentials=credentials,
+            positive={"timeout": timeout, "terminal_timeout": terminal_timeout},
+            counts={
+                "max_connections": max_connections,
+                "max_terminals": max_terminals,
+                "max_attempts": max_attempts,
+            },
+        )
+        inner = transport or PooledTransport(
+            max_connections=max_connections, max_terminals=max_terminals, verify=verify
+        )
+        self._sender = Sender(
+            httpx.AsyncClient(
+                transport=SignedTransport(inner, sign(credentials, developer_id)),
+                trust_env=False,
+            ),
+            base_url=base_url.rstrip("/"),
+            timeout=timeout,
+            terminal_timeout=terminal_timeout,
+            max_terminals=max_terminals,
+            max_attempts=max_attempts,
+            observers=observers,
+        )
+        scope = Scope(location_id, check_limits, lambda: uuid.uuid4().hex)
+        self._base_url = base_url
+        self.account_vaults = AccountVaults(self._sender, scope)
+        self.contacts = Contacts(self._sender, scope)
+        self.router_account_vaults = RouterAccountVaults(self._sender, scope)
+        self.router_transactions = RouterTransactions(self._sender, scope)
+        self.transactions = Transactions(self._sender, scope)
+
+    @classmethod
+    def from_env(cls, **options: Any) -> Self:
+        """A client from the environment; `options` are those of the constructor.
+
+        Reads `GATEWAY_BASE_URL`, `GATEWAY_DEVELOPER_ID`, `GATEWAY_USER_ID`, `GATEWAY_USER_API_KEY` and, where it is
+        set, `GATEWAY_LOCATION_ID`.
+
+        Raises:
+            InvalidRequestError: a variable is missing; `.problems` names every one.
+        """
+        names = ("GATEWAY_BASE_URL", "GATEWAY_DEVELOPER_ID", "GATEWAY_USER_ID", "GATEWAY_USER_API_KEY")
+        missing = [f"{name}: is not set in the environment" for name in names if not os.environ.get(name)]
+        if missing:
+            raise InvalidRequestError(missing)
+        base_url, developer_id, user_id, user_api_key = (os.environ[name] for name in names)
+        options.setdefault("credentials", UserApiKey(user_id, user_api_key))
+        options.setdefault("location_id", os.environ.get("GATEWAY_LOCATION_ID") or None)
+        return cls(base_url, developer_id=developer_id, **options)
+
+    async def aclose(self) -> None:
+        """Close every connection. Calls after it raise `ClientClosedError`; a second close is harmless."""
+        await self._sender.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"AsyncGateway({self._base_url!r})"
+
+
+def _check_arguments(
+    base_url: str,
+    *,
+    developer_id: str,
+    credentials: Credentials,
+    positive: dict[str, float],
+    counts: dict[str, int],
+) -> None:
+    problems = [
+        f"{name}: must be a number of seconds above 0" for name, value in positive.items() if not _above_0(value)
+    ]
+    problems += [f"{name}: must be a whole number above 0" for name, value in counts.items() if not _is_count(value)]
+    if not _is_address(base_url):
+        problems.append('base_url: must be an http or https address, such as "https://api.example.test"')
+    if (
+        not isinstance(developer_id, str)
+        or not developer_id
+        or not (developer_id.isascii() and developer_id.isprintable())
+    ):
+        problems.append("developer_id: must be printable ASCII text, and not empty")
+    if not isinstance(credentials, Credentials):
+        problems.append("credentials: must be UserApiKey(…)")
+    if problems:
+        raise InvalidRequestError(problems)
+
+
+def _above_0(value: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
+def _is_count(value: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _is_address(base_url: str) -> bool:
+    if not isinstance(base_url, str):
+        return False
+    try:
+        parts = urlsplit(base_url)
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and not (parts.query or parts.fragment or parts.username)
+        )
+    except ValueError:
+        return False

@@ -1,0 +1,271 @@
+"""Account vaults: cards and bank accounts stored as reusable tokens (contract, *Account vault*)."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, ClassVar
+
+import attrs
+
+from gateway_async._secrets import AccountNumber, Secret
+from gateway_async.models.codes import AccountType, AchSecCode, PaymentMethod
+from gateway_async.models.record import Record
+from gateway_async.models.request import (
+    UNSET,
+    ApiIdText,
+    ExactlyOne,
+    Expiry,
+    Id,
+    Length,
+    LocationId,
+    NotBoth,
+    Pattern,
+    Request,
+    Rule,
+    Together,
+    Unset,
+)
+
+__all__ = [
+    "AccountVault",
+    "AccountVaultUpdate",
+    "AchVaultCreate",
+    "BinInfo",
+    "CardVaultCreate",
+    "RouterAccountVaultCreate",
+    "SwipedVaultCreate",
+    "TicketVaultCreate",
+    "TransactionVaultCreate",
+    "VaultCopyCreate",
+    "VaultCreate",
+]
+
+Title = Annotated[str, Length(1, 64)]
+HolderName = Annotated[str, Length(1, 60)]
+CardOrAccountNumber = Annotated[AccountNumber, Length(4, 19), Pattern(r"\d+", "must be digits only")]
+RoutingNumber = Annotated[AccountNumber, Length(9, 9), Pattern(r"\d+", "must be digits only")]
+TrackData = Annotated[Secret, Length(1, 256)]
+VaultApiId = Annotated[str, Length(1, 36), Pattern(r"\S+", "must contain no spaces")]
+Street = Annotated[str, Length(1, 32)]
+City = Annotated[str, Length(1, 36)]
+State = Annotated[str, Length(2, 26)]
+Zip = Annotated[str, Length(4, 12)]
+Phone = Annotated[str, Length(1, 10)]
+Custom = Annotated[str, Length(0, 128)]
+CustomerId = Annotated[str, Length(1, 50)]
+LicenceNumber = Annotated[str, Length(1, 50)]
+LicenceState = Annotated[str, Length(2, 2)]
+FourDigits = Annotated[str, Pattern(r"\d{4}", "must be four digits")]
+AccountKind = Annotated[AccountType | str, Length(1, 32)]
+SecCode = Annotated[AchSecCode | str, Length(3, 3)]
+IpAddress = Annotated[str, Length(0, 15)]
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class AccountVault(Record):
+    """A stored card or bank account. The number itself is never in it."""
+
+    id: str
+    payment_method: PaymentMethod | None = None
+    title: str | None = None
+    account_holder_name: str | None = None
+    first_six: str | None = None
+    last_four: str | None = None
+    billing_address: str | None = None
+    billing_city: str | None = None
+    billing_state: str | None = None
+    billing_zip: str | None = None
+    billing_phone: str | None = None
+    exp_date: str | None = None
+    routing: str | None = None
+    account_type: AccountType | None = None
+    is_company: bool | None = None
+    ach_sec_code: AchSecCode | None = None
+    location_id: str | None = None
+    contact_id: str | None = None
+    account_vault_api_id: str | None = None
+    accountvault_c1: str | None = None
+    accountvault_c2: str | None = None
+    accountvault_c3: str | None = None
+    customer_id: str | None = None
+    dl_number: str | None = None
+    dl_state: str | None = None
+    ssn4: str | None = None
+    dob_year: str | None = None
+    terms_agree: int | None = None
+    terms_agree_ip: str | None = None
+    expiring_in_months: int | None = None
+    has_recurring: bool | None = None
+    active: bool | None = None
+    created_ts: datetime | None = None
+    modified_ts: datetime | None = None
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"routing", "ssn4", "dl_number", "dob_year"})
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class BinInfo(Record):
+    """What the card's first digits say about it (contract, *BIN info*)."""
+
+    issuer_bank_name: str | None = None
+    country_code: str | None = None
+    detail_card_product: str | None = None
+    detail_card_indicator: str | None = None
+    fsa_indicator: str | None = None
+    prepaid_indicator: str | None = None
+    product_id: str | None = None
+    regulator_indicator: str | None = None
+    visa_product_sub_type: str | None = None
+    visa_large_ticket_indicator: str | None = None
+    account_fund_source: str | None = None
+    card_class: str | None = None
+    token_ind: str | None = None
+    issuing_network: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class VaultCreate(Request):
+    """What every way of storing an account takes."""
+
+    location_id: LocationId | None = None
+    contact_id: Id | None = None
+    contact_api_id: ApiIdText | None = None
+    account_vault_api_id: VaultApiId | None = None
+    title: Title | None = None
+    account_holder_name: HolderName | None = None
+    billing_address: Street | None = None
+    billing_city: City | None = None
+    billing_state: State | None = None
+    billing_zip: Zip | None = None
+    billing_phone: Phone | None = None
+    accountvault_c1: Custom | None = None
+    accountvault_c2: Custom | None = None
+    accountvault_c3: Custom | None = None
+    customer_id: CustomerId | None = None
+    dl_number: LicenceNumber | None = attrs.field(default=None, repr=False)
+    dl_state: LicenceState | None = None
+    ssn4: FourDigits | None = attrs.field(default=None, repr=False)
+    dob_year: FourDigits | None = attrs.field(default=None, repr=False)
+    terms_agree: int | None = None
+    terms_agree_ip: IpAddress | None = None
+    run_avs: bool | None = None
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        NotBoth(("contact_id", "contact_api_id")),
+        Together(("dl_number", "dl_state")),
+    )
+
+
+@attrs.frozen(kw_only=True)
+class CardVaultCreate(VaultCreate):
+    """Stores a card from its number and expiry (`MMYY`)."""
+
+    account_number: CardOrAccountNumber = attrs.field(converter=AccountNumber)
+    exp_date: Expiry
+    track_data: TrackData | None = attrs.field(default=None, converter=attrs.converters.optional(Secret))
+
+    implied: ClassVar[Mapping[str, Any]] = {"payment_method": "cc"}
+
+
+@attrs.frozen(kw_only=True)
+class SwipedVaultCreate(VaultCreate):
+    """Stores a card from what its magnetic stripe holds."""
+
+    track_data: TrackData = attrs.field(converter=Secret)
+
+    implied: ClassVar[Mapping[str, Any]] = {"payment_method": "cc"}
+
+
+@attrs.frozen(kw_only=True)
+class AchVaultCreate(VaultCreate):
+    """Stores a bank account; `account_type` is `checking` or `savings`."""
+
+    account_number: CardOrAccountNumber = attrs.field(converter=AccountNumber)
+    account_holder_name: HolderName  # pyright: ignore[reportGeneralTypeIssues]  required here; fields are keywords
+    account_type: AccountKind
+    is_company: bool
+    routing: RoutingNumber = attrs.field(converter=AccountNumber)
+    ach_sec_code: SecCode | None = None
+
+    implied: ClassVar[Mapping[str, Any]] = {"payment_method": "ach"}
+
+
+@attrs.frozen(kw_only=True)
+class TicketVaultCreate(VaultCreate):
+    """Stores the account behind a ticket (the Ticketing method is deprecated)."""
+
+    ticket: Annotated[Secret, Length(1, 36)] = attrs.field(converter=Secret)
+    payment_method: PaymentMethod | str = PaymentMethod.CARD
+
+
+@attrs.frozen(kw_only=True)
+class TransactionVaultCreate(VaultCreate):
+    """Stores the account that an earlier transaction was made with."""
+
+    previous_transaction_id: Id | None = None
+    previous_transaction_api_id: ApiIdText | None = None
+    payment_method: PaymentMethod | str = PaymentMethod.CARD
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        *VaultCreate.rules,
+        ExactlyOne(("previous_transaction_id", "previous_transaction_api_id")),
+    )
+
+
+@attrs.frozen(kw_only=True)
+class VaultCopyCreate(VaultCreate):
+    """Stores the account of another vault once more, for another contact say."""
+
+    previous_account_vault_id: Id | None = None
+    previous_account_vault_api_id: ApiIdText | None = None
+    payment_method: PaymentMethod | str = PaymentMethod.CARD
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        *VaultCreate.rules,
+        ExactlyOne(("previous_account_vault_id", "previous_account_vault_api_id")),
+    )
+
+
+@attrs.frozen(kw_only=True)
+class AccountVaultUpdate(Request):
+    """Changes to a vault; what is left out stays, None is sent as null."""
+
+    title: Title | Unset | None = UNSET
+    account_holder_name: HolderName | Unset | None = UNSET
+    exp_date: Expiry | Unset | None = UNSET
+    contact_id: Id | Unset | None = UNSET
+    contact_api_id: ApiIdText | Unset | None = UNSET
+    account_vault_api_id: VaultApiId | Unset | None = UNSET
+    account_type: AccountKind | Unset | None = UNSET
+    is_company: bool | Unset | None = UNSET
+    ach_sec_code: SecCode | Unset | None = UNSET
+    billing_address: Street | Unset | None = UNSET
+    billing_city: City | Unset | None = UNSET
+    billing_state: State | Unset | None = UNSET
+    billing_zip: Zip | Unset | None = UNSET
+    billing_phone: Phone | Unset | None = UNSET
+    accountvault_c1: Custom | Unset | None = UNSET
+    accountvault_c2: Custom | Unset | None = UNSET
+    accountvault_c3: Custom | Unset | None = UNSET
+    customer_id: CustomerId | Unset | None = UNSET
+    dl_number: LicenceNumber | Unset | None = UNSET
+    dl_state: LicenceState | Unset | None = UNSET
+    ssn4: FourDigits | Unset | None = attrs.field(default=UNSET, repr=False)
+    dob_year: FourDigits | Unset | None = attrs.field(default=UNSET, repr=False)
+    terms_agree: int | Unset | None = UNSET
+    terms_agree_ip: IpAddress | Unset | None = UNSET
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        NotBoth(("contact_id", "contact_api_id")),
+        Together(("dl_number", "dl_state")),
+    )
+
+
+@attrs.frozen(kw_only=True)
+class RouterAccountVaultCreate(Request):
+    """Stores the card that the customer presents at a terminal (contract, *Router account vaults*)."""
+
+    terminal_id: Id
+    contact_id: Id
+    location_id: LocationId | None = None
+
+    implied: ClassVar[Mapping[str, Any]] = {"payment_method": "cc", "action": "store"}

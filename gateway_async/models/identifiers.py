@@ -1,0 +1,18 @@
+"""`ApiId`: an integrator's own id in place of the gateway's."""
+
+import attrs
+
+__all__ = ["ApiId"]
+
+
+@attrs.frozen
+class ApiId:
+    """The id an integrator gave a record in its `*_api_id` field, unique within a location.
+
+    Accepted wherever a record id is (contract, *Integrator primary key*). `location_id` defaults to the client's.
+
+        vault = await gateway.account_vaults.get(ApiId("customer-42"))
+    """
+
+    value: str
+    location_id: str | None = None

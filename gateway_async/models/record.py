@@ -1,0 +1,41 @@
+"""`Record`: what every answer of the gateway has in common."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import attrs
+
+from gateway_async._secrets import mask_text
+
+__all__ = ["Record"]
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class Record:
+    """A record as the gateway answered it.
+
+    A field that the gateway left out is None. What the model does not know, links and expanded relations among it, is
+    in `extra`, exactly as it came (numbers with a fraction as `Decimal`).
+    """
+
+    extra: Mapping[str, Any] = _NOTHING
+
+    hidden: ClassVar[frozenset[str]] = frozenset()
+    """Fields that hold bank data: their values are left out of the repr."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self._shown())})"
+
+    def _shown(self) -> Iterator[str]:
+        """The fields that say something; `extra` by its keys, since nobody vouches for its values."""
+        for field in attrs.fields(type(self)):
+            value = getattr(self, field.name)
+            if field.name == "extra" and value:
+                yield f"extra=<{', '.join(value)}>"
+            elif field.name in self.hidden and value is not None:
+                yield f"{field.name}='***'"
+            elif value is not None and field.name != "extra":
+                yield f"{field.name}={mask_text(repr(value))}"

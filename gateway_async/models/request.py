@@ -1,0 +1,137 @@
+"""`Request`: what the gateway is asked to make or change, and the limits its fields declare.
+
+Fields are plain types with a constraint beside them:
+
+    title: Annotated[str, Length(1, 64)] | None = None
+
+Nothing is checked when the object is made: `_wire/limits.py` reports every problem of a request at once, before it is
+sent. Rules between fields stand in `rules`.
+"""
+
+import enum
+from collections.abc import Mapping
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Final
+
+import attrs
+
+__all__ = [
+    "UNSET",
+    "Amount",
+    "ApiIdText",
+    "Cents",
+    "ExactlyOne",
+    "Expiry",
+    "Id",
+    "Length",
+    "LocationId",
+    "NotBoth",
+    "Pattern",
+    "Request",
+    "Required",
+    "RequiredWhen",
+    "Rule",
+    "Together",
+    "Unset",
+]
+
+
+class Unset(enum.Enum):
+    """The type of `UNSET`: a field of an update that is left as it is (None would be sent as null)."""
+
+    UNSET = "unset"
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = Unset.UNSET
+
+
+@attrs.frozen
+class Length:
+    """A text of `minimum` to `maximum` characters."""
+
+    minimum: int
+    maximum: int
+
+
+@attrs.frozen
+class Pattern:
+    """A text that a regular expression matches whole; `says` is the expectation in words."""
+
+    expression: str
+    says: str
+
+
+@attrs.frozen
+class Cents:
+    """An amount of money: not negative, two decimals at most, `digits` characters at most when written out."""
+
+    digits: int = 10
+
+
+@attrs.frozen
+class Required:
+    """None will not do: the value is required, though the client may fill it in (its `location_id`)."""
+
+
+@attrs.frozen
+class ExactlyOne:
+    """Exactly one of the fields is given."""
+
+    fields: tuple[str, ...]
+
+
+@attrs.frozen
+class NotBoth:
+    """At most one of the fields is given."""
+
+    fields: tuple[str, ...]
+
+
+@attrs.frozen
+class Together:
+    """All of the fields are given, or none."""
+
+    fields: tuple[str, ...]
+
+
+@attrs.frozen
+class RequiredWhen:
+    """`field` is required where `when` has one of `values` and none of `unless` is given."""
+
+    field: str
+    when: str
+    values: tuple[str, ...]
+    unless: tuple[str, ...] = ()
+
+
+Rule = ExactlyOne | NotBoth | Together | RequiredWhen
+
+Amount = Annotated[Decimal | int | str, Cents()]
+"""Money in, as people have it: `Decimal("12.50")`, `12` or `"12.50"`; never a float."""
+
+Id = Annotated[str, Length(1, 36)]
+LocationId = Annotated[str, Length(1, 36), Required()]
+ApiIdText = Annotated[str, Length(1, 64), Pattern(r"\S+", "must contain no spaces")]
+Expiry = Annotated[str, Pattern(r"(0[1-9]|1[0-2])\d\d", "must be MMYY, such as 0930")]
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@attrs.frozen(kw_only=True)
+class Request:
+    """The content of a create or an update.
+
+    A field of a create that is None is left out. `extra` is sent along as it is: fields of the gateway that this
+    version of the package does not know.
+    """
+
+    extra: Mapping[str, Any] = attrs.field(default=_NOTHING, repr=lambda extra: f"<{', '.join(extra)}>")
+
+    implied: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Fields that the class itself says, such as `payment_method`."""
+
+    rules: ClassVar[tuple[Rule, ...]] = ()

@@ -1,0 +1,53 @@
+"""`TimeRange`: the values a timestamp filter takes."""
+
+from datetime import datetime
+from typing import ClassVar, Self
+
+import attrs
+
+from gateway_async.errors import InvalidRequestError
+
+__all__ = ["TimeRange"]
+
+
+@attrs.frozen
+class TimeRange:
+    """A span of time for a `*_ts` filter (contract, *Transaction batches*, filters).
+
+    gateway.transactions.list({"created_ts": TimeRange.LAST_30_DAYS})
+    gateway.transactions.list({"created_ts": TimeRange.custom(start, end)})
+    """
+
+    name: str
+    start: datetime | None = None
+    end: datetime | None = None
+
+    TODAY: ClassVar["TimeRange"]
+    YESTERDAY: ClassVar["TimeRange"]
+    THIS_WEEK: ClassVar["TimeRange"]
+    LAST_WEEK: ClassVar["TimeRange"]
+    LAST_30_DAYS: ClassVar["TimeRange"]
+    THIS_MONTH: ClassVar["TimeRange"]
+    LAST_MONTH: ClassVar["TimeRange"]
+
+    @classmethod
+    def custom(cls, start: datetime, end: datetime) -> Self:
+        """From `start` to `end`, both included.
+
+        Raises:
+            InvalidRequestError: a datetime has no time zone, or the span ends before it starts.
+        """
+        if start.tzinfo is None or end.tzinfo is None:
+            raise InvalidRequestError("TimeRange.custom: start and end must be aware datetimes (tzinfo is missing)")
+        if end < start:
+            raise InvalidRequestError("TimeRange.custom: end is before start")
+        return cls("custom", start, end)
+
+
+TimeRange.TODAY = TimeRange("today")
+TimeRange.YESTERDAY = TimeRange("yesterday")
+TimeRange.THIS_WEEK = TimeRange("this week")
+TimeRange.LAST_WEEK = TimeRange("last week")
+TimeRange.LAST_30_DAYS = TimeRange("last 30 days")
+TimeRange.THIS_MONTH = TimeRange("this month")
+TimeRange.LAST_MONTH = TimeRange("last month")

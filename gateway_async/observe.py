@@ -1,0 +1,139 @@
+"""What a client is doing, as frozen events for your own eyes: metrics, traces, a till's screen.
+
+    def watch(event: Event) -> None:
+        if isinstance(event, CallEnded):
+            latency.observe(event.seconds)
+
+    AsyncGateway(..., observers=[watch])
+
+Observers are called in order, in the task that makes the call; one that raises is logged and ignored. Events hold no
+card number and no secret. `log_event` is always there: it writes to the logger `gateway_async`.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+
+import attrs
+
+from gateway_async.errors import GatewayError
+
+__all__ = [
+    "AttemptFailed",
+    "CallEnded",
+    "CallStarted",
+    "Event",
+    "LookedUp",
+    "Observer",
+    "log_event",
+    "notify",
+]
+
+logger = logging.getLogger("gateway_async")
+
+
+@attrs.frozen(kw_only=True)
+class CallStarted:
+    """A call begins.
+
+    Attributes:
+        call: such as `"POST /v2/transactions"`.
+        api_id: the integrator id of what is written, if it has one.
+    """
+
+    call: str
+    api_id: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class AttemptFailed:
+    """One attempt of a call ended without a result.
+
+    Attributes:
+        attempt: its number, from 1.
+        error: what it ended with.
+        verdict: what follows: `"again"`, `"look up"` or `"stop"`.
+    """
+
+    call: str
+    api_id: str | None = None
+    attempt: int
+    error: GatewayError
+    verdict: str
+
+
+@attrs.frozen(kw_only=True)
+class LookedUp:
+    """A write whose answer was lost has been looked up.
+
+    Attributes:
+        outcome: `"found"`, `"not done"` or `"unknown"`.
+        cancelled: whether the task had been cancelled meanwhile; then this event is the only news of the outcome.
+    """
+
+    call: str
+    api_id: str | None = None
+    outcome: str
+    cancelled: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class CallEnded:
+    """A call is over.
+
+    Attributes:
+        attempts: how often it was tried.
+        seconds: how long it took, waits and lookups included.
+        error: what it ended with, or None when it succeeded.
+    """
+
+    call: str
+    api_id: str | None = None
+    attempts: int
+    seconds: float
+    error: BaseException | None = None
+
+
+Event = CallStarted | AttemptFailed | LookedUp | CallEnded
+Observer = Callable[[Event], object]
+
+
+def notify(observers: Iterable[Observer], event: Event) -> None:
+    """Tell every observer; one that raises is logged and ignored."""
+    for observer in observers:
+        try:
+            observer(event)
+        except Exception:
+            logger.exception("an observer failed")
+
+
+def log_event(event: Event) -> None:
+    """Write an event to the logger `gateway_async`: routine at DEBUG, a retry at INFO, doubt at WARNING."""
+    level = _level(event)
+    if logger.isEnabledFor(level):
+        logger.log(level, "%s", _sentence(event))
+
+
+def _level(event: Event) -> int:
+    match event:
+        case AttemptFailed(verdict="again"):
+            return logging.INFO
+        case AttemptFailed(verdict="look up"):
+            return logging.WARNING
+        case LookedUp(outcome=outcome):
+            return logging.ERROR if outcome == "unknown" else logging.WARNING
+        case _:
+            return logging.DEBUG
+
+
+def _sentence(event: Event) -> str:
+    named = f"{event.call} ({event.api_id})" if event.api_id else event.call
+    match event:
+        case CallStarted():
+            return f"{named} started"
+        case AttemptFailed():
+            return f"{named} attempt {event.attempt} failed, next: {event.verdict}: {event.error}"
+        case LookedUp():
+            return f"{named} looked up: {event.outcome}" + (", after cancellation" if event.cancelled else "")
+        case CallEnded():
+            ended = "done" if event.error is None else type(event.error).__name__
+            return f"{named} ended after {event.attempts} attempts and {event.seconds:.3f} s: {ended}"

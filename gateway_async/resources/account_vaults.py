@@ -1,0 +1,88 @@
+"""`gateway.account_vaults` (contract, *Account vaults*)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from gateway_async._net.pages import Pages, pages_of
+from gateway_async._net.sender import Sender
+from gateway_async._wire.noun import Noun, Scope
+from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, BinInfo, VaultCreate
+from gateway_async.models.identifiers import ApiId
+
+__all__ = ["ACCOUNT_VAULT", "AccountVaults"]
+
+ACCOUNT_VAULT: Final = Noun(
+    name="accountvault", plural="accountvaults", record=AccountVault, api_id="account_vault_api_id"
+)
+BIN_INFO: Final = Noun(name="bininfo", plural="accountvaults", record=BinInfo)
+
+
+@attrs.frozen
+class AccountVaults:
+    """Stored cards and bank accounts."""
+
+    _sender: Sender
+    _scope: Scope
+
+    async def create(self, new: VaultCreate) -> AccountVault:
+        """Store an account: a card, a bank account, or what a ticket, a transaction or another vault holds.
+
+        `account_vault_api_id` is made up when left out, so that a lost answer can be looked up.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` says what to mend.
+            ValidationError: the gateway refuses the account; `.fields` says why.
+            OutcomeUnknownError: it may have been stored; `await error.resolve()` asks again.
+        """
+        return await self._sender.send(ACCOUNT_VAULT.create(new, self._scope))
+
+    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> AccountVault:  # noqa: A002
+        """Read a vault. `expand` adds related records (location, contact, signature, …) to `.extra`.
+
+        Raises:
+            NotFoundError: there is none; `RecordDeletedError` where it was deleted.
+        """
+        return await self._sender.send(ACCOUNT_VAULT.get(id, self._scope, expand))
+
+    def list(
+        self,
+        filters: Mapping[str, Any] | None = None,
+        *,
+        sort: str | None = None,
+        page_size: int | None = None,
+        expand: Sequence[str] = (),
+    ) -> Pages[AccountVault]:
+        """The vaults that match `filters`; text filters match parts of a text.
+
+        Raises:
+            InvalidRequestError: a filter, the sort or the page size (5000 at most) cannot be sent.
+        """
+        return pages_of(ACCOUNT_VAULT, self._sender, filters, sort=sort, page_size=page_size, expand=expand)
+
+    async def update(self, id: str | ApiId, changes: AccountVaultUpdate) -> AccountVault:  # noqa: A002
+        """Change a vault; a lost answer is settled by reading the vault.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` says what to mend.
+            ValidationError: the gateway refuses a value; `.fields` says which.
+        """
+        return await self._sender.send(ACCOUNT_VAULT.update(id, changes, self._scope))
+
+    async def delete(self, id: str | ApiId) -> None:  # noqa: A002
+        """Delete a vault.
+
+        Raises:
+            ValidationError: the gateway refuses, because a recurring payment uses it, say; `.fields` says why.
+            NotFoundError: there is none; `RecordDeletedError` where it is gone already.
+        """
+        await self._sender.send(ACCOUNT_VAULT.delete(id, self._scope))
+
+    async def bin_info(self, id: str | ApiId) -> BinInfo:  # noqa: A002
+        """What the card's first digits say: issuer, country, product.
+
+        Raises:
+            NotFoundError: there is no such vault.
+        """
+        return await self._sender.send(ACCOUNT_VAULT.part(id, BIN_INFO, self._scope))

@@ -1,0 +1,74 @@
+"""`gateway.contacts` (contract, *Endpoints appearing only as usage*)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from gateway_async._net.pages import Pages, pages_of
+from gateway_async._net.sender import Sender
+from gateway_async._wire.noun import Noun, Scope
+from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
+from gateway_async.models.identifiers import ApiId
+
+__all__ = ["CONTACT", "Contacts"]
+
+CONTACT: Final = Noun(name="contact", plural="contacts", record=Contact, api_id="contact_api_id")
+
+
+@attrs.frozen
+class Contacts:
+    """The customers of a location."""
+
+    _sender: Sender
+    _scope: Scope
+
+    async def create(self, new: ContactCreate) -> Contact:
+        """Make a contact. `contact_api_id` is made up when left out, so that a lost answer can be looked up.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` says what to mend.
+            ValidationError: the gateway refuses it: a `contact_api_id` that exists, say; `.fields` says why.
+            OutcomeUnknownError: it may have been made; `await error.resolve()` asks again.
+        """
+        return await self._sender.send(CONTACT.create(new, self._scope))
+
+    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> Contact:  # noqa: A002
+        """Read a contact.
+
+        Raises:
+            NotFoundError: there is none; `RecordDeletedError` where it was deleted.
+        """
+        return await self._sender.send(CONTACT.get(id, self._scope, expand))
+
+    def list(
+        self,
+        filters: Mapping[str, Any] | None = None,
+        *,
+        sort: str | None = None,
+        page_size: int | None = None,
+        expand: Sequence[str] = (),
+    ) -> Pages[Contact]:
+        """The contacts that match `filters`; text filters match parts of a text.
+
+        Raises:
+            InvalidRequestError: a filter, the sort or the page size (5000 at most) cannot be sent.
+        """
+        return pages_of(CONTACT, self._sender, filters, sort=sort, page_size=page_size, expand=expand)
+
+    async def update(self, id: str | ApiId, changes: ContactUpdate) -> Contact:  # noqa: A002
+        """Change a contact; a lost answer is settled by reading the contact.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` says what to mend.
+            ValidationError: the gateway refuses a value; `.fields` says which.
+        """
+        return await self._sender.send(CONTACT.update(id, changes, self._scope))
+
+    async def delete(self, id: str | ApiId) -> None:  # noqa: A002
+        """Delete a contact.
+
+        Raises:
+            NotFoundError: there is none; `RecordDeletedError` where it is gone already or must stay.
+        """
+        await self._sender.send(CONTACT.delete(id, self._scope))

@@ -1,0 +1,100 @@
+"""`gateway.transactions` (contract, *Endpoints appearing only as usage*)."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+import attrs
+
+from gateway_async._net.pages import Pages, pages_of
+from gateway_async._net.sender import Sender
+from gateway_async._wire.noun import Noun, Scope
+from gateway_async.models.codes import TransactionAction
+from gateway_async.models.identifiers import ApiId
+from gateway_async.models.request import UNSET
+from gateway_async.models.transactions import Transaction, TransactionCreate, TransactionUpdate
+
+__all__ = ["TRANSACTION", "Transactions"]
+
+TRANSACTION: Final = Noun(name="transaction", plural="transactions", record=Transaction, api_id="transaction_api_id")
+
+
+@attrs.frozen
+class Transactions:
+    """Payments without a terminal, and all that is done to a payment afterwards."""
+
+    _sender: Sender
+    _scope: Scope
+
+    async def create(self, new: TransactionCreate) -> Transaction:
+        """Charge, reserve or return money. A decline is a result: ask `.approved`, or `.raise_for_decline()`.
+
+        `transaction_api_id` is made up when left out. When the answer is lost, the transaction is looked up by it, and
+        sent again, under the same id, only when it is not there.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` says what to mend.
+            ValidationError: the gateway refuses it; `.fields` says why.
+            OutcomeUnknownError: the money may have moved; `await error.resolve()` asks again. Do not charge anew.
+        """
+        return await self._sender.send(TRANSACTION.create(new, self._scope))
+
+    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> Transaction:  # noqa: A002
+        """Read a transaction.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        return await self._sender.send(TRANSACTION.get(id, self._scope, expand))
+
+    def list(
+        self,
+        filters: Mapping[str, Any] | None = None,
+        *,
+        sort: str | None = None,
+        page_size: int | None = None,
+        expand: Sequence[str] = (),
+    ) -> Pages[Transaction]:
+        """The transactions that match `filters`; `expand` also knows is_voidable, is_refundable, is_settled, ….
+
+        Raises:
+            InvalidRequestError: a filter, the sort or the page size (5000 at most) cannot be sent.
+        """
+        return pages_of(TRANSACTION, self._sender, filters, sort=sort, page_size=page_size, expand=expand)
+
+    async def update(self, id: str | ApiId, changes: TransactionUpdate) -> Transaction:  # noqa: A002
+        """Do something to a transaction, as `changes.action` says; a lost answer is settled by reading it.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` says what to mend.
+            ValidationError: the gateway refuses: it is settled already, say; `.fields` says why.
+            OutcomeUnknownError: it may have been done; `await error.resolve()` asks again.
+        """
+        return await self._sender.send(TRANSACTION.act(id, changes, self._scope))
+
+    async def void(self, id: str | ApiId) -> Transaction:  # noqa: A002
+        """Take a transaction back before it settles: its amount becomes 0, `auth_amount` stays.
+
+        Raises:
+            ValidationError: it cannot be voided; `.fields` says why.
+        """
+        return await self.update(id, TransactionUpdate(action=TransactionAction.VOID))
+
+    async def increment(self, id: str | ApiId, amount: Decimal | int | str) -> Transaction:  # noqa: A002
+        """Raise an authorization to the new total `amount`.
+
+        Raises:
+            ValidationError: it cannot be raised; `.fields` says why.
+        """
+        changes = TransactionUpdate(action=TransactionAction.AUTH_INCREMENT, transaction_amount=amount)
+        return await self.update(id, changes)
+
+    async def complete(self, id: str | ApiId, amount: Decimal | int | str | None = None) -> Transaction:  # noqa: A002
+        """Capture an authorization, for its whole amount or for `amount`.
+
+        Raises:
+            ValidationError: it cannot be captured; `.fields` says why.
+        """
+        capture = UNSET if amount is None else amount
+        changes = TransactionUpdate(action=TransactionAction.AUTH_COMPLETE, transaction_amount=capture)
+        return await self.update(id, changes)
