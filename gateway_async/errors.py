@@ -30,6 +30,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from gateway_async._secrets import mask_text
+
 __all__ = [
     "AuthenticationError",
     "BadRequestError",
@@ -281,7 +283,7 @@ class OutcomeUnknownError(GatewayError):
         self.api_id = api_id
         self.sent: Mapping[str, Any] = dict(sent or {})
         self._resolve = resolve
-        named = f" (api id {api_id})" if api_id else ""
+        named = f" (api id {mask_text(api_id)})" if api_id else ""
         super().__init__(f"{call or 'the call'}{named}: the outcome is unknown: {reason}")
 
     async def resolve(self) -> Any:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 
 import attrs
 
+from gateway_async._secrets import mask_text
 from gateway_async.errors import GatewayError
 
 __all__ = [
@@ -110,7 +111,7 @@ def log_event(event: Event) -> None:
     """Write an event to the logger `gateway_async`: routine at DEBUG, a retry at INFO, doubt at WARNING."""
     level = _level(event)
     if logger.isEnabledFor(level):
-        logger.log(level, "%s", _sentence(event))
+        logger.log(level, "%s", mask_text(_sentence(event)))
 
 
 def _level(event: Event) -> int:

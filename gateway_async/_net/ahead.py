@@ -6,6 +6,7 @@ cancels when it is dropped.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 import anyio
@@ -49,8 +50,9 @@ class Ahead(Generic[T]):
         return self._value
 
     def cancel(self) -> None:
-        """Give the read up."""
-        self._scope.cancel()
+        """Give the read up; harmless when it is over, or its event loop is."""
+        with suppress(RuntimeError):
+            self._scope.cancel()
 
 
 def _start(run: Callable[[], Coroutine[Any, Any, None]]) -> Any:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import httpx
 
+from gateway_async._net.progress import PROGRESS, Stage
 from gateway_async._wire.signing import Signature
 
 __all__ = ["TARGET", "SignedTransport"]
@@ -22,6 +23,9 @@ class SignedTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send the signed copy of `request`; the original stays as it is."""
+        progress = request.extensions.get(PROGRESS)
+        if progress is not None:
+            progress.stage = Stage.UNREPORTED  # until the transport inside says better
         return await self._inner.handle_async_request(self._signed(request))
 
     def _signed(self, request: httpx.Request) -> httpx.Request:
@@ -31,7 +35,10 @@ class SignedTransport(httpx.AsyncBaseTransport):
             url = url.copy_merge_params(dict(self._signature.params))
         headers = request.headers.copy()
         headers.update(dict(self._signature.headers))
-        return httpx.Request(request.method, url, headers=headers, stream=request.stream, extensions=dict(extensions))
+        signed = httpx.Request(request.method, url, headers=headers, stream=request.stream, extensions=dict(extensions))
+        if isinstance(signed.stream, httpx.ByteStream):
+            signed.read()  # a transport of a test may want to see the content
+        return signed
 
     async def aclose(self) -> None:
         """Close the transport inside."""

@@ -1,6 +1,7 @@
 """`Pages[T]`: a list that is awaited for its first page or iterated to its end, one page ahead."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 import anyio.lowlevel
@@ -138,8 +139,7 @@ class _PageStream(Generic[T]):
 
     def _start(self) -> Ahead[Page[T]]:
         self._number += 1
-        number = self._number
-        return Ahead(lambda: self._fetch(number))
+        return Ahead(partial(self._fetch, self._number))  # no way back to this stream: dropping it ends the read
 
     def _fresh(self, page: Page[T]) -> tuple[T, ...]:
         """The page's records that have not been yielded; raises rather than go round for ever."""

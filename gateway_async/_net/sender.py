@@ -5,8 +5,9 @@ Decisions are made by `_wire/retrying.py`; this file only acts on them. tenacity
 
 import random
 import time
-from collections.abc import Iterable
-from typing import Any, Final, Generic, NoReturn, TypeVar
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+from typing import Any, Final, Generic, NoReturn, TypeVar, cast
 from urllib.parse import quote, urlencode
 
 import anyio
@@ -76,13 +77,13 @@ class _NotDoneError(GatewayError):
 class _Delivery(Generic[T]):
     """One call on its way: what has been tried, and how much time is left."""
 
-    __slots__ = ("attempt", "call", "deadline", "max_attempts", "may_have_left", "started")
+    __slots__ = ("attempt", "attempts_until", "call", "max_attempts", "may_have_left", "started")
 
     def __init__(self, call: Call[T], seconds: float, max_attempts: int) -> None:
         self.call = call
         self.max_attempts = max_attempts
         self.started = anyio.current_time()
-        self.deadline = self.started + seconds
+        self.attempts_until = self.started + seconds - _lookup_reserve(call.kind, seconds)
         self.attempt = 0
         self.may_have_left = False
 
@@ -91,7 +92,7 @@ class _Delivery(Generic[T]):
         if not isinstance(error, GatewayError) or self.attempt >= self.max_attempts:
             return False
         safe = isinstance(error, _NotDoneError) or verdict(self.call.kind, error) is Verdict.AGAIN
-        return safe and anyio.current_time() + self.pause(error, 0.0) < self.deadline
+        return safe and anyio.current_time() + self.pause(error, 0.0) < self.attempts_until
 
     def pause(self, error: BaseException, jitter: float) -> float:
         cause = error.cause if isinstance(error, _NotDoneError) else error
@@ -284,7 +285,7 @@ class Sender:
     def _unknown(self, call: Call[Any], error: GatewayError) -> OutcomeUnknownError:
         async def resolve() -> Any:
             with anyio.move_on_after(self._timeout):
-                found = await self._looked_up(call, error, 0.0)
+                found = await self._looked_up(call, error, _SETTLE_SECONDS)
                 if found is not NOT_DONE:
                     return found
                 if call.kind is not Kind.TERMINAL:  # a customer may still be about to pay
@@ -302,8 +303,9 @@ class Sender:
     async def _attempt(self, delivery: _Delivery[T]) -> T:
         """One request and its answer, or the error that says how far it got."""
         call, progress = delivery.call, Progress()
+        progress.stage = Stage.QUEUED
         try:
-            with anyio.fail_after(self._attempt_seconds(delivery)):
+            with anyio.fail_after(delivery.attempts_until - anyio.current_time()):
                 return await self._exchanged(call, progress)
         except TimeoutError:
             delivery.may_have_left |= progress.may_have_left
@@ -313,17 +315,6 @@ class Sender:
         except BaseException:
             delivery.may_have_left |= progress.may_have_left
             raise
-
-    def _attempt_seconds(self, delivery: _Delivery[Any]) -> float | None:
-        """A write leaves some of its time for the lookup; a read may use it all."""
-        left = delivery.deadline - anyio.current_time()
-        match delivery.call.kind:
-            case Kind.READ:
-                return None
-            case Kind.TERMINAL:
-                return left - _LOOKUP_SECONDS
-            case _:
-                return left - min(_LOOKUP_SECONDS, self._timeout / 3)
 
     async def _exchanged(self, call: Call[T], progress: Progress) -> T:
         try:
@@ -345,11 +336,12 @@ class Sender:
     async def _whole(self, response: httpx.Response, call: Call[Any]) -> Reply:
         chunks: list[bytes] = []
         size = 0
-        async for chunk in response.aiter_bytes():
-            size += len(chunk)
-            if size > MAX_BODY:
-                raise MalformedReplyError("$", f"longer than {MAX_BODY} bytes", call=str(call))
-            chunks.append(chunk)
+        async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as body:
+            async for chunk in body:
+                size += len(chunk)
+                if size > MAX_BODY:
+                    raise MalformedReplyError("$", f"longer than {MAX_BODY} bytes", call=str(call))
+                chunks.append(chunk)
         return Reply(response.status_code, response.headers, b"".join(chunks), time.time())
 
     def _request(self, call: Call[Any], progress: Progress) -> httpx.Request:
@@ -386,6 +378,11 @@ class Sender:
 
     def _tell(self, event: Event) -> None:
         notify(self._observers, event)
+
+
+def _lookup_reserve(kind: Kind, seconds: float) -> float:
+    """The part of a write's time that is left for the lookup; a read may use it all."""
+    return 0.0 if kind is Kind.READ else min(_LOOKUP_SECONDS, seconds / 3)
 
 
 def _failure(state: RetryCallState) -> BaseException:

@@ -50,6 +50,9 @@ _SOCKET_OPTIONS = [
     ),
 ]
 
+# The same network code on asyncio and trio; httpcore's own for trio loses the reason of a failed TLS handshake.
+_BACKEND = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
+
 _ERRORS: Mapping[type[Exception], type[httpx.TransportError]] = {
     httpcore.TimeoutException: httpx.TimeoutException,
     httpcore.PoolTimeout: httpx.PoolTimeout,
@@ -65,7 +68,9 @@ _ERRORS: Mapping[type[Exception], type[httpx.TransportError]] = {
     httpcore.RemoteProtocolError: httpx.RemoteProtocolError,
     httpcore.UnsupportedProtocol: httpx.UnsupportedProtocol,
     httpcore.ProxyError: httpx.ProxyError,
-    ssl.SSLError: httpx.NetworkError,  # a broken TLS record, which httpcore lets through
+    # What httpcore lets through: a broken TLS record, and a connection that we close in its TLS handshake.
+    ssl.SSLError: httpx.NetworkError,
+    anyio.ClosedResourceError: httpx.NetworkError,
 }
 
 # What httpcore has read beyond an answer, and whether that was the end: there is no public name for it.
@@ -124,9 +129,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         )
         with _httpx_errors():
             answer = await exchange.begin()
-        return httpx.Response(
-            answer.status, headers=answer.headers, stream=exchange, extensions=_extensions(answer)
-        )
+        return httpx.Response(answer.status, headers=answer.headers, stream=exchange, extensions=_extensions(answer))
 
     async def aclose(self) -> None:
         """Close every connection, also those in use; bounded in time, and not stopped by cancellation."""
@@ -139,6 +142,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
             origin,
             ssl_context=self._ssl_context if origin.scheme == b"https" else None,
             keepalive_expiry=self._keepalive_expiry,
+            network_backend=_BACKEND,
             socket_options=_SOCKET_OPTIONS,
         )
 
@@ -369,7 +373,7 @@ def _is_drained(tls: ssl.SSLObject) -> bool:
 
 @contextlib.contextmanager
 def _httpx_errors() -> Generator[None]:
-    """Raise httpx's counterpart of an httpcore error, with its message."""
+    """Raise httpx's counterpart of a network error, with its message."""
     try:
         yield
     except tuple(_ERRORS) as error:

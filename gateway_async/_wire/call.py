@@ -7,6 +7,8 @@ from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
+from gateway_async._secrets import mask_text
+
 __all__ = ["NOT_DONE", "Call", "Kind", "NotDone"]
 
 T = TypeVar("T")
@@ -67,5 +69,12 @@ class Call(Generic[T]):
     lookup: "Call[T | NotDone] | None" = attrs.field(default=None, repr=False)
     absent: Any = ...
 
+    label: str = attrs.field(
+        init=False,
+        repr=False,
+        default=attrs.Factory(lambda self: mask_text(f"{self.method} {self.path}"), takes_self=True),
+    )
+    """The request line without parameters, fit for errors and logs."""
+
     def __str__(self) -> str:
-        return f"{self.method} {self.path}"
+        return self.label

@@ -3,7 +3,7 @@
 Reading, by the type of the model's field (None, and "" where the field is not text, are None):
 
 - `bool`: `1`, `0`, `"1"`, `"0"`, `true`, `false`, `"true"`, `"false"`;
-- `Decimal`: a number or a string, digit for digit; JSON numbers never pass through float;
+- `Decimal`: a number or a string, digit for digit, of sane size; JSON numbers never pass through float;
 - `int`: a whole number or its digits in a string; `str`: text, or a number as it was written;
 - `datetime`: Unix seconds, to an aware datetime in UTC; `date`: `YYYY-MM-DD`, where `0000-00-00` and `false` are None;
 - `datetime | date`: either form of date, `YYYY-MM-DD HH:MM:SS` being UTC;
@@ -11,15 +11,16 @@ Reading, by the type of the model's field (None, and "" where the field is not t
 - a record: unknown keys go to `extra`, missing ones are None; a problem is a `FieldError` that says where.
 
 Writing, by the value: `bool` → 1/0, money → `"12.50"`, dates → `YYYY-MM-DD`, datetimes → Unix seconds, secrets → their
-value; `UNSET` in an update and None in a create are left out.
+value; `UNSET` in an update and None in a create are left out. In free-form fields (`custom_data`, `extra`) a `Decimal`
+is a number, as it was when it was read.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from functools import cache, partial
 from operator import eq
-from types import MappingProxyType, NoneType, UnionType
+from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import attrs
@@ -44,9 +45,16 @@ __all__ = [
 ]
 
 R = TypeVar("R", bound=Record)
+D = TypeVar("D", bound=date)
 Hook = Callable[..., Any]
 
-_json = msgspec.json.Decoder(float_hook=Decimal)
+_LARGEST_EXPONENT: Final = 30
+"""No amount, code or time has more digits; `1e999999999` would be worked out for hours."""
+
+_EXACT: Final = Context(prec=2 * _LARGEST_EXPONENT)
+"""Whatever the program's own decimal context says."""
+
+_decoder = msgspec.json.Decoder(float_hook=Decimal)
 _BOOLEANS: Final = {1: True, 0: False, "1": True, "0": False, "true": True, "false": False}
 _NO_DATE: Final = ("0000-00-00", "0000-00-00 00:00:00", False)
 
@@ -66,12 +74,29 @@ def decode(body: bytes) -> Any:
     Raises:
         ValueError: the bytes are not JSON.
     """
-    return _json.decode(body)
+    try:
+        return _decoder.decode(body)
+    except (InvalidOperation, RecursionError):
+        raise ValueError("holds a number too large or values too deep") from None
 
 
 def encode(content: Any) -> bytes:
     """Python values → JSON bytes."""
-    return msgspec.json.encode(content)
+    return _encoder.encode(content)
+
+
+def _plainly(value: Any) -> Any:
+    """What JSON has no form of its own for: subclasses of text and whole numbers, mappings that are no dict."""
+    match value:
+        case str():
+            return str.__str__(value)
+        case int():
+            return int.__int__(value)
+        case _:
+            return dict(value)
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_plainly, decimal_format="number")
 
 
 def money(amount: Decimal | int | str) -> str:
@@ -82,16 +107,21 @@ def money(amount: Decimal | int | str) -> str:
     """
     if isinstance(amount, bool | float):
         raise ValueError("must be a Decimal, an int or a str, never a float")
-    try:
-        exact = Decimal(amount)
-    except InvalidOperation:
-        raise ValueError("is not an amount") from None
-    if not exact.is_finite():
-        raise ValueError("is not an amount")
-    cents = exact.quantize(Decimal("0.01")) if abs(exact) < Decimal(10) ** 20 else exact
+    exact = _exact(amount, "is not an amount")
+    cents = exact.quantize(Decimal("0.01"), context=_EXACT)
     if cents != exact:
         raise ValueError("has more than two decimals")
     return f"{cents:f}"
+
+
+def _exact(value: Decimal | int | str, otherwise: str) -> Decimal:
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        raise ValueError(otherwise) from None
+    if not number.is_finite() or number.adjusted() > _LARGEST_EXPONENT:
+        raise ValueError(otherwise)
+    return number
 
 
 # --- reading
@@ -104,22 +134,16 @@ def _bool(value: Any, _: Any = None) -> bool:
         raise ValueError("not a boolean") from None
 
 
-def _decimal(value: Any, _: Any = None) -> Decimal:
+def _decimal(value: Any, _: Any = None, otherwise: str = "not an amount") -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
-        raise ValueError("not an amount")
-    try:
-        number = Decimal(value)
-    except InvalidOperation:
-        raise ValueError("not an amount") from None
-    if not number.is_finite():
-        raise ValueError("not an amount")
-    return number
+        raise ValueError(otherwise)
+    return _exact(value, otherwise)
 
 
 def _int(value: Any, _: Any = None) -> int:
     if type(value) is int:
         return value
-    number = _decimal(value)
+    number = _decimal(value, otherwise="not a whole number")
     if number != number.to_integral_value():
         raise ValueError("not a whole number")
     return int(number)
@@ -143,7 +167,7 @@ def _datetime(value: Any, _: Any = None) -> datetime:
 def _date(value: Any, _: Any = None) -> date | None:
     if value in _NO_DATE:
         return None
-    return date.fromisoformat(_str(value)[:10])
+    return _iso(date, _str(value)[:10])
 
 
 def _moment(value: Any, _: Any = None) -> datetime | date | None:
@@ -153,22 +177,24 @@ def _moment(value: Any, _: Any = None) -> datetime | date | None:
         return _datetime(value)
     text = _str(value)
     if len(text) == len("YYYY-MM-DD"):
-        return date.fromisoformat(text)
-    moment = datetime.fromisoformat(text)
+        return _iso(date, text)
+    moment = _iso(datetime, text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _code(kind: type[OpenInt] | type[OpenStr]) -> Hook:
-    known: dict[Any, Any] = {member.value: member for member in kind}
-    plain: Hook = _int if issubclass(kind, OpenInt) else _str
+def _iso(kind: type[D], text: str) -> D:
+    try:
+        return kind.fromisoformat(text)
+    except ValueError:
+        raise ValueError("not a date") from None  # the original quotes the text
 
-    def read(value: Any, _: Any = None) -> Any:
-        try:
-            return known[value]
-        except (KeyError, TypeError):
-            return kind(plain(value))
 
-    return read
+def _int_code(value: Any, kind: type[OpenInt]) -> OpenInt:
+    return kind(_int(value))
+
+
+def _str_code(value: Any, kind: type[OpenStr]) -> OpenStr:
+    return kind(_str(value))
 
 
 def _mapping(value: Any, _: Any = None) -> Mapping[str, Any]:
@@ -206,7 +232,7 @@ def _record_hook(kind: type[Record], converter: Converter) -> Callable[[Any, Any
         for name in required:
             if values.get(name) is None:
                 raise FieldError(f".{name}", "missing")
-        return kind(**values, extra=MappingProxyType(extra)) if extra else kind(**values)
+        return kind(**values, extra=extra) if extra else kind(**values)
 
     return read
 
@@ -277,11 +303,12 @@ def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], 
 def configure_converter(converter: Converter) -> None:
     """Teach `converter` the rules at the head of this file."""
     for kind, read in _READERS.items():
-        converter.register_structure_hook_func(partial(eq, kind), read)
-    converter.register_structure_hook_factory(_is_a(OpenInt), _code)
-    converter.register_structure_hook_factory(_is_a(OpenStr), _code)
+        converter.register_structure_hook(kind, read)
+    for form, read in _FORM_READERS.items():
+        converter.register_structure_hook_func(partial(eq, form), read)
     converter.register_structure_hook_factory(_is_a(Record), partial(_record_hook, converter=converter))
-    converter.register_unstructure_hook(bool, int)
+    converter.register_unstructure_hook(int, int.__int__)
+    converter.register_unstructure_hook(str, str.__str__)
     converter.register_unstructure_hook(Decimal, money)
     converter.register_unstructure_hook(date, date.isoformat)
     converter.register_unstructure_hook(datetime, lambda moment: int(moment.timestamp()))
@@ -289,13 +316,17 @@ def configure_converter(converter: Converter) -> None:
     converter.register_unstructure_hook_factory(_is_a(Request), partial(_request_hook, converter=converter))
 
 
-_READERS: Final[Mapping[Any, Hook]] = {
+_READERS: Final[Mapping[type, Hook]] = {
     bool: _bool,
     Decimal: _decimal,
     int: _int,
+    OpenInt: _int_code,
     str: _str,
+    OpenStr: _str_code,
     datetime: _datetime,
     date: _date,
+}
+_FORM_READERS: Final[Mapping[Any, Hook]] = {
     datetime | date: _moment,
     Mapping[str, Any]: _mapping,
     Sequence[Any]: _sequence,

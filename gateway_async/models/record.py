@@ -21,7 +21,7 @@ class Record:
     in `extra`, exactly as it came (numbers with a fraction as `Decimal`).
     """
 
-    extra: Mapping[str, Any] = _NOTHING
+    extra: Mapping[str, Any] = attrs.field(default=_NOTHING, converter=MappingProxyType)
 
     hidden: ClassVar[frozenset[str]] = frozenset()
     """Fields that hold bank data: their values are left out of the repr."""
@@ -29,13 +29,22 @@ class Record:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._shown())})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle by fields: a read-only mapping does neither."""
+        fields = {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
+        return _made, (type(self), {**fields, "extra": dict(self.extra)})
+
     def _shown(self) -> Iterator[str]:
         """The fields that say something; `extra` by its keys, since nobody vouches for its values."""
         for field in attrs.fields(type(self)):
             value = getattr(self, field.name)
             if field.name == "extra" and value:
-                yield f"extra=<{', '.join(value)}>"
+                yield f"extra=<{mask_text(', '.join(value))}>"
             elif field.name in self.hidden and value is not None:
                 yield f"{field.name}='***'"
             elif value is not None and field.name != "extra":
                 yield f"{field.name}={mask_text(repr(value))}"
+
+
+def _made(kind: type[Record], fields: Mapping[str, Any]) -> Record:
+    return kind(**fields)

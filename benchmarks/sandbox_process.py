@@ -1,0 +1,58 @@
+"""A sandbox in a process of its own, so that a benchmark measures the client alone."""
+
+import contextlib
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+
+from gateway_async import AsyncGateway, UserApiKey
+
+STOP_WITHIN = 10
+
+
+@contextlib.contextmanager
+def sandbox_process(*options: str) -> Iterator[dict[str, Any]]:
+    """Start `gateway-async sandbox`, give the facts it prints, and end it by its process id."""
+    command = [sys.executable, "-m", "gateway_async.cli", "sandbox", "--port", "0", "--json", *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield json.loads(process.stdout.readline())
+    finally:
+        process.terminate()
+        process.wait(STOP_WITHIN)
+
+
+def client_of(facts: dict[str, Any], **options: Any) -> AsyncGateway:
+    """A client that holds the sandbox's credentials."""
+    return AsyncGateway(
+        facts["base_url"],
+        developer_id=facts["developer_id"],
+        credentials=UserApiKey(facts["user_id"], facts["user_api_key"]),
+        location_id=facts["location_id"],
+        **options,
+    )
+
+
+def control(facts: dict[str, Any], method: str, path: str, content: Any = None) -> Any:
+    """Call the sandbox's own endpoints."""
+    answer = httpx.request(method, f"{facts['base_url']}/_sandbox/{path}", json=content, timeout=120)
+    answer.raise_for_status()
+    return answer.json() if answer.content else None
+
+
+def peak_kib() -> int:
+    """The most memory that this process has had, in KiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def resident_kib() -> int:
+    """The memory that this process has now, in KiB."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        line = next(line for line in status if line.startswith("VmRSS"))
+    return int(line.split()[1])

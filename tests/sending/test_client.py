@@ -1,0 +1,170 @@
+"""`AsyncGateway`: its arguments, its credentials on the wire, its events, its end."""
+
+import logging
+from base64 import b64encode
+from typing import Any
+
+import httpx
+import pytest
+import respx
+
+from gateway_async import (
+    AsyncGateway,
+    CardVaultCreate,
+    ClientClosedError,
+    ContactCreate,
+    InvalidRequestError,
+    NotFoundError,
+    NotSentError,
+    TransactionCreate,
+    UserApiKey,
+)
+from gateway_async.observe import AttemptFailed, CallEnded, CallStarted, Event
+
+from .script import NEVER_LEFT, NOT_THERE, Script, echo, record
+
+pytestmark = pytest.mark.anyio
+
+KEY = "s3cret-api-key"
+
+
+def client(script: Script, credentials: UserApiKey, **options: Any) -> AsyncGateway:
+    """A client with credentials of its own."""
+    return AsyncGateway(
+        "https://gateway.test/", developer_id="dev", credentials=credentials, transport=script, **options
+    )
+
+
+async def test_a_key_goes_into_the_headers() -> None:
+    """The default place, with `developer-id` beside it."""
+    script = Script(get=[record("contact", id="1")])
+    async with client(script, UserApiKey("user", KEY)) as gateway:
+        await gateway.contacts.get("1")
+    headers = script.asked[0].headers
+    assert (headers["user-id"], headers["user-api-key"], headers["developer-id"]) == ("user", KEY, "dev")
+    assert script.asked[0].url == "https://gateway.test/v2/contacts/1"
+
+
+async def test_a_key_goes_into_the_query() -> None:
+    """With `developer-id`, and none of them in the headers."""
+    script = Script(get=[record("contact", id="1")])
+    async with client(script, UserApiKey("user", KEY, send_in="query")) as gateway:
+        await gateway.contacts.get("1", expand=("location",))
+    params = dict(script.asked[0].url.params)
+    assert params == {"expand": "location", "developer-id": "dev", "user-id": "user", "user-api-key": KEY}
+    assert not {"user-id", "user-api-key", "developer-id"} & set(script.asked[0].headers)
+
+
+async def test_a_key_goes_as_basic_authorization() -> None:
+    """The user id is the user name, the key the password; `developer-id` is a header."""
+    script = Script(get=[record("contact", id="1")])
+    async with client(script, UserApiKey("user", KEY, send_in="basic")) as gateway:
+        await gateway.contacts.get("1")
+    headers = script.asked[0].headers
+    assert headers["authorization"] == "Basic " + b64encode(f"user:{KEY}".encode()).decode()
+    assert headers["developer-id"] == "dev"
+
+
+async def test_no_log_line_shows_a_secret(caplog: pytest.LogCaptureFixture) -> None:
+    """Neither ours nor httpx's, with the key in the query and a card number in a filter, an id and a body."""
+    caplog.set_level(logging.DEBUG)
+    card = "4111111111111111"
+    script = Script(get=[NOT_THERE], post=[echo("accountvault")])
+    async with client(script, UserApiKey("user", KEY, send_in="query"), location_id="loc") as gateway:
+        with pytest.raises(NotFoundError):
+            await gateway.contacts.get(card)
+        with pytest.raises(NotFoundError):
+            await gateway.account_vaults.list({"account_number": card})
+        await gateway.account_vaults.create(CardVaultCreate(account_number=card, exp_date="0930"))
+    assert script.asked[0].url.path.endswith(card)
+    assert script.asked[1].url.params["account_number"] == card
+    assert "HTTP Request" in caplog.text
+    assert card not in caplog.text
+    assert KEY not in caplog.text
+
+
+async def test_events_tell_the_story_of_a_call() -> None:
+    """Started, failed once, ended; with the call's name, attempt and verdict."""
+    events: list[Event] = []
+    script = Script(get=[NEVER_LEFT, record("contact", id="1")])
+    async with script.gateway(observers=[events.append]) as gateway:
+        await gateway.contacts.get("1")
+    started, failed, ended = events
+    assert started == CallStarted(call="GET /v2/contacts/1")
+    assert isinstance(failed, AttemptFailed)
+    assert (failed.attempt, failed.verdict, type(failed.error)) == (1, "again", NotSentError)
+    assert isinstance(ended, CallEnded)
+    assert (ended.attempts, ended.error) == (2, None)
+
+
+async def test_an_observer_that_raises_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
+    """A broken metric never breaks a payment."""
+
+    def broken(_: Event) -> None:
+        raise ZeroDivisionError
+
+    script = Script(get=[record("contact", id="1")])
+    async with script.gateway(observers=[broken]) as gateway:
+        assert (await gateway.contacts.get("1")).id == "1"
+    assert "an observer failed" in caplog.text
+
+
+async def test_use_after_close_is_a_clear_error_and_a_second_close_is_harmless() -> None:
+    """Nothing is sent, and the error says so."""
+    script = Script(get=[record("contact")])
+    gateway = script.gateway()
+    await gateway.aclose()
+    await gateway.aclose()
+    with pytest.raises(ClientClosedError, match="the client is closed"):
+        await gateway.contacts.get("1")
+    with pytest.raises(NotSentError):
+        await gateway.contacts.list()
+    assert script.asked == []
+
+
+async def test_arguments_are_checked_all_at_once() -> None:
+    """Each wrong argument has its line."""
+    with pytest.raises(InvalidRequestError) as caught:
+        AsyncGateway("ftp://x", developer_id="", credentials="key", timeout=0, max_attempts=0)  # type: ignore[arg-type]
+    named = [problem.split(":")[0] for problem in caught.value.problems]
+    assert sorted(named) == ["base_url", "credentials", "developer_id", "max_attempts", "timeout"]
+
+
+async def test_a_client_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five variables, of which the location may be missing."""
+    names = ("BASE_URL", "DEVELOPER_ID", "USER_ID", "USER_API_KEY", "LOCATION_ID")
+    for name in names:
+        monkeypatch.delenv(f"GATEWAY_{name}", raising=False)
+    with pytest.raises(InvalidRequestError) as caught:
+        AsyncGateway.from_env()
+    assert len(caught.value.problems) == 4
+    for name, value in zip(names, ("https://gateway.test", "dev", "user", KEY, "loc"), strict=True):
+        monkeypatch.setenv(f"GATEWAY_{name}", value)
+    script = Script(post=[echo("contact")])
+    async with AsyncGateway.from_env(transport=script) as gateway:
+        contact = await gateway.contacts.create(ContactCreate(last_name="Smith"))
+    assert contact.location_id == "loc"
+    assert script.asked[0].headers["user-api-key"] == KEY
+    assert KEY not in repr(gateway)
+
+
+async def test_floats_are_refused_even_without_limits() -> None:
+    """`check_limits=False` leaves lengths to the gateway, but never a float as money."""
+    script = Script(post=[echo("transaction")])
+    async with script.gateway(check_limits=False) as gateway:
+        new = TransactionCreate(action="sale", account_vault_id="v", transaction_amount=1.1)  # type: ignore[arg-type]
+        with pytest.raises(InvalidRequestError, match="transaction_amount: must be a Decimal"):
+            await gateway.transactions.create(new)
+        await gateway.transactions.create(TransactionCreate(action="sale", description="x" * 999))
+    assert len(script.asked) == 1
+
+
+@respx.mock
+async def test_respx_sees_the_calls_of_a_client_with_its_own_connections() -> None:
+    """`@respx.mock` in a user's test stands between the client and the network."""
+    route = respx.get("https://gateway.test/v2/contacts/1").mock(
+        return_value=httpx.Response(200, json={"contact": {"id": "1"}})
+    )
+    async with AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k")) as gateway:
+        assert (await gateway.contacts.get("1")).id == "1"
+    assert route.called

@@ -1,0 +1,107 @@
+"""Terminals: one call at a time each, and no place lost to a cancellation."""
+
+import anyio
+import httpx
+import pytest
+
+from gateway_async import RouterAccountVaultCreate, RouterTransactionCreate
+
+from .script import Script, record
+
+pytestmark = pytest.mark.anyio
+
+
+class Counter:
+    """Answers when told, and knows how many wait."""
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self.most = 0
+        self.go_on = anyio.Event()
+
+    async def __call__(self, _: httpx.Request) -> httpx.Response:
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+        await self.go_on.wait()
+        self.waiting -= 1
+        return record("transaction", status_id=101)
+
+
+def sale(terminal: str) -> RouterTransactionCreate:
+    """A sale at `terminal`."""
+    return RouterTransactionCreate(action="sale", terminal_id=terminal, transaction_amount=1)
+
+
+async def test_two_calls_for_one_terminal_run_one_after_the_other() -> None:
+    """A terminal never gets a second request while a customer stands at it; a vault store queues too."""
+    counter = Counter()
+    script = Script(post=[counter])
+    async with script.gateway() as gateway, anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(gateway.router_transactions.create, sale("one"))
+        await anyio.wait_all_tasks_blocked()
+        assert counter.waiting == 1
+        counter.go_on.set()
+    assert (counter.most, len(script.asked)) == (1, 3)
+
+
+async def test_terminals_do_not_wait_for_each_other() -> None:
+    """Each terminal has a queue of its own."""
+    counter = Counter()
+    script = Script(post=[counter])
+    async with script.gateway() as gateway, anyio.create_task_group() as tasks:
+        for number in range(5):
+            tasks.start_soon(gateway.router_transactions.create, sale(f"terminal {number}".replace(" ", "-")))
+        await anyio.wait_all_tasks_blocked()
+        assert counter.waiting == 5
+        counter.go_on.set()
+
+
+async def test_no_more_than_max_terminals_are_open_at_once() -> None:
+    """The others wait for a place, without a time-out of their own."""
+    counter = Counter()
+    script = Script(post=[counter])
+    async with script.gateway(max_terminals=2) as gateway, anyio.create_task_group() as tasks:
+        for number in range(6):
+            tasks.start_soon(gateway.router_transactions.create, sale(str(number)))
+        await anyio.wait_all_tasks_blocked()
+        assert counter.waiting == 2
+        counter.go_on.set()
+    assert len(script.asked) == 6
+
+
+async def test_cancelled_waiters_leave_the_queue() -> None:
+    """After a hundred cancellations, in the queue and at the terminal, the next call goes through."""
+    counter = Counter()
+    script = Script(post=[counter], get=[record("transaction")])
+    async with script.gateway(max_terminals=3) as gateway:
+        async with anyio.create_task_group() as tasks:
+            for number in range(100):
+                tasks.start_soon(gateway.router_transactions.create, sale(str(number % 7)))
+            await anyio.wait_all_tasks_blocked()
+            tasks.cancel_scope.cancel()
+        counter.go_on.set()
+        for number in range(7):
+            assert (await gateway.router_transactions.create(sale(str(number)))).approved
+        assert gateway._sender._terminals._queues == {}
+
+
+async def test_a_stored_card_is_an_account_vault() -> None:
+    """The terminal's answer comes under `accountvault`, with `active` as the text "1"."""
+    script = Script(post=[record("accountvault", last_four="1111", active="1", exp_date="1221")])
+    async with script.gateway() as gateway:
+        vault = await gateway.router_account_vaults.create(
+            RouterAccountVaultCreate(terminal_id="t", contact_id="c", location_id="here")
+        )
+    assert (vault.last_four, vault.active) == ("1111", True)
+    assert script.bodies("POST") == [
+        {
+            "routeraccountvault": {
+                "payment_method": "cc",
+                "action": "store",
+                "terminal_id": "t",
+                "contact_id": "c",
+                "location_id": "here",
+            }
+        }
+    ]

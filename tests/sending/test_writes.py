@@ -1,0 +1,261 @@
+"""A write moves money once: what happens after each way of losing its answer."""
+
+from decimal import Decimal
+
+import httpx
+import pytest
+import trio.testing
+
+from gateway_async import (
+    ApiId,
+    CardVaultCreate,
+    ContactUpdate,
+    GatewayError,
+    MismatchedReplyError,
+    NotSentError,
+    OutcomeUnknownError,
+    RateLimitError,
+    TransactionCreate,
+    TransactionUpdate,
+    ValidationError,
+)
+
+from .script import LOST, NEVER_LEFT, NOT_THERE, Script, echo, record, refused
+
+pytestmark = pytest.mark.anyio
+
+SALE = TransactionCreate(action="sale", account_vault_id="vault", transaction_amount=Decimal("12.50"))
+ANSWERS_THAT_SETTLE_NOTHING = {
+    "connection lost": LOST,
+    "500": httpx.Response(500, text="oops"),
+    "503": httpx.Response(503),
+    "empty 200": httpx.Response(200),
+    "garbage 200": httpx.Response(200, content=b"\x00\xff{"),
+    "HTML 200": httpx.Response(200, html="<h1>Welcome</h1>"),
+    "wrong wrapper": httpx.Response(200, json={"contact": {"id": "1"}}),
+    "redirect": httpx.Response(307, headers={"location": "https://elsewhere.test/v2/transactions"}),
+    "408": httpx.Response(408),
+}
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Virtual time: a settle time or a back-off costs nothing."""
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+@pytest.mark.parametrize("answer", ANSWERS_THAT_SETTLE_NOTHING.values(), ids=ANSWERS_THAT_SETTLE_NOTHING)
+async def test_a_lost_answer_is_looked_up_by_the_id_that_was_sent(answer: httpx.Response) -> None:
+    """The transaction that the lookup finds is the call's result, and nothing is sent twice."""
+    script = Script(post=[answer], get=[record("transaction", status_id=101)])
+    async with script.gateway() as gateway:
+        transaction = await gateway.transactions.create(SALE)
+    sent = script.bodies("POST")[0]["transaction"]["transaction_api_id"]
+    assert transaction.approved
+    assert script.methods == ["POST", "GET"]
+    assert script.asked[1].url.path == f"/v2/transactions/{sent}"
+    assert dict(script.asked[1].url.params) == {"api_id": "1", "location_id": "loc"}
+
+
+async def test_what_is_not_there_is_sent_again_under_the_same_id() -> None:
+    """A repeat follows a lookup that says "not there", and bears the first try's id."""
+    script = Script(post=[LOST, echo("transaction", status_id=101)], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.create(SALE)).approved
+    first, second = (body["transaction"]["transaction_api_id"] for body in script.bodies("POST"))
+    assert first == second
+    assert script.methods[0] == script.methods[-1] == "POST"
+    assert "GET" in script.methods
+
+
+async def test_a_repeat_that_already_exists_is_looked_up() -> None:
+    """The gateway's "already exists" to a repeat means that the first try arrived after all."""
+    exists = refused(transaction_api_id="transaction_api_id already exists in this location")
+    lookups = [NOT_THERE] * 8
+    script = Script(post=[LOST, exists], get=[*lookups, record("transaction", status_id=101)])
+    script.answers["get"] = [lambda _: NOT_THERE if script.methods.count("POST") == 1 else record("transaction")]
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.create(SALE)).id == "found"
+    assert script.methods.count("POST") == 2
+
+
+async def test_an_id_that_existed_before_the_first_try_is_a_refusal() -> None:
+    """A caller's own id that is taken is a validation error: the record under it is another payment."""
+    script = Script(post=[refused(transaction_api_id="already exists")], get=[record("transaction")])
+    async with script.gateway() as gateway:
+        with pytest.raises(ValidationError) as caught:
+            await gateway.transactions.create(SALE)
+    assert caught.value.fields == {"transaction_api_id": ("already exists",)}
+    assert script.methods == ["POST"]
+
+
+async def test_max_attempts_bounds_the_posts_with_a_lookup_between_any_two() -> None:
+    """After the last try and its lookup the outcome is unknown, and the error carries what the till needs."""
+    script = Script(post=[LOST], get=[NOT_THERE])
+    async with script.gateway(max_attempts=3) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        error = caught.value
+        assert error.api_id == script.bodies("POST")[0]["transaction"]["transaction_api_id"]
+        assert error.call == "POST /v2/transactions"
+        assert error.sent["transaction_amount"] == "12.50"
+        assert script.methods.count("POST") == 3
+        assert "POSTPOST" not in "".join(script.methods)
+        assert await error.resolve() is None
+        script.answers["get"] = [record("transaction", status_id=101)]
+        assert (await error.resolve()).approved
+
+
+async def test_a_lookup_that_fails_leaves_the_outcome_unknown() -> None:
+    """A gateway that is down after the POST can say nothing, so nothing is sent again."""
+    script = Script(post=[LOST], get=[httpx.Response(500)])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.transactions.create(SALE)
+    assert script.methods == ["POST", "GET"]
+
+
+async def test_what_never_left_is_repeated_without_a_lookup() -> None:
+    """A refused connection carried nothing, so a repeat is safe."""
+    script = Script(post=[NEVER_LEFT, echo("transaction", status_id=101)])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.create(SALE)).approved
+    assert script.methods == ["POST", "POST"]
+
+
+async def test_what_never_leaves_ends_as_not_sent() -> None:
+    """A till may charge again after `NotSentError`: no try reached the gateway."""
+    script = Script(post=[NEVER_LEFT])
+    async with script.gateway(max_attempts=2) as gateway:
+        with pytest.raises(NotSentError):
+            await gateway.transactions.create(SALE)
+    assert script.methods == ["POST", "POST"]
+
+
+async def test_a_throttled_named_write_waits_looks_and_repeats() -> None:
+    """429 with Retry-After is honoured, with a lookup before the repeat."""
+    busy = httpx.Response(429, headers={"retry-after": "7"})
+    script = Script(post=[busy, echo("transaction", status_id=101)], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        began = trio.current_time()
+        await gateway.transactions.create(SALE)
+        assert trio.current_time() - began >= 7
+    assert script.methods.count("POST") == 2
+
+
+async def test_a_pause_that_does_not_fit_into_the_deadline_is_not_begun() -> None:
+    """Rather than sleep past its deadline, the call says at once what the gateway asked for."""
+    script = Script(get=[httpx.Response(429, headers={"retry-after": "3600"})])
+    async with script.gateway() as gateway:
+        with pytest.raises(RateLimitError) as caught:
+            await gateway.transactions.get("1")
+    assert caught.value.retry_after == 3600.0
+    assert script.methods == ["GET"]
+
+
+async def test_an_answer_to_another_question_is_dropped_and_looked_up() -> None:
+    """A record with another api id is not this call's, whatever it says."""
+    swapped = httpx.Response(201, json={"transaction": {"id": "x", "transaction_api_id": "other", "status_id": 101}})
+    script = Script(post=[swapped], get=[record("transaction", status_id=301)])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.create(SALE)).declined
+    assert script.methods == ["POST", "GET"]
+
+
+async def test_a_mismatch_that_the_lookup_does_not_settle_is_unknown_and_mismatched() -> None:
+    """Both names fit: the answer was another's, and what became of the write cannot be told."""
+    swapped = httpx.Response(201, json={"transaction": {"id": "x", "transaction_amount": "99.00"}})
+    script = Script(post=[swapped], get=[swapped])
+    async with script.gateway() as gateway:
+        with pytest.raises(MismatchedReplyError) as caught:
+            await gateway.transactions.create(SALE)
+    assert isinstance(caught.value, OutcomeUnknownError)
+    assert script.methods.count("POST") == 1
+
+
+async def test_a_decline_is_a_result() -> None:
+    """301 in a 201 is an answer, not an error."""
+    script = Script(post=[echo("transaction", status_id=301, reason_code_id=1616)])
+    async with script.gateway() as gateway:
+        transaction = await gateway.transactions.create(SALE)
+    assert (transaction.approved, transaction.declined, transaction.reason_code_id) == (False, True, 1616)
+
+
+async def test_a_vault_store_is_looked_up_too() -> None:
+    """The api id that the SDK makes up for a vault finds the card that was stored."""
+    script = Script(post=[LOST], get=[record("accountvault", last_four="1111")])
+    async with script.gateway() as gateway:
+        vault = await gateway.account_vaults.create(CardVaultCreate(account_number="4111111111111111", exp_date="0930"))
+    assert vault.last_four == "1111"
+    assert script.methods == ["POST", "GET"]
+
+
+async def test_a_vault_with_another_cards_digits_is_not_the_one() -> None:
+    """The last four digits are part of the question."""
+    script = Script(post=[LOST], get=[record("accountvault", last_four="0000")])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.account_vaults.create(CardVaultCreate(account_number="4111111111111111", exp_date="0930"))
+
+
+async def test_a_lost_void_is_settled_by_reading_the_transaction() -> None:
+    """A record that says it is voided answers for the void."""
+    script = Script(put=[LOST], get=[record("transaction", status_id=201)])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.void("found")).voided
+    assert script.methods == ["PUT", "GET"]
+
+
+async def test_a_repeated_void_that_is_refused_is_read_once_more() -> None:
+    """ "Already voided" to a repeat is the first try's success."""
+    script = Script(put=[LOST, refused(status_id="is voided already")])
+    script.answers["get"] = [
+        lambda _: record("transaction", status_id=101 if script.methods.count("PUT") == 1 else 201)
+    ]
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.void("found")).voided
+    assert script.methods.count("PUT") == 2
+
+
+async def test_an_increment_is_settled_by_its_new_total() -> None:
+    """The record's amount tells whether the increment was made."""
+    script = Script(put=[LOST], get=[record("transaction", transaction_amount=30)])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.increment("found", "30.00")).transaction_amount == 30
+    assert script.bodies("PUT") == [{"transaction": {"action": "authincrement", "transaction_amount": "30.00"}}]
+
+
+async def test_a_partial_reversal_leaves_no_mark_so_its_loss_is_unknown() -> None:
+    """Nothing in the record tells one reversal from two: it is neither looked up nor repeated."""
+    script = Script(put=[LOST], get=[record("transaction")])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            changes = TransactionUpdate(action="partialreversal", transaction_amount=Decimal(5))
+            await gateway.transactions.update("found", changes)
+    assert script.methods == ["PUT"]
+
+
+async def test_an_update_is_settled_when_the_record_says_what_was_sent() -> None:
+    """Reading the record tells whether a lost update was made, and it is repeated when it was not."""
+    script = Script(put=[LOST, record("contact", id="c", city="Bern")], get=[record("contact", id="c", city="Rome")])
+    async with script.gateway() as gateway:
+        assert (await gateway.contacts.update("c", ContactUpdate(city="Bern"))).city == "Bern"
+    assert script.methods.count("PUT") == 2
+
+
+async def test_a_lost_delete_is_done_when_the_record_is_gone() -> None:
+    """404 or 409 to the lookup is what a delete wants to hear."""
+    script = Script(delete=[LOST], get=[httpx.Response(409)])
+    async with script.gateway() as gateway:
+        assert await gateway.contacts.delete(ApiId("mine")) is None
+    assert script.methods == ["DELETE", "GET"]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 413, 422])
+async def test_a_clear_no_is_final(status: int) -> None:
+    """A refusal of the first try is neither looked up nor repeated."""
+    script = Script(post=[httpx.Response(status, json={"message": "no"})])
+    async with script.gateway() as gateway:
+        with pytest.raises(GatewayError):
+            await gateway.transactions.create(SALE)
+    assert script.methods == ["POST"]
