@@ -1,0 +1,76 @@
+"""The package's pytest plugin: a gateway to test against, without setting one up.
+
+    @pytest.mark.asyncio
+    async def test_a_sale_is_approved(gateway):
+        sale = TransactionCreate(
+            action="sale", transaction_amount="12.50", account_number="4111111111111111", exp_date="0930"
+        )
+        assert (await gateway.transactions.create(sale)).approved
+
+pytest finds it by itself; the sandbox and the client are loaded when a test first asks for them.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from gateway_async import AsyncGateway
+    from gateway_async.sandbox import Sandbox
+
+__all__ = ["gateway", "sandbox"]
+
+_NO_SANDBOX = "the fixture 'sandbox' needs an extra: pip install 'gateway-async[sandbox]' ({} is not installed)"
+_NO_LOOP = "the fixture 'gateway' needs an event loop: mark the test with pytest.mark.anyio, or install pytest-asyncio"
+
+
+@pytest.fixture
+def sandbox() -> Iterator["Sandbox"]:
+    """A gateway on a free port of 127.0.0.1, in memory, fresh for each test; its terminals answer without delay.
+
+    Works in plain tests as in those of asyncio and trio. For other terminals, or for one gateway that serves many
+    tests, write a fixture of this name around `gateway_async.sandbox.Sandbox`: the fixture `gateway` follows it.
+    """
+    try:
+        from gateway_async.sandbox import Sandbox
+    except ModuleNotFoundError as missing:
+        pytest.fail(_NO_SANDBOX.format(missing.name), pytrace=False)
+    with Sandbox(terminal_delay=0.0) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def gateway(request: pytest.FixtureRequest) -> "AsyncGateway":
+    """An `AsyncGateway` on the fixture `sandbox`, open for one async test.
+
+    Works with pytest-asyncio, strict or auto, and with anyio's plugin, on asyncio and trio. For a client with options,
+    enter `sandbox.gateway(timeout=…)` in the test.
+    """
+    opened: AsyncGateway = request.getfixturevalue(_opener(request))
+    return opened
+
+
+def _opener(request: pytest.FixtureRequest) -> str:
+    """The fixture that opens the client on the event loop of the test; each plugin runs only fixtures of its own."""
+    if "anyio_backend" in request.fixturenames:
+        return "_gateway_on_anyio"
+    if request.config.pluginmanager.has_plugin("asyncio"):
+        return "_gateway_on_asyncio"
+    pytest.fail(_NO_LOOP, pytrace=False)
+
+
+@pytest.fixture
+async def _gateway_on_anyio(sandbox: "Sandbox") -> AsyncIterator["AsyncGateway"]:
+    async with sandbox.gateway() as gateway:
+        yield gateway
+
+
+if find_spec("pytest_asyncio"):
+    import pytest_asyncio
+
+    @pytest_asyncio.fixture
+    async def _gateway_on_asyncio(sandbox: "Sandbox") -> AsyncIterator["AsyncGateway"]:
+        async with sandbox.gateway() as gateway:
+            yield gateway
