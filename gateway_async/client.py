@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from gateway_async._net.credentials import SignedTransport
+from gateway_async._net.http import Http
 from gateway_async._net.sender import Sender
 from gateway_async._net.transport import PooledTransport
 from gateway_async._wire.noun import Scope
@@ -86,12 +87,9 @@ class AsyncGateway:
         inner = transport or PooledTransport(
             max_connections=max_connections, max_terminals=max_terminals, verify=verify
         )
+        signed = SignedTransport(inner, sign(credentials, developer_id))
         self._sender = Sender(
-            httpx.AsyncClient(
-                transport=SignedTransport(inner, sign(credentials, developer_id)),
-                trust_env=False,
-            ),
-            base_url=base_url.rstrip("/"),
+            Http(httpx.AsyncClient(transport=signed, trust_env=False), base_url.rstrip("/")),
             timeout=timeout,
             terminal_timeout=terminal_timeout,
             max_terminals=max_terminals,

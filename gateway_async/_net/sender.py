@@ -4,66 +4,38 @@ Decisions are made by `_wire/retrying.py`; this file only acts on them. tenacity
 """
 
 import random
-import time
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import aclosing
-from typing import Any, Final, Generic, NoReturn, TypeVar, cast
-from urllib.parse import quote, urlencode
+from collections.abc import Iterable
+from typing import Any, Final, Generic, NoReturn, TypeVar
 
 import anyio
-import httpx
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
-from gateway_async._net.credentials import TARGET
-from gateway_async._net.progress import PROGRESS, Progress, Stage
+from gateway_async._net.http import Http, cut_short
+from gateway_async._net.progress import Progress, Stage
 from gateway_async._net.terminals import Terminals
-from gateway_async._secrets import mask_text
 from gateway_async._wire.call import NOT_DONE, Call, Kind, NotDone
-from gateway_async._wire.reply import Reply, read_reply
 from gateway_async._wire.retrying import Fate, Verdict, fate_of, pause, verdict
 from gateway_async.errors import (
     ClientClosedError,
     ConnectionLostError,
     DeadlineExceededError,
     GatewayError,
-    MalformedReplyError,
     MismatchedReplyError,
     MismatchedWriteError,
     NotSentError,
     OutcomeUnknownError,
 )
-from gateway_async.observe import (
-    AttemptFailed,
-    CallEnded,
-    CallStarted,
-    Event,
-    LookedUp,
-    Observer,
-    log_event,
-    notify,
-)
+from gateway_async.observe import AttemptFailed, CallEnded, CallStarted, Event, LookedUp, Observer, log_event, notify
 
 __all__ = ["Sender"]
 
 T = TypeVar("T")
-
-MAX_BODY: Final = 64 * 1024 * 1024
-"""Bytes of an answer; a page of 5000 records has some 6 MB."""
 
 _LOOKUP_SECONDS: Final = 10.0
 """How long looking up may take after a terminal call, and how long it may hold back a cancellation."""
 
 _SETTLE_SECONDS: Final = 2.0
 """How long "not there" may still become "there"."""
-
-_CONNECT_SECONDS: Final = 10.0
-
-_HEADERS: Final = {
-    "accept": "application/json",
-    "accept-encoding": "gzip, deflate",
-    "user-agent": "gateway-async",
-}
-_NEVER_LEFT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 
 
 class _NotDoneError(GatewayError):
@@ -77,15 +49,20 @@ class _NotDoneError(GatewayError):
 class _Delivery(Generic[T]):
     """One call on its way: what has been tried, and how much time is left."""
 
-    __slots__ = ("attempt", "attempts_until", "call", "max_attempts", "may_have_left", "started")
+    __slots__ = ("attempt", "attempts_until", "call", "max_attempts", "may_have_left", "patience", "started")
 
     def __init__(self, call: Call[T], seconds: float, max_attempts: int) -> None:
         self.call = call
         self.max_attempts = max_attempts
         self.started = anyio.current_time()
-        self.attempts_until = self.started + seconds - _lookup_reserve(call.kind, seconds)
+        self.patience = seconds - _lookup_reserve(call.kind, seconds)
+        self.attempts_until = self.started + self.patience
         self.attempt = 0
         self.may_have_left = False
+
+    def attempt_seconds(self) -> float | None:
+        """How long an attempt may take; a read is bounded by its deadline alone."""
+        return None if self.call.kind is Kind.READ else self.attempts_until - anyio.current_time()
 
     def may_repeat(self, error: BaseException) -> bool:
         """Whether another attempt is safe, allowed, and can begin in time."""
@@ -95,16 +72,16 @@ class _Delivery(Generic[T]):
         return safe and anyio.current_time() + self.pause(error, 0.0) < self.attempts_until
 
     def pause(self, error: BaseException, jitter: float) -> float:
+        """Seconds to wait before the next attempt."""
         cause = error.cause if isinstance(error, _NotDoneError) else error
         return pause(cause, self.attempt, jitter) if isinstance(cause, GatewayError) else 0.0
 
 
 class Sender:
-    """Sends calls over one httpx client.
+    """Carries calls out.
 
     Args:
-        client: carries the requests; closed with the sender.
-        base_url: the gateway's address, without `/v2`.
+        http: carries the requests; closed with the sender.
         timeout: seconds in all for an ordinary call, attempts, waits and lookups included.
         terminal_timeout: seconds a router call may stay open at the terminal.
         max_terminals: how many router calls may be open at once.
@@ -114,17 +91,15 @@ class Sender:
 
     def __init__(
         self,
-        client: httpx.AsyncClient,
+        http: Http,
         *,
-        base_url: str,
         timeout: float,
         terminal_timeout: float,
         max_terminals: int,
         max_attempts: int,
         observers: Iterable[Observer],
     ) -> None:
-        self._client = client
-        self._base_url = base_url
+        self._http = http
         self._timeout = timeout
         self._terminal_timeout = terminal_timeout
         self._terminals = Terminals(max_terminals)
@@ -146,9 +121,9 @@ class Sender:
             return await self._deliver(call, self._terminal_timeout + _LOOKUP_SECONDS)
 
     async def aclose(self) -> None:
-        """Close the client and its connections; once is enough."""
+        """Close the connections; calls after it are refused."""
         self._closed = True
-        await self._client.aclose()
+        await self._http.aclose()
 
     def _refuse_when_closed(self, call: Call[Any]) -> None:
         if self._closed:
@@ -284,6 +259,7 @@ class Sender:
 
     def _unknown(self, call: Call[Any], error: GatewayError) -> OutcomeUnknownError:
         async def resolve() -> Any:
+            self._refuse_when_closed(call)
             with anyio.move_on_after(self._timeout):
                 found = await self._looked_up(call, error, _SETTLE_SECONDS)
                 if found is not NOT_DONE:
@@ -298,91 +274,35 @@ class Sender:
             )
         return OutcomeUnknownError(str(error), call=str(call), api_id=call.api_id, sent=call.sent, resolve=resolve)
 
-    # --- one attempt
-
     async def _attempt(self, delivery: _Delivery[T]) -> T:
-        """One request and its answer, or the error that says how far it got."""
+        """One exchange, within the time that attempts have."""
         call, progress = delivery.call, Progress()
         progress.stage = Stage.QUEUED
         try:
-            with anyio.fail_after(delivery.attempts_until - anyio.current_time()):
-                return await self._exchanged(call, progress)
+            with anyio.fail_after(delivery.attempt_seconds()):
+                return await self._http.exchange(call, progress, delivery.patience)
         except TimeoutError:
             delivery.may_have_left |= progress.may_have_left
-            raise self._cut_short("no answer in time", call, progress) from None
+            raise cut_short("no answer in time", call, progress) from None
         except NotSentError:
             raise
         except BaseException:
             delivery.may_have_left |= progress.may_have_left
             raise
 
-    async def _exchanged(self, call: Call[T], progress: Progress) -> T:
-        try:
-            response = await self._client.send(self._request(call, progress), stream=True, follow_redirects=False)
-        except Exception as error:
-            raise self._failed(error, call, progress) from error
-        try:
-            return read_reply(call, await self._whole(response, call))
-        except (MalformedReplyError, MismatchedReplyError):
-            await progress.discard()
-            raise
-        except GatewayError:
-            raise
-        except Exception as error:
-            raise self._failed(error, call, progress) from error
-        finally:
-            await response.aclose()
-
-    async def _whole(self, response: httpx.Response, call: Call[Any]) -> Reply:
-        chunks: list[bytes] = []
-        size = 0
-        async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as body:
-            async for chunk in body:
-                size += len(chunk)
-                if size > MAX_BODY:
-                    raise MalformedReplyError("$", f"longer than {MAX_BODY} bytes", call=str(call))
-                chunks.append(chunk)
-        return Reply(response.status_code, response.headers, b"".join(chunks), time.time())
-
-    def _request(self, call: Call[Any], progress: Progress) -> httpx.Request:
-        query = urlencode(call.params, quote_via=quote, safe=",")
-        target = f"{self._base_url}{call.path}" + (f"?{query}" if query else "")
-        shown = mask_text(target)  # httpx logs the URL of every request
-        terminal = call.kind is Kind.TERMINAL
-        patience = self._terminal_timeout if terminal else self._timeout
-        extensions: dict[str, Any] = {
-            "timeout": {
-                "connect": min(_CONNECT_SECONDS, patience),
-                "read": patience,
-                "write": patience,
-                "pool": patience,
-            },
-            "gateway_async.lane": "terminal" if terminal else "ordinary",
-            PROGRESS: progress,
-        }
-        if shown != target:
-            extensions[TARGET] = target
-        headers = _HEADERS if call.body is None else {**_HEADERS, "content-type": "application/json"}
-        return httpx.Request(call.method, shown, headers=headers, content=call.body, extensions=extensions)
-
-    def _failed(self, error: Exception, call: Call[Any], progress: Progress) -> GatewayError:
-        reason = mask_text(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
-        if isinstance(error, _NEVER_LEFT) and progress.stage < Stage.SENDING:
-            return NotSentError(reason, call=str(call))
-        return self._cut_short(reason, call, progress)
-
-    def _cut_short(self, reason: str, call: Call[Any], progress: Progress) -> GatewayError:
-        if progress.may_have_left:
-            return ConnectionLostError(reason, call=str(call))
-        return NotSentError(reason, call=str(call))
-
     def _tell(self, event: Event) -> None:
         notify(self._observers, event)
 
 
 def _lookup_reserve(kind: Kind, seconds: float) -> float:
-    """The part of a write's time that is left for the lookup; a read may use it all."""
-    return 0.0 if kind is Kind.READ else min(_LOOKUP_SECONDS, seconds / 3)
+    """The part of a call's time that its attempts leave for the lookup."""
+    match kind:
+        case Kind.READ:
+            return 0.0
+        case Kind.TERMINAL:
+            return _LOOKUP_SECONDS
+        case _:
+            return min(_LOOKUP_SECONDS, seconds / 3)
 
 
 def _failure(state: RetryCallState) -> BaseException:

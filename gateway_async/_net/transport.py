@@ -174,7 +174,7 @@ class _Lane:
         idle = self.idle[origin]
         while idle:
             connection = idle.pop()
-            if connection.is_available() and not connection.has_expired():
+            if not connection.has_expired():
                 return connection
             await _close(connection)
         return None
@@ -221,7 +221,6 @@ class _Exchange(httpx.AsyncByteStream):
     async def begin(self) -> httpcore.Response:
         """Wait for a place, send the request and read the head of its answer; or fail, and leave nothing."""
         self._reached(Stage.QUEUED)
-        self.lane.check_open()
         await self._borrow(self.lane.places)
         try:
             self._reached(Stage.CONNECTING)
@@ -240,7 +239,7 @@ class _Exchange(httpx.AsyncByteStream):
                 if (connection := await self.lane.take(self._origin)) is None:
                     return await self._dial()
                 return await self._ask_on(connection)
-            except httpcore.ConnectionNotAvailable:  # closed just now, before anything was written
+            except httpcore.ConnectionNotAvailable:  # closed since its last answer; nothing is written
                 await self.hang_up()
 
     async def _dial(self) -> httpcore.Response:
@@ -313,15 +312,12 @@ class _Exchange(httpx.AsyncByteStream):
             else:
                 await self.hang_up()
         finally:
-            self.extensions.pop("trace", None)  # it leads back here: no garbage in circles
             self.lane.places.release_on_behalf_of(self)
 
     def _fit_connection(self) -> httpcore.AsyncHTTPConnection | None:
-        if self.answer is None or self.connection is None or self.lane.closed:
+        if self.answer is None or self.connection is None or not self.connection.is_available():
             return None
-        if not (self.connection.is_available() and _is_silent(self.connection, self.answer)):
-            return None
-        return self.connection
+        return self.connection if _is_silent(self.connection, self.answer) else None
 
     async def hang_up(self) -> None:
         """Close the connection; also its socket, which httpcore forgets when a TLS handshake is cancelled."""

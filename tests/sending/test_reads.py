@@ -115,7 +115,7 @@ async def test_a_gateway_that_keeps_answering_something_else_is_named() -> None:
 
 async def test_a_body_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer without end is cut where the limit is."""
-    monkeypatch.setattr("gateway_async._net.sender.MAX_BODY", 1000)
+    monkeypatch.setattr("gateway_async._net.http.MAX_BODY", 1000)
     script = Script(get=[httpx.Response(200, content=b" " * 1001)])
     async with script.gateway() as gateway:
         with pytest.raises(MalformedReplyError, match="longer than 1000 bytes"):
