@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 logger = logging.getLogger("gateway_async")
+logger.addHandler(logging.NullHandler())  # silent where the program has set up no logging
 
 
 @attrs.frozen(kw_only=True)

@@ -1,0 +1,33 @@
+"""The command `gateway-async`. It needs the extra `cli`; whatever it imports beyond the package is imported late."""
+
+import io
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command.
+
+    Ends the process with status 0, 1 for a failure, 2 for wrong usage or a missing extra, 130 after Ctrl-C.
+    """
+    _never_fail_to_print()
+    try:
+        from gateway_async.cli.app import app
+
+        app(prog_name="gateway-async")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except ModuleNotFoundError as missing:
+        package = (missing.name or "gateway_async").partition(".")[0]
+        if package == "gateway_async":
+            raise
+        sys.stderr.write(f"gateway-async: {package} is not installed: pip install 'gateway-async[cli]'\n")
+        sys.exit(2)
+
+
+def _never_fail_to_print() -> None:
+    """Where a "✓" cannot be shown, show a "?"."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")

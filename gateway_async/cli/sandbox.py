@@ -1,0 +1,90 @@
+"""`gateway-async sandbox`: the local gateway in the foreground, for any program that speaks HTTP."""
+
+import dataclasses
+import errno
+import json
+import sqlite3
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from gateway_async.cli.failure import fail
+from gateway_async.cli.welcome import welcome
+
+if TYPE_CHECKING:
+    from gateway_async.sandbox import Facts
+
+__all__ = ["sandbox"]
+
+REASONS = {
+    errno.EACCES: "not permitted; ports from 1024 are free for all",
+    errno.EADDRINUSE: "the port is in use; --port 0 picks a free one",
+    errno.EADDRNOTAVAIL: "this is not an address of this machine",
+}
+"""Why one cannot listen somewhere, in plain words."""
+
+
+class Terminals(StrEnum):
+    """Who brings the card to a simulated terminal."""
+
+    AUTO = "auto"
+    MANUAL = "manual"
+
+
+def sandbox(
+    *,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")] = 8080,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            help="Keep credentials, ids and records in this file for the next start; without it, in memory.",
+        ),
+    ] = None,
+    terminals: Annotated[
+        Terminals,
+        typer.Option(help="auto: a test card comes by itself. manual: you bring it, by calls to /_sandbox/terminals."),
+    ] = Terminals.AUTO,
+    terminal_delay: Annotated[
+        float, typer.Option(min=0, max=300, metavar="SECONDS", help="How long an auto terminal waits for its card.")
+    ] = 2.0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one line of JSON when ready, and nothing else, for programs.")
+    ] = False,
+) -> None:
+    """Serve a gateway of your own until Ctrl-C or SIGTERM, either of which is its normal end (exit status 0).
+
+    It shows its address, throw-away credentials and ids at the start, ready to paste.
+    """
+    from gateway_async.sandbox import serve
+
+    ready = _print_json if as_json else _welcome(data, terminals, terminal_delay)
+    try:
+        serve(
+            port=port,
+            host=host,
+            data=data,
+            terminals=terminals.value,
+            terminal_delay=terminal_delay,
+            on_ready=ready,
+        )
+    except OSError as error:
+        fail(f"cannot serve at {host}:{port}: {REASONS.get(error.errno or 0, error.strerror)}")
+    except sqlite3.Error as error:
+        fail(f"cannot use the data file {data}: {error}")
+
+
+def _print_json(facts: "Facts") -> None:
+    typer.echo(json.dumps(dataclasses.asdict(facts)))
+
+
+def _welcome(data: Path | None, terminals: Terminals, delay: float) -> Callable[["Facts"], None]:
+    kept = "in memory, gone when it ends" if data is None else f"kept in {data}"
+    card = f"a test card comes by itself after {delay:g} s" if terminals is Terminals.AUTO else "you bring the card"
+    return lambda facts: Console().print(welcome(facts, {"Records": kept, "Terminals": card}), soft_wrap=True)

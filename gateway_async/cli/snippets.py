@@ -1,0 +1,109 @@
+"""What a user of the package writes. The demo runs these functions and shows them: no line of it is made up.
+
+A docstring is the lead of its chapter, the body is the code that is shown; 72 characters fit on its lines.
+"""
+# ruff: noqa: RET504  what comes back gets a name, for the reader
+
+import asyncio
+import inspect
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from textwrap import dedent
+from typing import Any
+
+from gateway_async import (
+    AccountVault,
+    AsyncGateway,
+    RouterAccountVaultCreate,
+    RouterTransactionCreate,
+    Transaction,
+    TransactionCreate,
+)
+from gateway_async.observe import Observer
+from gateway_async.sandbox import Sandbox
+
+__all__ = [
+    "charge",
+    "charge_and_lose_the_answer",
+    "excerpt",
+    "open_gateway",
+    "sell_at_terminal",
+    "store_card_at_terminal",
+    "walk_vaults",
+]
+
+
+@asynccontextmanager
+async def open_gateway(watch: Observer) -> AsyncIterator[tuple[Sandbox, AsyncGateway]]:
+    """A sandbox is a real HTTP server. Its client holds the credentials already; `watch` is told of every call."""
+    async with (
+        Sandbox(terminal_delay=2.0) as sandbox,
+        sandbox.gateway(observers=[watch]) as gateway,
+    ):
+        yield sandbox, gateway
+
+
+async def store_card_at_terminal(gateway: AsyncGateway, sandbox: Sandbox) -> AccountVault:
+    """The request stays open until the customer has presented a card. No card number passes through the program."""
+    vault = await gateway.router_account_vaults.create(
+        RouterAccountVaultCreate(
+            terminal_id=sandbox.terminal_id,
+            contact_id=sandbox.contact_id,
+        )
+    )
+    return vault
+
+
+async def sell_at_terminal(gateway: AsyncGateway, sandbox: Sandbox, vault: AccountVault) -> Transaction:
+    """One task waits for the customer. It holds no thread, and no connection that other calls need."""
+    new = RouterTransactionCreate(
+        action="sale",
+        terminal_id=sandbox.terminal_id,
+        transaction_amount="12.50",
+    )
+    async with asyncio.TaskGroup() as tasks:
+        sale = tasks.create_task(gateway.router_transactions.create(new))
+        while not sale.done():
+            await gateway.account_vaults.get(vault.id)
+    return sale.result()
+
+
+async def charge(gateway: AsyncGateway, vault: AccountVault) -> Transaction:
+    """The card's issuer says no. That is an answer like any other: no exception to catch, a field to ask."""
+    sale = await gateway.transactions.create(
+        TransactionCreate(
+            action="sale",
+            account_vault_id=vault.id,
+            transaction_amount="6.16",
+        )
+    )
+    return sale
+
+
+async def charge_and_lose_the_answer(gateway: AsyncGateway, sandbox: Sandbox, vault: AccountVault) -> Transaction:
+    """The gateway charges the card, then hangs up without an answer. Charging again could take the money twice."""
+    sandbox.fault("POST /v2/transactions", "close_after_commit")
+    sale = await gateway.transactions.create(
+        TransactionCreate(
+            action="sale",
+            account_vault_id=vault.id,
+            transaction_amount="24.00",
+        )
+    )
+    return sale
+
+
+async def walk_vaults(gateway: AsyncGateway) -> int:
+    """One loop over all of them. While a page is used, the next one is on its way."""
+    visas = 0
+    async for vault in gateway.account_vaults.list(page_size=500):
+        if vault.account_type == "visa":
+            visas += 1
+    return visas
+
+
+def excerpt(snippet: Callable[..., Any]) -> str:
+    """The body of a snippet, as one would type it: without signature, docstring and `return`."""
+    _, _, body = inspect.getsource(snippet).split('"""')
+    return dedent(re.sub(r"yield .+", "...", re.sub(r"\n    return .+", "", body))).strip()

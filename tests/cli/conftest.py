@@ -1,0 +1,35 @@
+"""Commands that run until they are told to end."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from .processes import COMMAND, Facts, Process, Serve, Start, start_python
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start `gateway-async`; what still runs when the test is over is killed."""
+    started: list[Process] = []
+
+    def start(*arguments: str, **environment: str) -> Process:
+        started.append(start_python(*COMMAND, *arguments, **environment))
+        return started[-1]
+
+    yield start
+    for process in started:
+        with process:
+            process.kill()
+
+
+@pytest.fixture
+def serve(start: Start) -> Serve:
+    """Start `gateway-async sandbox --json` on a free port and read its line."""
+
+    def serve(*options: str) -> tuple[Process, Facts]:
+        process = start("sandbox", "--json", "--port", "0", *options)
+        assert process.stdout
+        return process, json.loads(process.stdout.readline())
+
+    return serve

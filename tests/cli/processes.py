@@ -1,0 +1,46 @@
+"""The real command, in a process of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+COMMAND = ("-W", "default", "-m", "gateway_async.cli")
+"""With warnings shown, so that a socket left open is seen on standard error."""
+
+_COLOURED = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in _COLOURED}
+_ENVIRONMENT |= {"COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+
+Ended = subprocess.CompletedProcess[str]
+Process = subprocess.Popen[str]
+Facts = dict[str, Any]
+Start = Callable[..., Process]
+Serve = Callable[..., tuple[Process, Facts]]
+
+
+def start_python(*arguments: str, **environment: str) -> Process:
+    """Start this Python with output that is kept; whoever starts it ends it."""
+    return subprocess.Popen(  # noqa: S603  what runs is this project
+        [sys.executable, *arguments],
+        env=_ENVIRONMENT | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+
+
+def run_python(*arguments: str) -> Ended:
+    """Run this Python to its end, or kill it after 50 seconds."""
+    with start_python(*arguments) as process:
+        try:
+            output, errors = process.communicate(timeout=50)
+        finally:
+            process.kill()
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def run(*arguments: str) -> Ended:
+    """Run `gateway-async` to its end."""
+    return run_python(*COMMAND, *arguments)

@@ -1,0 +1,137 @@
+"""`gateway-async sandbox`: what it prints, what it serves, how it ends."""
+
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from gateway_async import AsyncGateway, ContactCreate, UserApiKey
+
+from .processes import Facts, Process, Serve, Start, run
+
+KEYS = [
+    "base_url",
+    "developer_id",
+    "user_id",
+    "user_api_key",
+    "user_hash_key",
+    "username",
+    "password",
+    "domain",
+    "location_id",
+    "contact_id",
+    "cc_product_transaction_id",
+    "ach_product_transaction_id",
+    "terminal_id",
+]
+LAST_LINE = "Ctrl-C ends it.\n"
+
+
+def client(facts: Facts) -> AsyncGateway:
+    """A client of the sandbox that printed `facts`."""
+    credentials = UserApiKey(facts["user_id"], facts["user_api_key"])
+    return AsyncGateway(facts["base_url"], developer_id=facts["developer_id"], credentials=credentials)
+
+
+def stop(process: Process, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
+    """Exit status and the rest of the output after a signal."""
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=20)
+    return process.returncode, output, errors
+
+
+def welcome_of(process: Process) -> list[str]:
+    """The lines that a person sees when the sandbox is ready."""
+    assert process.stdout
+    return [line.removesuffix("\n") for line in iter(process.stdout.readline, LAST_LINE)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_json(serve: Serve, number: signal.Signals) -> None:
+    """`--json` prints one line with every fact, and a signal is the normal end: status 0, not a word more."""
+    process, facts = serve()
+    assert list(facts) == KEYS
+    assert all(facts.values())
+    assert stop(process, number) == (0, "", "")
+
+
+@pytest.mark.asyncio
+async def test_data_file(serve: Serve, tmp_path: Path) -> None:
+    """With `--data`, ids, credentials and records are there again after a restart, at whatever address."""
+    data = str(tmp_path / "sandbox.db")
+    process, before = serve("--data", data)
+    async with client(before) as gateway:
+        contact = await gateway.contacts.create(ContactCreate(last_name="Smith", location_id=before["location_id"]))
+    stop(process)
+    _, after = serve("--data", data)
+    assert {**after, "base_url": ""} == {**before, "base_url": ""}
+    async with client(after) as gateway:
+        assert (await gateway.contacts.get(contact.id)).last_name == "Smith"
+
+
+def test_manual_terminals(serve: Serve) -> None:
+    """With `--terminals manual` a sale waits until somebody brings a card; a signal ends the sandbox all the same."""
+    process, facts = serve("--terminals", "manual")
+    names = {"developer-id": "developer_id", "user-id": "user_id", "user-api-key": "user_api_key"}
+    headers = {name: facts[fact] for name, fact in names.items()}
+    sale = {"action": "sale", "payment_method": "cc", "transaction_amount": "1.00"}
+    sale |= {name: facts[name] for name in ("location_id", "terminal_id")}
+    with httpx.Client(base_url=facts["base_url"], headers=headers, trust_env=False) as http:
+        with pytest.raises(httpx.ReadTimeout):
+            http.post("/v2/routertransactions", json={"routertransaction": sale}, timeout=0.3)
+        terminal = http.get(f"/_sandbox/terminals/{facts['terminal_id']}").json()
+    assert [call["amount"] for call in terminal["waiting"]] == ["1.00"]
+    assert stop(process) == (0, "", "")
+
+
+def test_welcome(start: Start, tmp_path: Path) -> None:
+    """Without `--json` a person gets lines to paste: no control character, and no space behind a backslash."""
+    process = start("sandbox", "--port", "0", "--data", str(tmp_path / "sandbox.db"))
+    lines = welcome_of(process)
+    assert [line for line in lines if line != line.rstrip() or not line.isprintable()] == []
+    assert [line for line in lines if "/_sandbox/" in line]
+    assert stop(process, signal.SIGINT) == (0, "", "")
+
+
+@pytest.mark.skipif((sh := shutil.which("sh")) is None, reason="pastes into sh")
+def test_welcome_works_when_pasted(start: Start) -> None:
+    """The `export` lines that are shown are all that `AsyncGateway.from_env()` needs."""
+    lines = welcome_of(start("sandbox", "--port", "0"))
+    exports = [line for line in lines if "export" in line]
+    program = f"{sys.executable} -c 'import gateway_async; print(gateway_async.AsyncGateway.from_env())'"
+    pasted = "\n".join([*exports, program])
+    said = subprocess.check_output([str(sh), "-c", pasted], text=True, timeout=20)  # noqa: S603  our own lines
+    assert said == f"AsyncGateway('{exports[0].partition('=')[2]}')\n"
+
+
+def test_port_in_use() -> None:
+    """A port that is taken is a one-line error with status 1."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = run("sandbox", "--json", "--port", str(port))
+    line = f"gateway-async: cannot serve at 127.0.0.1:{port}: the port is in use; --port 0 picks a free one\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
+
+
+def test_data_file_that_cannot_be_written(tmp_path: Path) -> None:
+    """A data file in a folder that is not there is a one-line error with status 1."""
+    data = tmp_path / "missing" / "sandbox.db"
+    ended = run("sandbox", "--json", "--port", "0", "--data", str(data))
+    line = f"gateway-async: cannot use the data file {data}: unable to open database file\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
+
+
+def test_data_file_of_something_else(tmp_path: Path) -> None:
+    """A file that is no sandbox's is a one-line error, and is left as it is."""
+    data = tmp_path / "letter.txt"
+    data.write_text("Dear sandbox, this is not a database. " * 20)
+    before = data.read_bytes()
+    ended = run("sandbox", "--port", "0", "--data", str(data))
+    line = f"gateway-async: cannot use the data file {data}: file is not a database\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
+    assert data.read_bytes() == before

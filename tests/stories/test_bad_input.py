@@ -1,0 +1,177 @@
+"""Bad input: an error that names the problem, on both sides; never a traceback, a 500 or a lost record."""
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from gateway_async import (
+    AchVaultCreate,
+    ApiId,
+    AsyncGateway,
+    CardVaultCreate,
+    ContactCreate,
+    InvalidRequestError,
+    NotFoundError,
+    StatusError,
+    TransactionCreate,
+    UserApiKey,
+    ValidationError,
+)
+from gateway_async.errors import AuthenticationError
+from gateway_async.sandbox import Sandbox
+
+pytestmark = pytest.mark.anyio
+
+WRONG = {
+    "float as money": (
+        TransactionCreate(action="sale", account_vault_id="v", transaction_amount=12.5),  # type: ignore[arg-type]
+        "transaction_amount",
+    ),
+    "three decimals": (
+        TransactionCreate(action="sale", account_vault_id="v", transaction_amount=Decimal("1.005")),
+        "transaction_amount",
+    ),
+    "not a number": (
+        TransactionCreate(action="sale", account_vault_id="v", transaction_amount="ten"),
+        "transaction_amount",
+    ),
+    "NaN": (
+        TransactionCreate(action="sale", account_vault_id="v", transaction_amount=Decimal("NaN")),
+        "transaction_amount",
+    ),
+    "a list as text": (
+        TransactionCreate(action="sale", account_vault_id="v", transaction_amount=1, description=["x"]),  # type: ignore[arg-type]
+        "description",
+    ),
+    "no source": (TransactionCreate(action="sale", transaction_amount=1, exp_date="1230"), "account_number"),
+    "two sources": (
+        TransactionCreate(action="sale", transaction_amount=1, account_vault_id="v", ticket="t"),
+        "account_vault_id, ticket",
+    ),
+    "a float in free-form data": (
+        TransactionCreate(action="sale", account_vault_id="v", transaction_amount=1, custom_data={"a": [0.1]}),
+        "custom_data.a[0]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("new", "field"), WRONG.values(), ids=WRONG)
+async def test_a_wrong_transaction_is_refused_before_sending(gateway: AsyncGateway, new: Any, field: str) -> None:
+    """The problem starts with the field's name, and the gateway has no record of it."""
+    with pytest.raises(InvalidRequestError) as caught:
+        await gateway.transactions.create(new)
+    assert [problem.partition(":")[0] for problem in caught.value.problems] == [field]
+    assert await gateway.transactions.list().count() == 0
+
+
+async def test_every_problem_comes_at_once(gateway: AsyncGateway) -> None:
+    """A person mends a form once."""
+    new = AchVaultCreate(
+        account_number="12",
+        account_holder_name="",
+        account_type="checking",
+        is_company="yes",  # type: ignore[arg-type]
+        routing="123",
+        dl_number="D1",
+        billing_zip="1",
+    )
+    with pytest.raises(InvalidRequestError) as caught:
+        await gateway.account_vaults.create(new)
+    named = {problem.partition(":")[0] for problem in caught.value.problems}
+    assert named == {"account_number", "account_holder_name", "is_company", "routing", "dl_state", "billing_zip"}
+
+
+@pytest.mark.parametrize("wrong", [None, {"last_name": "Smith"}, "Smith", 7, ContactCreate])
+async def test_what_is_no_request_is_refused(gateway: AsyncGateway, wrong: Any) -> None:
+    """A dict, a text or the class itself in place of a request object."""
+    with pytest.raises(InvalidRequestError, match="request: must be a request object"):
+        await gateway.contacts.create(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["", " ", "a b", ".", "..", None, 7, ApiId(""), "\ud800"])
+async def test_an_id_that_cannot_stand_in_a_path_is_refused(gateway: AsyncGateway, wrong: Any) -> None:
+    """An empty id would ask for the list, two dots for the parent."""
+    with pytest.raises(InvalidRequestError, match="id: "):
+        await gateway.contacts.get(wrong)
+
+
+@pytest.mark.parametrize("odd", ["a/b", "a?b", "a#b", "a%2Fb", "ü", "a;b", "a&b=c"])
+async def test_an_odd_id_arrives_as_it_is(gateway: AsyncGateway, odd: str) -> None:
+    """Percent-encoded on the way, found under its own name."""
+    made = await gateway.contacts.create(ContactCreate(last_name="Odd", contact_api_id=odd))
+    assert (await gateway.contacts.get(ApiId(odd))).id == made.id
+    with pytest.raises(NotFoundError):
+        await gateway.contacts.get(odd)
+
+
+async def test_wrong_credentials_are_named(sandbox: Sandbox) -> None:
+    """The error is an authentication error, and it does not show the key."""
+    async with sandbox.gateway(credentials=UserApiKey("nobody", "wrong-key")) as gateway:
+        with pytest.raises(AuthenticationError) as caught:
+            await gateway.contacts.list()
+    assert "wrong-key" not in str(caught.value)
+
+
+async def test_a_text_of_20_megabytes_is_refused_before_sending(gateway: AsyncGateway) -> None:
+    """The problem is its length, and it is not quoted."""
+    huge = ContactCreate(last_name="x" * 20_000_000)
+    with pytest.raises(InvalidRequestError, match="last_name: must have 1 to 64 characters, has 20000000"):
+        await gateway.contacts.create(huge)
+
+
+async def test_a_body_of_20_megabytes_gets_a_413(sandbox: Sandbox) -> None:
+    """The gateway reads no more than it must, and says why."""
+    async with sandbox.gateway(check_limits=False) as gateway:
+        with pytest.raises(StatusError) as caught:
+            await gateway.contacts.create(ContactCreate(last_name="x" * 20_000_000))
+    assert caught.value.status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"", 400),
+        (b"{", 400),
+        (b"[]", 400),
+        (b"null", 400),
+        (b'{"contact": 7}', 400),
+        (b'{"wrong": {}}', 400),
+        (b"\xff\xfe", 400),
+        (b"[" * 100_000, 400),
+        (b'{"contact": {"last_name": ["x"]}}', 422),
+        (b'{"contact": {"last_name": "x", "contact_balance": 1e400}}', 422),
+        (b'{"contact": {}}', 422),
+    ],
+)
+async def test_garbage_at_the_gateway_is_a_4xx_that_says_why(sandbox: Sandbox, content: bytes, status: int) -> None:
+    """Never a 500, whatever the body."""
+    headers = {
+        "developer-id": sandbox.developer_id,
+        "user-id": sandbox.user_id,
+        "user-api-key": sandbox.user_api_key,
+        "content-type": "application/json",
+    }
+    async with httpx.AsyncClient(base_url=sandbox.base_url, headers=headers) as client:
+        answer = await client.post("/v2/contacts", content=content)
+    assert answer.status_code == status
+    assert answer.json().get("message") or answer.json().get("errors")
+
+
+async def test_a_refusal_of_the_gateway_names_its_fields(sandbox: Sandbox) -> None:
+    """With the limits off, the gateway's own validation is what the caller sees."""
+    async with sandbox.gateway(check_limits=False) as gateway:
+        with pytest.raises(ValidationError) as caught:
+            await gateway.account_vaults.create(
+                CardVaultCreate(account_number="4111111111111112", exp_date="1330", title="x" * 65)
+            )
+    assert set(caught.value.fields) == {"account_number", "exp_date", "title"}
+
+
+async def test_dates_and_flags_arrive_as_they_were_sent(gateway: AsyncGateway) -> None:
+    """Nothing is lost on the way there and back, a lone quote or an emoji included."""
+    new = ContactCreate(last_name='O"Neill \U0001f600 \x7f', date_of_birth=date(1970, 1, 31), email_trx_receipt=False)
+    made = await gateway.contacts.create(new)
+    assert (made.last_name, made.date_of_birth, made.email_trx_receipt) == (new.last_name, date(1970, 1, 31), False)
