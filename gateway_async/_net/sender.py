@@ -5,16 +5,17 @@ Decisions are made by `_wire/retrying.py`; this file only acts on them. tenacity
 
 import random
 from collections.abc import Iterable
-from typing import Any, Final, Generic, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import anyio
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
+from gateway_async._net.delivery import LOOKUP_SECONDS, Delivery, NotDoneError
 from gateway_async._net.http import Http, cut_short
 from gateway_async._net.progress import Progress, Stage
 from gateway_async._net.terminals import Terminals
 from gateway_async._wire.call import NOT_DONE, Call, Kind, NotDone
-from gateway_async._wire.retrying import Fate, Verdict, fate_of, pause, verdict
+from gateway_async._wire.retrying import Fate, Verdict, fate_of, verdict
 from gateway_async.errors import (
     ClientClosedError,
     ConnectionLostError,
@@ -31,50 +32,8 @@ __all__ = ["Sender"]
 
 T = TypeVar("T")
 
-_LOOKUP_SECONDS: Final = 10.0
-"""How long looking up may take after a terminal call, and how long it may hold back a cancellation."""
-
 _SETTLE_SECONDS: Final = 2.0
 """How long "not there" may still become "there"."""
-
-
-class _NotDoneError(GatewayError):
-    """The lookup said that the write was not carried out: it may be sent again."""
-
-    def __init__(self, cause: GatewayError) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
-
-
-class _Delivery(Generic[T]):
-    """One call on its way: what has been tried, and how much time is left."""
-
-    __slots__ = ("attempt", "attempts_until", "call", "max_attempts", "may_have_left", "patience", "started")
-
-    def __init__(self, call: Call[T], seconds: float, max_attempts: int) -> None:
-        self.call = call
-        self.max_attempts = max_attempts
-        self.started = anyio.current_time()
-        self.patience = seconds - _lookup_reserve(call.kind, seconds)
-        self.attempts_until = self.started + self.patience
-        self.attempt = 0
-        self.may_have_left = False
-
-    def attempt_seconds(self) -> float | None:
-        """How long an attempt may take; a read is bounded by its deadline alone."""
-        return None if self.call.kind is Kind.READ else self.attempts_until - anyio.current_time()
-
-    def may_repeat(self, error: BaseException) -> bool:
-        """Whether another attempt is safe, allowed, and can begin in time."""
-        if not isinstance(error, GatewayError) or self.attempt >= self.max_attempts:
-            return False
-        safe = isinstance(error, _NotDoneError) or verdict(self.call.kind, error) is Verdict.AGAIN
-        return safe and anyio.current_time() + self.pause(error, 0.0) < self.attempts_until
-
-    def pause(self, error: BaseException, jitter: float) -> float:
-        """Seconds to wait before the next attempt."""
-        cause = error.cause if isinstance(error, _NotDoneError) else error
-        return pause(cause, self.attempt, jitter) if isinstance(cause, GatewayError) else 0.0
 
 
 class Sender:
@@ -118,7 +77,7 @@ class Sender:
             return await self._deliver(call, self._timeout)
         async with self._terminals.turn(call.terminal_id or ""):
             self._refuse_when_closed(call)
-            return await self._deliver(call, self._terminal_timeout + _LOOKUP_SECONDS)
+            return await self._deliver(call, self._terminal_timeout + LOOKUP_SECONDS)
 
     async def aclose(self) -> None:
         """Close the connections; calls after it are refused."""
@@ -131,7 +90,7 @@ class Sender:
 
     async def _deliver(self, call: Call[T], seconds: float) -> T:
         """The call within its deadline, observed, and looked up when it is cancelled."""
-        delivery = _Delivery(call, seconds, self._max_attempts)
+        delivery = Delivery(call, seconds, self._max_attempts)
         self._tell(CallStarted(call=str(call), api_id=call.api_id))
         error: BaseException | None = None
         try:
@@ -148,16 +107,16 @@ class Sender:
                 CallEnded(call=str(call), api_id=call.api_id, attempts=delivery.attempt, seconds=spent, error=error)
             )
 
-    async def _in_time(self, delivery: _Delivery[T], seconds: float) -> T:
+    async def _in_time(self, delivery: Delivery[T], seconds: float) -> T:
         try:
             with anyio.fail_after(seconds):
                 return await self._tried(delivery)
         except TimeoutError:
             self._out_of_time(delivery, seconds)
-        except _NotDoneError as error:
+        except NotDoneError as error:
             raise self._unknown(delivery.call, error.cause) from error.cause
 
-    def _out_of_time(self, delivery: _Delivery[Any], seconds: float) -> NoReturn:
+    def _out_of_time(self, delivery: Delivery[Any], seconds: float) -> NoReturn:
         call = delivery.call
         if call.kind is Kind.READ:
             raise DeadlineExceededError(seconds, call=str(call)) from None
@@ -165,7 +124,7 @@ class Sender:
             raise NotSentError(f"no connection within {seconds:g} s", call=str(call)) from None
         raise self._unknown(call, DeadlineExceededError(seconds, call=str(call))) from None
 
-    async def _tried(self, delivery: _Delivery[T]) -> T:
+    async def _tried(self, delivery: Delivery[T]) -> T:
         """The first attempt as it is, the others under tenacity, which costs what they can bear."""
         try:
             return await self._settled(delivery)
@@ -180,7 +139,7 @@ class Sender:
             reraise=True,
         )(self._settled, delivery)
 
-    async def _settled(self, delivery: _Delivery[T]) -> T:
+    async def _settled(self, delivery: Delivery[T]) -> T:
         """One attempt, and the lookup where its outcome is uncertain."""
         call, left_before = delivery.call, delivery.may_have_left
         delivery.attempt += 1
@@ -205,10 +164,10 @@ class Sender:
         """What became of a write that ended with `error`.
 
         Raises:
-            _NotDoneError: nothing, and it may be sent again.
+            NotDoneError: nothing, and it may be sent again.
             OutcomeUnknownError: it cannot be told.
         """
-        settle = _LOOKUP_SECONDS if call.kind is Kind.TERMINAL else _SETTLE_SECONDS
+        settle = LOOKUP_SECONDS if call.kind is Kind.TERMINAL else _SETTLE_SECONDS
         found = await self._looked_up(call, error, settle)
         if found is not NOT_DONE:
             return found
@@ -216,7 +175,7 @@ class Sender:
             raise error
         if call.kind is Kind.TERMINAL or isinstance(error, MismatchedReplyError):
             raise self._unknown(call, error) from error
-        raise _NotDoneError(error)
+        raise NotDoneError(error)
 
     async def _looked_up(
         self, call: Call[T], error: GatewayError, settle: float, *, cancelled: bool = False
@@ -241,7 +200,7 @@ class Sender:
         until = anyio.current_time() + settle
         wait = 0.05
         while True:
-            found = await self._tried(_Delivery(lookup, settle + self._timeout, self._max_attempts))
+            found = await self._tried(Delivery(lookup, settle + self._timeout, self._max_attempts))
             if found is not NOT_DONE or anyio.current_time() + wait >= until:
                 return found
             await anyio.sleep(wait)
@@ -249,7 +208,7 @@ class Sender:
 
     async def _look_up_cancelled(self, call: Call[Any]) -> None:
         """Learn what became of a cancelled write; whoever cancelled it learns it from the observers."""
-        with anyio.move_on_after(_LOOKUP_SECONDS, shield=True):
+        with anyio.move_on_after(LOOKUP_SECONDS, shield=True):
             try:
                 await self._looked_up(
                     call, ConnectionLostError("cancelled", call=str(call)), _SETTLE_SECONDS, cancelled=True
@@ -274,7 +233,7 @@ class Sender:
             )
         return OutcomeUnknownError(str(error), call=str(call), api_id=call.api_id, sent=call.sent, resolve=resolve)
 
-    async def _attempt(self, delivery: _Delivery[T]) -> T:
+    async def _attempt(self, delivery: Delivery[T]) -> T:
         """One exchange, within the time that attempts have."""
         call, progress = delivery.call, Progress()
         progress.stage = Stage.QUEUED
@@ -292,17 +251,6 @@ class Sender:
 
     def _tell(self, event: Event) -> None:
         notify(self._observers, event)
-
-
-def _lookup_reserve(kind: Kind, seconds: float) -> float:
-    """The part of a call's time that its attempts leave for the lookup."""
-    match kind:
-        case Kind.READ:
-            return 0.0
-        case Kind.TERMINAL:
-            return _LOOKUP_SECONDS
-        case _:
-            return min(_LOOKUP_SECONDS, seconds / 3)
 
 
 def _failure(state: RetryCallState) -> BaseException:

@@ -1,15 +1,14 @@
 """`gateway.account_vaults` (contract, *Account vaults*)."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import attrs
 
-from gateway_async._net.pages import Pages, pages_of
-from gateway_async._net.sender import Sender
-from gateway_async._wire.noun import Noun, Scope
+from gateway_async._wire.noun import Noun
 from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, BinInfo, VaultCreate
 from gateway_async.models.identifiers import ApiId
+from gateway_async.resources.listed import Listed
 
 __all__ = ["ACCOUNT_VAULT", "AccountVaults"]
 
@@ -20,11 +19,10 @@ BIN_INFO: Final = Noun(name="bininfo", plural="accountvaults", record=BinInfo)
 
 
 @attrs.frozen
-class AccountVaults:
+class AccountVaults(Listed[AccountVault]):
     """Stored cards and bank accounts."""
 
-    _sender: Sender
-    _scope: Scope
+    noun = ACCOUNT_VAULT
 
     async def create(self, new: VaultCreate) -> AccountVault:
         """Store an account: a card, a bank account, or what a ticket, a transaction or another vault holds.
@@ -45,21 +43,6 @@ class AccountVaults:
             NotFoundError: there is none; `RecordDeletedError` where it was deleted.
         """
         return await self._sender.send(ACCOUNT_VAULT.get(id, self._scope, expand))
-
-    def list(
-        self,
-        filters: Mapping[str, Any] | None = None,
-        *,
-        sort: str | None = None,
-        page_size: int | None = None,
-        expand: Sequence[str] = (),
-    ) -> Pages[AccountVault]:
-        """The vaults that match `filters`; text filters match parts of a text.
-
-        Raises:
-            InvalidRequestError: a filter, the sort or the page size (5000 at most) cannot be sent.
-        """
-        return pages_of(ACCOUNT_VAULT, self._sender, filters, sort=sort, page_size=page_size, expand=expand)
 
     async def update(self, id: str | ApiId, changes: AccountVaultUpdate) -> AccountVault:  # noqa: A002
         """Change a vault; a lost answer is settled by reading the vault.

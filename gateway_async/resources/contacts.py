@@ -1,15 +1,14 @@
 """`gateway.contacts` (contract, *Endpoints appearing only as usage*)."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import attrs
 
-from gateway_async._net.pages import Pages, pages_of
-from gateway_async._net.sender import Sender
-from gateway_async._wire.noun import Noun, Scope
+from gateway_async._wire.noun import Noun
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
 from gateway_async.models.identifiers import ApiId
+from gateway_async.resources.listed import Listed
 
 __all__ = ["CONTACT", "Contacts"]
 
@@ -17,11 +16,10 @@ CONTACT: Final = Noun(name="contact", plural="contacts", record=Contact, api_id=
 
 
 @attrs.frozen
-class Contacts:
+class Contacts(Listed[Contact]):
     """The customers of a location."""
 
-    _sender: Sender
-    _scope: Scope
+    noun = CONTACT
 
     async def create(self, new: ContactCreate) -> Contact:
         """Make a contact. `contact_api_id` is made up when left out, so that a lost answer can be looked up.
@@ -40,21 +38,6 @@ class Contacts:
             NotFoundError: there is none; `RecordDeletedError` where it was deleted.
         """
         return await self._sender.send(CONTACT.get(id, self._scope, expand))
-
-    def list(
-        self,
-        filters: Mapping[str, Any] | None = None,
-        *,
-        sort: str | None = None,
-        page_size: int | None = None,
-        expand: Sequence[str] = (),
-    ) -> Pages[Contact]:
-        """The contacts that match `filters`; text filters match parts of a text.
-
-        Raises:
-            InvalidRequestError: a filter, the sort or the page size (5000 at most) cannot be sent.
-        """
-        return pages_of(CONTACT, self._sender, filters, sort=sort, page_size=page_size, expand=expand)
 
     async def update(self, id: str | ApiId, changes: ContactUpdate) -> Contact:  # noqa: A002
         """Change a contact; a lost answer is settled by reading the contact.

@@ -1,18 +1,17 @@
 """`gateway.transactions` (contract, *Endpoints appearing only as usage*)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
-from gateway_async._net.pages import Pages, pages_of
-from gateway_async._net.sender import Sender
-from gateway_async._wire.noun import Noun, Scope
+from gateway_async._wire.noun import Noun
 from gateway_async.models.codes import TransactionAction
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.request import UNSET
 from gateway_async.models.transactions import Transaction, TransactionCreate, TransactionUpdate
+from gateway_async.resources.listed import Listed
 
 __all__ = ["TRANSACTION", "Transactions"]
 
@@ -20,11 +19,13 @@ TRANSACTION: Final = Noun(name="transaction", plural="transactions", record=Tran
 
 
 @attrs.frozen
-class Transactions:
-    """Payments without a terminal, and all that is done to a payment afterwards."""
+class Transactions(Listed[Transaction]):
+    """Payments without a terminal, and all that is done to a payment afterwards.
 
-    _sender: Sender
-    _scope: Scope
+    `expand` also knows is_voidable, is_refundable, is_settled and is_completable.
+    """
+
+    noun = TRANSACTION
 
     async def create(self, new: TransactionCreate) -> Transaction:
         """Charge, reserve or return money. A decline is a result: ask `.approved`, or `.raise_for_decline()`.
@@ -46,21 +47,6 @@ class Transactions:
             NotFoundError: there is none.
         """
         return await self._sender.send(TRANSACTION.get(id, self._scope, expand))
-
-    def list(
-        self,
-        filters: Mapping[str, Any] | None = None,
-        *,
-        sort: str | None = None,
-        page_size: int | None = None,
-        expand: Sequence[str] = (),
-    ) -> Pages[Transaction]:
-        """The transactions that match `filters`; `expand` also knows is_voidable, is_refundable, is_settled, ….
-
-        Raises:
-            InvalidRequestError: a filter, the sort or the page size (5000 at most) cannot be sent.
-        """
-        return pages_of(TRANSACTION, self._sender, filters, sort=sort, page_size=page_size, expand=expand)
 
     async def update(self, id: str | ApiId, changes: TransactionUpdate) -> Transaction:  # noqa: A002
         """Do something to a transaction, as `changes.action` says; a lost answer is settled by reading it.
