@@ -7,6 +7,7 @@ through `mask_text`.
 
 import hmac
 import re
+from collections.abc import Iterable
 from typing import Any, NoReturn, Self
 
 __all__ = ["AccountNumber", "Secret", "luhn_valid", "mask_text"]
@@ -73,18 +74,36 @@ class AccountNumber(Secret):
         return self._value[-4:]
 
 
-# 13 to 19 digits, alone or in groups as people write them.
-_CARD_LIKE = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)")
+# Alone or in groups, as people write them; a group before or after (an order number, an expiry date) does not hide one.
+_MAY_BEGIN = re.compile(r"(?<!\d)(?=(?:\d[ -]?){12}\d)")
+_CARDS = [re.compile(rf"(?:\d[ -]?){{{length - 1}}}\d(?!\d)") for length in range(19, 12, -1)]
 
 
-def mask_text(text: str) -> str:
-    """`text` with everything that could be a card number (13–19 digits that pass the Luhn check) masked."""
-    return _CARD_LIKE.sub(_mask_match, text)
+def mask_text(text: str, secrets: Iterable[Secret] = ()) -> str:
+    """`text` with all that could be a card number (13–19 digits that pass the Luhn check) masked.
+
+    Args:
+        text: what somebody else wrote.
+        secrets: masked too, wherever the text repeats them.
+    """
+    for secret in secrets:
+        text = text.replace(secret.reveal() or _STARS, str(secret))
+    masked, done = [], 0
+    for place in _MAY_BEGIN.finditer(text):
+        card = _card_at(text, place.start()) if place.start() >= done else None
+        if card:
+            masked += [text[done : card.start()], _STARS, _digits(card)[-4:]]
+            done = card.end()
+    return "".join([*masked, text[done:]])
 
 
-def _mask_match(found: re.Match[str]) -> str:
-    digits = re.sub(r"[ -]", "", found.group())
-    return _STARS + digits[-4:] if luhn_valid(digits) else found.group()
+def _card_at(text: str, start: int) -> re.Match[str] | None:
+    candidates = (card.match(text, start) for card in _CARDS)
+    return next((found for found in candidates if found and luhn_valid(_digits(found))), None)
+
+
+def _digits(card: re.Match[str]) -> str:
+    return re.sub(r"[ -]", "", card.group())
 
 
 def luhn_valid(digits: str) -> bool:

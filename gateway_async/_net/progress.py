@@ -1,8 +1,8 @@
 """How far a request got: what decides whether a call that failed may be repeated.
 
 The sender puts a fresh `Progress` under `PROGRESS` into the extensions of every attempt that must know; the
-transport keeps it true. The law: a stage is set *before* what it names can happen, so that it may claim too
-much and never too little.
+transport keeps it true. The law: the stage says that bytes may have left *before* any can, so that it may claim
+too much and never too little.
 """
 
 import enum

@@ -3,15 +3,18 @@
 A value that the record leaves out or has as null proves nothing, so it is no difference.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
+from gateway_async._secrets import mask_text
 from gateway_async.errors import MismatchedReplyError
 
 __all__ = ["check_belongs", "same_value"]
 
 _VOIDED: Final = "201"
+_MONEY: Final = re.compile(r"-?[0-9]+\.[0-9][0-9]")
 
 
 def check_belongs(expected: Mapping[str, Any], record: Mapping[str, Any]) -> None:
@@ -30,9 +33,9 @@ def _differences(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Iter
         got = record.get(name)
         if got is None or got == "":
             continue
-        agrees = _amount_agrees(wanted, record) if name == "transaction_amount" else same_value(wanted, got)
+        agrees = _amount_agrees(wanted, record) if name == "transaction_amount" else str(got) == str(wanted)
         if not agrees:
-            yield f"{name} is {got!r}, not {wanted!r}"
+            yield mask_text(f"{name} is {got!r}, not {wanted!r}")
 
 
 def _amount_agrees(wanted: str, record: Mapping[str, Any]) -> bool:
@@ -45,13 +48,16 @@ def _amount_agrees(wanted: str, record: Mapping[str, Any]) -> bool:
 
 
 def same_value(sent: Any, got: Any) -> bool:
-    """Whether two JSON values say the same, in any of the gateway's spellings: 1, `"1"` and true; 21, `"21.00"`."""
+    """Whether two JSON values say the same, in any of the gateway's spellings: 1, `"1"` and true; 21, `"21.00"`.
+
+    Texts are equal only as they are (`"007"` is not `"7"`), unless what was sent is written as money.
+    """
     if sent == got or str(sent) == str(got):
         return True
-    if isinstance(got, bool):
-        got = int(got)
+    if isinstance(sent, str) and isinstance(got, str) and not _MONEY.fullmatch(sent):
+        return False
     number = _number(sent)
-    return number is not None and number == _number(got)
+    return number is not None and number == _number(int(got) if isinstance(got, bool) else got)
 
 
 def _number(value: Any) -> Decimal | None:

@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
-from gateway_async._secrets import mask_text
+from gateway_async._secrets import Secret, mask_text
 
 __all__ = ["NOT_DONE", "Call", "Kind", "NotDone"]
 
@@ -52,6 +52,7 @@ class Call(Generic[T]):
         kind: what repeating the call could do.
         api_id: the integrator id of what is written.
         sent: what is written, with the secrets masked, for errors and logs.
+        secrets: what the body holds and no answer's text may repeat.
         terminal_id: the terminal the call waits at.
         lookup: the read that tells what became of it: the write's own result, or `NOT_DONE`.
         absent: the result when the gateway says that the record is not there (404, 409); `...` makes it an error.
@@ -64,6 +65,7 @@ class Call(Generic[T]):
     params: tuple[tuple[str, str], ...] = ()
     body: bytes | None = attrs.field(default=None, repr=False)
     sent: Mapping[str, Any] = _NOTHING
+    secrets: tuple[Secret, ...] = attrs.field(default=(), repr=False)
     api_id: str | None = None
     terminal_id: str | None = None
     lookup: "Call[T | NotDone] | None" = attrs.field(default=None, repr=False)

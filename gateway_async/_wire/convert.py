@@ -15,13 +15,14 @@ value; `UNSET` in an update and None in a create are left out. In free-form fiel
 is a number, as it was when it was read.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal, InvalidOperation
 from functools import cache, partial
 from operator import eq
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import attrs
 import msgspec
@@ -40,12 +41,14 @@ __all__ = [
     "fields_of",
     "make_converter",
     "money",
+    "once_per_class",
     "structure",
     "unstructure",
 ]
 
 R = TypeVar("R", bound=Record)
 D = TypeVar("D", bound=date)
+V = TypeVar("V")
 Hook = Callable[..., Any]
 
 _LARGEST_EXPONENT: Final = 30
@@ -55,8 +58,14 @@ _EXACT: Final = Context(prec=2 * _LARGEST_EXPONENT)
 """Whatever the program's own decimal context says."""
 
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")  # Python takes other forms of ISO 8601 too
 _BOOLEANS: Final = {1: True, 0: False, "1": True, "0": False, "true": True, "false": False}
 _NO_DATE: Final = ("0000-00-00", "0000-00-00 00:00:00", False)
+
+
+def once_per_class(function: Callable[[type[Any]], V]) -> Callable[[type[Any]], V]:
+    """`functools.cache` for a function of a class: type checkers do not see that classes are hashable."""
+    return cast("Callable[[type[Any]], V]", cache(function))
 
 
 class FieldError(ValueError):
@@ -184,9 +193,11 @@ def _moment(value: Any, _: Any = None) -> datetime | date | None:
 
 def _iso(kind: type[D], text: str) -> D:
     try:
-        return kind.fromisoformat(text)
+        if _DAY.match(text):
+            return kind.fromisoformat(text)
     except ValueError:
-        raise ValueError("not a date") from None  # the original quotes the text
+        pass  # it quotes the text, which may be anything
+    raise ValueError("not a date")
 
 
 def _int_code(value: Any, kind: type[OpenInt]) -> OpenInt:
@@ -261,24 +272,24 @@ def _sorted_out(data: Any, hooks: Mapping[str, tuple[Hook, Any]]) -> tuple[dict[
 # --- writing
 
 
-@cache
+@once_per_class
 def fields_of(kind: type[Any]) -> Mapping[str, Any]:
     """Field name → annotation, constraints included, of a request."""
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: hints[field.name] for field in attrs.fields(kind) if field.name != "extra"}
 
 
-def is_money(annotation: Any) -> bool:
+def _is_money(annotation: Any) -> bool:
     """Whether a field holds an amount."""
     if isinstance(annotation, Cents):
         return True
     if get_origin(annotation) is Annotated:
-        return any(is_money(part) for part in annotation.__metadata__)
-    return any(is_money(part) for part in get_args(annotation) if get_origin(annotation) in (Union, UnionType))
+        return any(_is_money(part) for part in annotation.__metadata__)
+    return any(_is_money(part) for part in get_args(annotation) if get_origin(annotation) in (Union, UnionType))
 
 
 def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], dict[str, Any]]:
-    amounts = frozenset(name for name, annotation in fields_of(kind).items() if is_money(annotation))
+    amounts = frozenset(name for name, annotation in fields_of(kind).items() if _is_money(annotation))
     names = tuple(fields_of(kind))
     update = any(field.default is UNSET for field in attrs.fields(kind))
     left_out: Any = UNSET if update else None
@@ -347,7 +358,7 @@ def make_converter() -> Converter:
 _converter = make_converter()
 
 
-@cache
+@once_per_class
 def _reader(kind: type[Any]) -> Callable[[Any, Any], Any]:
     return _converter.get_structure_hook(kind)
 

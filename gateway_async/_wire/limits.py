@@ -8,14 +8,13 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import attrs
 
-from gateway_async._secrets import Secret
-from gateway_async._wire.convert import fields_of, money
+from gateway_async._secrets import Secret, mask_text
+from gateway_async._wire.convert import fields_of, money, once_per_class
 from gateway_async.models.request import (
     UNSET,
     Cents,
@@ -132,7 +131,8 @@ def _constraint_problems(field: _Field, value: Any) -> Iterator[str]:
     for constraint in field.constraints:
         match constraint:
             case Length(minimum, maximum) if not minimum <= len(text) <= maximum:
-                yield f"must have {minimum} to {maximum} characters, has {len(text)}"
+                wanted = f"{minimum} to {maximum}" if minimum < maximum else maximum
+                yield f"must have {wanted} characters, has {len(text)}"
             case Pattern(expression, says) if not re.fullmatch(expression, text):
                 yield says
             case Cents(digits):
@@ -145,7 +145,7 @@ def _cents_problems(written: str, digits: int) -> Iterator[str]:
     if written.startswith("-"):
         yield "must not be negative"
     if len(written) > digits:
-        yield f"must have at most {digits} characters when written as {written[:digits]}…"
+        yield f"must have at most {digits} characters with its two decimals, has {len(written)}"
 
 
 def _rule_problems(request: Request) -> Iterator[str]:
@@ -197,21 +197,33 @@ def _unsendable(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
             yield path, "must not be a float; use a Decimal or a str"
         case Mapping():
             for key, inner in value.items():
-                yield from _unsendable(inner, f"{path}.{key}")
+                inside = mask_text(f"{path}.{key}").encode(errors="backslashreplace").decode()
+                yield from ((inside, f"its name {reason}") for _, reason in _unsendable_text(key, inside))
+                yield from _unsendable(inner, inside)
         case list() | tuple():
             for place, inner in enumerate(value):
                 yield from _unsendable(inner, f"{path}[{place}]")
-        case None | bool() | int() | str() | Decimal() | date():
+        case str():
+            yield from _unsendable_text(value, path)
+        case Decimal() if not value.is_finite():
+            yield path, "is not a number"
+        case None | bool() | int() | Decimal() | date():
             return
         case _:
             yield path, f"cannot be sent as JSON: {type(value).__name__}"
+
+
+def _unsendable_text(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    problem = _encoding_problem(value) if isinstance(value, str) else "must be text"
+    if problem:
+        yield path, problem
 
 
 def _has(field: _Field, constraint: type) -> bool:
     return any(isinstance(each, constraint) for each in field.constraints)
 
 
-@cache
+@once_per_class
 def _declared(kind: type[Any]) -> tuple[_Field, ...]:
     return tuple(_field(name, annotation) for name, annotation in fields_of(kind).items())
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
-from gateway_async._secrets import AccountNumber, mask_text
+from gateway_async._secrets import AccountNumber, Secret, mask_text
 from gateway_async._wire.belonging import check_belongs
 from gateway_async._wire.call import NOT_DONE, Call, Kind, NotDone
 from gateway_async._wire.convert import FieldError, encode, fields_of, structure, unstructure
@@ -88,6 +88,7 @@ class Noun(Generic[R]):
             body=encode({self.name: content}),
             read=self._reader(expected),
             sent=_masked(new),
+            secrets=_secrets_of(new),
             api_id=name,
             terminal_id=content.get("terminal_id"),
             lookup=(self.filed_as or self).find(name, content.get("location_id"), expected) if name else None,
@@ -119,29 +120,30 @@ class Noun(Generic[R]):
         """Change a record. `done(sent, raw record)` tells whether the change has been made.
 
         Raises:
-            InvalidRequestError: with every problem of the id and of `changes`.
+            InvalidRequestError: the id cannot be sent, or with every problem of `changes`.
         """
         path, params = self._place(ref, scope)
         _check(_checked_type(changes), scope)
         content = unstructure(changes)
-        identity = self._identity(ref, scope)
+        changed = self._changed(ref, content)
         return Call(
             method="PUT",
             path=path,
             params=params,
             kind=kind,
             body=encode({self.name: content}),
-            read=self._reader({} if self.api_id in content else identity),
+            read=self._reader(self._identity(changed, scope)),
             sent=_masked(changes),
+            secrets=_secrets_of(changes),
             api_id=ref.value if isinstance(ref, ApiId) else None,
-            lookup=None if kind is Kind.UNNAMED else self._changed(ref, scope, partial(done, content)),
+            lookup=None if kind is Kind.UNNAMED else self._whether(partial(done, content), changed, scope),
         )
 
     def act(self, ref: Ref, changes: Request, scope: Scope) -> Call[R]:
         """Do what the request's `action` says; where the record would not show it, the call cannot be looked up.
 
         Raises:
-            InvalidRequestError: with every problem of the id and of `changes`.
+            InvalidRequestError: the id cannot be sent, or with every problem of `changes`.
         """
         action = str(getattr(changes, "action", ""))
         done = done_when(action)
@@ -212,12 +214,19 @@ class Noun(Generic[R]):
             absent=NOT_DONE,
         )
 
-    def _changed(self, ref: Ref, scope: Scope, done: Callable[[Mapping[str, Any]], bool]) -> "Call[R | NotDone]":
+    def _changed(self, ref: Ref, content: Mapping[str, Any]) -> Ref:
+        """Where the record is found after the change, which may have given it another integrator id."""
+        renamed = content.get(self.api_id or "")
+        return attrs.evolve(ref, value=renamed) if renamed and isinstance(ref, ApiId) else ref
+
+    def _whether(self, done: Callable[[Mapping[str, Any]], bool], ref: Ref, scope: Scope) -> "Call[R | NotDone]":
         """The read that tells whether a change was made."""
         path, params = self._place(ref, scope)
+        identity = self._identity(ref, scope)
 
         def read(content: Any) -> R | NotDone:
             data = self._unwrapped(content)
+            check_belongs(identity, data)
             return self._record(data) if done(data) else NOT_DONE
 
         return Call(method="GET", path=path, params=params, read=read, absent=NOT_DONE)
@@ -274,6 +283,11 @@ def _masked(request: Request) -> Mapping[str, Any]:
         if value not in (None, UNSET) and field.name != "extra":
             shown[field.name] = mask_text(str(value)) if field.repr else "***"
     return shown | dict.fromkeys(request.extra, "***")
+
+
+def _secrets_of(request: Request) -> tuple[Secret, ...]:
+    values = (getattr(request, name) for name in fields_of(type(request)))
+    return tuple(value for value in values if isinstance(value, Secret))
 
 
 def _still_there(_: Any) -> NotDone:

@@ -3,6 +3,7 @@
 Pages are counted by the number they were asked for: `currentPage` has two bases, and `links` are never followed.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -54,6 +55,6 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def _count(pagination: Mapping[str, Any], name: str) -> int | None:
     value = pagination.get(name)
-    if isinstance(value, str) and value.isdigit():
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,18}", value):
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

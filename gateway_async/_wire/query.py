@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
+from gateway_async._secrets import mask_text
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.time_range import TimeRange
@@ -29,6 +30,8 @@ def located(ref: str | ApiId, location_id: str | None) -> tuple[str, Params]:
         location = ref.location_id or location_id
         if not location:
             raise InvalidRequestError("location_id: an ApiId needs one, of its own or the client's")
+        if not _is_sendable(location):
+            raise InvalidRequestError("location_id: must be text")
         return _segment(ref.value), (("api_id", "1"), ("location_id", location))
     return _segment(ref), ()
 
@@ -40,10 +43,14 @@ def _segment(value: Any) -> str:
         raise InvalidRequestError("id: must not be empty and must contain no spaces")
     if value in (".", ".."):
         raise InvalidRequestError(f"id: {value!r} cannot stand in a path")
-    try:
-        return quote(value, safe="")
-    except UnicodeEncodeError:
-        raise InvalidRequestError("id: holds a character that is none (a lone surrogate)") from None
+    if not _is_sendable(value):
+        raise InvalidRequestError("id: holds a character that is none (a lone surrogate)")
+    return quote(value, safe="")
+
+
+def _is_sendable(value: Any) -> bool:
+    """Whether `value` is text that UTF-8 can write, which a lone surrogate is not."""
+    return isinstance(value, str) and value.encode(errors="replace").decode() == value
 
 
 def expansion(expand: Sequence[str]) -> Params:
@@ -52,7 +59,11 @@ def expansion(expand: Sequence[str]) -> Params:
     Raises:
         InvalidRequestError: a name is not text, or the names came as one string.
     """
-    if isinstance(expand, str) or not all(isinstance(name, str) and name for name in expand):
+    if (
+        isinstance(expand, str)
+        or not isinstance(expand, Sequence)
+        or not all(_is_sendable(name) and name for name in expand)
+    ):
         raise InvalidRequestError('expand: must be a sequence of names, such as ("contact",)')
     return (("expand", ",".join(expand)),) if expand else ()
 
@@ -98,11 +109,13 @@ def filters(criteria: Mapping[str, Any]) -> Params:
     Raises:
         InvalidRequestError: a value is of a kind that cannot be filtered by, or a name is not a field.
     """
+    if not isinstance(criteria, Mapping):
+        raise InvalidRequestError("filters: must be a mapping of field names to values")
     problems: list[str] = []
     params: list[tuple[str, str]] = []
     for name, value in criteria.items():
         if not isinstance(name, str) or not name.isidentifier() or name in _RESERVED:
-            problems.append(f"{name}: cannot be filtered by")
+            problems.append(mask_text(f"{name}: cannot be filtered by"))
             continue
         try:
             params.extend(_filter(name, value))
@@ -132,8 +145,14 @@ def _text(value: Any) -> str:
     match value:
         case bool():
             return str(int(value))
-        case int() | Decimal() | str():
-            return str(value)
+        case int():
+            return str(int(value))
+        case Decimal() if value.is_finite():
+            return f"{value:f}"
+        case str():
+            if not _is_sendable(value):
+                raise ValueError("holds a character that is none (a lone surrogate)")
+            return str.__str__(value)
         case datetime():
             if value.tzinfo is None:
                 raise ValueError("must be an aware datetime (tzinfo is missing)")

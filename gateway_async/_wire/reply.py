@@ -1,8 +1,11 @@
 """Status, headers and bytes → a result, or one error from the tree."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import UTC
 from email.utils import parsedate_to_datetime
+from functools import partial
+from math import isfinite
 from typing import Any, Final, TypeVar
 
 import attrs
@@ -40,7 +43,6 @@ _ERRORS: Final[Mapping[int, type[StatusError]]] = {
     429: RateLimitError,
 }
 _ABSENT: Final = (404, 409)
-_LONGEST_PAUSE: Final = 24 * 3600.0
 _EXCERPT: Final = 300
 
 
@@ -79,7 +81,7 @@ def _success(call: Call[T], reply: Reply) -> T:
     try:
         content = decode(reply.body) if reply.body.strip() else None
     except ValueError:
-        raise MalformedReplyError("$", f"not JSON: {_excerpt(reply)}", call=str(call)) from None
+        raise MalformedReplyError("$", f"not JSON: {_excerpt(call, reply)}", call=str(call)) from None
     try:
         return call.read(content)
     except FieldError as error:
@@ -90,7 +92,7 @@ def _success(call: Call[T], reply: Reply) -> T:
 
 def _refusal(call: Call[Any], reply: Reply) -> StatusError:
     kind = _ERRORS.get(reply.status, ServerError if reply.status >= 500 else StatusError)  # noqa: PLR2004
-    message, fields = _said(reply)
+    message, fields = _said(call, reply)
     return kind(
         reply.status,
         call=str(call),
@@ -100,45 +102,46 @@ def _refusal(call: Call[Any], reply: Reply) -> StatusError:
     )
 
 
-def _said(reply: Reply) -> tuple[str, dict[str, tuple[str, ...]]]:
+def _said(call: Call[Any], reply: Reply) -> tuple[str, dict[str, tuple[str, ...]]]:
     """The gateway's words, in any of the forms it speaks: `errors` by field, a message, or a page of HTML."""
     try:
         body = decode(reply.body)
     except ValueError:
-        return _excerpt(reply), {}
-    if not isinstance(body, dict):
-        return _excerpt(reply), {}
-    message = body.get("message") or body.get("name") or ""
-    fields = _fields(body.get("errors"))
+        body = None
+    said = body if isinstance(body, dict) else {}
+    message = said.get("message") or said.get("name") or ""
+    fields = _fields(said.get("errors"))
     if not message and not fields:
-        return _excerpt(reply), {}
-    return mask_text(str(message)), fields
+        return _excerpt(call, reply), {}
+    mask = partial(mask_text, secrets=call.secrets)
+    return mask(str(message)), {mask(name): tuple(map(mask, lines)) for name, lines in fields.items()}
 
 
 def _fields(errors: Any) -> dict[str, tuple[str, ...]]:
     if isinstance(errors, dict):
-        return {mask_text(str(name)): _messages(said) for name, said in errors.items()}
-    return {"": _messages(errors)} if errors else {}
+        return {name: tuple(_lines(said)) for name, said in errors.items()}
+    return {"": tuple(_lines(errors))} if errors else {}
 
 
-def _messages(said: Any) -> tuple[str, ...]:
-    if isinstance(said, dict):
-        return tuple(line for inner in said.values() for line in _messages(inner))
-    if isinstance(said, list):
-        return tuple(line for inner in said for line in _messages(inner))
-    return (mask_text(str(said)),)
+def _lines(said: Any) -> Iterator[str]:
+    if isinstance(said, dict | list):
+        for inner in said.values() if isinstance(said, dict) else said:
+            yield from _lines(inner)
+    elif said is not None:
+        yield str(said)
 
 
 _SCRIPTS: Final = re.compile(r"(?is)<(script|style)\b.*?</\1\s*>")
 _TAGS: Final = re.compile(r"(?s)<[^>]*>")
 
 
-def _excerpt(reply: Reply) -> str:
+def _excerpt(call: Call[Any], reply: Reply) -> str:
     """The start of a body that is no JSON, as text fit for one line."""
     text = reply.body[:20_000].decode("utf-8", "replace")
     if "html" in reply.headers.get("content-type", "") or text.lstrip()[:1] == "<":
         text = _TAGS.sub(" ", _SCRIPTS.sub(" ", text))
-    words = mask_text(" ".join("".join(c if c.isprintable() else " " for c in text).split()))
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    words = mask_text(line, secrets=call.secrets)
     return words if len(words) <= _EXCERPT else words[:_EXCERPT] + "…"
 
 
@@ -150,8 +153,9 @@ def _retry_after(value: str | None, now: float) -> float | None:
         seconds = float(value) if re.fullmatch(r"\d+(\.\d+)?", value.strip()) else _seconds_until(value, now)
     except (TypeError, ValueError, OverflowError):
         return None
-    return max(seconds, 0.0) if seconds <= _LONGEST_PAUSE else None
+    return max(seconds, 0.0) if isfinite(seconds) else None
 
 
 def _seconds_until(http_date: str, now: float) -> float:
-    return parsedate_to_datetime(http_date).timestamp() - now
+    moment = parsedate_to_datetime(http_date)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now

@@ -114,7 +114,7 @@ def pause(error: GatewayError, attempt: int, jitter: float) -> float:
         jitter: a random number from 0 to 1, so that clients do not come back together.
     """
     asked = error.retry_after if isinstance(error, StatusError) else None
-    backoff = min(0.1 * 2.0 ** (attempt - 1), 5.0) * (0.5 + jitter / 2)
+    backoff = min(0.1 * 2.0 ** min(attempt - 1, 10), 5.0) * (0.5 + jitter / 2)
     return backoff if asked is None else asked + backoff * jitter
 
 

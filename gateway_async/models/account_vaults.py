@@ -41,8 +41,8 @@ __all__ = [
 
 Title = Annotated[str, Length(1, 64)]
 HolderName = Annotated[str, Length(1, 60)]
-CardOrAccountNumber = Annotated[AccountNumber, Length(4, 19), Pattern(r"\d+", "must be digits only")]
-RoutingNumber = Annotated[AccountNumber, Length(9, 9), Pattern(r"\d+", "must be digits only")]
+CardOrAccountNumber = Annotated[AccountNumber, Length(4, 19), Pattern("[0-9]+", "must be digits only")]
+RoutingNumber = Annotated[AccountNumber, Length(9, 9), Pattern("[0-9]+", "must be digits only")]
 TrackData = Annotated[Secret, Length(1, 256)]
 VaultApiId = Annotated[str, Length(1, 36), Pattern(r"\S+", "must contain no spaces")]
 Street = Annotated[str, Length(1, 32)]
@@ -54,7 +54,7 @@ Custom = Annotated[str, Length(0, 128)]
 CustomerId = Annotated[str, Length(1, 50)]
 LicenceNumber = Annotated[str, Length(1, 50)]
 LicenceState = Annotated[str, Length(2, 2)]
-FourDigits = Annotated[str, Pattern(r"\d{4}", "must be four digits")]
+FourDigits = Annotated[str, Pattern("[0-9]{4}", "must be four digits")]
 AccountKind = Annotated[AccountType | str, Length(1, 32)]
 SecCode = Annotated[AchSecCode | str, Length(3, 3)]
 IpAddress = Annotated[str, Length(0, 15)]
@@ -122,7 +122,7 @@ class BinInfo(Record):
     issuing_network: str | None = None
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class VaultCreate(Request):
     """What every way of storing an account takes."""
 
@@ -155,7 +155,7 @@ class VaultCreate(Request):
     )
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class CardVaultCreate(VaultCreate):
     """Stores a card from its number and expiry (`MMYY`)."""
 
@@ -166,7 +166,7 @@ class CardVaultCreate(VaultCreate):
     implied: ClassVar[Mapping[str, Any]] = {"payment_method": "cc"}
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class SwipedVaultCreate(VaultCreate):
     """Stores a card from what its magnetic stripe holds."""
 
@@ -175,7 +175,7 @@ class SwipedVaultCreate(VaultCreate):
     implied: ClassVar[Mapping[str, Any]] = {"payment_method": "cc"}
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class AchVaultCreate(VaultCreate):
     """Stores a bank account; `account_type` is `checking` or `savings`."""
 
@@ -189,7 +189,7 @@ class AchVaultCreate(VaultCreate):
     implied: ClassVar[Mapping[str, Any]] = {"payment_method": "ach"}
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class TicketVaultCreate(VaultCreate):
     """Stores the account behind a ticket (the Ticketing method is deprecated)."""
 
@@ -197,7 +197,7 @@ class TicketVaultCreate(VaultCreate):
     payment_method: PaymentMethod | str = PaymentMethod.CARD
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class TransactionVaultCreate(VaultCreate):
     """Stores the account that an earlier transaction was made with."""
 
@@ -211,7 +211,7 @@ class TransactionVaultCreate(VaultCreate):
     )
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class VaultCopyCreate(VaultCreate):
     """Stores the account of another vault once more, for another contact say."""
 
@@ -225,7 +225,7 @@ class VaultCopyCreate(VaultCreate):
     )
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class AccountVaultUpdate(Request):
     """Changes to a vault; what is left out stays, None is sent as null."""
 
@@ -260,7 +260,7 @@ class AccountVaultUpdate(Request):
     )
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class RouterAccountVaultCreate(Request):
     """Stores the card that the customer presents at a terminal (contract, *Router account vaults*)."""
 

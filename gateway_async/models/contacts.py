@@ -50,7 +50,7 @@ class Contact(Record):
     modified_ts: datetime | None = None
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class ContactCreate(Request):
     """A new contact. With `update_if_exists`, one with the same `contact_api_id` is updated instead of refused."""
 
@@ -80,7 +80,7 @@ class ContactCreate(Request):
     update_if_exists: bool | None = None
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class ContactUpdate(Request):
     """Changes to a contact; what is left out stays, None is sent as null."""
 

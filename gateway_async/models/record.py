@@ -13,6 +13,10 @@ __all__ = ["Record"]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
+def _read_only(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType(mapping)
+
+
 @attrs.frozen(kw_only=True, repr=False)
 class Record:
     """A record as the gateway answered it.
@@ -21,7 +25,7 @@ class Record:
     in `extra`, exactly as it came (numbers with a fraction as `Decimal`).
     """
 
-    extra: Mapping[str, Any] = attrs.field(default=_NOTHING, converter=MappingProxyType)
+    extra: Mapping[str, Any] = attrs.field(default=_NOTHING, converter=_read_only)
 
     hidden: ClassVar[frozenset[str]] = frozenset()
     """Fields that hold bank data: their values are left out of the repr."""

@@ -16,6 +16,8 @@ from typing import Annotated, Any, ClassVar, Final
 
 import attrs
 
+from gateway_async._secrets import mask_text
+
 __all__ = [
     "UNSET",
     "Amount",
@@ -116,12 +118,12 @@ Amount = Annotated[Decimal | int | str, Cents()]
 Id = Annotated[str, Length(1, 36)]
 LocationId = Annotated[str, Length(1, 36), Required()]
 ApiIdText = Annotated[str, Length(1, 64), Pattern(r"\S+", "must contain no spaces")]
-Expiry = Annotated[str, Pattern(r"(0[1-9]|1[0-2])\d\d", "must be MMYY, such as 0930")]
+Expiry = Annotated[str, Pattern("(0[1-9]|1[0-2])[0-9][0-9]", "must be MMYY, such as 0930")]
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Request:
     """The content of a create or an update.
 
@@ -129,9 +131,19 @@ class Request:
     version of the package does not know.
     """
 
-    extra: Mapping[str, Any] = attrs.field(default=_NOTHING, repr=lambda extra: f"<{', '.join(extra)}>")
+    extra: Mapping[str, Any] = attrs.field(default=_NOTHING, repr=False)
 
     implied: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Fields that the class itself says, such as `payment_method`."""
 
     rules: ClassVar[tuple[Rule, ...]] = ()
+
+    def __repr__(self) -> str:
+        """The fields that were given, without what is personal."""
+        fields = ((field, getattr(self, field.name)) for field in attrs.fields(type(self)))
+        shown = (
+            f"{field.name}={mask_text(repr(value)) if field.repr else '***'}"
+            for field, value in fields
+            if value is not field.default
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"

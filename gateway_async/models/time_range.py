@@ -37,8 +37,8 @@ class TimeRange:
         Raises:
             InvalidRequestError: a datetime has no time zone, or the span ends before it starts.
         """
-        if start.tzinfo is None or end.tzinfo is None:
-            raise InvalidRequestError("TimeRange.custom: start and end must be aware datetimes (tzinfo is missing)")
+        if not all(isinstance(moment, datetime) and moment.tzinfo for moment in (start, end)):
+            raise InvalidRequestError("TimeRange.custom: start and end must be aware datetimes (with a tzinfo)")
         if end < start:
             raise InvalidRequestError("TimeRange.custom: end is before start")
         return cls("custom", start, end)

@@ -49,9 +49,9 @@ __all__ = [
 _APPROVED = frozenset({101, 102, 111, 121, 131, 132, 133, 134})
 _DECLINED = frozenset({136, 301})
 
-CardOrAccountNumber = Annotated[AccountNumber, Length(4, 19), Pattern(r"\d+", "must be digits only")]
-RoutingNumber = Annotated[AccountNumber, Length(9, 9), Pattern(r"\d+", "must be digits only")]
-Cvv = Annotated[Secret, Pattern(r"\d{3,4}", "must be three or four digits")]
+CardOrAccountNumber = Annotated[AccountNumber, Length(4, 19), Pattern("[0-9]+", "must be digits only")]
+RoutingNumber = Annotated[AccountNumber, Length(9, 9), Pattern("[0-9]+", "must be digits only")]
+Cvv = Annotated[Secret, Pattern("[0-9]{3,4}", "must be three or four digits")]
 Text = Annotated[str, Length(0, 250)]
 Description = Annotated[str, Length(0, 64)]
 OrderNumber = Annotated[str, Length(0, 32)]
@@ -63,7 +63,7 @@ Zip = Annotated[str, Length(0, 12)]
 Phone = Annotated[str, Length(0, 10)]
 Email = Annotated[str, Length(0, 128)]
 Custom = Annotated[str, Length(0, 128)]
-FourDigits = Annotated[str, Pattern(r"\d{4}", "must be four digits")]
+FourDigits = Annotated[str, Pattern("[0-9]{4}", "must be four digits")]
 
 SOURCES = (
     "account_number",
@@ -191,7 +191,7 @@ class Transaction(Record):
         return self
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class TransactionCreate(Request):
     """A transaction without a terminal: `sale`, `authonly`, `avsonly`, `force`, `refund`, `debit` or `credit`.
 
@@ -271,7 +271,7 @@ class TransactionCreate(Request):
     )
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class TransactionUpdate(Request):
     """A change to a transaction: `void`, `authcomplete`, `authincrement`, `partialreversal`, `tipadjust` or `edit`.
 
@@ -308,7 +308,7 @@ class TransactionUpdate(Request):
     )
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class RouterTransactionCreate(Request):
     """A transaction that the customer makes at a terminal; the request stays open until the terminal is done."""
 

@@ -4,6 +4,7 @@ import logging
 from base64 import b64encode
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 import respx
@@ -13,6 +14,7 @@ from gateway_async import (
     CardVaultCreate,
     ClientClosedError,
     ContactCreate,
+    DeadlineExceededError,
     InvalidRequestError,
     NotFoundError,
     NotSentError,
@@ -168,3 +170,15 @@ async def test_respx_sees_the_calls_of_a_client_with_its_own_connections() -> No
     async with AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k")) as gateway:
         assert (await gateway.contacts.get("1")).id == "1"
     assert route.called
+
+
+async def test_a_silent_gateway_ends_a_read_on_time() -> None:
+    """On both event loops, by the real clock: the deadline's error, not another."""
+
+    async def silent(_: httpx.Request) -> httpx.Response:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async with Script(get=[silent]).gateway(timeout=0.1) as gateway:
+        with pytest.raises(DeadlineExceededError):
+            await gateway.contacts.get("1")

@@ -1,0 +1,12 @@
+"""A gateway in a box: real HTTP on 127.0.0.1, records in SQLite, terminals, faults, and a clock to turn.
+
+It is made to be met by real clients. It imports nothing of the SDK, so that the two cannot share a
+mistake.
+"""
+
+from gateway_async.sandbox.facts import Facts
+from gateway_async.sandbox.faults import FaultName
+from gateway_async.sandbox.sandbox import Sandbox, serve
+from gateway_async.sandbox.terminals import NothingWaitsError
+
+__all__ = ["Facts", "FaultName", "NothingWaitsError", "Sandbox", "serve"]

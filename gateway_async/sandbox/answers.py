@@ -1,0 +1,39 @@
+"""What goes back: records in their wrapper, refusals and validation problems, all as JSON."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import msgspec
+from starlette.responses import Response
+
+if TYPE_CHECKING:
+    from gateway_async.sandbox.fields import Row, Table
+    from gateway_async.sandbox.gateway import Gateway
+
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
+
+def answer(body: Any, status: int = 200) -> Response:
+    """A JSON answer."""
+    return Response(_encode(body), status, media_type="application/json")
+
+
+def no_body() -> Response:
+    """The answer to a deletion."""
+    return Response(status_code=204)
+
+
+def refusal(status: int, message: str) -> Response:
+    """The answer to a request that is refused as a whole."""
+    body = {"name": HTTPStatus(status).phrase, "message": message, "code": 0, "status": status}
+    return answer(body, status)
+
+
+def linked(gateway: Gateway, table: Table, record: Row) -> Row:
+    """A record, given the link to itself."""
+    href = f"{gateway.base_url}/v2/{table.plural}/{quote(record['id'])}"
+    record["_links"] = {"self": {"href": href}}
+    return record

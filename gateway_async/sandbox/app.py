@@ -1,0 +1,93 @@
+"""The routes of the gateway, and how whatever goes wrong is answered.
+
+Paths are matched while they are still percent-encoded, so that an integrator id may hold any
+character, and with or without a trailing slash.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from gateway_async.sandbox import control
+from gateway_async.sandbox.answers import answer, refusal
+from gateway_async.sandbox.calls import Call, read_query
+from gateway_async.sandbox.credentials import authenticate
+from gateway_async.sandbox.errors import InvalidError, RefusedError
+from gateway_async.sandbox.mishaps import with_faults
+from gateway_async.sandbox.operations import OPERATIONS
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from gateway_async.sandbox.gateway import Gateway
+    from gateway_async.sandbox.records import Handler
+
+
+def make_app(gateway: Gateway) -> ASGIApp:
+    """The ASGI application of one gateway."""
+    routes = [*_api_routes(), *control.ROUTES]
+    app = Starlette(routes=routes, exception_handlers=_HANDLERS)
+    app.router.redirect_slashes = False
+    app.state.gateway = gateway
+
+    spoiled = with_faults(app, gateway)
+
+    async def with_encoded_path(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["path"] = scope["raw_path"].decode("ascii").rstrip("/") or "/"
+        await spoiled(scope, receive, send)
+
+    return with_encoded_path
+
+
+def _api_routes() -> list[Route]:
+    return [Route(path, _endpoint(handlers), methods=[*handlers]) for path, handlers in OPERATIONS.items()]
+
+
+def _endpoint(handlers: dict[str, Handler]) -> Any:
+    async def run(request: Request) -> Response:
+        gateway = cast("Gateway", request.app.state.gateway)
+        query = read_query(request)
+        user = authenticate(gateway, request.headers, query)
+        method = "GET" if request.method == "HEAD" else request.method
+        return await handlers[method](Call(gateway, user, query, request))
+
+    return run
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    refused = cast("RefusedError", error)
+    return refusal(refused.status, refused.message)
+
+
+async def _invalid(_request: Request, error: Exception) -> Response:
+    return answer({"errors": cast("InvalidError", error).problems}, 422)
+
+
+async def _unrouted(_request: Request, error: Exception) -> Response:
+    http = cast("HTTPException", error)
+    response = refusal(http.status_code, f"{http.detail}.")
+    response.headers.update(http.headers or {})
+    return response
+
+
+async def _hung_up(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=400)
+
+
+async def _failed(_request: Request, _error: Exception) -> Response:
+    return refusal(500, "The sandbox failed; this is an error of its own.")
+
+
+_HANDLERS: dict[Any, Any] = {
+    RefusedError: _refused,
+    InvalidError: _invalid,
+    HTTPException: _unrouted,
+    ClientDisconnect: _hung_up,
+    Exception: _failed,
+}

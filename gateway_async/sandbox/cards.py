@@ -1,0 +1,127 @@
+"""What can be read off a card or a bank account, and what may be kept of it.
+
+An `Account` is all that outlives a request: brand, first six, last four, holder and expiry. The
+number itself goes into a function here and never comes out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_DIGITS = re.compile(r"[0-9]+")
+_EXPIRY = re.compile(r"(0[1-9]|1[0-2])[0-9]{2}")
+_TRACK_1 = re.compile(r"%?B([0-9]{12,19})\^([^^]{2,26})\^([0-9]{4})")
+_TRACK_2 = re.compile(r";?([0-9]{12,19})[=D]([0-9]{4})")
+_ROUTING_WEIGHTS = (3, 7, 1, 3, 7, 1, 3, 7, 1)
+
+_BRANDS = tuple(
+    (brand, re.compile(pattern))
+    for brand, pattern in (
+        ("amex", r"3[47][0-9]{13}"),
+        ("visa", r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})"),
+        ("mc", r"(?:5[1-5][0-9]{2}|222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}"),
+        ("disc", r"6(?:011|4[4-9][0-9]|5[0-9]{2})[0-9]{12,15}"),
+        ("jcb", r"35(?:2[89]|[3-8][0-9])[0-9]{12,15}"),
+        ("diners", r"3(?:0[0-5]|[689][0-9])[0-9]{11,16}"),
+    )
+)
+
+TEST_CARDS = {
+    "visa": "4111111111111111",
+    "mc": "5454545454545454",
+    "amex": "371449635398431",
+    "disc": "6011000995500000",
+}
+"""One published test card of each brand; the mock terminals hold these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What a gateway may remember of a card or a bank account.
+
+    Attributes:
+        payment_method: `cc` or `ach`.
+        account_type: The brand of a card; `checking` or `savings` of a bank account.
+        exp_date: MMYY, of cards.
+        vault_id: The account vault it comes from, if it comes from one.
+        transaction_id: The transaction it comes from, if it comes from one.
+    """
+
+    payment_method: str
+    account_type: str
+    first_six: str
+    last_four: str
+    exp_date: str | None = None
+    holder: str | None = None
+    routing: str | None = None
+    ach_sec_code: str | None = None
+    entry_mode: str = "K"
+    billing_street: str | None = None
+    billing_zip: str | None = None
+    vault_id: str | None = None
+    transaction_id: str | None = None
+
+
+def read_card(number: str, exp_date: str | None = None, holder: str | None = None, mode: str = "K") -> Account:
+    """Read a card number.
+
+    Raises:
+        ValueError: With a predicate: "is not a valid card number."
+    """
+    brand = next((brand for brand, pattern in _BRANDS if pattern.fullmatch(number)), None)
+    if brand is None or not passes_luhn(number):
+        raise ValueError("is not a valid card number.")
+    return Account("cc", brand, number[:6], number[-4:], exp_date, holder, entry_mode=mode)
+
+
+def read_track(track: str) -> Account:
+    """Read the magnetic stripe of a card, track 1 or track 2.
+
+    Raises:
+        ValueError: With a predicate: "is not a readable magnetic stripe."
+    """
+    if first := _TRACK_1.search(track):
+        number, holder, expiry = first.groups()
+    elif second := _TRACK_2.search(track):
+        number, holder, expiry = second[1], None, second[2]
+    else:
+        raise ValueError("is not a readable magnetic stripe.")
+    return read_card(number, check_expiry(expiry[2:] + expiry[:2]), holder and holder.strip(), mode="S")
+
+
+def read_bank_account(number: str, routing: str, account_type: str, holder: str) -> Account:
+    """Read a bank account whose routing number was checked.
+
+    Raises:
+        ValueError: With a predicate: "must be 4 to 17 digits."
+    """
+    if not _DIGITS.fullmatch(number) or not 4 <= len(number) <= 17:  # noqa: PLR2004  # the lengths of bank account numbers
+        raise ValueError("must be 4 to 17 digits.")
+    return Account("ach", account_type, number[:6], number[-4:], holder=holder, routing=routing)
+
+
+def check_expiry(exp_date: str) -> str:
+    """Return an expiry of the form MMYY as it is.
+
+    Raises:
+        ValueError: With a predicate: "must be of the form MMYY."
+    """
+    if not _EXPIRY.fullmatch(exp_date):
+        raise ValueError("must be of the form MMYY.")
+    return exp_date
+
+
+def passes_luhn(number: str) -> bool:
+    """Whether the check digit of a card number is right."""
+    doubled = (sum(divmod(2 * int(digit), 10)) for digit in number[-2::-2])
+    return (sum(map(int, number[-1::-2])) + sum(doubled)) % 10 == 0
+
+
+def is_routing(number: str) -> bool:
+    """Whether a routing number is nine digits with the right check digit."""
+    return (
+        len(number) == len(_ROUTING_WEIGHTS)
+        and bool(_DIGITS.fullmatch(number))
+        and sum(weight * int(digit) for weight, digit in zip(_ROUTING_WEIGHTS, number, strict=True)) % 10 == 0
+    )

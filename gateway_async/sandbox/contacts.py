@@ -1,0 +1,47 @@
+"""Contacts: customers and how to reach them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.answers import answer
+from gateway_async.sandbox.errors import Problems
+from gateway_async.sandbox.records import change, changer, deleter, lister, reader, show
+from gateway_async.sandbox.references import check_references
+from gateway_async.sandbox.tables import CONTACT
+from gateway_async.sandbox.validation import read_fields
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from gateway_async.sandbox.calls import Call
+    from gateway_async.sandbox.fields import Row
+
+
+async def create(call: Call) -> Response:
+    """POST /v2/contacts. With `update_if_exists` a known `contact_api_id` is an update."""
+    body = await call.record("contact")
+    problems = Problems()
+    values = read_fields(CONTACT, body, problems)
+    known = _known(call, values)
+    check_references(call.gateway, call.user, CONTACT, values, problems, current=known)
+    problems.done()
+    if known:
+        return answer({"contact": show(call, CONTACT, change(call, CONTACT, known, values))})
+    row = call.gateway.new_row(CONTACT, call.user, values)
+    call.gateway.store.insert(CONTACT, row)
+    return answer({"contact": show(call, CONTACT, row)}, 201)
+
+
+def _known(call: Call, values: Row) -> Row | None:
+    api_id = values.get("contact_api_id")
+    if not values.get("update_if_exists") or api_id is None:
+        return None
+    row = call.gateway.store.find(CONTACT, location_id=call.user["location_id"], contact_api_id=api_id)
+    return row if row and row["deleted_ts"] is None else None
+
+
+get = reader(CONTACT)
+get_list = lister(CONTACT)
+update = changer(CONTACT)
+delete = deleter(CONTACT)

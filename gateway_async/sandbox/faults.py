@@ -1,0 +1,124 @@
+"""Plans of misfortune: which request of which operation shall go wrong, and how.
+
+An operation is a method and a path, with ids as `{id}`: "PUT /v2/transactions/{id}"; a literal id means
+that one record. A plan counts the requests that match it from the moment it is made, and strikes
+either from the `nth` on, `times` times, or by chance with a `probability` and a `seed`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+from random import Random
+from typing import Any, Literal, get_args
+
+FaultName = Literal[
+    "refuse",
+    "reset_before_commit",
+    "reset_after_commit",
+    "close_after_commit",
+    "error_before_commit",
+    "error_after_commit",
+    "cut_body",
+    "double_answer",
+    "swap_answer",
+    "wrong_length",
+    "drip",
+    "silence",
+    "delay",
+    "rate_limit",
+    "unavailable",
+    "garbage",
+    "html",
+    "empty",
+]
+
+FAULTS: tuple[str, ...] = get_args(FaultName)
+
+
+@dataclass(slots=True)
+class Plan:
+    """One planned misfortune.
+
+    Attributes:
+        operation: Method and path.
+        fault: Its name.
+        nth: The first matching request that is struck, from 1.
+        times: How many are struck in all; by default 1, and without limit when by chance.
+        probability: From 0 to 1; the chance of each matching request, instead of `nth`.
+        seed: Makes chance repeatable.
+        seconds: How long a `delay` takes, a `drip` pauses between bytes, and a `refuse` lasts.
+        retry_after: What `Retry-After` says, in seconds; None leaves the header out.
+        seen: Matching requests so far.
+        struck: Requests that went wrong so far.
+    """
+
+    operation: str
+    fault: str
+    nth: int = 1
+    times: int | None = None
+    probability: float | None = None
+    seed: int | None = None
+    seconds: float = 1.0
+    retry_after: float | None = 1.0
+    seen: int = 0
+    struck: int = 0
+    _chance: Random = field(default_factory=Random, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.times is None and self.probability is None:
+            self.times = 1
+        self._chance = Random(self.seed)  # noqa: S311  # repeatable mishaps, not secrets
+
+    def check(self) -> None:
+        """Check that the plan makes sense.
+
+        Raises:
+            ValueError: It does not.
+        """
+        if self.fault not in FAULTS:
+            raise ValueError(f"fault must be one of {', '.join(FAULTS)}.")
+        if self.nth < 1 or (self.times is not None and self.times < 1):
+            raise ValueError("nth and times must be 1 or more.")
+        if not 0 <= self.seconds < inf or not 0 <= (self.retry_after or 0) < inf:
+            raise ValueError("seconds and retry_after must be 0 or more.")
+        if not 0 <= (self.probability or 0) <= 1:
+            raise ValueError("probability must be from 0 to 1.")
+
+    def matches(self, method: str, path: str) -> bool:
+        """Whether the plan is about a request; the path is percent-encoded."""
+        wanted, _, pattern = self.operation.partition(" ")
+        return wanted == method and is_path(pattern, path)
+
+    def strikes(self) -> bool:
+        """Count a matching request, and say whether it is struck."""
+        self.seen += 1
+        spent = self.times is not None and self.struck >= self.times
+        lucky = self.seen < self.nth if self.probability is None else self._chance.random() >= self.probability
+        if spent or lucky:
+            return False
+        self.struck += 1
+        return True
+
+    def describe(self) -> dict[str, Any]:
+        """The plan as control calls show it."""
+        names = [name for name in self.__slots__ if not name.startswith("_")]
+        return {name: getattr(self, name) for name in names}
+
+
+def is_path(pattern: str, path: str) -> bool:
+    """Whether a path has the form of a pattern, in which `{id}` stands for any id."""
+    ours, theirs = pattern.split("/"), path.split("/")
+    return len(ours) == len(theirs) and all(part in {"{id}", other} for part, other in zip(ours, theirs, strict=True))
+
+
+class Faults:
+    """The plans that are in force; the oldest that strikes wins."""
+
+    def __init__(self) -> None:
+        self.plans: list[Plan] = []
+
+    def strike(self, method: str, path: str) -> Plan | None:
+        """The plan that strikes a request, if one does. Every matching plan counts the request."""
+        striking = [plan for plan in self.plans if plan.matches(method, path) and plan.strikes()]
+        return next(iter(striking), None)

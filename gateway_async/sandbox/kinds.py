@@ -1,0 +1,121 @@
+"""The kinds of value a field can hold: how each is read from JSON, kept in SQLite, shown and searched.
+
+Reading is strict about types and generous about spellings: a flag may be 1, "1" or true, an amount
+a number or a string, but a list is never an amount and a number never a title. What is read is
+exact: money becomes integer cents and is never a float on the way.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Stored = str | int | None
+
+_AMOUNT = re.compile(r"([0-9]{1,8})(?:\.([0-9]{1,2}))?")
+_DIGITS = re.compile(r"[0-9]{1,15}")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_FLAGS = {"1": 1, "true": 1, "0": 0, "false": 0}
+_JSON = msgspec.json.Encoder(decimal_format="number")
+
+
+class Search(Enum):
+    """What a list filter on a field means."""
+
+    SUBSTRING = auto()
+    ANY_OF = auto()
+    AMOUNT = auto()
+    MOMENT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of value.
+
+    Attributes:
+        column: Its SQLite type.
+        read: From JSON (or the text of a filter) to the stored value. Raises ValueError with the
+            predicate of a sentence: "must be a string."
+        show: From the stored value to JSON; None when they are the same.
+        search: What a filter on it means.
+    """
+
+    column: Literal["TEXT", "INTEGER"]
+    read: Callable[[Any], str | int]
+    show: Callable[[Any], Any] | None = None
+    search: Search = Search.ANY_OF
+
+
+def _read_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be a string.")  # one error for every unacceptable value
+    if "\0" in value:
+        raise ValueError("must not contain NUL characters.")
+    return value
+
+
+def _read_integer(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | str) or not _DIGITS.fullmatch(str(value)):
+        raise ValueError("must be an integer.")
+    return int(value)
+
+
+def _read_flag(value: Any) -> int:
+    if not isinstance(value, int | str) or str(value).lower() not in _FLAGS:
+        raise ValueError('must be either "1" or "0".')
+    return _FLAGS[str(value).lower()]
+
+
+def _read_money(value: Any) -> int:
+    plain = isinstance(value, int | str | Decimal) and not isinstance(value, bool)
+    amount = _AMOUNT.fullmatch(str(value)) if plain else None
+    if amount is None:
+        raise ValueError("must be an amount of at most 8 digits and 2 decimals.")
+    whole, decimals = amount.groups(default="")
+    return int(whole) * 100 + int(decimals.ljust(2, "0"))
+
+
+def show_money(cents: int) -> str:
+    """An amount as answers carry it, with two decimals."""
+    return f"{cents // 100}.{cents % 100:02}"
+
+
+def _read_date(value: Any) -> str:
+    try:
+        written = value if isinstance(value, str) and _DATE.fullmatch(value) else ""
+        return date.fromisoformat(written).isoformat()
+    except ValueError:
+        raise ValueError("must be a date of the form 2025-12-31.") from None
+
+
+def _read_object(value: Any) -> str:
+    if not isinstance(value, dict):
+        raise ValueError("must be an object.")  # one error for every unacceptable value
+    try:
+        return _JSON.encode(value).decode()
+    except RecursionError:
+        raise ValueError("is nested too deeply.") from None
+
+
+def _show_json(text: str) -> msgspec.Raw:
+    return msgspec.Raw(text.encode())
+
+
+TEXT = Kind("TEXT", _read_text, search=Search.SUBSTRING)
+CODE = Kind("TEXT", _read_text)
+INTEGER = Kind("INTEGER", _read_integer)
+FLAG = Kind("INTEGER", _read_flag, show=bool)
+BIT = Kind("INTEGER", _read_flag)
+MONEY = Kind("INTEGER", _read_money, show=show_money, search=Search.AMOUNT)
+DATE = Kind("TEXT", _read_date)
+MOMENT = Kind("INTEGER", _read_integer, search=Search.MOMENT)
+OBJECT = Kind("TEXT", _read_object, show=_show_json, search=Search.SUBSTRING)

@@ -1,0 +1,263 @@
+"""How each fault looks on the wire.
+
+Faults named "before" keep the request from being executed, as do `rate_limit` and `unavailable`. All
+others, `silence` and `delay` among them, execute it first: the record is there, and only its answer
+goes astray.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+
+from gateway_async.sandbox.answers import refusal
+from gateway_async.sandbox.server import TRANSPORT
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Awaitable, Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from gateway_async.sandbox.faults import Plan
+    from gateway_async.sandbox.gateway import Gateway
+
+_NO_LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
+_GARBAGE = b'\x00\xff{"transaction": \xfe\xfe'
+_HTML = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
+_CUT_LENGTH = 10
+_STRANGER = {
+    "id": "ffffffffffffffffffffffff",
+    "contact_api_id": "somebody-elses",
+    "account_vault_api_id": "somebody-elses",
+    "transaction_api_id": "somebody-elses",
+    "last_four": "0026",
+    "transaction_amount": "9999.99",
+}
+
+
+@dataclass(slots=True)
+class Reply:
+    """A complete answer, ready to be sent or spoiled."""
+
+    status: int
+    headers: dict[bytes, bytes]
+    body: bytes
+
+
+@dataclass(slots=True)
+class Occasion:
+    """One request that is struck."""
+
+    plan: Plan
+    gateway: Gateway
+    app: ASGIApp
+    scope: Scope
+    receive: Receive
+    send: Send
+
+    @property
+    def transport(self) -> asyncio.Transport:
+        """The connection the request came on."""
+        return cast("asyncio.Transport", self.scope["extensions"][TRANSPORT]["transport"])
+
+    async def execute(self) -> Reply:
+        """Do what the request asks for and keep the answer."""
+        reply = Reply(500, {}, b"")
+
+        async def keep(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                reply.status, reply.headers = message["status"], dict(message["headers"])
+            else:
+                reply.body += message["body"]
+
+        await self.app(self.scope, self.receive, keep)
+        return reply
+
+    async def begin(self, reply: Reply, length: int | None = None) -> None:
+        """Send status and headers, with a `content-length` of the body's or another one."""
+        headers = reply.headers | {b"content-length": b"%d" % (len(reply.body) if length is None else length)}
+        await self.send({"type": "http.response.start", "status": reply.status, "headers": [*headers.items()]})
+
+    async def write(self, body: bytes, *, more: bool = False) -> None:
+        """Send a part of the body, by default the last one."""
+        await self.send({"type": "http.response.body", "body": body, "more_body": more})
+
+    async def answer(self, reply: Reply) -> None:
+        """Send a whole answer."""
+        await self.begin(reply)
+        await self.write(reply.body)
+
+    async def gone(self) -> None:
+        """Wait until the connection is no more."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+
+    async def reset(self) -> None:
+        """End the connection with a reset."""
+        connection = cast("socket.socket", self.transport.get_extra_info("socket"))
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        self.transport.abort()
+        await self.gone()
+
+    async def close(self) -> None:
+        """End the connection in good order, with whatever was sent so far."""
+        self.transport.close()
+        await self.gone()
+
+
+async def _reset_before_commit(occasion: Occasion) -> None:
+    await occasion.reset()
+
+
+async def _reset_after_commit(occasion: Occasion) -> None:
+    await occasion.execute()
+    await occasion.reset()
+
+
+async def _close_after_commit(occasion: Occasion) -> None:
+    await occasion.execute()
+    await occasion.close()
+
+
+async def _error_before_commit(occasion: Occasion) -> None:
+    await _refuse(occasion, 500)
+
+
+async def _error_after_commit(occasion: Occasion) -> None:
+    await occasion.execute()
+    await _refuse(occasion, 500)
+
+
+async def _rate_limit(occasion: Occasion) -> None:
+    await _refuse(occasion, 429)
+
+
+async def _unavailable(occasion: Occasion) -> None:
+    await _refuse(occasion, 503)
+
+
+async def _refuse(occasion: Occasion, status: int) -> None:
+    response = refusal(status, "This is a planned fault of the sandbox.")
+    headers = {b"content-type": b"application/json"}
+    if status != 500 and occasion.plan.retry_after is not None:  # noqa: PLR2004  # the one status without a hint
+        headers[b"retry-after"] = f"{occasion.plan.retry_after:g}".encode()
+    await occasion.answer(Reply(status, headers, bytes(response.body)))
+
+
+async def _cut_body(occasion: Occasion) -> None:
+    reply = await occasion.execute()
+    await occasion.begin(reply)
+    await occasion.write(reply.body[: len(reply.body) // 2], more=True)
+    await occasion.close()
+
+
+async def _double_answer(occasion: Occasion) -> None:
+    reply = await occasion.execute()
+    head = b"".join(b"%s: %s\r\n" % pair for pair in reply.headers.items())
+    occasion.transport.write(b"HTTP/1.1 %d Again\r\n%s\r\n%s" % (reply.status, head, reply.body))
+    await occasion.answer(reply)
+
+
+async def _swap_answer(occasion: Occasion) -> None:
+    reply = await occasion.execute()
+    if reply.body:
+        reply.body = _as_of_a_stranger(reply.body)
+    await occasion.answer(reply)
+
+
+def _as_of_a_stranger(answer: bytes) -> bytes:
+    body = msgspec.json.decode(answer)
+    for record in _records(body):
+        record.update({name: value for name, value in _STRANGER.items() if name in record})
+    return msgspec.json.encode(body)
+
+
+def _records(body: dict[str, Any]) -> list[dict[str, Any]]:
+    values = [item for value in body.values() for item in (value if isinstance(value, list) else [value])]
+    return [value for value in values if isinstance(value, dict)]
+
+
+async def _wrong_length(occasion: Occasion) -> None:
+    reply = await occasion.execute()
+    cut = max(0, len(reply.body) - _CUT_LENGTH)
+    await occasion.begin(reply, cut)
+    await occasion.write(reply.body[:cut])
+    occasion.transport.write(reply.body[cut:])
+
+
+async def _drip(occasion: Occasion) -> None:
+    reply = await occasion.execute()
+    await occasion.begin(reply)
+    for start in range(len(reply.body)):
+        await occasion.write(reply.body[start : start + 1], more=True)
+        await occasion.gateway.clock.sleep(occasion.plan.seconds)
+    await occasion.write(b"")
+
+
+async def _silence(occasion: Occasion) -> None:
+    await occasion.execute()
+    await occasion.gone()
+
+
+async def _delay(occasion: Occasion) -> None:
+    reply = await occasion.execute()
+    await occasion.gateway.clock.sleep(occasion.plan.seconds)
+    await occasion.answer(reply)
+
+
+async def _garbage(occasion: Occasion) -> None:
+    await _disguise(occasion, b"application/json", _GARBAGE)
+
+
+async def _html(occasion: Occasion) -> None:
+    await _disguise(occasion, b"text/html", _HTML)
+
+
+async def _empty(occasion: Occasion) -> None:
+    await _disguise(occasion, b"application/json", b"")
+
+
+async def _disguise(occasion: Occasion, content_type: bytes, body: bytes) -> None:
+    reply = await occasion.execute()
+    await occasion.answer(Reply(reply.status, {b"content-type": content_type}, body))
+
+
+MISHAPS: dict[str, Callable[[Occasion], Awaitable[None]]] = {
+    "reset_before_commit": _reset_before_commit,
+    "reset_after_commit": _reset_after_commit,
+    "close_after_commit": _close_after_commit,
+    "error_before_commit": _error_before_commit,
+    "error_after_commit": _error_after_commit,
+    "rate_limit": _rate_limit,
+    "unavailable": _unavailable,
+    "cut_body": _cut_body,
+    "double_answer": _double_answer,
+    "swap_answer": _swap_answer,
+    "wrong_length": _wrong_length,
+    "drip": _drip,
+    "silence": _silence,
+    "delay": _delay,
+    "garbage": _garbage,
+    "html": _html,
+    "empty": _empty,
+}
+"""Every fault but `refuse`, which strikes before there is a request."""
+
+
+def with_faults(app: ASGIApp, gateway: Gateway) -> ASGIApp:
+    """An application whose requests go wrong as planned."""
+
+    async def run(scope: Scope, receive: Receive, send: Send) -> None:
+        plan = gateway.faults.strike(scope["method"], scope["path"])
+        if plan is None:
+            await app(scope, receive, send)
+        else:
+            await MISHAPS[plan.fault](Occasion(plan, gateway, app, scope, receive, send))
+
+    return run

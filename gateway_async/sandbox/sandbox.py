@@ -1,0 +1,331 @@
+"""The sandbox as Python code sees it: started, steered and stopped from any thread and any event loop."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, TypeVarTuple, Unpack
+
+import anyio
+import anyio.to_thread
+from anyio.from_thread import start_blocking_portal
+
+from gateway_async.sandbox import control, seed
+from gateway_async.sandbox.app import make_app
+from gateway_async.sandbox.cards import check_expiry, read_card
+from gateway_async.sandbox.clock import Clock
+from gateway_async.sandbox.faults import FaultName, Plan
+from gateway_async.sandbox.gateway import Gateway
+from gateway_async.sandbox.server import Listener
+from gateway_async.sandbox.store import Store
+from gateway_async.sandbox.terminals import Mode, Terminals
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+    from types import FrameType, TracebackType
+
+    from anyio.from_thread import BlockingPortal
+
+    from gateway_async import AsyncGateway
+    from gateway_async.sandbox.facts import Facts
+    from gateway_async.sandbox.fields import Row
+
+
+_CONNECTIONS = 10_240
+_T = TypeVar("_T")
+_Args = TypeVarTuple("_Args")
+
+
+class _Running(NamedTuple):
+    """What a sandbox has while it runs."""
+
+    gateway: Gateway
+    portal: BlockingPortal
+    stack: ExitStack
+
+
+class _Fact:
+    """A fact of a running sandbox, by the name of the attribute."""
+
+    def __set_name__(self, owner: type[Sandbox], name: str) -> None:
+        self._name = name
+
+    def __get__(self, sandbox: Sandbox, owner: type[Sandbox]) -> str:
+        return str(getattr(sandbox.facts, self._name))
+
+
+class Sandbox:
+    """A gateway of your own, for as long as the `with` or `async with` block lasts.
+
+        async with Sandbox() as sandbox:
+            async with sandbox.gateway() as gateway: ...
+
+    It runs in a thread with an event loop of its own: it works under asyncio and trio and without
+    either, and a caller who blocks does not block it. Its attributes can be read while it runs; its
+    methods are synchronous and may be called from any thread.
+
+    Args:
+        port: Where to listen; 0 picks a free port.
+        host: The address to listen on.
+        data: A file that keeps credentials and records from one run to the next; None for memory.
+        terminals: `auto`, where a card comes by itself, or `manual`, where `present` brings it.
+        terminal_delay: Seconds until a card comes by itself.
+
+    Attributes:
+        base_url: `http://127.0.0.1:PORT`, without a trailing slash.
+        terminal_id: A terminal of the location, as the other ids are.
+    """
+
+    base_url = _Fact()
+    developer_id = _Fact()
+    user_id = _Fact()
+    user_api_key = _Fact()
+    user_hash_key = _Fact()
+    username = _Fact()
+    password = _Fact()
+    domain = _Fact()
+    location_id = _Fact()
+    contact_id = _Fact()
+    cc_product_transaction_id = _Fact()
+    ach_product_transaction_id = _Fact()
+    terminal_id = _Fact()
+
+    def __init__(
+        self,
+        port: int = 0,
+        host: str = "127.0.0.1",
+        data: str | Path | None = None,
+        terminals: Mode = "auto",
+        terminal_delay: float = 2.0,
+    ) -> None:
+        self._address = (host, port)
+        self._data = None if data is None else str(data)
+        self._terminals: tuple[Mode, float] = (terminals, terminal_delay)
+        self._running: _Running | None = None
+
+    def __repr__(self) -> str:
+        return f"<Sandbox {self.base_url}>" if self._running else "<Sandbox, not running>"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    async def __aenter__(self) -> Self:
+        await anyio.to_thread.run_sync(self.start)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(self.stop)
+
+    def start(self) -> None:
+        """Start serving; returns when requests are answered.
+
+        Raises:
+            RuntimeError: It is running already.
+            OSError: The port is taken.
+        """
+        if self._running:
+            raise RuntimeError("The sandbox is running already.")
+        with ExitStack() as stack:
+            portal = stack.enter_context(start_blocking_portal("asyncio"))
+            gateway = portal.call(self._open, portal, stack)
+            self._running = _Running(gateway, portal, stack.pop_all())
+
+    def stop(self) -> None:
+        """Stop serving at once, whatever still waits. A sandbox that does not run is left as it is."""
+        if self._running:
+            running, self._running = self._running, None
+            running.stack.close()
+
+    @property
+    def facts(self) -> Facts:
+        """The address, the credentials and the ids, in one value.
+
+        Raises:
+            RuntimeError: The sandbox is not running.
+        """
+        return self._live.gateway.facts
+
+    @property
+    def _live(self) -> _Running:
+        if self._running is None:
+            raise RuntimeError("The sandbox is not running.")
+        return self._running
+
+    def gateway(self, **options: Any) -> AsyncGateway:
+        """A client that holds the credentials of this sandbox; `options` are those of `AsyncGateway`."""
+        from gateway_async import AsyncGateway, UserApiKey  # the sandbox stands without the SDK
+
+        credentials = UserApiKey(self.user_id, self.user_api_key)
+        known = {"developer_id": self.developer_id, "credentials": credentials, "location_id": self.location_id}
+        return AsyncGateway(self.base_url, **{**known, **options})
+
+    def fault(
+        self,
+        operation: str,
+        fault: FaultName,
+        *,
+        nth: int = 1,
+        times: int | None = None,
+        probability: float | None = None,
+        seed: int | None = None,
+        seconds: float = 1.0,
+        retry_after: float | None = 1.0,
+    ) -> None:
+        """Plan a misfortune for requests of one operation, such as "POST /v2/transactions".
+
+        Args:
+            operation: Method and path, with ids as `{id}`.
+            fault: What shall happen. `refuse` begins at once: the port is closed for `seconds`.
+            nth: The first matching request from now on that is struck.
+            times: How many are struck; 1, and without limit by chance.
+            probability: The chance of each matching request, from 0 to 1, instead of `nth`.
+            seed: Makes chance repeatable.
+            seconds: How long a `delay`, the pause between bytes of a `drip`, or a `refuse` lasts.
+            retry_after: What `Retry-After` says, in seconds; None leaves it out.
+
+        Raises:
+            ValueError: There is no such fault or operation.
+        """
+        plan = Plan(operation, fault, nth, times, probability, seed, seconds, retry_after)
+        self._run(control.add_fault, plan)
+
+    def clear_faults(self) -> None:
+        """Give up every plan of misfortune."""
+        self._run(control.clear_faults)
+
+    def advance(self, seconds: float) -> None:
+        """Move the sandbox clock; whatever falls due happens at once."""
+        self._call(lambda gateway: gateway.clock.advance(seconds))
+
+    def ledger(self) -> Row:
+        """How often each integrator id was charged (`charged`) or stored (`stored`), and the records."""
+        return self._call(control.ledger)
+
+    def terminals(self) -> list[Row]:
+        """Every terminal and what waits at it."""
+        return self._call(control.terminals)
+
+    def present(self, terminal_id: str | None = None, *, card: str = "4111111111111111", entry_mode: str = "C") -> None:
+        """Bring a card to a terminal, by default the first one.
+
+        Args:
+            terminal_id: Which terminal.
+            card: Its number.
+            entry_mode: S swiped, K keyed, C chip, P contactless, F fallback, B bar code.
+
+        Raises:
+            NothingWaitsError: No call waits there.
+            ValueError: It is no card number.
+        """
+        read_card(card)
+        where = terminal_id or self.terminal_id
+        self._call(lambda gateway: gateway.terminals.present(where, card, entry_mode))
+
+    def decline(self, terminal_id: str | None = None) -> None:
+        """Let the issuer decline the card at a terminal; raises NothingWaitsError."""
+        self._call(lambda gateway: gateway.terminals.decline(terminal_id or self.terminal_id))
+
+    def cancel(self, terminal_id: str | None = None) -> None:
+        """Press the red key of a terminal; raises NothingWaitsError."""
+        self._call(lambda gateway: gateway.terminals.cancel(terminal_id or self.terminal_id))
+
+    def silence(self, terminal_id: str | None = None) -> None:
+        """Let a terminal do nothing more by itself until the next card, decline or cancellation."""
+        self._call(lambda gateway: gateway.terminals.silence(terminal_id or self.terminal_id))
+
+    def add_terminal(self, title: str = "Terminal") -> str:
+        """Make one more terminal and return its id."""
+        return self._call(seed.add_terminal, {"location_id": self.location_id}, title)
+
+    def add_location(self, name: str = "Second") -> Facts:
+        """Make one more location with a user of its own, and return its facts."""
+        return self._call(seed.add_location, self.developer_id, name)
+
+    def add_vaults(self, count: int) -> None:
+        """Store many account vaults at once, each with an `account_vault_api_id` of its own."""
+        self._run(seed.add_vaults, {"location_id": self.location_id}, count)
+
+    def ticket(self, card: str = "4111111111111111", exp_date: str = "1230") -> str:
+        """Make a ticket, which stands for a card once."""
+        account = read_card(card, check_expiry(exp_date))
+        return self._call(seed.add_ticket, {"location_id": self.location_id}, account)
+
+    def reset(self) -> None:
+        """Cut off whatever waits, forget records and faults, and set the clock right."""
+        self._run(control.reset)
+
+    def _call(self, act: Callable[[Gateway, Unpack[_Args]], _T], *args: *_Args) -> _T:
+        return self._live.portal.call(act, self._live.gateway, *args)
+
+    def _run(self, act: Callable[[Gateway, Unpack[_Args]], Awaitable[_T]], *args: *_Args) -> _T:
+        return self._live.portal.call(act, self._live.gateway, *args)
+
+    async def _open(self, portal: BlockingPortal, stack: ExitStack) -> Gateway:
+        store = Store(self._data)
+        stack.callback(portal.call, store.close)
+        clock = Clock()
+        gateway = Gateway(store, clock, Terminals(clock, *self._terminals))
+        gateway.listener = Listener(make_app(gateway), *self._address)
+        await gateway.listener.bind()
+        stack.callback(portal.call, gateway.listener.close)
+        gateway.facts = seed.first_location(gateway)
+        await gateway.listener.open()
+        return gateway
+
+
+def serve(
+    port: int = 8080,
+    host: str = "127.0.0.1",
+    data: str | Path | None = None,
+    terminals: Mode = "auto",
+    terminal_delay: float = 2.0,
+    on_ready: Callable[[Facts], None] | None = None,
+) -> None:
+    """Serve a sandbox until SIGINT or SIGTERM; to be called from the main thread.
+
+    Args:
+        port: Where to listen; 0 picks a free port.
+        host: The address to listen on.
+        data: A file that keeps credentials and records from one run to the next; None for memory.
+        terminals: `auto` or `manual`, as in `Sandbox`.
+        terminal_delay: Seconds until a card comes by itself.
+        on_ready: Called with the facts of the sandbox when requests are answered.
+
+    Raises:
+        OSError: The port is taken.
+    """
+    ended = threading.Event()
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        ended.set()
+
+    _allow_many_connections()
+    former = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with Sandbox(port, host, data, terminals, terminal_delay) as sandbox:
+            if on_ready:
+                on_ready(sandbox.facts)
+            ended.wait()
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _allow_many_connections() -> None:
+    if sys.platform != "win32":
+        import resource
+
+        usual, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(usual, min(allowed, _CONNECTIONS)), allowed))

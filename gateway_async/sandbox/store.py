@@ -1,0 +1,144 @@
+"""Records in SQLite: columns and indexes made from the field tables.
+
+The law of this file: a write is committed before the function that makes it returns, so that
+whatever was answered survives the death of the process. One connection, used by one thread.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gateway_async.sandbox.tables import STORED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gateway_async.sandbox.fields import Field, Row, Table
+
+ALIVE = "deleted_ts IS NULL"
+_DELETED = "deleted_ts IS NOT NULL"
+
+
+class Store:
+    """The records of a gateway, in memory or in a file.
+
+    Args:
+        path: A file, made when missing and brought up to date when older; None for memory.
+
+    Raises:
+        OSError: The file is no database, or another process has it.
+    """
+
+    def __init__(self, path: str | None = None) -> None:
+        self._sql = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0)
+        try:
+            self._prepare()
+        except sqlite3.DatabaseError as problem:
+            self._sql.close()
+            raise OSError(f"{path} cannot be used: {problem}") from None
+
+    def _prepare(self) -> None:
+        for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
+            self._sql.execute(f"PRAGMA {pragma}")
+        with self.transaction():
+            self._sql.execute("CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT)")
+            for table in STORED:
+                self._create(table)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._sql.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make several writes one: all of them are committed at the end, or none."""
+        self._sql.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._sql.execute("ROLLBACK")
+            raise
+        self._sql.execute("COMMIT")
+
+    def settings(self) -> dict[str, str]:
+        """The facts of this gateway that outlive a restart."""
+        return dict(self._sql.execute("SELECT name, value FROM settings"))
+
+    def set(self, name: str, value: str) -> None:
+        """Keep a fact of this gateway."""
+        self._sql.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
+
+    def insert(self, table: Table, *rows: Row) -> None:
+        """Add records."""
+        marks = ", ".join("?" * len(table.columns))
+        self._sql.executemany(
+            f"INSERT INTO {table.plural} ({', '.join(table.columns)}) VALUES ({marks})",  # noqa: S608  # names from our own tables
+            ([row.get(column) for column in table.columns] for row in rows),
+        )
+
+    def update(self, table: Table, record_id: str, changes: Row) -> None:
+        """Change columns of one record."""
+        columns = ", ".join(f"{column} = ?" for column in changes)
+        self._sql.execute(
+            f"UPDATE {table.plural} SET {columns} WHERE id = ?",  # noqa: S608  # names from our own tables
+            (*changes.values(), record_id),
+        )
+
+    def delete(self, table: Table, record_id: str) -> None:
+        """Forget a record altogether."""
+        self._sql.execute(f"DELETE FROM {table.plural} WHERE id = ?", (record_id,))  # noqa: S608  # names from our own tables
+
+    def clear(self, table: Table) -> None:
+        """Forget all records of a table."""
+        self._sql.execute(f"DELETE FROM {table.plural}")  # noqa: S608  # names from our own tables
+
+    def find(self, table: Table, **equal: Any) -> Row | None:
+        """The record whose columns have these values; only if there is none, one that was deleted."""
+        where = " AND ".join(f"{column} = ?" for column in equal)
+        values = tuple(equal.values())
+        found = self.select(table, f"{where} AND {ALIVE} LIMIT 1", values)
+        found = found or self.select(table, f"{where} AND {_DELETED} LIMIT 1", values)
+        return next(iter(found), None)
+
+    def select(self, table: Table, rest: str = "1", values: Sequence[Any] = ()) -> list[Row]:
+        """The records that match an SQL condition, which may go on with an order and a limit."""
+        columns = table.columns
+        found = self._sql.execute(f"SELECT {', '.join(columns)} FROM {table.plural} WHERE {rest}", values)  # noqa: S608  # names from our own tables
+        return [dict(zip(columns, row, strict=True)) for row in found]
+
+    def total(self, table: Table, what: str, where: str, values: Sequence[Any]) -> int:
+        """A count or sum over the records that match an SQL condition."""
+        found = self._sql.execute(f"SELECT {what} FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
+        return int(found.fetchone()[0])
+
+    def _create(self, table: Table) -> None:
+        columns = ", ".join(map(_column, table.kept))
+        self._sql.execute(f"CREATE TABLE IF NOT EXISTS {table.plural} ({columns}, deleted_ts INTEGER)")
+        known = {row[1] for row in self._sql.execute(f"PRAGMA table_info({table.plural})")}
+        for field in table.kept:
+            if field.name not in known:
+                self._sql.execute(f"ALTER TABLE {table.plural} ADD COLUMN {_column(field)}")
+        for statement in _indexes(table):
+            self._sql.execute(statement)
+
+
+def _column(field: Field) -> str:
+    key = " PRIMARY KEY" if field.name == "id" else ""
+    default = f" DEFAULT {field.default!r}" if field.default is not None else ""
+    return f"{field.name} {field.kind.column}{key}{default}"
+
+
+def _indexes(table: Table) -> Iterable[str]:
+    prefix = f"INDEX IF NOT EXISTS {table.plural}"
+    if "location_id" in table.by_name:
+        yield f"CREATE {prefix}_by_id ON {table.plural} (location_id, id) WHERE {ALIVE}"
+        yield f"CREATE {prefix}_by_time ON {table.plural} (location_id, created_ts, id) WHERE {ALIVE}"
+    if "contact_id" in table.by_name:
+        yield f"CREATE {prefix}_by_contact ON {table.plural} (contact_id)"
+    if "previous_transaction_id" in table.shown:
+        yield f"CREATE {prefix}_by_previous ON {table.plural} (previous_transaction_id)"
+    if table.api_id:
+        yield f"CREATE UNIQUE {prefix}_by_api_id ON {table.plural} (location_id, {table.api_id}) WHERE {ALIVE}"
+        yield f"CREATE {prefix}_deleted_by_api_id ON {table.plural} (location_id, {table.api_id}) WHERE {_DELETED}"

@@ -1,0 +1,173 @@
+"""Simulated terminals: each serves one call at a time, in the order in which they came.
+
+The call whose turn it is waits for a card. In `auto` mode a card comes by itself after a short while;
+in `manual` mode a person or a control call brings it. Either way the call ends 300 seconds after it
+arrived. A caller who hangs up changes nothing: the terminal goes on, and the sale may still be made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from gateway_async.sandbox.processor import DENIED, SCRIPTS, Script, stops
+
+if TYPE_CHECKING:
+    from gateway_async.sandbox.clock import Clock, Timer
+
+OVERALL_TIMEOUT = 300.0
+"""Seconds after which a call that came to a terminal is over."""
+
+Mode = Literal["auto", "manual"]
+
+_OVERALL = stops("Overall Request Timeout")
+_DECLINE = Script(text="DECLINED", reason_code=DENIED)
+_CANCEL = stops("CANCELLED", DENIED)
+
+
+class NothingWaitsError(Exception):
+    """A control call for a terminal at which no call waits."""
+
+
+@dataclass(slots=True, eq=False)
+class Visit:
+    """One call at a terminal.
+
+    Attributes:
+        amount: In cents; None when a card is only stored.
+        since: When it came, in Unix seconds.
+        ended: What the terminal did in the end.
+        timers: What will end it by itself.
+    """
+
+    action: str
+    amount: int | None
+    since: float
+    ended: asyncio.Future[Script]
+    timers: list[Timer] = field(default_factory=list)
+
+    def end(self, script: Script) -> None:
+        """End the call, unless it has ended already."""
+        if not self.ended.done():
+            self.ended.set_result(script)
+
+
+@dataclass(slots=True)
+class Line:
+    """The calls at one terminal, the one whose turn it is first.
+
+    Attributes:
+        silent: The terminal does nothing more by itself.
+    """
+
+    visits: deque[Visit] = field(default_factory=deque)
+    silent: bool = False
+
+
+class Terminals:
+    """What waits at the terminals of a gateway.
+
+    Args:
+        clock: The sandbox clock.
+        mode: Whether cards come by themselves.
+        delay: Seconds until they do.
+    """
+
+    def __init__(self, clock: Clock, mode: Mode, delay: float) -> None:
+        self._clock = clock
+        self._mode = mode
+        self._delay = delay
+        self._lines: defaultdict[str, Line] = defaultdict(Line)
+
+    async def visit(self, terminal_id: str, action: str, amount: int | None = None) -> Script:
+        """Stand in line at a terminal and return what it did in the end.
+
+        Args:
+            terminal_id: An id that exists.
+            action: `sale`, `store` …, for those who look at the terminal.
+            amount: In cents.
+        """
+        now = self._clock.now()
+        visit = Visit(action, amount, now, asyncio.get_running_loop().create_future())
+        line = self._lines[terminal_id]
+        line.visits.append(visit)
+        visit.timers.append(self._clock.call_at(now + OVERALL_TIMEOUT, lambda: visit.end(_OVERALL)))
+        if line.visits[0] is visit:
+            self._begin(line)
+        try:
+            return await visit.ended
+        finally:
+            self._leave(terminal_id, visit)
+
+    def present(self, terminal_id: str, card: str, entry_mode: str) -> None:
+        """Bring a card to the call whose turn it is.
+
+        Raises:
+            NothingWaitsError: There is none.
+        """
+        self._act(terminal_id, Script(card, entry_mode))
+
+    def decline(self, terminal_id: str) -> None:
+        """Let the issuer decline the card of the call whose turn it is.
+
+        Raises:
+            NothingWaitsError: There is none.
+        """
+        self._act(terminal_id, _DECLINE)
+
+    def cancel(self, terminal_id: str) -> None:
+        """Press the red key.
+
+        Raises:
+            NothingWaitsError: No call waits.
+        """
+        self._act(terminal_id, _CANCEL)
+
+    def silence(self, terminal_id: str) -> None:
+        """Let a terminal do nothing more by itself until the next card, decline or cancellation."""
+        line = self._lines[terminal_id]
+        line.silent = True
+        for visit in line.visits:
+            for timer in visit.timers[1:]:
+                timer.cancel()
+
+    def hear(self) -> None:
+        """Take back every silence."""
+        for line in self._lines.values():
+            line.silent = False
+
+    def waiting(self, terminal_id: str) -> list[Visit]:
+        """The calls at a terminal, the one whose turn it is first."""
+        return list(self._lines[terminal_id].visits)
+
+    def is_silent(self, terminal_id: str) -> bool:
+        """Whether the terminal was silenced."""
+        return self._lines[terminal_id].silent
+
+    def _act(self, terminal_id: str, script: Script) -> None:
+        line = self._lines[terminal_id]
+        waiting = (visit for visit in line.visits if not visit.ended.done())
+        if (visit := next(waiting, None)) is None:
+            raise NothingWaitsError(terminal_id)
+        line.silent = False
+        visit.end(script)
+
+    def _begin(self, line: Line) -> None:
+        visit = line.visits[0]
+        script = SCRIPTS.get(visit.amount or 0, Script())
+        if self._mode == "auto" and not line.silent and not script.silent:
+            wait = self._delay if script.wait is None else script.wait
+            visit.timers.append(self._clock.call_at(self._clock.now() + wait, lambda: visit.end(script)))
+
+    def _leave(self, terminal_id: str, visit: Visit) -> None:
+        for timer in visit.timers:
+            timer.cancel()
+        line = self._lines[terminal_id]
+        first = line.visits[0] is visit
+        line.visits.remove(visit)
+        if first and line.visits:
+            self._begin(line)
+        elif not line.visits and not line.silent:
+            del self._lines[terminal_id]

@@ -1,0 +1,80 @@
+"""One session for each question. `nox -l` lists them; `nox` asks those of every day."""
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import nox
+from packaging.requirements import Requirement
+
+PYPROJECT = nox.project.load_toml("pyproject.toml")
+PROJECT = PYPROJECT["project"]
+PYTHONS = nox.project.python_versions(PYPROJECT)
+
+nox.needs_version = ">=2024.10"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.sessions = ["lint", "types", "tests"]
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """Does it work? The whole test suite, on every Python; arguments go to pytest."""
+    session.install("-e", ".[tests]")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session(python=PYTHONS[0])
+def lowest(session: nox.Session) -> None:
+    """Are the lower bounds true? The test suite with the oldest dependencies that pyproject.toml allows."""
+    constraints = Path(session.create_tmp(), "lowest.txt")
+    constraints.write_text("\n".join(_lowest()), encoding="utf-8")
+    session.install("-e", ".[tests]", "-c", str(constraints))
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Do the types agree? mypy and pyright, both strict, on the package and on the typing tests."""
+    session.install("-e", ".[types]")
+    session.run("mypy")
+    session.run("mypy", "tests/typing")
+    session.run("pyright")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Is it tidy? ruff's rules and format."""
+    session.install(*PROJECT["optional-dependencies"]["lint"])
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Are the documents true? Their programs run, their tables and trees are those of the code."""
+    session.install("-e", ".[tests]")
+    session.run("pytest", "tests/docs", *session.posargs)
+
+
+@nox.session
+def benchmarks(session: nox.Session) -> None:
+    """What does it cost? Every program in benchmarks/, or those that are named."""
+    session.install("-e", ".[tests]")
+    programs = [str(path) for path in sorted(Path("benchmarks").glob("*.py")) if "__main__" in path.read_text("utf-8")]
+    for program in session.posargs or programs:
+        session.run("python", program)
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """What does it look like? `gateway-async demo`."""
+    session.install(".[cli]")
+    session.run("gateway-async", "demo", *session.posargs)
+
+
+def _lowest() -> Iterator[str]:
+    """Every requirement of pyproject.toml, pinned to its lower bound."""
+    extras = PROJECT["optional-dependencies"].values()
+    for line in chain(PROJECT["dependencies"], *extras):
+        requirement = Requirement(line)
+        yield from (f"{requirement.name}=={bound.version}" for bound in requirement.specifier if bound.operator == ">=")

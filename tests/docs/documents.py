@@ -1,0 +1,78 @@
+"""What the documents show: their code blocks, each under its headline."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+from textwrap import dedent
+from types import CodeType
+from typing import Any
+
+import attrs
+
+__all__ = ["PACKAGE", "ROOT", "Block", "blocks", "compiled", "read", "run_block"]
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "gateway_async"
+
+_FENCE = re.compile(r" *```(?P<language>\w+)?$")
+
+
+@attrs.frozen
+class Block:
+    """A fenced block of a document.
+
+    Attributes:
+        document, headline, line: where it stands; `line` is the number of its first line.
+        language: the word behind the fence.
+        text: what is in it.
+    """
+
+    document: str
+    headline: str
+    line: int
+    language: str
+    text: str = attrs.field(repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.document}:{self.line} {self.headline}"
+
+    @property
+    def placed(self) -> str:
+        """The text, moved down to its line, so that a traceback points into the document."""
+        return "\n" * (self.line - 1) + self.text
+
+
+def read(document: str) -> str:
+    """The text of a document, by its path from the root."""
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def blocks(document: str, language: str) -> list[Block]:
+    """The blocks of one language in a document, in order."""
+    lines = read(document).splitlines()
+    found, headline, opened = [], "", None
+    for number, line in enumerate(lines, 1):
+        fence = _FENCE.match(line)
+        if fence and opened:
+            opening, word = opened
+            text = dedent("\n".join(lines[opening : number - 1]) + "\n")
+            found.append(Block(document, headline, opening + 1, word, text))
+            opened = None
+        elif fence:
+            opened = number, fence["language"] or ""
+        elif line.startswith("#") and not opened:
+            headline = line.lstrip("# ")
+    return [block for block in found if block.language == language]
+
+
+def compiled(text: str, place: str) -> CodeType:
+    """A piece of code as the inside of an async function."""
+    return compile(text, f"<{place}>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+async def run_block(block: Block, namespace: dict[str, Any]) -> None:
+    """Run a block where it knows the names of `namespace`."""
+    result = eval(compiled(block.placed, block.document), namespace)  # noqa: S307  our own documents
+    if inspect.isawaitable(result):
+        await result

@@ -1,0 +1,53 @@
+"""Whatever looks like code in a docstring is code."""
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from textwrap import dedent
+
+import pytest
+
+from .documents import PACKAGE, compiled
+
+SECTION = re.compile(r"(Args|Attributes|Returns|Raises|Yields):$")
+DRAWING = re.compile(r"[─-╿→]")
+Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def docstrings() -> Iterator[tuple[str, str]]:
+    """Every docstring of the package, with where it stands."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, Documented):
+                yield f"{path.relative_to(PACKAGE)}:{getattr(node, 'lineno', 1)}", ast.get_docstring(node) or ""
+
+
+def indented(docstring: str) -> Iterator[tuple[str, str]]:
+    """The indented pieces of a docstring, each with the line that introduces it."""
+    introduction = ""
+    for inside, group in groupby(docstring.splitlines(), lambda line: not line or line.startswith("    ")):
+        lines = list(group)
+        if not inside:
+            introduction = lines[-1]
+        elif any(lines):
+            yield introduction, dedent("\n".join(lines))
+
+
+EXAMPLES = {
+    place: piece
+    for place, docstring in docstrings()
+    for introduction, piece in indented(docstring)
+    if not SECTION.match(introduction) and not DRAWING.search(piece)
+}
+
+
+@pytest.mark.parametrize("place", EXAMPLES)
+def test_an_example_is_python(place: str) -> None:
+    """It compiles as the inside of an async function."""
+    assert compiled(EXAMPLES[place], place)
+
+
+def test_the_entrance_has_an_example() -> None:
+    """The class that everybody starts with shows how."""
+    assert [place for place in EXAMPLES if place.startswith("client.py")] != []

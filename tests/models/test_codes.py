@@ -1,0 +1,101 @@
+"""Open enums: raw values first, names where there are any."""
+
+import copy
+import inspect
+import pickle
+from enum import Enum
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway_async.models import codes
+from gateway_async.models.codes import AccountType, EntryMode, OpenInt, OpenStr, PaymentMethod, TransactionStatus
+
+KINDS = [
+    kind
+    for kind in vars(codes).values()
+    if inspect.isclass(kind) and issubclass(kind, OpenInt | OpenStr) and kind not in (OpenInt, OpenStr)
+]
+MEMBERS: list[Enum] = [member for kind in KINDS for member in kind]
+
+VALUES = {
+    "PaymentMethod": {"cc", "ach"},
+    "AccountType": {"visa", "mc", "disc", "amex", "jcb", "diners", "debit", "checking", "savings"},
+    "AchSecCode": {"WEB", "PPD", "CCD", "TEL", "POP", "C21"},
+    "TransactionAction": {
+        *("sale", "authonly", "avsonly", "force", "refund", "debit", "credit"),
+        *("void", "authcomplete", "authincrement", "partialreversal", "tipadjust", "edit"),
+    },
+    "TransactionStatus": {101, 102, 111, 121, 131, 132, 133, 134, 135, 136, 191, 201, 301, 331},
+    "TransactionType": {20, 21, 22, 30, 40, 50},
+    "TransactionSource": {8, 12, 13, 16},
+    "ReasonCode": {1000, 1001, 1200, 1201, 1500, 1510, 1520, 1530, 1531, 1601, 1616, 1622, 1801},
+    "EntryMode": {"S", "K", "C", "P", "F", "B"},
+}
+
+
+def test_the_known_codes() -> None:
+    """Every code that the gateway documents has a name."""
+    assert {kind.__name__: {member.value for member in kind} for kind in KINDS} == VALUES
+
+
+@pytest.mark.parametrize("member", MEMBERS, ids=repr)
+def test_a_known_code_is_its_raw_value(member: OpenInt | OpenStr) -> None:
+    """A code equals its raw value, hashes like it, reads like it, and is known."""
+    assert member == member.value
+    assert {member.value: "found"}[member] == "found"
+    assert (str(member), f"{member}", member.known) == (str(member.value), str(member.value), True)
+    assert type(member)(member.value) is member
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if issubclass(kind, OpenInt)])
+@given(st.integers())
+def test_an_unknown_number_is_kept(kind: type[OpenInt], value: int) -> None:
+    """A new code keeps its value and says that it is new."""
+    code = kind(value)
+    assert (code, int(code), code.value, hash(code)) == (value, value, value, hash(value))
+    assert code.known is (value in {member.value for member in kind})
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if issubclass(kind, OpenStr)])
+@given(st.text())
+def test_an_unknown_text_is_kept(kind: type[OpenStr], value: str) -> None:
+    """A new code keeps its value and says that it is new."""
+    code = kind(value)
+    assert (code, str(code), code.value, hash(code)) == (value, value, value, hash(value))
+    assert code.known is (value in {member.value for member in kind})
+
+
+@pytest.mark.parametrize("code", [TransactionStatus(101), TransactionStatus(999), EntryMode("K"), EntryMode("?")])
+def test_codes_pickle_and_copy(code: OpenInt | OpenStr) -> None:
+    """Known or not, a code survives a pickle and a copy."""
+    again = pickle.loads(pickle.dumps(code))  # noqa: S301  our own bytes
+    assert (again, type(again), again.known) == (code, type(code), code.known)
+    assert copy.deepcopy(code) == code
+
+
+def test_unknown_codes_leave_no_trace() -> None:
+    """Meeting a new code does not make it known, so one answer cannot change how the next is read."""
+    assert not TransactionStatus(998).known
+    assert not TransactionStatus(998).known
+    assert 998 not in {member.value for member in TransactionStatus}
+
+
+@pytest.mark.parametrize("value", [None, "101", 101.5, True, [], b"101"])
+def test_a_number_code_is_made_of_a_whole_number(value: object) -> None:
+    """Only whole numbers are number codes; texts from the wire are converted before."""
+    with pytest.raises(ValueError, match="is not a valid TransactionStatus"):
+        TransactionStatus(value)
+
+
+@pytest.mark.parametrize("value", [None, 1, True, [], b"cc"])
+def test_a_text_code_is_made_of_a_text(value: object) -> None:
+    """Only texts are text codes."""
+    with pytest.raises(ValueError, match="is not a valid PaymentMethod"):
+        PaymentMethod(value)
+
+
+def test_a_code_named_like_an_attribute_is_still_unknown() -> None:
+    """`known` looks at the code, not at what its text resembles."""
+    assert [AccountType(text).known for text in ("VISA", "known", "__members__", "")] == [False] * 4

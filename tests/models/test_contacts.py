@@ -1,0 +1,24 @@
+"""Contacts."""
+
+import attrs
+import pytest
+
+from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
+
+
+def names(kind: type[attrs.AttrsInstance]) -> set[str]:
+    """The names of a model's fields."""
+    return {field.name for field in attrs.fields(kind)}
+
+
+def test_a_contact_needs_a_last_name() -> None:
+    """The location may come from the client, the name may not."""
+    assert ContactCreate(last_name="Smith").location_id is None
+    with pytest.raises(TypeError, match="last_name"):
+        ContactCreate()  # type: ignore[call-arg]
+
+
+def test_what_is_written_can_be_read() -> None:
+    """Every field of a create or an update stands in the record, but for the switch that only a create has."""
+    assert names(ContactCreate) - names(Contact) == {"update_if_exists"}
+    assert names(ContactUpdate) <= names(ContactCreate)

@@ -1,0 +1,65 @@
+"""`Request`: what a request shows of itself, and `UNSET`."""
+
+import copy
+import pickle
+
+import attrs
+import pytest
+
+from gateway_async.models.account_vaults import AccountVaultUpdate, AchVaultCreate
+from gateway_async.models.contacts import ContactCreate, ContactUpdate
+from gateway_async.models.request import UNSET
+
+
+def test_a_repr_shows_what_was_given() -> None:
+    """Defaults are left out; secrets are masked, personal data and `extra` hidden."""
+    request = AchVaultCreate(
+        account_number="123456789012",
+        routing="072000326",
+        account_holder_name="Jo",
+        account_type="checking",
+        is_company=False,
+        ssn4="8264",
+        extra={"loyalty": "gold"},
+    )
+    assert repr(request) == (
+        "AchVaultCreate(extra=***, ssn4=***, account_number=AccountNumber('************9012'), "
+        "account_holder_name='Jo', account_type='checking', is_company=False, "
+        "routing=AccountNumber('************0326'))"
+    )
+
+
+def test_a_repr_of_an_update_tells_null_from_left_out() -> None:
+    """None is sent, so it is shown; what is left out is not."""
+    assert repr(AccountVaultUpdate(title=None)) == "AccountVaultUpdate(title=None)"
+
+
+def test_a_repr_masks_card_numbers() -> None:
+    """A card number in a free text is masked."""
+    assert repr(ContactCreate(last_name="4111 1111 1111 1111")) == "ContactCreate(last_name='************1111')"
+
+
+def test_left_out_is_the_default_of_an_update() -> None:
+    """Every field of an update starts as `UNSET`."""
+    fields = attrs.asdict(ContactUpdate(), recurse=False)
+    del fields["extra"]
+    assert set(fields.values()) == {UNSET}
+
+
+def test_unset_is_one_of_a_kind() -> None:
+    """It shows its name, and copies and pickles to itself."""
+    assert repr(UNSET) == "UNSET"
+    assert copy.deepcopy(UNSET) is UNSET
+    assert pickle.loads(pickle.dumps(UNSET)) is UNSET  # noqa: S301  our own bytes
+
+
+def test_fields_are_keyword_only() -> None:
+    """Positions would make two texts easy to swap."""
+    with pytest.raises(TypeError):
+        ContactCreate("Smith")  # type: ignore[misc]
+
+
+def test_a_request_is_frozen() -> None:
+    """What was checked is what is sent."""
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        ContactCreate(last_name="Smith").last_name = ""  # type: ignore[misc]

@@ -1,0 +1,48 @@
+"""`TimeRange`: seven names and a span of one's own."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from gateway_async.errors import InvalidRequestError
+from gateway_async.models.time_range import TimeRange
+
+NAMES = {
+    "TODAY": "today",
+    "YESTERDAY": "yesterday",
+    "THIS_WEEK": "this week",
+    "LAST_WEEK": "last week",
+    "LAST_30_DAYS": "last 30 days",
+    "THIS_MONTH": "this month",
+    "LAST_MONTH": "last month",
+}
+NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("constant", "name"), NAMES.items(), ids=NAMES)
+def test_the_named_ranges(constant: str, name: str) -> None:
+    """Each constant has the contract's name and no bounds of its own."""
+    assert getattr(TimeRange, constant) == TimeRange(name, None, None)
+
+
+def test_a_span_of_ones_own() -> None:
+    """`custom` keeps both ends, in any time zone; a moment is a span too."""
+    end = datetime(2025, 3, 2, tzinfo=timezone(timedelta(hours=-5)))
+    assert TimeRange.custom(NOON, end) == TimeRange("custom", NOON, end)
+    assert TimeRange.custom(NOON, NOON) == TimeRange("custom", NOON, NOON)
+
+
+@pytest.mark.parametrize("wrong", [datetime(2025, 3, 1), date(2025, 3, 1), "2025-03-01", 1740830400, None])  # noqa: DTZ001  the mistake under test
+def test_an_end_without_a_time_zone_is_refused(wrong: Any) -> None:
+    """Only aware datetimes say what they mean."""
+    with pytest.raises(InvalidRequestError, match="aware datetimes"):
+        TimeRange.custom(wrong, NOON)
+    with pytest.raises(InvalidRequestError, match="aware datetimes"):
+        TimeRange.custom(NOON, wrong)
+
+
+def test_a_span_that_ends_before_it_starts_is_refused() -> None:
+    """The gateway would answer an empty list, which looks like an answer."""
+    with pytest.raises(InvalidRequestError, match="end is before start"):
+        TimeRange.custom(NOON, NOON - timedelta(seconds=1))

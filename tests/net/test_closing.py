@@ -1,0 +1,98 @@
+"""What closing the transport does to connections and calls."""
+
+import functools
+
+import anyio
+import httpx
+import pytest
+
+from gateway_async._net import transport as module
+from gateway_async._net.progress import PROGRESS, Progress, Stage
+from gateway_async._net.transport import LANE, PooledTransport
+
+from .peer import answer_never, at_once, client, dials, idle, places, serving, together, until
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_idle_connections_are_closed() -> None:
+    """Closing ends the idle connections of both lanes."""
+    async with serving(together(6)) as peer:
+        async with client(peer) as http, anyio.create_task_group() as tasks:
+            tasks.start_soon(at_once, http, 3)
+            tasks.start_soon(functools.partial(at_once, http, 3, extensions={LANE: "terminal"}))
+            await until(lambda: idle(http) + idle(http, "terminal") == 6)
+        await peer.deserted()
+        assert idle(http) + idle(http, "terminal") == 0
+
+
+async def test_use_after_closing() -> None:
+    """A closed transport refuses every call."""
+    async with serving() as peer:
+        transport = PooledTransport()
+        await transport.aclose()
+        with pytest.raises(RuntimeError, match="the transport is closed"):
+            await transport.handle_async_request(httpx.Request("GET", peer.url))
+        assert peer.opened == 0
+
+
+async def test_closing_twice() -> None:
+    """Closing again does nothing."""
+    transport = PooledTransport()
+    await transport.aclose()
+    await transport.aclose()
+
+
+async def test_closing_under_cancellation() -> None:
+    """Cancellation does not keep a connection from being closed."""
+    async with serving(answer_never) as peer, client(peer) as http, anyio.create_task_group() as tasks:
+        for lane in ("ordinary", "terminal"):
+            tasks.start_soon(functools.partial(post_and_fail, http, peer.url, lane=lane))
+        await until(lambda: peer.open == 2)
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await http.aclose()
+        await peer.deserted()
+
+
+async def test_calls_under_way_end_when_the_transport_is_closed() -> None:
+    """A call that waits for its answer then fails, and says that it may have been sent."""
+    async with serving(answer_never) as peer, client(peer) as http, anyio.create_task_group() as tasks:
+        crowd = [Progress() for _ in range(20)]
+        for progress in crowd:
+            tasks.start_soon(post_and_fail, http, peer.url, progress)
+        await until(lambda: peer.open == 20 and crowd[-1].stage is Stage.SENDING)
+        await http._transport.aclose()
+        await peer.deserted()
+        await until(lambda: places(http).borrowed_tokens == 0)
+    assert {progress.stage for progress in crowd} == {Stage.SENDING}
+
+
+async def test_calls_not_yet_sent_are_not_sent_when_the_transport_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A call that waits for a place or a connection then fails, and nothing of it is sent any more."""
+    monkeypatch.setattr(module, "_DIALS_AT_ONCE", 1)
+    async with (
+        serving(answer_never) as peer,
+        client(peer, max_connections=3) as http,
+        anyio.create_task_group() as tasks,
+    ):
+        crowd = [Progress() for _ in range(9)]
+        for progress in crowd:
+            tasks.start_soon(post_and_fail, http, peer.url.replace("http:", "https:"), progress)
+        await until(lambda: peer.open == 1 and dials(http).statistics().tasks_waiting == 2)
+        await http._transport.aclose()
+        await peer.deserted()
+        await until(lambda: places(http).borrowed_tokens == 0)
+    assert peer.opened == 1
+    assert [progress.may_have_left for progress in crowd] == [False] * 9
+
+
+async def post_and_fail(
+    http: httpx.AsyncClient, url: str, progress: Progress | None = None, lane: str = "ordinary"
+) -> None:
+    """Make a write that a closed transport must end."""
+    extensions = {PROGRESS: progress or Progress(), LANE: lane}
+    with pytest.raises((httpx.TransportError, RuntimeError)):
+        await http.post(url, content=b"a sale", extensions=extensions, timeout=60)

@@ -1,0 +1,208 @@
+"""Which connection a call gets: the newest idle one, and never one on which anything unasked came."""
+
+import anyio
+import anyio.lowlevel
+import httpx
+import pytest
+
+from gateway_async._net import transport as module
+from gateway_async._net.progress import PROGRESS, Progress
+from gateway_async._net.transport import LANE, PooledTransport
+
+from .peer import Wire, answer_all, at_once, client, idle, places, serving, together, until
+
+pytestmark = pytest.mark.anyio
+
+STRAY = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray"
+
+
+async def test_newest_connection_first() -> None:
+    """Of two idle connections the one that was used last is taken."""
+    turns = {number: anyio.Event() for number in (1, 2)}
+
+    async def in_turn(wire: Wire) -> None:
+        await wire.request()
+        await turns[wire.number].wait()
+        await wire.answer()
+        await answer_all(wire)
+
+    async with serving(in_turn) as peer, client(peer) as http, anyio.create_task_group() as tasks:
+        tasks.start_soon(http.get, "/")
+        await until(lambda: peer.opened == 1)
+        tasks.start_soon(http.get, "/")
+        await until(lambda: peer.opened == 2)
+        for number in (2, 1):
+            turns[number].set()
+            await until(lambda number=number: idle(http) == 3 - number)
+        assert [(await http.get("/")).text for _ in range(3)] == ["1", "1", "1"]
+
+
+async def test_connection_that_the_server_closed_while_idle() -> None:
+    """A connection that was closed while it was idle is not used: the call has a new one, and no error."""
+
+    async def answer_and_close(wire: Wire) -> None:
+        await wire.request()
+        await wire.answer(str(wire.number))
+
+    async with serving(answer_and_close) as peer, client(peer) as http:
+        for number in range(1, 4):
+            assert (await http.post("/", content=b"once")).text == str(number)
+            await peer.deserted()
+
+
+async def test_answer_that_nobody_asked_for_while_idle() -> None:
+    """Bytes that come in while a connection is idle end it, and reach no call."""
+    strayed = anyio.Event()
+
+    async def stray(wire: Wire) -> None:
+        await wire.request()
+        await wire.answer(str(wire.number))
+        if wire.number == 1:
+            await until(lambda: idle(http) == 1)
+            await wire.send(STRAY)
+            strayed.set()
+        await wire.gone()
+
+    async with serving(stray) as peer, client(peer) as http:
+        assert (await http.get("/")).text == "1"
+        await strayed.wait()
+        assert (await http.get("/")).text == "2"
+
+
+@pytest.mark.parametrize("stray", [STRAY, STRAY[:10], b"\r\n"], ids=["an answer", "a piece of one", "a line end"])
+async def test_answer_that_nobody_asked_for_behind_another(stray: bytes) -> None:
+    """What arrives together with an answer, but behind it, ends the connection and reaches no call."""
+
+    async def twice(wire: Wire) -> None:
+        await wire.request()
+        await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d" % wire.number + stray)
+        await wire.gone()
+
+    async with serving(twice) as peer, client(peer) as http:
+        assert [(await http.get("/")).text for _ in range(3)] == ["1", "2", "3"]
+        await peer.deserted()
+
+
+async def test_stray_answer_on_a_connection_that_was_kept() -> None:
+    """The connection is closed at once, however many calls it has served before."""
+
+    async def stray_later(wire: Wire) -> None:
+        await wire.request()
+        await wire.answer()
+        await wire.request()
+        await wire.send(STRAY + STRAY)
+        await wire.gone()
+
+    async with serving(stray_later) as peer, client(peer) as http:
+        assert [(await http.get("/")).text for _ in range(2)] == ["ok", "stray"]
+        await peer.deserted()
+
+
+async def test_body_left_unread() -> None:
+    """An answer that is dropped before its end takes its connection along, and gives the place back."""
+
+    async def endless(wire: Wire) -> None:
+        await wire.request()
+        await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nonly the beginning")
+        await wire.gone()
+
+    async with serving(endless) as peer, client(peer, max_connections=1) as http:
+        for _ in range(3):
+            async with http.stream("GET", "/") as answer:
+                assert answer.status_code == 200
+        assert peer.opened == 3
+        await peer.deserted()
+
+
+async def test_answer_closed_twice() -> None:
+    """Closing an answer again does nothing, above all not to the place of another call."""
+    async with serving() as peer, client(peer, max_connections=1) as http:
+        async with http.stream("GET", "/") as answer:
+            await answer.aread()
+        async with http.stream("GET", "/"):
+            await answer.stream.aclose()
+            assert places(http).borrowed_tokens == 1
+        assert places(http).borrowed_tokens == 0
+
+
+async def test_discarded_connection() -> None:
+    """A connection that the reader of its answer distrusts is closed, though the answer was read to its end."""
+    async with serving() as peer, client(peer) as http:
+        progress = Progress()
+        assert (await http.get("/", extensions={PROGRESS: progress})).text == "1"
+        await progress.discard()
+        await peer.deserted()
+        assert (await http.get("/")).text == "2"
+
+
+async def test_discarding_before_the_body_is_read() -> None:
+    """A connection may be distrusted by the head alone, and more than once."""
+    async with serving() as peer, client(peer) as http:
+        progress = Progress()
+        async with http.stream("GET", "/", extensions={PROGRESS: progress}):
+            for _ in range(2):
+                await progress.discard()
+        await peer.deserted()
+        assert places(http).borrowed_tokens == 0
+
+
+async def test_discarding_in_a_cancelled_task() -> None:
+    """Cancellation does not keep a distrusted connection alive."""
+    async with serving() as peer, client(peer) as http:
+        progress = Progress()
+        await http.get("/", extensions={PROGRESS: progress})
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await progress.discard()
+        await peer.deserted()
+
+
+async def test_connection_that_closes_just_as_it_is_taken() -> None:
+    """A call whose connection ends before anything is written takes another, and nobody notices."""
+    async with serving() as peer, client(peer) as http:
+        progress = Progress()
+        await http.get("/", extensions={PROGRESS: progress})
+        answers: list[httpx.Response] = []
+
+        async def call() -> None:
+            answers.append(await http.post("/", content=b"a sale"))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(call)
+            while idle(http):
+                await anyio.lowlevel.checkpoint()
+            await progress.discard()
+        assert [answer.text for answer in answers] == ["2"]
+
+
+async def test_connections_that_grew_old() -> None:
+    """Connections past their time do not pile up: whoever comes back next closes them."""
+    async with serving(together(10)) as peer, client(peer, keepalive_expiry=0.0) as http:
+        await at_once(http, 10)
+        await until(lambda: peer.open == 1)
+        assert idle(http) == 1
+
+
+async def test_idle_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the connections of many terminals only a few are kept."""
+    monkeypatch.setattr(module, "_IDLE_TERMINALS", 3)
+    async with serving(together(10)) as peer, client(peer) as http:
+        await at_once(http, 10, extensions={LANE: "terminal"})
+        await until(lambda: peer.open == 3)
+        assert idle(http, "terminal") == 3
+
+
+async def test_lanes_share_no_connection() -> None:
+    """An idle ordinary connection is not taken by a terminal, nor the other way round."""
+    async with serving() as peer, client(peer) as http:
+        lanes = ["ordinary", "terminal", "ordinary", "terminal"]
+        answers = [(await http.get("/", extensions={LANE: lane})).text for lane in lanes]
+        assert answers == ["1", "2", "1", "2"]
+
+
+async def test_origins_share_no_connection() -> None:
+    """A connection is used only for the scheme, host and port that it was made for."""
+    async with serving() as one, serving() as other, httpx.AsyncClient(transport=PooledTransport()) as http:
+        for peer in (one, other, one, other):
+            assert (await http.get(peer.url)).text == "1"
+        assert (one.opened, other.opened) == (1, 1)

@@ -1,0 +1,116 @@
+"""TLS: trust, its failures, and what only a secured connection can get wrong."""
+
+import ssl
+
+import httpx
+import pytest
+import trustme
+
+from gateway_async._net.progress import PROGRESS, Progress, Stage
+from gateway_async._net.transport import PooledTransport
+
+from .peer import Wire, client, idle, places, serving
+
+pytestmark = pytest.mark.anyio
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d"
+STRAY = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray"
+
+
+async def test_trusted_server(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
+    """Calls to a server that we trust go over one kept connection."""
+    async with serving(tls=server_tls) as peer, client(peer, verify=client_tls) as http:
+        assert [(await http.post("/", content=bytes(500_000))).text for _ in range(3)] == ["1", "1", "1"]
+        assert idle(http) == 1
+    assert peer.open == 0
+
+
+async def test_unknown_authority(server_tls: ssl.SSLContext) -> None:
+    """A server that shows a certificate of an unknown authority gets nothing of the request."""
+    async with serving(tls=server_tls) as peer, client(peer) as http:
+        progress = Progress()
+        with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+            await http.post("/", content=b"a sale", extensions={PROGRESS: progress})
+        assert (progress.stage, progress.may_have_left) == (Stage.CONNECTING, False)
+        await peer.deserted()
+        assert places(http).borrowed_tokens == 0
+
+
+async def test_certificate_of_another_host(authority: trustme.CA, client_tls: ssl.SSLContext) -> None:
+    """A server that shows another's certificate, though one that we trust, gets nothing either."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("gateway.test").configure_cert(context)
+    async with serving(tls=context) as peer, client(peer, verify=client_tls) as http:
+        with pytest.raises(httpx.ConnectError):
+            await http.get("/")
+
+
+async def test_no_verification(server_tls: ssl.SSLContext) -> None:
+    """Without verification any certificate will do, as in httpx."""
+    async with serving(tls=server_tls) as peer, client(peer, verify=False) as http:
+        assert (await http.get("/")).text == "1"
+
+
+async def test_server_that_speaks_no_tls(client_tls: ssl.SSLContext) -> None:
+    """A server that answers a TLS greeting in clear text was never connected."""
+
+    async def shout(wire: Wire) -> None:
+        await wire.send(STRAY)
+        await wire.gone()
+
+    async with serving(shout) as peer, client(peer, verify=client_tls) as http:
+        progress = Progress()
+        with pytest.raises(httpx.ConnectError):
+            await http.get(peer.url.replace("http:", "https:"), extensions={PROGRESS: progress})
+        assert progress.stage is Stage.CONNECTING
+        await peer.deserted()
+
+
+async def test_handshake_that_does_not_end(client_tls: ssl.SSLContext) -> None:
+    """A handshake that does not end is a connect time-out, and its socket is closed."""
+    async with serving(lambda wire: wire.gone()) as peer, client(peer, verify=client_tls) as http:
+        with pytest.raises(httpx.ConnectTimeout):
+            await http.get(peer.url.replace("http:", "https:"), timeout=httpx.Timeout(5, connect=0.05))
+        await peer.deserted()
+
+
+async def test_answer_that_nobody_asked_for_in_a_record_behind_another(
+    server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
+) -> None:
+    """A second answer in a TLS record of its own, decrypted by nobody yet, reaches no call either."""
+
+    async def twice(wire: Wire) -> None:
+        await wire.request()
+        wire.stream._ssl_object.write(ANSWER % wire.number)
+        await wire.send(STRAY)
+        await wire.gone()
+
+    async with serving(twice, tls=server_tls) as peer, client(peer, verify=client_tls) as http:
+        assert [(await http.get("/")).text for _ in range(3)] == ["1", "2", "3"]
+        await peer.deserted()
+
+
+async def test_broken_record(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
+    """Bytes that are no TLS, where an answer is due, are an error of httpx's and no error of the ssl module."""
+
+    async def break_off(wire: Wire) -> None:
+        await wire.request()
+        await wire.stream.transport_stream.send(b"this is no record of TLS")
+        await wire.gone()
+
+    async with serving(break_off, tls=server_tls) as peer, client(peer, verify=client_tls) as http:
+        progress = Progress()
+        with pytest.raises(httpx.NetworkError):
+            await http.post("/", content=b"a sale", extensions={PROGRESS: progress})
+        assert progress.stage is Stage.SENDING
+        await peer.deserted()
+
+
+async def test_certificates_are_loaded_when_needed(server_tls: ssl.SSLContext) -> None:
+    """A client that speaks http only never loads the trusted certificates, and one that needs them does so once."""
+    transport = PooledTransport(verify=False)
+    async with serving() as plain, serving(tls=server_tls) as secured, httpx.AsyncClient(transport=transport) as http:
+        await http.get(plain.url)
+        assert "_ssl_context" not in vars(transport)
+        await http.get(secured.url)
+        assert isinstance(vars(transport)["_ssl_context"], ssl.SSLContext)

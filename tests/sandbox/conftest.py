@@ -1,0 +1,124 @@
+"""A running sandbox and a plain HTTP client that knows its way around it."""
+
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from typing import Any
+
+import httpx
+import pytest
+
+from gateway_async.sandbox import Facts, Sandbox
+
+VISA = "4111111111111111"
+_NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading them takes longer than most tests
+
+
+class Shop:
+    """A merchant who speaks raw JSON to one location of a sandbox."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        keys = {"developer-id": facts.developer_id, "user-id": facts.user_id, "user-api-key": facts.user_api_key}
+        self.http = httpx.Client(base_url=facts.base_url, headers=keys, timeout=20, verify=_NO_CERTIFICATES)
+
+    def close(self) -> None:
+        """Hang up."""
+        self.http.close()
+
+    def post(self, noun: str, path: str, record: Any, **query: Any) -> httpx.Response:
+        """POST a record in its wrapper."""
+        return self.http.post(path, json={noun: record}, params=query)
+
+    def put(self, noun: str, path: str, record: Any, **query: Any) -> httpx.Response:
+        """PUT a record in its wrapper."""
+        return self.http.put(path, json={noun: record}, params=query)
+
+    def get(self, path: str, **query: Any) -> httpx.Response:
+        """GET a path."""
+        return self.http.get(path, params=query)
+
+    def contact(self, **fields: Any) -> httpx.Response:
+        """Create a contact; `...` leaves a field out, here and below."""
+        return self.post("contact", "/v2/contacts", self._with({"last_name": "Smith"}, fields))
+
+    def vault(self, **fields: Any) -> httpx.Response:
+        """Create an account vault, of a card by default."""
+        card = {"payment_method": "cc", "account_number": VISA, "exp_date": "1230"}
+        return self.post("accountvault", "/v2/accountvaults", self._with(card, fields))
+
+    def pay(self, amount: Any = "12.50", **fields: Any) -> httpx.Response:
+        """Create a transaction, an approved sale by default."""
+        sale = {"action": "sale", "account_number": VISA, "exp_date": "1230", "transaction_amount": amount}
+        return self.post("transaction", "/v2/transactions", self._with(sale, fields))
+
+    def act(self, record: dict[str, Any], action: str, **fields: Any) -> httpx.Response:
+        """Change a transaction by an action."""
+        return self.put("transaction", f"/v2/transactions/{record['id']}", {"action": action, **fields})
+
+    def at_terminal(self, amount: Any = "12.50", **fields: Any) -> httpx.Response:
+        """Run a sale at a terminal."""
+        sale = {"action": "sale", "payment_method": "cc", "transaction_amount": amount}
+        sale["terminal_id"] = self.facts.terminal_id
+        return self.post("routertransaction", "/v2/routertransactions", self._with(sale, fields))
+
+    def store_at_terminal(self, **fields: Any) -> httpx.Response:
+        """Store a card at a terminal."""
+        stored = {"action": "store", "payment_method": "cc"}
+        stored |= {"terminal_id": self.facts.terminal_id, "contact_id": self.facts.contact_id}
+        return self.post("routeraccountvault", "/v2/routeraccountvaults", self._with(stored, fields))
+
+    def _with(self, defaults: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+        record = {"location_id": self.facts.location_id} | defaults | fields
+        return {name: value for name, value in record.items() if value is not ...}
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    """A gateway whose terminals do not dawdle."""
+    with Sandbox(terminal_delay=0.0) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def open_shop() -> Iterator[Callable[[Facts], Shop]]:
+    """Open the shop of any location, until the test ends."""
+    with ExitStack() as stack:
+        yield lambda facts: stack.enter_context(closing(Shop(facts)))
+
+
+@pytest.fixture
+def shop(sandbox: Sandbox, open_shop: Callable[[Facts], Shop]) -> Shop:
+    """The shop of the sandbox's own location."""
+    return open_shop(sandbox.facts)
+
+
+@pytest.fixture
+def neighbour(sandbox: Sandbox, open_shop: Callable[[Facts], Shop]) -> Shop:
+    """A shop in a second location of the same gateway."""
+    return open_shop(sandbox.add_location())
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], Any]], Any]:
+    """Wait until a question is answered with something true, and return it."""
+
+    def wait(ask: Callable[[], Any]) -> Any:
+        while not (answer := ask()):
+            time.sleep(0.005)
+        return answer
+
+    return wait
+
+
+@pytest.fixture
+def errors() -> Callable[[httpx.Response], dict[str, list[str]]]:
+    """The problems that a 422 names."""
+
+    def read(response: httpx.Response) -> dict[str, list[str]]:
+        assert response.status_code == 422, response.text
+        problems: dict[str, list[str]] = response.json()["errors"]
+        return problems
+
+    return read

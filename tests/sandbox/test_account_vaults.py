@@ -1,0 +1,178 @@
+"""Account vaults: every way to make one, and what is never kept."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gateway_async.sandbox import Sandbox
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+ROUTING = "072000326"
+
+
+def test_a_card_is_stored_by_brand_and_digits(shop):
+    """Of the number remain the brand, the first six and the last four."""
+    response = shop.vault(account_number="5454545454545454", account_holder_name="John Smith")
+    vault = response.json()["accountvault"]
+    assert response.status_code == 201
+    assert (vault["account_type"], vault["first_six"], vault["last_four"]) == ("mc", "545454", "5454")
+    assert "5454545454545454" not in response.text
+
+
+@pytest.mark.parametrize("kind", ["cc", "ach"])
+def test_a_vault_carries_the_fields_of_the_contract(shop, kind):
+    """A vault has every field of the recorded one, in the same JSON types."""
+    recorded = json.loads((SAMPLES / f"accountvault-create-{kind}-response.json").read_text())["accountvault"]
+    vault = (shop.vault() if kind == "cc" else bank_account(shop)).json()["accountvault"]
+    assert set(recorded) - set(vault) == set()
+    assert type(vault["active"]) is type(recorded["active"])
+    assert vault["has_recurring"] is recorded["has_recurring"]
+    assert vault["routing"] is None
+
+
+def bank_account(shop, **fields):
+    """Store a bank account."""
+    account = {"payment_method": "ach", "account_number": "7009533657", "account_type": "checking", "routing": ROUTING}
+    account |= {"account_holder_name": "John Smith", "is_company": 0, "exp_date": ...}
+    return shop.vault(**(account | fields))
+
+
+def test_a_bank_account_needs_its_own_fields(shop, errors):
+    """Each missing field of an ACH account is named."""
+    names = ("account_type", "routing", "account_holder_name", "is_company")
+    assert list(errors(bank_account(shop, **dict.fromkeys(names, ...)))) == list(names)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("routing", "072000327"), ("routing", "07200032"), ("account_type", "visa"), ("account_number", "12a4")],
+)
+def test_a_bank_account_is_checked(shop, errors, field, value):
+    """A routing number has a check digit, an account number is digits, a type is checking or savings."""
+    assert list(errors(bank_account(shop, **{field: value}))) == [field]
+
+
+@pytest.mark.parametrize("number", ["4111111111111112", "1234567890123456", "4111", "4111-1111-1111-1111"])
+def test_a_card_number_is_checked(shop, errors, number):
+    """Only a number of a known brand with the right check digit is a card, and no answer repeats it."""
+    refused = shop.vault(account_number=number)
+    assert errors(refused) == {"account_number": ["Account Number is not a valid card number."]}
+    assert number not in refused.text
+
+
+@pytest.mark.parametrize("exp_date", ["1330", "0030", "12/3", "123"])
+def test_an_expiry_is_a_month_and_a_year(shop, errors, exp_date):
+    """MMYY with a month from 01 to 12."""
+    assert list(errors(shop.vault(exp_date=exp_date))) == ["exp_date"]
+
+
+def test_a_card_needs_an_expiry(shop, errors):
+    """A keyed card without one is refused."""
+    assert errors(shop.vault(exp_date=...)) == {"exp_date": ["Exp Date cannot be blank."]}
+
+
+@pytest.mark.parametrize(
+    "track",
+    [
+        "%B4111111111111111^SMITH/JOHN^3012101000000000?;4111111111111111=30121010000000000000?",
+        ";4111111111111111=3012?",
+    ],
+)
+def test_a_swiped_card_is_read_off_its_track(shop, track):
+    """Number and expiry come from the magnetic stripe."""
+    response = shop.vault(account_number=..., exp_date=..., track_data=track)
+    vault = response.json()["accountvault"]
+    assert (vault["last_four"], vault["exp_date"]) == ("1111", "1230")
+    assert "4111111111111111" not in response.text
+
+
+def test_a_ticket_serves_once(shop, sandbox, errors):
+    """A ticket makes one vault and no second."""
+    source = {"account_number": ..., "exp_date": ..., "ticket": sandbox.ticket("371449635398431", "0931")}
+    vault = shop.vault(**source).json()["accountvault"]
+    assert (vault["account_type"], vault["last_four"], vault["exp_date"]) == ("amex", "8431", "0931")
+    assert errors(shop.vault(**source)) == {"ticket": ["ticket provided is not valid"]}
+
+
+def test_a_vault_is_made_from_a_previous_transaction(shop):
+    """By its system id or by its api id."""
+    sale = shop.pay(account_number="6011000995500000", transaction_api_id="sale-1").json()["transaction"]
+    for source in ({"previous_transaction_id": sale["id"]}, {"previous_transaction_api_id": "sale-1"}):
+        vault = shop.vault(account_number=..., exp_date=..., **source).json()["accountvault"]
+        assert (vault["account_type"], vault["last_four"], vault["exp_date"]) == ("disc", "0000", "1230")
+
+
+def test_a_vault_is_copied(shop):
+    """A copy has an id of its own and the account of the other."""
+    first = shop.vault(account_vault_api_id="v1", account_holder_name="Ada").json()["accountvault"]
+    for source in ({"previous_account_vault_id": first["id"]}, {"previous_account_vault_api_id": "v1"}):
+        copy = shop.vault(account_number=..., exp_date=..., title="Copy", **source).json()["accountvault"]
+        assert copy["id"] != first["id"]
+        assert (copy["title"], copy["last_four"], copy["account_holder_name"]) == ("Copy", "1111", "Ada")
+
+
+def test_a_vault_has_one_source(shop, errors):
+    """None is too few and two are too many."""
+    assert list(errors(shop.vault(account_number=...))) == ["account_number"]
+    assert list(errors(shop.vault(ticket="T"))) == ["account_number", "ticket"]
+
+
+def test_a_refused_address_check_stores_nothing(shop, errors):
+    """With run_avs the test address that declines keeps the vault from being stored."""
+    assert list(errors(shop.vault(run_avs=1, billing_zip="32615"))) == ["run_avs"]
+    assert shop.get("/v2/accountvaults").json()["accountvaults"] == []
+
+
+def test_a_contact_may_be_named_by_its_api_id(shop, errors):
+    """contact_api_id is translated, and contact_id comes back."""
+    contact = shop.contact(contact_api_id="137").json()["contact"]
+    assert shop.vault(contact_api_id="137").json()["accountvault"]["contact_id"] == contact["id"]
+    assert list(errors(shop.vault(contact_api_id="nobody"))) == ["contact_api_id"]
+
+
+def test_the_months_to_expiry_follow_the_clock(shop, sandbox):
+    """expiring_in_months is worked out when it is asked for, and ends at 0."""
+    vault = shop.vault(exp_date="1299").json()["accountvault"]
+    path = f"/v2/accountvaults/{vault['id']}"
+    sandbox.advance(366 * 86400)
+    assert shop.get(path).json()["accountvault"]["expiring_in_months"] == vault["expiring_in_months"] - 12
+    sandbox.advance(100 * 366 * 86400)
+    assert shop.get(path).json()["accountvault"]["expiring_in_months"] == 0
+
+
+def test_a_vault_is_changed_but_not_its_account(shop, errors):
+    """Title and expiry may change; the account number may not."""
+    path = f"/v2/accountvaults/{shop.vault().json()['accountvault']['id']}"
+    changed = shop.put("accountvault", path, {"title": "Travel", "exp_date": "0135"}).json()["accountvault"]
+    assert (changed["title"], changed["exp_date"]) == ("Travel", "0135")
+    refused = shop.put("accountvault", path, {"account_number": "4012888888881881", "account_type": "mc"})
+    assert list(errors(refused)) == ["account_number", "account_type"]
+
+
+def test_bin_info_tells_of_the_issuer(shop, errors):
+    """It has the recorded fields, and only cards have it."""
+    recorded = json.loads((SAMPLES / "bininfo-response.json").read_text())["bininfo"]
+    card = shop.vault(account_number="5454545454545454").json()["accountvault"]
+    info = shop.get(f"/v2/accountvaults/{card['id']}/bininfo").json()["bininfo"]
+    assert (set(info), info["detail_card_product"]) == (set(recorded), "M")
+    account = bank_account(shop).json()["accountvault"]
+    assert list(errors(shop.get(f"/v2/accountvaults/{account['id']}/bininfo"))) == ["payment_method"]
+
+
+def test_no_account_number_reaches_the_disk(tmp_path, open_shop):
+    """Numbers, track data, CVV and routing numbers are in no column and no file of the data."""
+    path = tmp_path / "sandbox.db"
+    with Sandbox(data=path) as sandbox:
+        shop = open_shop(sandbox.facts)
+        shop.vault(account_number="4012888888881881")
+        shop.vault(account_number=..., exp_date=..., track_data=";371449635398431=3012?")
+        bank_account(shop, account_number="9988776655443")
+        shop.pay(account_number="6011000995500000", cvv="842")
+    dump = "".join(file.read_bytes().decode("latin-1") for file in tmp_path.iterdir())
+    with closing(sqlite3.connect(path)) as records:
+        dump += "\n".join(records.iterdump())
+    for secret in ("4012888888881881", "371449635398431", "9988776655443", "6011000995500000", "'842'"):
+        assert secret not in dump

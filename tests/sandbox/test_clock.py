@@ -1,0 +1,75 @@
+"""The sandbox clock, shown and moved over HTTP and from Python."""
+
+import time
+
+import pytest
+
+
+def now(shop):
+    """What the sandbox clock shows."""
+    return shop.get("/_sandbox/clock").json()["now"]
+
+
+def test_the_clock_shows_real_time_at_first(shop):
+    """Until somebody moves it."""
+    assert abs(now(shop) - time.time()) < 60
+
+
+@pytest.mark.parametrize("move", ["http", "python"])
+def test_the_clock_is_moved_on(shop, sandbox, move):
+    """Records made afterwards carry the new time."""
+    before = now(shop)
+    if move == "http":
+        shop.http.post("/_sandbox/clock", json={"advance": 86400})
+    else:
+        sandbox.advance(86400)
+    assert shop.contact().json()["contact"]["created_ts"] >= int(before) + 86400
+
+
+def test_the_clock_is_set(shop):
+    """To any second from 1970 to the year 9000."""
+    answer = shop.http.post("/_sandbox/clock", json={"now": 1_781_092_800})
+    assert int(answer.json()["now"]) == 1_781_092_800
+    assert shop.contact().json()["contact"]["created_ts"] - 1_781_092_800 in range(60)
+
+
+def test_ids_grow_even_when_the_clock_is_set_back(shop, sandbox):
+    """The newest record stays the first of the list."""
+    shop.contact(last_name="Old")
+    sandbox.advance(-86400)
+    shop.contact(last_name="New")
+    assert shop.get("/v2/contacts").json()["contacts"][0]["last_name"] == "New"
+
+
+@pytest.mark.parametrize(
+    "body",
+    ['{"now": 1e30}', '{"advance": -1e12}', '{"now": 1e400}', '{"now": "x"}', '{"advance": NaN}', "[]", '{"x": 1}'],
+)
+def test_a_time_that_is_none_is_refused(shop, body):
+    """With a 4xx, and the clock goes on."""
+    answer = shop.http.post("/_sandbox/clock", content=body)
+    assert answer.status_code in {400, 422}
+    assert abs(now(shop) - time.time()) < 60
+
+
+def test_a_reset_begins_anew(shop, sandbox):
+    """Records, faults and the clock; credentials and the first contact stay."""
+    shop.pay(transaction_api_id="t1")
+    shop.vault()
+    sandbox.fault("GET /v2/contacts", "unavailable")
+    sandbox.advance(86400)
+    assert shop.http.post("/_sandbox/reset").status_code == 204
+    assert sandbox.ledger() == {"charged": {}, "stored": {}, "transactions": [], "accountvaults": []}
+    assert [one["id"] for one in shop.get("/v2/contacts").json()["contacts"]] == [shop.facts.contact_id]
+    assert abs(now(shop) - time.time()) < 60
+    assert shop.pay(transaction_api_id="t1").status_code == 201
+
+
+def test_the_ledger_over_http(shop):
+    """How often each id was charged or stored, and the records; a decline is not a charge."""
+    shop.pay(transaction_api_id="paid")
+    shop.pay("5.00", transaction_api_id="declined")
+    shop.vault(account_vault_api_id="kept")
+    ledger = shop.get("/_sandbox/ledger").json()
+    assert (ledger["charged"], ledger["stored"]) == ({"paid": 1}, {"kept": 1})
+    assert [one["transaction_api_id"] for one in ledger["transactions"]] == ["paid", "declined"]

@@ -1,0 +1,154 @@
+"""Contacts, and what all families of records have in common."""
+
+import json
+from pathlib import Path
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+
+
+def test_a_contact_is_created_and_read_again(shop):
+    """What POST answers with 201 is what GET answers with 200."""
+    created = shop.contact(first_name="Ada", contact_balance="245.65", email_trx_receipt=1)
+    read = shop.get(f"/v2/contacts/{created.json()['contact']['id']}")
+    assert (created.status_code, read.status_code) == (201, 200)
+    assert read.json() == created.json()
+
+
+def test_a_contact_carries_the_fields_of_the_contract(shop):
+    """A contact looks like the one recorded from a postback, with a link to itself."""
+    recorded = json.loads(json.loads((SAMPLES / "postback-contact-create.json").read_text())["data"])
+    contact = shop.contact().json()["contact"]
+    assert set(contact) == {*recorded, "_links"}
+    assert contact["_links"]["self"]["href"] == f"{shop.facts.base_url}/v2/contacts/{contact['id']}"
+
+
+def test_values_come_back_in_the_spoken_form(shop):
+    """Flags come back as true and false, money as two-decimal strings, timestamps as integers."""
+    contact = shop.contact(email_trx_receipt="1", contact_balance=21).json()["contact"]
+    assert contact["email_trx_receipt"] is True
+    assert contact["contact_balance"] == "21.00"
+    assert isinstance(contact["created_ts"], int)
+
+
+def test_a_contact_is_found_by_the_integrators_own_id(shop):
+    """An api id with any character in it serves as well as the system id."""
+    created = shop.contact(contact_api_id="Ä/b c?%2F").json()
+    path = "/v2/contacts/%C3%84%2Fb%20c%3F%252F"
+    for flag in ("1", "true"):
+        assert shop.get(path, api_id=flag, location_id=shop.facts.location_id).json() == created
+
+
+def test_a_lookup_by_api_id_says_which_location(shop, errors):
+    """Without a location an api id names nothing."""
+    shop.contact(contact_api_id="137")
+    assert errors(shop.get("/v2/contacts/137", api_id=1)) == {"location_id": ["Location Id cannot be blank."]}
+
+
+def test_an_api_id_is_unique_in_its_location(shop, errors):
+    """A second contact with the same api id is refused."""
+    shop.contact(contact_api_id="137")
+    expected = {"contact_api_id": ["contact_api_id already exists in this location"]}
+    assert errors(shop.contact(contact_api_id="137")) == expected
+
+
+def test_another_location_may_use_the_same_api_id(shop, neighbour):
+    """Api ids of two locations do not meet."""
+    assert [place.contact(contact_api_id="137").status_code for place in (shop, neighbour)] == [201, 201]
+
+
+def test_update_if_exists_updates(shop):
+    """With update_if_exists a known api id is an update of that contact."""
+    first = shop.contact(contact_api_id="137", last_name="Smith").json()["contact"]
+    again = shop.contact(contact_api_id="137", last_name="Jones", update_if_exists=1)
+    assert again.status_code == 200
+    assert again.json()["contact"]["id"] == first["id"]
+    assert shop.get(f"/v2/contacts/{first['id']}").json()["contact"]["last_name"] == "Jones"
+
+
+def test_update_if_exists_creates_what_is_new(shop):
+    """With update_if_exists an unknown api id is a creation."""
+    assert shop.contact(contact_api_id="137", update_if_exists=1).status_code == 201
+
+
+def test_a_change_leaves_the_rest_alone(shop):
+    """PUT changes the fields it carries, null among them, and no other."""
+    contact = shop.contact(first_name="Ada", city="London", company_name="Engines").json()["contact"]
+    changed = shop.put("contact", f"/v2/contacts/{contact['id']}", {"city": "Paris", "company_name": None})
+    assert changed.status_code == 200
+    assert changed.json()["contact"] == contact | {
+        "city": "Paris",
+        "company_name": None,
+        "modified_ts": changed.json()["contact"]["modified_ts"],
+    }
+
+
+def test_a_record_can_be_sent_back_whole(shop):
+    """Read-only fields that say what the record says are no problem in a PUT."""
+    contact = shop.contact(contact_balance="1.50").json()["contact"] | {"city": "Paris"}
+    changed = shop.put("contact", f"/v2/contacts/{contact['id']}", contact)
+    assert (changed.status_code, changed.json()["contact"]["city"]) == (200, "Paris")
+
+
+def test_nothing_is_dropped_in_silence(shop, errors):
+    """An unknown field, and a read-only field with a value of its own, are problems."""
+    assert errors(shop.contact(lastname="Smith", id="me", created_ts=1)) == {
+        "lastname": ["Lastname is not a known field."],
+        "id": ["Id cannot be set."],
+        "created_ts": ["Created Ts cannot be set."],
+    }
+
+
+def test_every_problem_is_said_at_once(shop, errors):
+    """Types, lengths, blanks and references are checked together."""
+    bad = shop.contact(last_name=..., location_id="nowhere", city=["Paris"], contact_balance="1.234", date_of_birth="x")
+    assert errors(bad) == {
+        "last_name": ["Last Name cannot be blank."],
+        "location_id": ["location_id provided is not valid"],
+        "city": ["City must be a string."],
+        "contact_balance": ["Contact Balance must be an amount of at most 8 digits and 2 decimals."],
+        "date_of_birth": ["Date Of Birth must be a date of the form 2025-12-31."],
+    }
+
+
+def test_a_required_field_cannot_be_emptied(shop, errors):
+    """Null and the empty string are blank."""
+    contact = shop.contact().json()["contact"]
+    for blank in (None, ""):
+        problems = errors(shop.put("contact", f"/v2/contacts/{contact['id']}", {"last_name": blank}))
+        assert list(problems) == ["last_name"]
+
+
+def test_a_deleted_contact_is_gone(shop):
+    """DELETE answers 204 without a body; the record then answers 409 and is in no list."""
+    contact = shop.contact(contact_api_id="137").json()["contact"]
+    deleted = shop.http.delete(f"/v2/contacts/{contact['id']}")
+    assert (deleted.status_code, deleted.content) == (204, b"")
+    for method in ("GET", "PUT", "DELETE"):
+        again = shop.http.request(method, f"/v2/contacts/{contact['id']}", json={"contact": {}})
+        assert (again.status_code, again.json()["name"]) == (409, "Conflict")
+    assert contact["id"] not in [one["id"] for one in shop.get("/v2/contacts").json()["contacts"]]
+
+
+def test_the_api_id_of_a_deleted_record_is_free_again(shop):
+    """A new contact may take it, and is then found by it."""
+    where = {"api_id": 1, "location_id": shop.facts.location_id}
+    shop.contact(contact_api_id="137")
+    shop.http.delete("/v2/contacts/137", params=where)
+    assert shop.get("/v2/contacts/137", **where).status_code == 409
+    created = shop.contact(contact_api_id="137")
+    assert shop.get("/v2/contacts/137", **where).json() == created.json()
+
+
+def test_records_of_another_location_do_not_exist(shop, neighbour):
+    """A stranger's id answers 404, for reading and for writing."""
+    contact = neighbour.contact().json()["contact"]
+    for method in ("GET", "PUT", "DELETE"):
+        answer = shop.http.request(method, f"/v2/contacts/{contact['id']}", json={"contact": {}})
+        assert (answer.status_code, answer.json()["status"]) == (404, 404)
+
+
+def test_a_trailing_slash_is_no_redirect(shop):
+    """Paths are understood with and without it."""
+    contact = shop.contact().json()
+    assert shop.get(f"/v2/contacts/{contact['contact']['id']}/").json() == contact
+    assert shop.get("/v2/contacts/").status_code == 200

@@ -1,0 +1,274 @@
+"""Faults: what each looks like to a plain socket, and whether the payment was made."""
+
+import json
+import socket
+import struct
+from contextlib import closing
+from threading import Thread
+
+import httpx
+import pytest
+
+OPERATION = "POST /v2/transactions"
+
+
+@pytest.fixture
+def pay_raw(sandbox):
+    """Send one sale over a plain socket, and return every byte that comes back until the peer is done."""
+
+    def pay(api_id="t1", idle=0.3):
+        sale = {"action": "sale", "account_number": "4111111111111111", "exp_date": "1230"}
+        sale |= {"location_id": sandbox.location_id, "transaction_amount": "1.00", "transaction_api_id": api_id}
+        body = json.dumps({"transaction": sale}).encode()
+        head = f"POST /v2/transactions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n"
+        head += f"developer-id: {sandbox.developer_id}\r\nuser-id: {sandbox.user_id}\r\n"
+        head += f"user-api-key: {sandbox.user_api_key}\r\n\r\n"
+        with closing(socket.create_connection(address(sandbox))) as connection:
+            connection.settimeout(idle)
+            connection.sendall(head.encode() + body)
+            return read_all(connection)
+
+    return pay
+
+
+def address(sandbox):
+    """Host and port of a sandbox."""
+    url = httpx.URL(sandbox.base_url)
+    return url.host, url.port
+
+
+def read_all(connection):
+    """Every byte that comes, and how it ended: open, closed or reset."""
+    received = b""
+    try:
+        while chunk := connection.recv(65536):
+            received += chunk
+    except TimeoutError:
+        return received, "open"
+    except ConnectionResetError:
+        return received, "reset"
+    return received, "closed"
+
+
+def charged(sandbox):
+    """How often the payment t1 was made."""
+    return sandbox.ledger()["charged"].get("t1", 0)
+
+
+@pytest.mark.parametrize(
+    ("fault", "end", "payments"),
+    [("reset_before_commit", "reset", 0), ("reset_after_commit", "reset", 1), ("close_after_commit", "closed", 1)],
+)
+def test_an_answer_is_lost(sandbox, pay_raw, fault, end, payments):
+    """Not a byte comes back, whether or not the payment was made."""
+    sandbox.fault(OPERATION, fault)
+    assert pay_raw() == (b"", end)
+    assert charged(sandbox) == payments
+
+
+@pytest.mark.parametrize(("fault", "payments"), [("error_before_commit", 0), ("error_after_commit", 1)])
+def test_an_error_says_nothing_of_the_payment(shop, sandbox, fault, payments):
+    """500 in the shape of every refusal."""
+    sandbox.fault(OPERATION, fault)
+    answer = shop.pay(transaction_api_id="t1")
+    assert (answer.status_code, answer.json()["status"]) == (500, 500)
+    assert charged(sandbox) == payments
+
+
+@pytest.mark.parametrize(("fault", "status"), [("rate_limit", 429), ("unavailable", 503)])
+def test_a_busy_gateway_says_when_to_come_back(shop, sandbox, fault, status):
+    """Nothing was done, and Retry-After tells the seconds, or is left out."""
+    sandbox.fault(OPERATION, fault, retry_after=2.5)
+    answer = shop.pay(transaction_api_id="t1")
+    assert (answer.status_code, answer.headers["retry-after"]) == (status, "2.5")
+    sandbox.fault(OPERATION, fault, retry_after=None)
+    assert "retry-after" not in shop.pay().headers
+    assert charged(sandbox) == 0
+
+
+def test_a_body_is_cut(sandbox, pay_raw):
+    """The length is that of the whole body, of which half comes."""
+    sandbox.fault(OPERATION, "cut_body")
+    received, end = pay_raw()
+    head, _, body = received.partition(b"\r\n\r\n")
+    length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+    assert (len(body), end) == (length // 2, "closed")
+    assert charged(sandbox) == 1
+
+
+def test_an_answer_comes_twice(sandbox, pay_raw):
+    """Two whole answers, one after the other, on one connection."""
+    sandbox.fault(OPERATION, "double_answer")
+    received, end = pay_raw()
+    assert (received.count(b"HTTP/1.1 201"), received.count(b'"transaction_api_id":"t1"'), end) == (2, 2, "open")
+
+
+def test_an_answer_belongs_to_somebody_else(shop, sandbox):
+    """Complete and plausible, but another record; one's own is there as it should be."""
+    sandbox.fault(OPERATION, "swap_answer")
+    swapped = shop.pay("1.00", transaction_api_id="t1").json()["transaction"]
+    assert swapped["transaction_api_id"] != "t1"
+    assert (swapped["transaction_amount"], swapped["last_four"]) != ("1.00", "1111")
+    assert charged(sandbox) == 1
+
+
+def test_a_length_is_wrong(sandbox, pay_raw):
+    """The body goes on after the length that was announced."""
+    sandbox.fault(OPERATION, "wrong_length")
+    received, _ = pay_raw()
+    head, _, body = received.partition(b"\r\n\r\n")
+    length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+    assert len(body) == length + 10
+    assert json.loads(body)["transaction"]["transaction_api_id"] == "t1"
+
+
+def test_an_answer_drips(shop, sandbox):
+    """Byte by byte, and whole in the end."""
+    sandbox.fault(OPERATION, "drip", seconds=0)
+    assert shop.pay(transaction_api_id="t1").json()["transaction"]["transaction_api_id"] == "t1"
+
+
+def test_a_drip_pauses_between_bytes(sandbox, pay_raw):
+    """With long pauses only the first byte of the body arrives."""
+    sandbox.fault(OPERATION, "drip", seconds=60)
+    received, end = pay_raw()
+    assert (received.partition(b"\r\n\r\n")[2], end) == (b"{", "open")
+
+
+def test_a_gateway_is_silent(sandbox, pay_raw):
+    """The payment is made, and no answer ever comes."""
+    sandbox.fault(OPERATION, "silence")
+    assert pay_raw() == (b"", "open")
+    assert charged(sandbox) == 1
+
+
+def test_an_answer_is_delayed(shop, sandbox, eventually):
+    """The payment is made at once; the answer waits for the sandbox clock."""
+    sandbox.fault(OPERATION, "delay", seconds=3600)
+    answers = []
+    waiting = Thread(target=lambda: answers.append(shop.pay(transaction_api_id="t1")))
+    waiting.start()
+    eventually(lambda: charged(sandbox))
+    assert answers == []
+    sandbox.advance(3600)
+    waiting.join()
+    assert answers[0].status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"), [("garbage", "application/json"), ("html", "text/html"), ("empty", "application/json")]
+)
+def test_a_body_is_not_what_it_should_be(shop, sandbox, fault, kind):
+    """The status is that of the real answer, the body no JSON."""
+    sandbox.fault(OPERATION, fault)
+    answer = shop.pay(transaction_api_id="t1")
+    assert (answer.status_code, answer.headers["content-type"]) == (201, kind)
+    with pytest.raises(ValueError, match=r"."):
+        answer.json()
+    assert charged(sandbox) == 1
+
+
+def test_connections_are_refused_for_a_while(shop, sandbox, eventually):
+    """Nothing listens until the seconds are over; kept connections are closed."""
+    assert shop.get("/v2/contacts").status_code == 200
+    sandbox.fault(OPERATION, "refuse", seconds=3600)
+    for _ in range(2):
+        with pytest.raises(httpx.ConnectError):
+            shop.pay()
+    sandbox.advance(3600)
+    eventually(lambda: serves(sandbox))
+    assert shop.pay().status_code == 201
+
+
+def test_a_refusal_ends_when_faults_are_cleared(shop, sandbox):
+    """The port is the same as before."""
+    sandbox.fault(OPERATION, "refuse", seconds=3600)
+    sandbox.clear_faults()
+    assert shop.pay().status_code == 201
+
+
+def test_the_nth_request_is_struck(shop, sandbox):
+    """Counted from when the plan was made, as many as it says."""
+    shop.pay()
+    sandbox.fault(OPERATION, "unavailable", nth=2, times=2)
+    assert [shop.pay().status_code for _ in range(5)] == [201, 503, 503, 201, 201]
+
+
+def test_chance_is_repeatable(shop, sandbox):
+    """The same seed strikes the same requests."""
+
+    def statuses():
+        sandbox.clear_faults()
+        sandbox.fault("GET /v2/contacts", "unavailable", probability=0.5, seed=7)
+        return [shop.get("/v2/contacts").status_code for _ in range(30)]
+
+    first = statuses()
+    assert first == statuses()
+    assert set(first) == {200, 503}
+
+
+def test_a_plan_is_about_one_operation(shop, sandbox):
+    """Other methods, other paths and other families are left alone; `{id}` is any id, with a slash in it too."""
+    sandbox.fault("GET /v2/contacts/{id}", "unavailable", times=2)
+    assert shop.get("/v2/contacts").status_code == 200
+    assert shop.http.delete("/v2/contacts/a").status_code == 404
+    assert [shop.get(f"/v2/contacts/{name}").status_code for name in ("a%2Fb", "c", "d")] == [503, 503, 404]
+
+
+def test_a_plan_may_be_about_one_record(shop, sandbox):
+    """A literal id is that id."""
+    sandbox.fault("GET /v2/contacts/a", "unavailable")
+    assert [shop.get(f"/v2/contacts/{name}").status_code for name in ("b", "a")] == [404, 503]
+
+
+def test_plans_over_http(shop):
+    """Made, shown with their counts, and given up."""
+    plan = {"operation": OPERATION, "fault": "unavailable", "nth": 2}
+    assert shop.http.post("/_sandbox/faults", json=plan).status_code == 201
+    assert [shop.pay().status_code for _ in range(3)] == [201, 503, 201]
+    shown = shop.get("/_sandbox/faults").json()["faults"]
+    assert [(one["fault"], one["seen"], one["struck"]) for one in shown] == [("unavailable", 3, 1)]
+    assert shop.http.delete("/_sandbox/faults").status_code == 204
+    assert shop.get("/_sandbox/faults").json() == {"faults": []}
+
+
+def test_a_port_that_was_taken_meanwhile_is_waited_for(shop, sandbox, eventually):
+    """Somebody's outgoing connection may hold the port for a while."""
+    host, port = address(sandbox)
+    sandbox.fault(OPERATION, "refuse", seconds=10)
+    with (
+        closing(socket.create_server((host, 0))) as elsewhere,
+        closing(socket.create_connection(elsewhere.getsockname(), source_address=(host, port))) as outgoing,
+    ):
+        outgoing.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        sandbox.advance(10)
+        with pytest.raises(httpx.ConnectError):
+            shop.pay()
+    eventually(lambda: serves(sandbox))
+    assert shop.pay().status_code == 201
+
+
+def serves(sandbox):
+    """Whether the port of a sandbox is open."""
+    return sandbox._gateway.listener._server.is_serving()
+
+
+@pytest.mark.parametrize(
+    ("plan", "status"),
+    [
+        ({"operation": OPERATION, "fault": "fire"}, 422),
+        ({"operation": "transactions", "fault": "html"}, 422),
+        ({"operation": "POST /v2/nothing", "fault": "html"}, 422),
+        ({"operation": OPERATION, "fault": "delay", "seconds": -1}, 422),
+        ({"operation": OPERATION, "fault": "html", "nth": 0}, 422),
+        ({"operation": OPERATION, "fault": "html", "probability": 2}, 422),
+        ({"operation": OPERATION, "fault": "html", "nth": "1"}, 400),
+        ({"operation": OPERATION, "fault": "html", "when": 1}, 400),
+        ({"fault": "html"}, 400),
+        ([], 400),
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_refused(shop, plan, status):
+    """With a 4xx that says why."""
+    answer = shop.http.post("/_sandbox/faults", json=plan)
+    assert (answer.status_code, answer.json()["status"]) == (status, status)

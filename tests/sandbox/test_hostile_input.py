@@ -1,0 +1,215 @@
+"""Whatever is thrown at the gateway, it answers with a 4xx in words and stays on its feet."""
+
+import json
+import socket
+from contextlib import closing
+from itertools import chain
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gateway_async.sandbox import Sandbox
+
+NOUNS = {
+    "contact": "/v2/contacts",
+    "accountvault": "/v2/accountvaults",
+    "transaction": "/v2/transactions",
+    "routertransaction": "/v2/routertransactions",
+    "routeraccountvault": "/v2/routeraccountvaults",
+}
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    """One sandbox for all, which must not be worn out by any of them."""
+    with Sandbox(terminal_delay=0.0) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(autouse=True)
+def _no_trouble(caplog):
+    """No test leaves a traceback in the log."""
+    yield
+    assert caplog.get_records("call") == []
+
+
+def is_refusal(answer, *statuses):
+    """Check that an answer has one of the statuses and the shape of a refusal; give back its body."""
+    body = answer.json()
+    assert answer.status_code in (statuses or (400, 422)), answer.text
+    assert set(body) in ({"errors"}, {"name", "message", "code", "status"})
+    return body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b'"contact"',
+        b"{}",
+        b'{"contact": []}',
+        b'{"contact": null}',
+        b'{"contacts": {}}',
+        b'{"contact": {}, "extra": 1}',
+        b'{"contact": {"last_name": NaN}}',
+        b'{"contact": {"last_name": Infinity}}',
+        b'{"contact": {"last_name": "a", "last_name": "b"}}',
+        b'{"contact": {}, "contact": {}}',
+        b'{"contact": {"last_name": "\\ud800"}}',
+        b'{"contact": {"\\ud800": "x"}}',
+        b'{"contact": {"last_name": "\xff"}}',
+        b'\xff\xfe{\x00"\x00',
+        b'{"contact": {"last_name": "a\nb"}}',
+        b'{"contact": {"last_name": 1' + b"0" * 5000 + b"}}",
+        b"[" * 100_000,
+        b'{"contact":' * 100_000,
+        b'{"contact": {"last_name": ' + b"[" * 900 + b"]" * 900 + b"}}",
+    ],
+    ids=lambda body: body[:40].decode("latin-1"),
+)
+def test_a_body_that_is_no_record_is_refused(shop, body):
+    """Broken JSON, other wrappers, bad text, endless nesting: 400 or 422, never 500."""
+    is_refusal(shop.http.post("/v2/contacts", content=body))
+
+
+WRONG = [None, True, False, 0, -1, 1.5, 10**400, "", "x", "\0", "x" * 300, [], ["x"], {}, {"a": {"b": []}}]
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+@pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
+def test_any_value_in_any_field_is_answered(shop, noun, value):
+    """Each field of each family, in turn, holds each kind of wrong value."""
+    from gateway_async.sandbox import tables
+
+    known = {
+        table.singular: table for table in (*tables.STORED, tables.ROUTER_TRANSACTION, tables.ROUTER_ACCOUNT_VAULT)
+    }
+    for field in chain(known[noun].by_name, ["unheard_of", "", "__proto__", "id'; --"]):
+        answer = shop.post(noun, NOUNS[noun], {field: value})
+        assert answer.status_code in {201, 400, 422}, (field, answer.text)
+
+
+@pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
+def test_any_value_in_any_change_is_answered(shop, value):
+    """PUT is as careful as POST."""
+    from gateway_async.sandbox.tables import BY_PLURAL
+
+    made = {
+        "contacts": shop.contact().json()["contact"],
+        "accountvaults": shop.vault().json()["accountvault"],
+        "transactions": shop.pay(action="authonly").json()["transaction"],
+    }
+    for plural, record in made.items():
+        for field in BY_PLURAL[plural].by_name:
+            answer = shop.put(BY_PLURAL[plural].singular, f"/v2/{plural}/{record['id']}", {field: value})
+            assert answer.status_code in {200, 400, 422}, (field, answer.text)
+
+
+@pytest.mark.parametrize(
+    "value", ["", "x", "%00", "%FF", "%ED%A0%80", "'", "%27%20OR%201=1--", ",", "|", "-", "٣", "9" * 99]
+)
+def test_any_filter_on_any_column_is_answered(shop, value):
+    """Filters are values, never SQL, whatever they hold."""
+    from gateway_async.sandbox.tables import BY_PLURAL
+
+    for plural in ("contacts", "accountvaults", "transactions"):
+        for name in chain(
+            BY_PLURAL[plural].by_name, ["page", "page_size", "sort", "expand", "created_ts_from", "%00", ""]
+        ):
+            answer = shop.http.get(f"/v2/{plural}?{name}={value}")
+            assert answer.status_code in {200, 400, 422}, (name, answer.text)
+
+
+@pytest.mark.parametrize("name", ["%00", "%FF", "%2F", "..%2F..", "%27", "x" * 5000, "%ED%A0%80", "a;b", "%25"])
+@pytest.mark.parametrize("query", ["", "?api_id=1&location_id=LOCATION", "?api_id=perhaps", "?api_id=1&location_id=x"])
+def test_any_id_is_answered(shop, name, query):
+    """An id that is nobody's is 404, a lookup that makes no sense 422."""
+    query = query.replace("LOCATION", shop.facts.location_id)
+    for method in ("GET", "PUT", "DELETE"):
+        answer = shop.http.request(method, f"/v2/contacts/{name}{query}", json={"contact": {}})
+        is_refusal(answer, 404, 422)
+
+
+@pytest.mark.parametrize("path", ["/", "/v2", "/v2/nothing", "//", "/v2//contacts", "/v3/contacts", "/v2/contacts/a/b"])
+def test_an_unknown_path_is_404(shop, path):
+    """In the shape of every refusal."""
+    assert is_refusal(shop.get(path), 404)["status"] == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("PATCH", "/v2/contacts"),
+        ("DELETE", "/v2/transactions/x"),
+        ("GET", "/v2/routertransactions"),
+        ("OPTIONS", "/v2/contacts"),
+    ],
+)
+def test_an_unknown_method_is_405(shop, method, path):
+    """With the methods that are allowed."""
+    answer = shop.http.request(method, path)
+    is_refusal(answer, 405)
+    assert answer.headers["allow"]
+
+
+def test_a_large_body_is_413(shop):
+    """The answer arrives, and the connection is of use afterwards."""
+    answer = shop.http.post("/v2/contacts", content=b"x" * (11 * 1024 * 1024))
+    assert is_refusal(answer, 413)["name"] == "Request Entity Too Large"
+    assert shop.get("/v2/contacts").status_code == 200
+
+
+def test_a_chunked_body_is_bounded_too(shop):
+    """Without a length in the header it is counted as it comes."""
+    answer = shop.http.post("/v2/contacts", content=(b"x" * 65536 for _ in range(200)))
+    is_refusal(answer, 413)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"\x00\x01\x02\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET \xff\xfe HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00"],
+)
+def test_what_is_no_http_is_400(sandbox, sent):
+    """In JSON, before the connection is closed."""
+    url = httpx.URL(sandbox.base_url)
+    with closing(socket.create_connection((url.host, url.port))) as connection:
+        connection.settimeout(5)
+        connection.sendall(sent)
+        received = b"".join(iter(lambda: connection.recv(4096), b""))
+    assert received.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(received.partition(b"\r\n\r\n")[2])["status"] == 400
+
+
+def test_half_a_request_harms_nobody(shop, sandbox):
+    """A caller who goes away in the middle of a body leaves no trace."""
+    keys = "".join(f"{name}: {value}\r\n" for name, value in shop.http.headers.items() if "-" in name)
+    url = httpx.URL(sandbox.base_url)
+    with closing(socket.create_connection((url.host, url.port))) as connection:
+        connection.sendall(f"POST /v2/contacts HTTP/1.1\r\n{keys}content-length: 100\r\n\r\n{{".encode())
+    assert shop.get("/v2/contacts").status_code == 200
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(
+    data=st.data(),
+    noun=st.sampled_from(["contact", "accountvault", "transaction"]),
+)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_arbitrary_records_are_answered(shop, data, noun):
+    """Any JSON in any fields: a record or a refusal."""
+    from gateway_async.sandbox.tables import BY_PLURAL
+
+    names = st.sampled_from(sorted(BY_PLURAL[NOUNS[noun][4:]].by_name))
+    record = data.draw(st.dictionaries(names, json_values, max_size=8)) | {"location_id": shop.facts.location_id}
+    assert shop.post(noun, NOUNS[noun], record).status_code in {201, 400, 422}

@@ -1,0 +1,250 @@
+"""Starting, stopping, and what outlives both."""
+
+import ast
+import gc
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import closing, suppress
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import httpx
+import pytest
+
+import gateway_async.sandbox
+from gateway_async.sandbox import Facts, Sandbox
+
+SERVE = """
+import sys
+from dataclasses import asdict
+from json import dumps
+from gateway_async.sandbox import serve
+serve(port=0, data=sys.argv[1], on_ready=lambda facts: print(dumps(asdict(facts)), flush=True))
+"""
+
+
+@pytest.mark.anyio
+async def test_it_runs_under_any_event_loop():
+    """`async with` works on asyncio and trio, and answers while the loop of its caller is blocked."""
+    async with Sandbox() as sandbox:
+        answer = httpx.get(f"{sandbox.base_url}/_sandbox/clock")  # noqa: ASYNC210  # the loop shall be blocked
+    assert answer.status_code == 200
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_block_stops_it():
+    """Nothing listens after a cancellation."""
+    with anyio.CancelScope() as scope:
+        async with Sandbox() as sandbox:
+            url = sandbox.base_url
+            scope.cancel()
+            await anyio.sleep_forever()
+    with pytest.raises(httpx.ConnectError):
+        await anyio.to_thread.run_sync(httpx.get, url)
+
+
+def test_it_leaves_nothing_behind(eventually):
+    """No thread, no socket and no task outlives the block, even with requests that still wait."""
+    before = threading.active_count()
+    with Sandbox(terminals="manual") as sandbox:
+        waiting = [threading.Thread(target=wait_at_terminal, args=(sandbox.facts,)) for _ in range(5)]
+        for one in waiting:
+            one.start()
+        eventually(lambda: len(sandbox.terminals()[0]["waiting"]) >= 5)
+    for one in waiting:
+        one.join()
+    gc.collect()
+    assert threading.active_count() == before
+
+
+def wait_at_terminal(facts):
+    """Run a sale at a terminal, and expect to be cut off."""
+    with pytest.raises(httpx.TransportError):
+        httpx.post(
+            f"{facts.base_url}/v2/routertransactions",
+            headers=keys(facts),
+            timeout=30,
+            json={
+                "routertransaction": {
+                    "action": "sale",
+                    "payment_method": "cc",
+                    "location_id": facts.location_id,
+                    "terminal_id": facts.terminal_id,
+                    "transaction_amount": "1.00",
+                }
+            },
+        )
+
+
+def keys(facts):
+    """The headers of a user."""
+    return {"developer-id": facts.developer_id, "user-id": facts.user_id, "user-api-key": facts.user_api_key}
+
+
+def test_it_logs_nothing(caplog, capfd):
+    """Neither starting, nor serving, nor bad requests, nor stopping writes a line."""
+    caplog.set_level(0)
+    with (
+        Sandbox() as sandbox,
+        closing(socket.create_connection(("127.0.0.1", httpx.URL(sandbox.base_url).port))) as raw,
+    ):
+        raw.sendall(b"\x00 user-api-key=planted\r\n\r\n")
+        raw.recv(4096)
+    ours = [record for record in caplog.records if record.name.startswith(("uvicorn", "gateway_async"))]
+    assert (ours, capfd.readouterr()) == ([], ("", ""))
+
+
+def test_a_sandbox_that_does_not_run_says_so():
+    """Before and after the block its attributes raise RuntimeError."""
+    sandbox = Sandbox()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="not running"):
+            _ = sandbox.base_url
+        with sandbox:
+            assert sandbox.base_url.startswith("http://127.0.0.1:")
+            with pytest.raises(RuntimeError, match="already"):
+                sandbox.start()
+
+
+def test_a_port_that_is_taken_is_an_error():
+    """OSError, and nothing half started."""
+    with Sandbox() as sandbox, pytest.raises(OSError, match="in use"), Sandbox(port=httpx.URL(sandbox.base_url).port):
+        pass
+
+
+def test_no_repr_shows_a_secret():
+    """Neither the sandbox's nor that of its facts."""
+    with Sandbox() as sandbox:
+        shown = f"{sandbox!r} {sandbox.facts!r}"
+        for secret in (sandbox.user_api_key, sandbox.user_hash_key, sandbox.password):
+            assert secret not in shown
+
+
+def test_two_sandboxes_have_nothing_in_common():
+    """Each has its own port, credentials and records."""
+    with Sandbox() as one, Sandbox() as two:
+        assert not set(vars(one.facts).values()) & set(vars(two.facts).values()) - {"Sandbox"}
+        assert httpx.get(f"{two.base_url}/v2/contacts", headers=keys(one.facts)).status_code == 401
+
+
+def test_a_file_keeps_everything(tmp_path, open_shop):
+    """Credentials, ids and records are the same at the next start."""
+    path = tmp_path / "sandbox.db"
+    with Sandbox(data=path) as sandbox:
+        first = sandbox.facts
+        sale = open_shop(first).pay(transaction_api_id="t1").json()["transaction"]
+    with Sandbox(data=path) as sandbox:
+        assert vars(sandbox.facts) | {"base_url": ""} == vars(first) | {"base_url": ""}
+        found = open_shop(sandbox.facts).get(f"/v2/transactions/{sale['id']}").json()["transaction"]
+    assert found | {"_links": {}} == sale | {"_links": {}}
+
+
+def test_a_file_of_an_older_version_gets_the_missing_columns(tmp_path, open_shop):
+    """A column that is not there is added, with the default of its field."""
+    import sqlite3
+
+    path = tmp_path / "sandbox.db"
+    with Sandbox(data=path) as sandbox:
+        contact = open_shop(sandbox.facts).contact().json()["contact"]
+    with closing(sqlite3.connect(path)) as records:
+        for column in ("email_trx_receipt", "company_name"):
+            records.execute(f"ALTER TABLE contacts DROP COLUMN {column}")
+        records.commit()
+    with Sandbox(data=path) as sandbox:
+        found = open_shop(sandbox.facts).get(f"/v2/contacts/{contact['id']}").json()["contact"]
+    assert found | {"_links": {}} == contact | {"_links": {}}
+
+
+def test_a_file_belongs_to_one_sandbox_at_a_time(tmp_path):
+    """A second one, and a file that is no database, are an OSError that names the file."""
+    path = tmp_path / "sandbox.db"
+    with Sandbox(data=path), pytest.raises(OSError, match=r"sandbox\.db cannot be used"), Sandbox(data=path):
+        pass
+    path.write_bytes(b"no database" * 1000)
+    with pytest.raises(OSError, match=r"sandbox\.db cannot be used"), Sandbox(data=path):
+        pass
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Start a gateway in a process of its own, on one file; give back the process and its facts."""
+    processes = []
+
+    def start():
+        command = [sys.executable, "-c", SERVE, str(tmp_path / "sandbox.db")]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603  # our own script
+        processes.append(process)
+        return process, Facts(**json.loads(process.stdout.readline()))
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_what_was_answered_survives_a_kill(serve, open_shop, eventually):
+    """Every payment that got its answer before kill -9 is there afterwards, and none twice."""
+    process, facts = serve()
+    shop, answered = open_shop(facts), []
+
+    def pay():
+        with suppress(httpx.TransportError):
+            while True:
+                answered.append(shop.pay(transaction_api_id=f"t{len(answered)}").json()["transaction"]["id"])
+
+    paying = threading.Thread(target=pay)
+    paying.start()
+    eventually(lambda: len(answered) >= 50)
+    os.kill(process.pid, signal.SIGKILL)
+    paying.join()
+    _, facts = serve()
+    ledger = httpx.get(f"{facts.base_url}/_sandbox/ledger").json()
+    assert set(answered) <= {one["id"] for one in ledger["transactions"]}
+    assert set(ledger["charged"].values()) == {1}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_cleanly(serve, number, eventually):
+    """Exit code 0, with a request still waiting."""
+    process, facts = serve()
+    waiting = threading.Thread(target=wait_at_terminal, args=(facts,))
+    waiting.start()
+    eventually(lambda: httpx.get(f"{facts.base_url}/_sandbox/terminals").json()["terminals"][0]["waiting"])
+    process.send_signal(number)
+    assert process.wait(20) == 0
+    waiting.join()
+
+
+def test_it_imports_nothing_of_the_sdk():
+    """Client and sandbox cannot share a mistake: no import of the package but at `Sandbox.gateway`."""
+    folder = Path(gateway_async.sandbox.__file__).parent
+    imported = {
+        name
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in modules(node)
+        if name.split(".")[0] == "gateway_async" and not name.startswith("gateway_async.sandbox")
+    }
+    assert imported == {"gateway_async"}
+
+
+def modules(node):
+    """What an import statement names."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+
+
+def test_it_loads_nothing_of_the_sdk():
+    """Importing the sandbox loads no module of the client."""
+    code = "import sys, gateway_async.sandbox; print(*sorted(n for n in sys.modules if n.startswith('gateway_async')))"
+    command = [sys.executable, "-c", code]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()  # noqa: S603  # our own
+    assert [name for name in loaded if not name.startswith("gateway_async.sandbox")] == ["gateway_async"]

@@ -1,0 +1,200 @@
+"""Lists: pages, order, filters, and what they refuse to guess."""
+
+from itertools import chain
+
+import pytest
+
+
+@pytest.fixture
+def seven(shop):
+    """Seven payments of 1.00 to 7.00; the api ids are t1 to t7."""
+    return [shop.pay(f"{n}.00", transaction_api_id=f"t{n}").json()["transaction"] for n in range(1, 8)]
+
+
+def api_ids(response):
+    """The api ids of a list, in its order."""
+    assert response.status_code == 200, response.text
+    return [one["transaction_api_id"] for one in response.json()["transactions"]]
+
+
+def payments(shop, **query):
+    """The api ids of the payments that a query finds."""
+    return api_ids(shop.get("/v2/transactions", **query))
+
+
+@pytest.mark.usefixtures("seven")
+def test_a_page_comes_with_its_meta(shop):
+    """The page asked for is 1-based, currentPage 0-based, and links name the pages."""
+    meta = shop.get("/v2/transactions", page_size=3, sort="transaction_amount").json()["meta"]
+    url = f"{shop.facts.base_url}/v2/transactions?page_size=3&sort=transaction_amount&page="
+    assert meta == {
+        "pagination": {
+            "links": {name: {"href": f"{url}{n}"} for name, n in (("self", 1), ("next", 2), ("last", 3))},
+            "totalCount": 7,
+            "pageCount": 3,
+            "currentPage": 0,
+            "perPage": 3,
+        },
+        "sort": {"attributes": {"transaction_amount": "asc"}},
+    }
+
+
+@pytest.mark.usefixtures("seven")
+def test_the_last_page_has_no_next(shop):
+    """Its links are only its own."""
+    body = shop.get("/v2/transactions", page_size=3, page=3).json()
+    assert list(body["meta"]["pagination"]["links"]) == ["self"]
+    assert len(body["transactions"]) == 1
+
+
+@pytest.mark.usefixtures("seven")
+def test_the_newest_come_first(shop):
+    """The default order is by id, descending; every page continues the one before."""
+    pages = [payments(shop, page_size=3, page=n) for n in (1, 2, 3)]
+    assert [*chain(*pages)] == ["t7", "t6", "t5", "t4", "t3", "t2", "t1"]
+
+
+@pytest.mark.usefixtures("seven")
+def test_a_page_beyond_the_end_is_empty(shop):
+    """With the true meta, however far it is."""
+    for page in (4, 10**14):
+        body = shop.get("/v2/transactions", page_size=3, page=page).json()
+        assert (body["transactions"], body["meta"]["pagination"]["totalCount"]) == ([], 7)
+        assert body["meta"]["pagination"]["pageCount"] == 3
+
+
+def test_an_empty_list_has_no_pages(shop):
+    """Its pageCount is 0 and the page size 20 by default."""
+    pagination = shop.get("/v2/transactions").json()["meta"]["pagination"]
+    assert (pagination["totalCount"], pagination["pageCount"], pagination["perPage"]) == (0, 0, 20)
+
+
+def test_a_page_holds_5000_at_most(shop):
+    """A larger page size is taken as 5000."""
+    assert shop.get("/v2/contacts", page_size=9999).json()["meta"]["pagination"]["perPage"] == 5000
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"transaction_api_id": "t3"}, ["t3"]),
+        ({"transaction_api_id": "t3,t5"}, ["t5", "t3"]),
+        ({"status_id": "101"}, ["t7", "t6", "t4", "t3", "t2", "t1"]),
+        ({"status_id": "301,101", "sort": "id"}, ["t1", "t2", "t3", "t4", "t5", "t6", "t7"]),
+        ({"transaction_amount": "2.00|4.00"}, ["t4", "t3", "t2"]),
+        ({"transaction_amount": "2"}, ["t2"]),
+        ({"transaction_amount": "2.00,3.00"}, ["t3", "t2"]),
+        ({"verbiage": "decl"}, ["t5"]),
+        ({"verbiage": "appr", "transaction_amount": "1.00"}, ["t1"]),
+        ({"is_recurring": "true"}, []),
+        ({"is_recurring": "0", "status_id": "301"}, ["t5"]),
+        ({"created_ts": "today", "status_id": "301"}, ["t5"]),
+        ({"created_ts": "yesterday"}, []),
+        ({"description": "%"}, []),
+        ({"location_id": "elsewhere"}, []),
+    ],
+)
+@pytest.mark.usefixtures("seven")
+def test_filters(shop, query, found):
+    """Ids, codes and numbers are equal, commas any-of, pipes ranges, texts substrings."""
+    assert payments(shop, **query) == found
+
+
+@pytest.mark.parametrize(
+    ("span", "days"),
+    [("today", 0), ("yesterday", 1), ("this week", 2), ("last week", 7), ("this month", 9), ("last month", 31)],
+)
+def test_named_ranges_are_calendar_ranges(shop, sandbox, span, days):
+    """Wednesday the 10th: days of UTC, weeks from Monday, months from the 1st."""
+    wednesday = 1_781_092_800  # 2026-06-10 12:00 UTC
+    http = shop.http
+    http.post("/_sandbox/clock", json={"now": wednesday - days * 86400})
+    shop.pay(transaction_api_id=span)
+    http.post("/_sandbox/clock", json={"now": wednesday})
+    assert span in payments(shop, created_ts=span)
+    assert sandbox.ledger()["charged"] == {span: 1}
+
+
+def test_a_custom_range_includes_both_ends(shop):
+    """created_ts=custom with _from and _to, either of which may be missing."""
+    now = shop.pay(transaction_api_id="t1").json()["transaction"]["created_ts"]
+    inside = {"created_ts": "custom", "created_ts_from": now, "created_ts_to": now}
+    assert payments(shop, **inside) == ["t1"]
+    assert payments(shop, created_ts="custom", created_ts_from=now + 1) == []
+    assert payments(shop, created_ts="custom", created_ts_to=now) == ["t1"]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"page": "0"}, "page"),
+        ({"page": "-1"}, "page"),
+        ({"page": "x"}, "page"),
+        ({"page": "9" * 5000}, "page"),
+        ({"page": "٣"}, "page"),
+        ({"page_size": "0"}, "page_size"),
+        ({"page_size": "1e3"}, "page_size"),
+        ({"sort": "nothing"}, "sort"),
+        ({"sort": ""}, "sort"),
+        ({"sort": "id; DROP TABLE transactions"}, "sort"),
+        ({"sort": "account_number"}, "sort"),
+        ({"expand": "everything"}, "expand"),
+        ({"nothing": "1"}, "nothing"),
+        ({"account_number": "4111111111111111"}, "account_number"),
+        ({"deleted_ts": "1"}, "deleted_ts"),
+        ({"status_id": "x"}, "status_id"),
+        ({"status_id": "9" * 30}, "status_id"),
+        ({"is_recurring": "perhaps"}, "is_recurring"),
+        ({"transaction_amount": "1.00|x"}, "transaction_amount"),
+        ({"transaction_amount": "1|2|3"}, "transaction_amount"),
+        ({"created_ts": "some day"}, "created_ts"),
+        ({"created_ts": "custom"}, "created_ts"),
+        ({"created_ts": "custom", "created_ts_from": "x"}, "created_ts"),
+        ({"created_ts_from": "1"}, "created_ts_from"),
+        ({"status_id": ["101", "301"]}, "status_id"),
+    ],
+)
+def test_what_cannot_be_understood_is_named(shop, errors, query, field):
+    """No parameter is guessed at or ignored."""
+    assert list(errors(shop.get("/v2/transactions", **query))) == [field]
+
+
+def test_a_list_is_of_ones_own_location(shop, neighbour):
+    """Nobody sees the neighbour's records, however they ask."""
+    neighbour.pay(transaction_api_id="theirs")
+    assert payments(shop) == []
+    assert payments(shop, location_id=neighbour.facts.location_id) == []
+
+
+def test_expand_adds_related_records(shop):
+    """A contact is a record without secrets, and null when there is none."""
+    shop.pay(transaction_api_id="with", contact_id=shop.facts.contact_id)
+    shop.pay(transaction_api_id="without")
+    body = shop.get("/v2/transactions", expand="contact,created_user").json()
+    by_id = {one["transaction_api_id"]: one for one in body["transactions"]}
+    assert by_id["with"]["contact"]["id"] == shop.facts.contact_id
+    assert by_id["without"]["contact"] is None
+    assert by_id["with"]["created_user"]["username"] == shop.facts.username
+    assert shop.facts.user_api_key not in str(body)
+
+
+def test_links_do_not_repeat_credentials(shop):
+    """Credentials in a query string are in no link."""
+    keys = {"developer-id": shop.facts.developer_id, "user-id": shop.facts.user_id}
+    response = shop.get("/v2/contacts", **keys, **{"user-api-key": shop.facts.user_api_key})
+    assert shop.facts.user_api_key not in response.text
+
+
+def test_long_any_of_lists_are_fine(shop):
+    """Thousands of values are one query."""
+    shop.pay(transaction_api_id="t1")
+    assert payments(shop, transaction_api_id=",".join(["t1", *map(str, range(5000))])) == ["t1"]
+
+
+def test_large_lists_stream(shop, sandbox):
+    """Many vaults come page by page, each exactly once."""
+    sandbox.add_vaults(12_000)
+    pages = [shop.get("/v2/accountvaults", page_size=5000, page=n, sort="created_ts").json() for n in (1, 2, 3)]
+    ids = [vault["id"] for page in pages for vault in page["accountvaults"]]
+    assert [len(page["accountvaults"]) for page in pages] == [5000, 5000, 2000]
+    assert len(set(ids)) == 12_000

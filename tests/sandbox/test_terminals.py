@@ -1,0 +1,306 @@
+"""Simulated terminals: what they do by themselves, what people do at them, and who waits."""
+
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from gateway_async.sandbox import NothingWaitsError, Sandbox
+
+
+@pytest.fixture
+def manual():
+    """A gateway at whose terminals nothing happens by itself."""
+    with Sandbox(terminals="manual") as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def counter(manual, open_shop):
+    """The shop of that gateway."""
+    return open_shop(manual.facts)
+
+
+@pytest.fixture
+def pool():
+    """Threads for calls that wait."""
+    with ThreadPoolExecutor(8) as pool:
+        yield pool
+
+
+def wait_for(manual, count, terminal_id=None):
+    """Wait until so many calls are at a terminal, and return them."""
+    terminal_id = terminal_id or manual.terminal_id
+    while True:
+        waiting = next(one["waiting"] for one in manual.terminals() if one["id"] == terminal_id)
+        if len(waiting) == count:
+            return waiting
+
+
+def test_a_terminal_left_alone_approves(shop):
+    """201 under `routertransaction`, with a link to the transactions endpoint."""
+    response = shop.at_terminal("12.50", transaction_api_id="t1", billing_zip="12345")
+    sale = response.json()["routertransaction"]
+    assert (response.status_code, sale["status_id"], sale["entry_mode_id"]) == (201, 101, "C")
+    assert sale["terminal_id"] == shop.facts.terminal_id
+    assert sale["_links"]["self"]["href"].endswith(f"/v2/transactions/{sale['id']}")
+    read = shop.get(f"/v2/transactions/{sale['id']}").json()["transaction"]
+    assert read == sale
+
+
+def test_a_terminal_stores_a_card(shop):
+    """The answer is an `accountvault` whose `active` is the string "1"."""
+    response = shop.store_at_terminal()
+    vault = response.json()["accountvault"]
+    assert (response.status_code, vault["active"], vault["last_four"]) == (201, "1", "1111")
+    assert shop.get(f"/v2/accountvaults/{vault['id']}").json()["accountvault"]["active"] == 1
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        ("5.01", "CONNECT ERROR"),
+        ("5.31", "TIMEOUT"),
+        ("5.99", "ABORTED"),
+        ("7.70", "Transaction Timeout"),
+        ("7.72", "Card Entry Timeout"),
+        ("7.73", "Pin Entry Timeout"),
+        ("7.75", "Signature Input Timeout"),
+        ("7.76", "Signature Storage Timeout"),
+    ],
+)
+def test_trigger_amounts_end_with_their_text(shop, amount, text):
+    """The text stands in verbiage and response_message of a declined transaction."""
+    made = shop.at_terminal(amount).json()["routertransaction"]
+    assert (made["status_id"], made["verbiage"], made["response_message"]) == (301, text, text)
+    assert (made["auth_amount"], made["last_four"]) == ("0.00", None)
+
+
+ENTRIES = {"7.10": "K visa", "7.12": "S visa", "7.14": "C visa", "7.21": "P visa"}
+ENTRIES |= {"7.50": "K visa", "7.51": "K mc", "7.52": "K amex", "7.53": "K disc"}
+ENTRIES |= {"7.54": "S visa", "7.55": "S mc", "7.56": "S amex", "7.57": "S disc"}
+
+
+@pytest.mark.parametrize(("amount", "entry"), ENTRIES.items())
+def test_trigger_amounts_choose_card_and_entry(shop, amount, entry):
+    """Keyed, swiped, chip or contactless, and the brand."""
+    made = shop.at_terminal(amount).json()["routertransaction"]
+    assert (made["status_id"], f"{made['entry_mode_id']} {made['account_type']}") == (101, entry)
+    assert (made["emv_receipt_data"] is not None) == entry.startswith("C")
+
+
+@pytest.mark.parametrize(("amount", "reason"), [("5.00", 1500), ("6.16", 1616), ("2.01", 1201)])
+def test_the_issuers_triggers_work_at_terminals(shop, amount, reason):
+    """What the issuer declines on a keyed card it declines here too."""
+    made = shop.at_terminal(amount).json()["routertransaction"]
+    assert (made["reason_code_id"], made["last_four"]) == (reason, "1111")
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"terminal_id": "nowhere"}, {"terminal_id": ["Terminal not found"]}),
+        ({"terminal_id": ...}, {"terminal_id": ["Terminal Id cannot be blank."]}),
+        ({"payment_method": "ach"}, {"payment_method": ["Payment Method must be cc."]}),
+        ({"transaction_amount": "0.00"}, {"transaction_amount": ["Transaction Amount must be more than 0.00."]}),
+        ({"account_number": "1"}, {"account_number": ["Account Number is not a known field."]}),
+    ],
+)
+def test_a_terminal_call_is_checked_before_it_waits(counter, errors, fields, named):
+    """Nothing that cannot work reaches the terminal."""
+    assert errors(counter.at_terminal(**fields)) == named
+
+
+def test_a_terminal_of_another_location_is_not_found(shop, neighbour, errors):
+    """Terminals belong to their location."""
+    assert list(errors(shop.at_terminal(terminal_id=neighbour.facts.terminal_id))) == ["terminal_id"]
+
+
+def test_a_person_presents_a_card(manual, counter, pool):
+    """In manual mode the call waits until a card comes."""
+    sale = pool.submit(counter.at_terminal, "12.50")
+    waiting = wait_for(manual, 1)
+    assert (waiting[0]["action"], waiting[0]["amount"], waiting[0]["state"]) == ("sale", "12.50", "waiting for a card")
+    manual.present(card="371449635398431", entry_mode="P")
+    made = sale.result().json()["routertransaction"]
+    assert (made["status_id"], made["account_type"], made["entry_mode_id"]) == (101, "amex", "P")
+
+
+@pytest.mark.parametrize(("act", "text", "card"), [("decline", "DECLINED", "1111"), ("cancel", "CANCELLED", None)])
+def test_a_person_declines_or_cancels(manual, counter, pool, act, text, card):
+    """Both end in a declined transaction that says why."""
+    sale = pool.submit(counter.at_terminal)
+    wait_for(manual, 1)
+    getattr(manual, act)()
+    made = sale.result().json()["routertransaction"]
+    assert (made["status_id"], made["verbiage"], made["last_four"]) == (301, text, card)
+
+
+def test_a_cancelled_store_is_refused(manual, counter, pool, errors):
+    """A card that was not read is not stored."""
+    stored = pool.submit(counter.store_at_terminal)
+    wait_for(manual, 1)
+    manual.cancel()
+    assert errors(stored.result()) == {"terminal_id": ["CANCELLED"]}
+
+
+def test_the_same_over_http(manual, counter, pool):
+    """The control calls do what the methods do, and say what waits."""
+    url = f"/_sandbox/terminals/{manual.terminal_id}"
+    sale = pool.submit(counter.at_terminal)
+    wait_for(manual, 1)
+    assert [one["action"] for one in counter.get(url).json()["waiting"]] == ["sale"]
+    assert counter.http.post(f"{url}/present", json={"card": "5454545454545454", "entry_mode": "S"}).status_code == 200
+    assert sale.result().json()["routertransaction"]["account_type"] == "mc"
+    assert counter.http.post(f"{url}/present").status_code == 409
+    assert counter.http.post(f"{url}/present", json={"card": "4111111111111112"}).status_code == 422
+    assert counter.http.post("/_sandbox/terminals/nowhere/cancel").status_code == 404
+
+
+def test_after_300_seconds_it_is_over(manual, counter, pool):
+    """Nobody comes, and the clock is moved on: Overall Request Timeout."""
+    sale = pool.submit(counter.at_terminal)
+    wait_for(manual, 1)
+    manual.advance(299)
+    assert len(wait_for(manual, 1)) == 1
+    manual.advance(1)
+    assert sale.result().json()["routertransaction"]["verbiage"] == "Overall Request Timeout"
+
+
+def test_calls_for_one_terminal_queue_in_order(manual, counter, pool):
+    """One at a time, first come first served."""
+    sales = []
+    for number in range(1, 5):
+        sales.append(pool.submit(counter.at_terminal, f"{number}.00"))
+        waiting = wait_for(manual, number)
+    assert [one["amount"] for one in waiting] == ["1.00", "2.00", "3.00", "4.00"]
+    assert [one["state"] for one in waiting] == ["waiting for a card"] + ["in line"] * 3
+    for number, sale in enumerate(sales, 1):
+        manual.present()
+        assert sale.result().json()["routertransaction"]["transaction_amount"] == f"{number}.00"
+        wait_for(manual, 4 - number)
+
+
+def test_terminals_do_not_wait_for_each_other(manual, counter, pool):
+    """A card at one ends nothing at the other."""
+    other = manual.add_terminal()
+    first = pool.submit(counter.at_terminal)
+    second = pool.submit(counter.at_terminal, terminal_id=other)
+    wait_for(manual, 1)
+    wait_for(manual, 1, other)
+    manual.present(other)
+    assert second.result().status_code == 201
+    assert not first.done()
+    manual.present()
+    assert first.result().status_code == 201
+
+
+def test_a_caller_who_hangs_up_does_not_stop_the_sale(manual, counter):
+    """The terminal goes on, and the record is found by its api id."""
+    with pytest.raises(Exception, match="timed out"):
+        counter.http.post(
+            "/v2/routertransactions",
+            timeout=0.3,
+            json={
+                "routertransaction": {
+                    "action": "sale",
+                    "payment_method": "cc",
+                    "location_id": manual.location_id,
+                    "terminal_id": manual.terminal_id,
+                    "transaction_amount": "5.55",
+                    "transaction_api_id": "lost",
+                }
+            },
+        )
+    wait_for(manual, 1)
+    manual.present()
+    wait_for(manual, 0)
+    found = counter.get("/v2/transactions/lost", api_id=1, location_id=manual.location_id)
+    assert found.json()["transaction"]["status_id"] == 101
+
+
+def test_an_api_id_is_taken_while_its_call_waits(manual, counter, pool, errors):
+    """The same id at a second terminal is refused at once."""
+    other = manual.add_terminal()
+    first = pool.submit(counter.at_terminal, transaction_api_id="t1")
+    wait_for(manual, 1)
+    assert list(errors(counter.at_terminal(transaction_api_id="t1", terminal_id=other))) == ["transaction_api_id"]
+    manual.present()
+    assert first.result().status_code == 201
+    assert manual.ledger()["charged"] == {"t1": 1}
+
+
+def test_a_silent_terminal_waits_for_the_overall_time(shop, sandbox, pool):
+    """In auto mode too, until someone comes or time is up."""
+    sandbox.silence()
+    sale = pool.submit(shop.at_terminal)
+    wait_for(sandbox, 1)
+    sandbox.advance(299)
+    wait_for(sandbox, 1)
+    sandbox.advance(1)
+    assert sale.result().json()["routertransaction"]["verbiage"] == "Overall Request Timeout"
+    assert sandbox.terminals()[0]["silent"] is True
+
+
+def test_7_71_waits_for_the_overall_time(shop, sandbox, pool):
+    """The only trigger whose text does not come at once."""
+    sale = pool.submit(shop.at_terminal, "7.71")
+    wait_for(sandbox, 1)
+    sandbox.advance(300)
+    assert sale.result().json()["routertransaction"]["verbiage"] == "Overall Request Timeout"
+
+
+def test_8_xx_waits_as_long_as_it_says(shop, sandbox, pool, eventually):
+    """8.45 is approved after 45 seconds of the sandbox clock, at a terminal and without one."""
+    at_terminal = pool.submit(shop.at_terminal, "8.45")
+    wait_for(sandbox, 1)
+    keyed = pool.submit(shop.pay, "8.45")
+    eventually(lambda: len(sandbox._gateway.clock.timers) >= 3)
+    sandbox.advance(44)
+    assert not at_terminal.done()
+    assert not keyed.done()
+    sandbox.advance(1)
+    assert at_terminal.result().json()["routertransaction"]["status_id"] == 101
+    assert keyed.result().json()["transaction"]["status_id"] == 101
+
+
+def test_nobody_waits_and_nothing_can_be_presented(manual):
+    """A control call without a call to act on says so."""
+    for act in (manual.present, manual.decline, manual.cancel):
+        with pytest.raises(NothingWaitsError):
+            act()
+
+
+def test_many_calls_wait_at_once(manual, eventually):
+    """Hundreds of open requests, each at a terminal of its own, are all served."""
+    terminals = [manual.add_terminal() for _ in range(200)]
+
+    async def sell(terminal_id):
+        reader, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(manual.base_url).port)
+        writer.write(request(manual.facts, terminal_id))
+        status = await reader.readline()
+        writer.close()
+        return status
+
+    def everywhere_waiting():
+        return sum(len(one["waiting"]) for one in manual.terminals()) == len(terminals)
+
+    async def sell_everywhere():
+        sales = [asyncio.ensure_future(sell(one)) for one in terminals]
+        await asyncio.to_thread(eventually, everywhere_waiting)
+        manual.advance(300)
+        return await asyncio.gather(*sales)
+
+    assert asyncio.run(sell_everywhere()) == [b"HTTP/1.1 201 Created\r\n"] * len(terminals)
+    assert {one["status_id"] for one in manual.ledger()["transactions"]} == {301}
+
+
+def request(facts, terminal_id):
+    """The bytes of a sale at a terminal."""
+    sale = {"action": "sale", "payment_method": "cc", "location_id": facts.location_id, "transaction_amount": "1.00"}
+    body = json.dumps({"routertransaction": sale | {"terminal_id": terminal_id}})
+    keys = {"developer-id": facts.developer_id, "user-id": facts.user_id, "user-api-key": facts.user_api_key}
+    head = "".join(f"{name}: {value}\r\n" for name, value in (keys | {"content-length": len(body)}).items())
+    return f"POST /v2/routertransactions HTTP/1.1\r\n{head}\r\n{body}".encode()

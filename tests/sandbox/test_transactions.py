@@ -1,0 +1,311 @@
+"""Payments: what they need, what the issuer makes of them, and that none is made twice."""
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+
+
+def test_a_sale_is_approved(shop):
+    """201 with status 101, reason 1000 and two-decimal amounts."""
+    response = shop.pay("12.5")
+    sale = response.json()["transaction"]
+    assert (response.status_code, sale["status_id"], sale["type_id"], sale["reason_code_id"]) == (201, 101, 20, 1000)
+    assert (sale["transaction_amount"], sale["auth_amount"]) == ("12.50", "12.50")
+    assert (sale["entry_mode_id"], sale["trx_source_id"], sale["account_type"]) == ("K", 12, "visa")
+
+
+def test_a_transaction_carries_the_fields_of_the_contract(shop):
+    """A transaction has every field recorded from a postback."""
+    recorded = json.loads(json.loads((SAMPLES / "postback-transaction-create.json").read_text())["data"])
+    assert set(recorded) - set(shop.pay().json()["transaction"]) == set()
+
+
+@pytest.mark.parametrize(
+    ("action", "type_id", "status_id"),
+    [("sale", 20, 101), ("force", 20, 101), ("authonly", 20, 102), ("avsonly", 21, 121), ("refund", 30, 111)],
+)
+def test_actions_on_cards(shop, action, type_id, status_id):
+    """Each action has a type and a first status of its own."""
+    made = shop.pay(action=action).json()["transaction"]
+    assert (made["type_id"], made["status_id"]) == (type_id, status_id)
+
+
+@pytest.mark.parametrize(("action", "type_id"), [("sale", 50), ("debit", 50), ("credit", 40), ("refund", 40)])
+def test_actions_on_bank_accounts(shop, action, type_id):
+    """ACH payments wait for their origination."""
+    made = bank_payment(shop, action=action).json()["transaction"]
+    assert (made["type_id"], made["status_id"], made["ach_sec_code"]) == (type_id, 131, "WEB")
+
+
+def bank_payment(shop, **fields):
+    """Create a payment from a bank account."""
+    account = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}
+    account |= {"account_type": "checking", "account_holder_name": "Test Account", "ach_sec_code": "WEB"}
+    return shop.pay("10.00", **(account | fields))
+
+
+def test_a_bank_payment_needs_its_fields_unless_a_vault_has_them(shop, errors):
+    """ACH by account number names what is missing; by vault it needs nothing more."""
+    names = ("account_type", "routing", "account_holder_name", "ach_sec_code")
+    assert set(errors(bank_payment(shop, **dict.fromkeys(names[:3], ...)))) == set(names[:3])
+    assert list(errors(bank_payment(shop, ach_sec_code=...))) == ["ach_sec_code"]
+    account = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}
+    account |= {"account_type": "savings", "account_holder_name": "Ada", "is_company": 0}
+    vault = shop.vault(**account).json()["accountvault"]
+    paid = shop.pay(action="debit", account_number=..., exp_date=..., account_vault_id=vault["id"])
+    assert paid.json()["transaction"]["status_id"] == 131
+
+
+@pytest.mark.parametrize(
+    ("method", "action"), [("cc", "debit"), ("cc", "void"), ("ach", "authonly"), ("cc", "SALE"), ("cc", "")]
+)
+def test_an_action_fits_its_payment_method(shop, errors, method, action):
+    """What the payment method does not know is refused."""
+    response = shop.pay(action=action) if method == "cc" else bank_payment(shop, action=action)
+    assert list(errors(response)) == ["action"]
+
+
+TRIGGERS = {"5.00": 1500, "5.10": 1510, "5.20": 1520, "5.30": 1530, "6.01": 1601, "6.16": 1616, "6.22": 1622}
+TRIGGERS |= {"6.31": 1631, "6.30": 1000, "6.00": 1000, "6.32": 1000, "5.01": 1000}
+
+
+@pytest.mark.parametrize(("amount", "reason"), TRIGGERS.items())
+def test_trigger_amounts_decline(shop, amount, reason):
+    """A decline is a result: 201, status 301, its reason, and nothing authorised."""
+    response = shop.pay(amount)
+    made = response.json()["transaction"]
+    status, authorised = (101, amount) if reason == 1000 else (301, "0.00")
+    assert response.status_code == 201
+    assert (made["status_id"], made["reason_code_id"], made["auth_amount"]) == (status, reason, authorised)
+
+
+def test_trigger_amounts_work_on_vaults(shop):
+    """A stored card declines as a keyed one does."""
+    vault = shop.vault(account_vault_api_id="v1").json()["accountvault"]
+    for source in ({"account_vault_id": vault["id"]}, {"account_vault_api_id": "v1"}):
+        made = shop.pay("6.16", account_number=..., exp_date=..., **source).json()["transaction"]
+        assert (made["reason_code_id"], made["account_vault_id"], made["is_accountvault"]) == (1616, vault["id"], True)
+
+
+def test_a_partial_approval_authorises_less(shop):
+    """2.01 is approved for 1.00 with reason 1201."""
+    made = shop.pay("2.01").json()["transaction"]
+    assert (made["status_id"], made["reason_code_id"]) == (101, 1201)
+    assert (made["transaction_amount"], made["auth_amount"]) == ("2.01", "1.00")
+
+
+@pytest.mark.parametrize(
+    ("street", "zip_code", "avs"),
+    [
+        ("5800 NW 39th AVE", "32606", "GOOD"),
+        ("5800 NW 39th AVE", "1", "STREET"),
+        ("x", "32606", "ZIP"),
+        ("x", "1", "BAD"),
+        (None, None, None),
+    ],
+)
+def test_the_address_is_checked(shop, street, zip_code, avs):
+    """The avs says what of the billing address is right."""
+    made = shop.pay(billing_street=street, billing_zip=zip_code).json()["transaction"]
+    assert (made["avs"], made["status_id"]) == (avs, 101)
+
+
+def test_the_test_address_declines(shop):
+    """A payment from it is declined, whatever the amount."""
+    made = shop.pay(billing_street="2831 NW 41st St STE J", billing_zip="32615").json()["transaction"]
+    assert made["status_id"] == 301
+
+
+@pytest.mark.parametrize(("cvv", "response"), [("999", "M"), ("1234", "M"), ("123", "N"), ("9999", "N"), (None, None)])
+def test_the_cvv_is_checked(shop, cvv, response):
+    """cvv_response says whether it matches."""
+    assert shop.pay(cvv=cvv).json()["transaction"]["cvv_response"] == response
+
+
+@pytest.mark.parametrize(
+    "amount", ["", "abc", -1, "-1.00", "1.234", 0, "0.00", True, None, [1], {}, "1e2", 1e20, "123456789", "٣", " 1"]
+)
+def test_an_amount_is_digits_with_two_decimals(shop, errors, amount):
+    """Everything else is refused, under its own name."""
+    assert list(errors(shop.pay(amount))) == ["transaction_amount"]
+
+
+@pytest.mark.parametrize(("amount", "spoken"), [(1, "1.00"), (1.1, "1.10"), ("7", "7.00"), (21.0, "21.00")])
+def test_an_amount_may_be_a_number(shop, amount, spoken):
+    """Numbers and strings mean the same amount, exactly."""
+    assert shop.pay(amount).json()["transaction"]["transaction_amount"] == spoken
+
+
+def test_a_transaction_has_one_source(shop, errors):
+    """A number and a vault at once are refused, each by name."""
+    assert list(errors(shop.pay(account_vault_id="x"))) == ["account_number", "account_vault_id"]
+    assert list(errors(shop.pay(account_number=..., account_vault_id="x"))) == ["account_vault_id"]
+
+
+def test_the_merchant_account_is_the_locations_own_by_default(shop, errors):
+    """Left out it is filled in; one for the other payment method is refused."""
+    made = shop.pay().json()["transaction"]
+    assert made["product_transaction_id"] == shop.facts.cc_product_transaction_id
+    wrong = shop.pay(product_transaction_id=shop.facts.ach_product_transaction_id)
+    assert errors(wrong) == {"product_transaction_id": ["product_transaction_id provided is not valid"]}
+
+
+def test_a_transaction_api_id_charges_once(shop, sandbox, errors):
+    """A repeated id is refused and the ledger counts one charge."""
+    assert shop.pay(transaction_api_id="t1").status_code == 201
+    expected = {"transaction_api_id": ["transaction_api_id already exists in this location"]}
+    assert errors(shop.pay(transaction_api_id="t1")) == expected
+    assert sandbox.ledger()["charged"] == {"t1": 1}
+
+
+def test_an_api_id_is_taken_while_its_request_waits(shop, sandbox, errors, eventually):
+    """A second request with the id of one that still waits is refused too."""
+    slow = threading.Thread(target=shop.pay, args=("8.60",), kwargs={"transaction_api_id": "t1"})
+    slow.start()
+    eventually(lambda: sandbox._gateway._reserved)
+    assert list(errors(shop.pay(transaction_api_id="t1"))) == ["transaction_api_id"]
+    sandbox.advance(60)
+    slow.join()
+    assert sandbox.ledger()["charged"] == {"t1": 1}
+
+
+def test_save_account_stores_the_card(shop):
+    """An approved payment with save_account leaves a vault behind, a declined one does not."""
+    made = shop.pay(save_account=1, contact_id=shop.facts.contact_id).json()["transaction"]
+    vault = shop.get(f"/v2/accountvaults/{made['account_vault_id']}").json()["accountvault"]
+    assert (vault["last_four"], vault["contact_id"]) == ("1111", shop.facts.contact_id)
+    assert shop.pay("5.00", save_account=1).json()["transaction"]["account_vault_id"] is None
+
+
+def test_a_refund_gives_back_what_was_charged_and_no_more(shop, errors):
+    """In parts, up to the whole; without an amount it gives back the rest."""
+    sale = shop.pay("12.50").json()["transaction"]
+    refund = {"action": "refund", "account_number": ..., "exp_date": ..., "previous_transaction_id": sale["id"]}
+    part = shop.pay("5.00", **refund).json()["transaction"]
+    assert (part["status_id"], part["type_id"], part["previous_transaction_id"]) == (111, 30, sale["id"])
+    assert list(errors(shop.pay("7.51", **refund))) == ["transaction_amount"]
+    assert shop.pay(..., **refund).json()["transaction"]["transaction_amount"] == "7.50"
+    assert list(errors(shop.pay("0.01", **refund))) == ["transaction_amount"]
+
+
+def test_what_took_no_money_is_not_refunded(shop, errors):
+    """An authorisation, a decline and a void have nothing to give back."""
+    voided = shop.pay().json()["transaction"]
+    shop.act(voided, "void")
+    for previous in (shop.pay(action="authonly").json()["transaction"], shop.pay("5.00").json()["transaction"], voided):
+        refund = shop.pay(
+            "1.00", action="refund", account_number=..., exp_date=..., previous_transaction_id=previous["id"]
+        )
+        assert list(errors(refund)) == ["previous_transaction_id"]
+
+
+def test_custom_data_comes_back_as_it_was_sent(shop):
+    """Nested objects keep their shape and their numbers."""
+    data = {"a": [1, 2.5, {"b": None}], "ü": "✓"}
+    assert shop.pay(custom_data=data).json()["transaction"]["custom_data"] == data
+
+
+# --- changes -------------------------------------------------------------------------------------
+
+
+def test_a_void_takes_the_amount_and_keeps_the_authorisation(shop):
+    """Status 201, amount 0.00, a void date."""
+    sale = shop.pay("12.50").json()["transaction"]
+    response = shop.act(sale, "void")
+    voided = response.json()["transaction"]
+    assert (response.status_code, voided["status_id"]) == (200, 201)
+    assert (voided["transaction_amount"], voided["auth_amount"]) == ("0.00", "12.50")
+    assert voided["void_date"] is not None
+
+
+def test_nothing_is_voided_twice(shop, errors):
+    """The second void says why not."""
+    sale = shop.pay().json()["transaction"]
+    shop.act(sale, "void")
+    assert errors(shop.act(sale, "void")) == {"action": ["Action void is not allowed when status_id is 201."]}
+
+
+def test_an_increment_sets_the_new_total(shop):
+    """The amount sent is what shall be settled; the first authorisation stays on record."""
+    auth = shop.pay("10.00", action="authonly").json()["transaction"]
+    grown = shop.act(auth, "authincrement", transaction_amount="25.00").json()["transaction"]
+    assert (grown["status_id"], grown["transaction_amount"], grown["auth_amount"]) == (102, "25.00", "10.00")
+
+
+@pytest.mark.parametrize(("amount", "settled"), [(None, "10.00"), ("7.25", "7.25")])
+def test_an_authorisation_is_completed(shop, amount, settled):
+    """For all of it, or for less."""
+    auth = shop.pay("10.00", action="authonly").json()["transaction"]
+    fields = {} if amount is None else {"transaction_amount": amount}
+    done = shop.act(auth, "authcomplete", **fields).json()["transaction"]
+    assert (done["status_id"], done["reason_code_id"], done["transaction_amount"]) == (101, 1001, settled)
+
+
+@pytest.mark.parametrize(
+    ("first", "action", "fields", "field"),
+    [
+        ("authonly", "authcomplete", {"transaction_amount": "10.01"}, "transaction_amount"),
+        ("authonly", "authcomplete", {"transaction_amount": "0.00"}, "transaction_amount"),
+        ("authonly", "authincrement", {"transaction_amount": "10.00"}, "transaction_amount"),
+        ("authonly", "partialreversal", {}, "transaction_amount"),
+        ("authonly", "tipadjust", {"tip_amount": "1.00"}, "action"),
+        ("sale", "authcomplete", {}, "action"),
+        ("sale", "authincrement", {"transaction_amount": "20.00"}, "action"),
+        ("sale", "tipadjust", {}, "tip_amount"),
+        ("sale", "void", {"transaction_amount": "5.00"}, "transaction_amount"),
+        ("sale", "edit", {"transaction_amount": "5.00"}, "transaction_amount"),
+        ("sale", "refund", {}, "action"),
+        ("sale", "explode", {}, "action"),
+    ],
+)
+def test_what_is_not_in_the_table_is_not_allowed(shop, errors, first, action, fields, field):
+    """A change that does not fit the status or the amount is refused under its field, and changes nothing."""
+    made = shop.pay("10.00", action=first).json()
+    assert list(errors(shop.act(made["transaction"], action, **fields))) == [field]
+    assert shop.get(f"/v2/transactions/{made['transaction']['id']}").json() == made
+
+
+def test_a_partial_reversal_leaves_less_to_settle(shop):
+    """The amount sent is what is left."""
+    auth = shop.pay("10.00", action="authonly").json()["transaction"]
+    less = shop.act(auth, "partialreversal", transaction_amount="4.00").json()["transaction"]
+    assert (less["status_id"], less["transaction_amount"]) == (102, "4.00")
+
+
+def test_a_tip_raises_the_total(shop):
+    """A tip is part of the amount, and a second one takes the place of the first."""
+    sale = shop.pay("10.00").json()["transaction"]
+    assert shop.act(sale, "tipadjust", tip_amount="2.00").json()["transaction"]["transaction_amount"] == "12.00"
+    tipped = shop.act(sale, "tipadjust", tip_amount="1.00").json()["transaction"]
+    assert (tipped["transaction_amount"], tipped["tip_amount"]) == ("11.00", "1.00")
+
+
+def test_an_edit_changes_what_is_not_money(shop):
+    """With or without the action, at any time."""
+    sale = shop.pay().json()["transaction"]
+    path = f"/v2/transactions/{sale['id']}"
+    assert shop.act(sale, "edit", description="one").json()["transaction"]["description"] == "one"
+    shop.act(sale, "void")
+    assert shop.put("transaction", path, {"order_num": "7"}).json()["transaction"]["order_num"] == "7"
+
+
+def test_a_transaction_is_changed_by_its_api_id(shop):
+    """PUT takes the integrator's own id as GET does."""
+    shop.pay(transaction_api_id="t1")
+    where = {"api_id": "true", "location_id": shop.facts.location_id}
+    voided = shop.put("transaction", "/v2/transactions/t1", {"action": "void"}, **where)
+    assert voided.json()["transaction"]["status_id"] == 201
+
+
+def test_expands_tell_what_may_be_done(shop):
+    """is_voidable and its siblings follow the status."""
+    names = ("is_voidable", "is_refundable", "is_completable", "is_settled")
+    expected = {"sale": (True, True, False, False), "authonly": (True, False, True, False)}
+    for action, allowed in expected.items():
+        made = shop.pay(action=action).json()["transaction"]
+        shown = shop.get(f"/v2/transactions/{made['id']}", expand=",".join(names)).json()["transaction"]
+        assert tuple(shown[name] for name in names) == allowed

@@ -1,0 +1,241 @@
+"""The error tree: as drawn, picklable, facts as attributes, and no secret in any of it."""
+
+import copy
+import pickle
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from gateway_async import errors
+from gateway_async.errors import (
+    ClientClosedError,
+    ConnectionLostError,
+    DeadlineExceededError,
+    DeclinedError,
+    GatewayError,
+    InvalidRequestError,
+    MalformedReplyError,
+    MismatchedReplyError,
+    MismatchedWriteError,
+    NotFoundError,
+    NotSentError,
+    OutcomeUnknownError,
+    RateLimitError,
+    StatusError,
+    TerminalBusyError,
+    ValidationError,
+)
+from gateway_async.models.codes import ReasonCode, TransactionStatus
+from gateway_async.models.transactions import Transaction
+
+CALL = "POST /v2/transactions"
+
+
+def declined() -> Transaction:
+    """A transaction that the issuer refused, with something the model does not know."""
+    return Transaction(
+        id="t1",
+        status_id=TransactionStatus.DECLINED,
+        reason_code_id=ReasonCode.INSUFFICIENT_FUNDS,
+        verbiage="NO FUNDS",
+        extra={"folio_num": "7"},
+    )
+
+
+EXAMPLES: list[tuple[GatewayError, dict[str, Any], str]] = [
+    (
+        InvalidRequestError(["title: too long", "exp_date: is required"]),
+        {"problems": ("title: too long", "exp_date: is required"), "call": ""},
+        "nothing was sent: title: too long; exp_date: is required",
+    ),
+    (
+        InvalidRequestError("title: too long"),
+        {"problems": ("title: too long",)},
+        "nothing was sent: title: too long",
+    ),
+    (
+        NotSentError("no route", call=CALL),
+        {"reason": "no route", "call": CALL},
+        "POST /v2/transactions was not sent: no route",
+    ),
+    (
+        ClientClosedError(call=CALL),
+        {"reason": "the client is closed", "call": CALL},
+        "POST /v2/transactions was not sent: the client is closed",
+    ),
+    (
+        NotFoundError(404, call="GET /v2/contacts/1", message="no such contact"),
+        {"status_code": 404, "message": "no such contact", "fields": {}, "retry_after": None},
+        "GET /v2/contacts/1: not found (404): no such contact",
+    ),
+    (
+        ValidationError(422, call=CALL, fields={"tax": ("bad", "worse"), "tip": ("no",)}),
+        {"status_code": 422, "message": "", "fields": {"tax": ("bad", "worse"), "tip": ("no",)}},
+        "POST /v2/transactions: validation failed (422): tax: bad, worse; tip: no",
+    ),
+    (
+        RateLimitError(429, call=CALL, retry_after=1.5),
+        {"status_code": 429, "retry_after": 1.5},
+        "POST /v2/transactions: too many requests (429)",
+    ),
+    (
+        DeadlineExceededError(30.0, call="GET /v2/contacts"),
+        {"seconds": 30.0},
+        "GET /v2/contacts did not finish within 30 s",
+    ),
+    (
+        ConnectionLostError("reset", call="GET /v2/contacts"),
+        {"reason": "reset"},
+        "GET /v2/contacts: the connection was lost: reset",
+    ),
+    (
+        MalformedReplyError("$.contact.id", "missing", call="GET /v2/contacts/1"),
+        {"path": "$.contact.id", "reason": "missing"},
+        "GET /v2/contacts/1: the answer cannot be read at $.contact.id: missing",
+    ),
+    (
+        MismatchedReplyError(["id is 'b', not 'a'"], call="GET /v2/contacts/a"),
+        {"differences": ("id is 'b', not 'a'",)},
+        "GET /v2/contacts/a: the answer belongs to another request: id is 'b', not 'a'",
+    ),
+    (
+        OutcomeUnknownError("connection lost", call=CALL, api_id="order-7", sent={"action": "sale"}),
+        {"reason": "connection lost", "api_id": "order-7", "sent": {"action": "sale"}},
+        "POST /v2/transactions (api id order-7): the outcome is unknown: connection lost",
+    ),
+    (
+        MismatchedWriteError(["id is 'b', not 'a'"], call=CALL, api_id="order-7", sent={"action": "sale"}),
+        {"differences": ("id is 'b', not 'a'",), "api_id": "order-7", "sent": {"action": "sale"}},
+        "POST /v2/transactions: the answer belongs to another request: id is 'b', not 'a'",
+    ),
+    (
+        DeclinedError(declined(), reason_code_id=1616, message="NO FUNDS"),
+        {"transaction": declined(), "reason_code_id": 1616, "message": "NO FUNDS"},
+        "transaction t1 was declined (reason 1616): NO FUNDS",
+    ),
+    (
+        TerminalBusyError("term-1", holder="till 2", call="POST /v2/routertransactions"),
+        {"terminal_id": "term-1", "holder": "till 2"},
+        "terminal term-1 is busy: till 2 holds it",
+    ),
+]
+NAMES = [type(error).__name__ for error, _, _ in EXAMPLES]
+
+
+def drawn_tree() -> dict[str, str]:
+    """Class → parent, as the module's docstring draws it."""
+    path: list[str] = []
+    parents: dict[str, str] = {}
+    for line in (errors.__doc__ or "").splitlines():
+        drawn = re.match(r"    (?P<stem>[│├└─ ]*)(?P<name>[A-Z]\w+Error)\b", line)
+        if drawn:
+            path[len(drawn["stem"]) // 4 :] = [drawn["name"]]
+            parents[path[-1]] = path[-2] if len(path) > 1 else ""
+    return parents
+
+
+def classes() -> list[type[GatewayError]]:
+    """Every error class of the module, the root first."""
+    return [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, GatewayError)]
+
+
+def test_every_error_is_drawn() -> None:
+    """The tree in the docstring holds every class, and no other."""
+    assert sorted(drawn_tree()) == sorted(kind.__name__ for kind in classes())
+
+
+@pytest.mark.parametrize("kind", classes())
+def test_errors_stand_where_they_are_drawn(kind: type[GatewayError]) -> None:
+    """Each class has the parent that the drawing gives it."""
+    parent = drawn_tree()[kind.__name__]
+    assert parent in ({base.__name__ for base in kind.__bases__} if parent else {""})
+
+
+def test_a_mismatched_write_is_both() -> None:
+    """Whoever catches mismatches or unknown outcomes catches a mismatched write."""
+    assert MismatchedWriteError.__bases__ == (MismatchedReplyError, OutcomeUnknownError)
+
+
+def test_every_leaf_has_an_example() -> None:
+    """The examples below cover every constructor."""
+    by_constructor = {kind.__init__ for kind in classes() if kind is not GatewayError}
+    assert {type(error).__init__ for error, _, _ in EXAMPLES} == by_constructor
+
+
+@pytest.mark.parametrize(("error", "facts", "sentence"), EXAMPLES, ids=NAMES)
+def test_an_error_has_its_facts_and_writes_its_sentence(
+    error: GatewayError, facts: dict[str, Any], sentence: str
+) -> None:
+    """Facts are attributes; the message is made from them."""
+    assert {name: getattr(error, name) for name in facts} == facts
+    assert str(error) == sentence
+
+
+@pytest.mark.parametrize("again", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy])  # noqa: S301  our own bytes
+@pytest.mark.parametrize(("error", "facts", "sentence"), EXAMPLES, ids=NAMES)
+def test_an_error_survives_pickle_and_copy(
+    error: GatewayError, facts: dict[str, Any], sentence: str, again: Callable[[GatewayError], GatewayError]
+) -> None:
+    """An error that crosses a process boundary is the same error."""
+    copied = again(error)
+    assert type(copied) is type(error)
+    assert {name: getattr(copied, name) for name in facts} == facts
+    assert str(copied) == sentence
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (NotSentError("no route"), "the request was not sent: no route"),
+        (StatusError(302), "the call: the gateway refused (302)"),
+        (DeadlineExceededError(0.25), "the call did not finish within 0.25 s"),
+        (ConnectionLostError("reset"), "the call: the connection was lost: reset"),
+        (MalformedReplyError("$", "not JSON"), "the call: the answer cannot be read at $: not JSON"),
+        (MismatchedReplyError(["x"]), "the call: the answer belongs to another request: x"),
+        (OutcomeUnknownError("lost"), "the call: the outcome is unknown: lost"),
+        (TerminalBusyError("t"), "terminal t is busy"),
+        (
+            DeclinedError(declined(), reason_code_id=None, message=None),
+            "transaction t1 was declined (reason None)",
+        ),
+    ],
+)
+def test_an_error_without_a_call_still_makes_a_sentence(error: GatewayError, sentence: str) -> None:
+    """What is not known is left out of the message."""
+    assert str(error) == sentence
+
+
+def test_field_messages_are_read_only() -> None:
+    """`fields` is a mapping that nobody can change behind another handler's back."""
+    error = ValidationError(422, fields={"tax": ("bad",)})
+    with pytest.raises(TypeError):
+        error.fields["tax"] = ()  # type: ignore[index]
+
+
+def test_api_ids_that_look_like_cards_are_masked() -> None:
+    """An integrator who used a card number as an id does not find it in the message; the attribute keeps it."""
+    error = OutcomeUnknownError("lost", api_id="4111111111111111")
+    assert str(error) == "the call (api id ************1111): the outcome is unknown: lost"
+    assert error.api_id == "4111111111111111"
+
+
+@pytest.mark.asyncio
+async def test_resolve_asks_again() -> None:
+    """`resolve()` returns what the lookup finds."""
+
+    async def found() -> str:
+        return "the record"
+
+    resolve: Callable[[], Awaitable[Any]] = found
+    assert await OutcomeUnknownError("lost", resolve=resolve).resolve() == "the record"
+
+
+@pytest.mark.asyncio
+async def test_resolve_without_a_way_raises_the_error_again() -> None:
+    """An error that came out of a pickle has no connection, so it stays unknown."""
+    error = pickle.loads(pickle.dumps(OutcomeUnknownError("lost", api_id="order-7")))  # noqa: S301  our own bytes
+    with pytest.raises(OutcomeUnknownError, match="order-7") as raised:
+        await error.resolve()
+    assert raised.value is error

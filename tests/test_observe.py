@@ -1,0 +1,102 @@
+"""Events: what observers are told and what the log says."""
+
+import logging
+
+import pytest
+
+from gateway_async.errors import ConnectionLostError, NotSentError
+from gateway_async.observe import AttemptFailed, CallEnded, CallStarted, Event, LookedUp, log_event, notify
+
+CALL = "POST /v2/transactions"
+LOST = ConnectionLostError("reset", call=CALL)
+
+SENTENCES: list[tuple[Event, int, str]] = [
+    (CallStarted(call=CALL), logging.DEBUG, "POST /v2/transactions started"),
+    (CallStarted(call=CALL, api_id="order-7"), logging.DEBUG, "POST /v2/transactions (order-7) started"),
+    (
+        AttemptFailed(call=CALL, attempt=1, error=NotSentError("no route", call=CALL), verdict="again"),
+        logging.INFO,
+        "POST /v2/transactions attempt 1 failed, next: again: POST /v2/transactions was not sent: no route",
+    ),
+    (
+        AttemptFailed(call=CALL, attempt=2, error=LOST, verdict="look up"),
+        logging.WARNING,
+        "POST /v2/transactions attempt 2 failed, next: look up: "
+        "POST /v2/transactions: the connection was lost: reset",
+    ),
+    (
+        AttemptFailed(call=CALL, attempt=3, error=LOST, verdict="stop"),
+        logging.DEBUG,
+        "POST /v2/transactions attempt 3 failed, next: stop: POST /v2/transactions: the connection was lost: reset",
+    ),
+    (LookedUp(call=CALL, outcome="found"), logging.WARNING, "POST /v2/transactions looked up: found"),
+    (
+        LookedUp(call=CALL, outcome="not done", cancelled=True),
+        logging.WARNING,
+        "POST /v2/transactions looked up: not done, after cancellation",
+    ),
+    (LookedUp(call=CALL, outcome="unknown"), logging.ERROR, "POST /v2/transactions looked up: unknown"),
+    (
+        CallEnded(call=CALL, attempts=2, seconds=0.25),
+        logging.DEBUG,
+        "POST /v2/transactions ended after 2 attempts and 0.250 s: done",
+    ),
+    (
+        CallEnded(call=CALL, attempts=1, seconds=1.0, error=LOST),
+        logging.DEBUG,
+        "POST /v2/transactions ended after 1 attempts and 1.000 s: ConnectionLostError",
+    ),
+]
+
+
+@pytest.mark.parametrize(("event", "level", "sentence"), SENTENCES)
+def test_what_the_log_says(event: Event, level: int, sentence: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Routine is DEBUG, a retry INFO, a doubt WARNING, an unknown outcome ERROR."""
+    with caplog.at_level(logging.DEBUG, "gateway_async"):
+        log_event(event)
+    assert caplog.record_tuples == [("gateway_async", level, sentence)]
+
+
+def test_a_quiet_logger_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """A level that is off makes no record."""
+    with caplog.at_level(logging.INFO, "gateway_async"):
+        log_event(CallStarted(call=CALL))
+    assert caplog.records == []
+
+
+def test_the_log_masks_card_numbers(caplog: pytest.LogCaptureFixture) -> None:
+    """An id that is a card number is masked in the log."""
+    with caplog.at_level(logging.DEBUG, "gateway_async"):
+        log_event(CallStarted(call=CALL, api_id="4111111111111111"))
+    assert caplog.messages == ["POST /v2/transactions (************1111) started"]
+
+
+def test_observers_are_told_in_order() -> None:
+    """Every observer gets every event, in the order they were given."""
+    told: list[tuple[str, Event]] = []
+    event = CallStarted(call=CALL)
+    notify([lambda event: told.append(("one", event)), lambda event: told.append(("two", event))], event)
+    assert told == [("one", event), ("two", event)]
+
+
+def test_an_observer_that_raises_is_logged_and_ignored(caplog: pytest.LogCaptureFixture) -> None:
+    """One observer's failure reaches neither the call nor the next observer."""
+    told: list[Event] = []
+
+    def fails(event: Event) -> None:
+        raise RuntimeError("mine")
+
+    event = CallStarted(call=CALL)
+    notify([fails, told.append], event)
+    assert told == [event]
+    assert caplog.messages == ["an observer failed"]
+
+
+def test_an_observer_may_stop_the_program() -> None:
+    """Only ordinary exceptions are swallowed: an interrupt goes through."""
+
+    def interrupts(event: Event) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        notify([interrupts], CallStarted(call=CALL))

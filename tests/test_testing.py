@@ -1,0 +1,160 @@
+"""The pytest plugin, as a project that uses it sees it: found by itself, and only when it is asked for."""
+
+import pytest
+
+# Loaded here, because pytester drops what a run in this process loads: it would exist twice in the tests after it.
+import gateway_async.client
+import gateway_async.sandbox  # noqa: F401
+
+pytest_plugins = ["pytester"]
+
+STRICT = ("-W", "error", "-o", "asyncio_default_fixture_loop_scope=function")
+ASK = """
+    from gateway_async import AsyncGateway
+
+    async def ask(gateway):
+        assert isinstance(gateway, AsyncGateway)
+        assert await gateway.contacts.list().count() > 0
+"""
+
+
+def test_the_sandbox_serves_plain_tests_and_is_fresh_for_each(pytester: pytest.Pytester) -> None:
+    """A test without an event loop gets a gateway that answers, and the next test gets another one."""
+    pytester.makepyfile(
+        """
+        import httpx
+        import pytest
+
+        @pytest.mark.parametrize("run", range(2))
+        def test_answers(sandbox, run, addresses=set()):
+            addresses.add(sandbox.user_api_key)
+            assert len(addresses) == run + 1
+            assert httpx.get(f"{sandbox.base_url}/_sandbox/clock").status_code == 200
+        """
+    )
+    pytester.runpytest(*STRICT).assert_outcomes(passed=2)
+
+
+def test_the_gateway_works_with_every_asynchronous_plugin(pytester: pytest.Pytester) -> None:
+    """Tests of pytest-asyncio in strict mode and of anyio on both its loops stand side by side."""
+    pytester.makepyfile(
+        ASK
+        + """
+    import pytest
+
+    @pytest.mark.asyncio
+    async def test_on_pytest_asyncio(gateway):
+        await ask(gateway)
+
+    @pytest.mark.anyio
+    @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+    async def test_on_anyio(gateway, anyio_backend):
+        await ask(gateway)
+        """
+    )
+    pytester.runpytest(*STRICT).assert_outcomes(passed=3)
+
+
+def test_the_gateway_works_in_automatic_mode(pytester: pytest.Pytester) -> None:
+    """With `asyncio_mode=auto` a test needs no mark, and a fixture of its own may use the client."""
+    pytester.makepyfile(
+        ASK
+        + """
+    import pytest
+
+    @pytest.fixture
+    async def contact(gateway):
+        yield await gateway.contacts.list().first()
+        await ask(gateway)
+
+    async def test_unmarked(gateway, contact):
+        assert await gateway.contacts.get(contact.id) == contact
+        """
+    )
+    pytester.runpytest(*STRICT, "--asyncio-mode=auto").assert_outcomes(passed=1)
+
+
+def test_the_gateway_is_closed_after_its_test(pytester: pytest.Pytester) -> None:
+    """Who keeps the client beyond its test is told that it is closed."""
+    pytester.makepyfile(
+        ASK
+        + """
+    import pytest
+    from gateway_async import ClientClosedError
+
+    kept = []
+
+    @pytest.mark.asyncio
+    async def test_keeps_it(gateway):
+        await ask(gateway)
+        kept.append(gateway)
+
+    @pytest.mark.asyncio
+    async def test_finds_it_closed():
+        with pytest.raises(ClientClosedError):
+            await ask(kept[0])
+        """
+    )
+    pytester.runpytest(*STRICT).assert_outcomes(passed=2)
+
+
+def test_the_gateway_follows_a_sandbox_of_the_projects_own(pytester: pytest.Pytester) -> None:
+    """A fixture named `sandbox` in the project takes the place of the plugin's."""
+    pytester.makepyfile(
+        ASK
+        + """
+    import pytest
+    from gateway_async.sandbox import Sandbox
+
+    @pytest.fixture(scope="module")
+    def sandbox():
+        with Sandbox(terminals="manual") as sandbox:
+            yield sandbox
+
+    @pytest.mark.asyncio
+    async def test_is_the_clients(sandbox, gateway):
+        assert sandbox.base_url in repr(gateway)
+        await ask(gateway)
+        """
+    )
+    pytester.runpytest(*STRICT).assert_outcomes(passed=1)
+
+
+def test_a_missing_extra_is_named(pytester: pytest.Pytester) -> None:
+    """Without the extra, the fixture says in one line what to install."""
+    pytester.makepyfile(
+        """
+        import sys
+
+        sys.modules["starlette"] = None
+
+        def test_needs_the_extra(sandbox): ...
+        """
+    )
+    result = pytester.runpytest_subprocess(*STRICT)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*pip install 'gateway-async[[]sandbox]' (starlette* is not installed)"])
+
+
+def test_a_missing_event_loop_is_named(pytester: pytest.Pytester) -> None:
+    """Without a plugin that runs asynchronous tests, the fixture says so."""
+    pytester.makepyfile("def test_needs_a_loop(gateway): ...")
+    result = pytester.runpytest("-p", "no:asyncio")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*mark the test with pytest.mark.anyio, or install pytest-asyncio*"])
+
+
+def test_the_plugin_loads_nothing_before_it_is_used(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project that has the package installed pays for neither client nor server in tests of other things."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_of_something_else():
+            for_use = {"gateway_async.client", "gateway_async.sandbox", "httpx", "starlette", "uvicorn"}
+            assert "gateway_async.testing" in sys.modules
+            assert not for_use & set(sys.modules)
+        """
+    )
+    pytester.runpytest_subprocess("-p", "gateway_async.testing").assert_outcomes(passed=1)

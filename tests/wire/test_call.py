@@ -1,0 +1,41 @@
+"""`Call`: a request as a value that shows no more than it may."""
+
+from gateway_async._secrets import Secret
+from gateway_async._wire.call import Call, Kind
+
+
+def call(path: str = "/v2/contacts/1") -> Call[None]:
+    """A call with something to hide."""
+    return Call(
+        method="PUT",
+        path=path,
+        read=lambda content: None,
+        body=b'{"contact": {"ssn4": "8264"}}',
+        secrets=(Secret("8264"),),
+    )
+
+
+def test_a_call_is_named_by_its_request_line() -> None:
+    """Method and path are what errors, events and logs call it."""
+    assert str(call()) == "PUT /v2/contacts/1"
+
+
+def test_a_call_does_not_show_its_body() -> None:
+    """The body may hold a card number, so it is in no repr, and neither are the secrets."""
+    assert "8264" not in repr(call())
+    assert "Secret" not in repr(call())
+
+
+def test_a_card_number_in_the_path_is_masked() -> None:
+    """Whoever looks a card number up as an id does not find it in a log."""
+    assert str(call("/v2/contacts/4111111111111111")) == "PUT /v2/contacts/************1111"
+
+
+def test_calls_are_told_apart_by_identity() -> None:
+    """The same request twice is two calls."""
+    assert call() != call()
+
+
+def test_a_call_is_a_read_unless_it_says_otherwise() -> None:
+    """The safest kind is the default, and a missing record is an error unless the call expects it."""
+    assert (call().kind, call().absent) == (Kind.READ, ...)

@@ -1,0 +1,90 @@
+"""A list's answer → a page, and whether another one follows."""
+
+from typing import Any
+
+import pytest
+
+from gateway_async._wire.convert import FieldError, structure
+from gateway_async._wire.paging import is_last, read_page
+from gateway_async.models.contacts import Contact
+from gateway_async.models.page import Page
+
+
+def page(content: Any, number: int = 1) -> Page[Contact]:
+    """The page of contacts in `content`."""
+    return read_page(content, "contacts", number, lambda row: structure(Contact, row))
+
+
+def answer(*ids: str, **pagination: Any) -> dict[str, Any]:
+    """A list's answer."""
+    return {"contacts": [{"id": each} for each in ids], "meta": {"pagination": pagination}}
+
+
+@pytest.mark.parametrize("current", [0, 1, "0", None, 17])
+def test_a_page_has_the_number_it_was_asked_for(current: Any) -> None:
+    """`currentPage` counts from 0 here and from 1 there, so it is not believed."""
+    read = page(answer("a", "b", totalCount=12, pageCount=6, perPage=2, currentPage=current), number=1)
+    assert read == Page(records=(Contact(id="a"), Contact(id="b")), number=1, total_count=12, page_count=6)
+
+
+@pytest.mark.parametrize(("count", "read"), [(0, 0), ("11", 11), ("0", 0), (10**12, 10**12)])
+def test_counts_arrive_as_numbers_or_digits(count: Any, read: int) -> None:
+    """`"11"` is 11."""
+    found = page(answer(totalCount=count, pageCount=count))
+    assert (found.total_count, found.page_count) == (read, read)
+
+
+@pytest.mark.parametrize("count", [None, "", "many", "²", "-1", -1, True, 1.5, [], {}, "9" * 5000])
+def test_a_count_that_is_none_is_unknown(count: Any) -> None:
+    """A count is a courtesy: what cannot be read is as if it had not been sent."""
+    found = page(answer("a", totalCount=count, pageCount=count))
+    assert (found.total_count, found.page_count) == (None, None)
+
+
+@pytest.mark.parametrize("meta", [{}, {"meta": None}, {"meta": []}, {"meta": {}}, {"meta": {"pagination": None}}])
+def test_a_list_without_meta_is_a_page(meta: dict[str, Any]) -> None:
+    """The records count, the meta may be missing."""
+    assert page({"contacts": [{"id": "a"}], **meta}) == Page(
+        records=(Contact(id="a"),), number=1, total_count=None, page_count=None
+    )
+
+
+@pytest.mark.parametrize("content", [None, [], "text", {}, {"contacts": None}, {"contacts": {}}, {"contact": []}])
+def test_what_is_no_list(content: Any) -> None:
+    """An answer without the plural's list is refused."""
+    with pytest.raises(FieldError) as failed:
+        page(content)
+    assert (failed.value.path, failed.value.reason) == (".contacts", "missing, or not a list")
+
+
+@pytest.mark.parametrize(
+    ("rows", "path", "reason"),
+    [
+        ([{"id": "a"}, None], ".contacts[1]", "not an object"),
+        ([{"id": "a"}, {"id": "b"}, {}], ".contacts[2].id", "missing"),
+        ([{"id": "a", "created_ts": "soon"}], ".contacts[0].created_ts", "not a whole number"),
+    ],
+)
+def test_a_bad_row_is_named(rows: list[Any], path: str, reason: str) -> None:
+    """The path leads to the row and the field."""
+    with pytest.raises(FieldError) as failed:
+        page({"contacts": rows})
+    assert (failed.value.path, failed.value.reason) == (path, reason)
+
+
+@pytest.mark.parametrize(
+    ("records", "number", "page_count", "last"),
+    [
+        ((1,), 1, 1, True),
+        ((1,), 1, 2, False),
+        ((), 1, 2, False),
+        ((1,), 2, 2, True),
+        ((1,), 3, 2, True),
+        ((), 1, 0, True),
+        ((1,), 1, None, False),
+        ((), 7, None, True),
+    ],
+)
+def test_where_a_list_ends(records: tuple[int, ...], number: int, page_count: int | None, last: bool) -> None:
+    """The page count ends a list, also across an empty page; without one the first empty page does."""
+    assert is_last(Page(records=records, number=number, total_count=None, page_count=page_count)) is last

@@ -1,0 +1,247 @@
+"""Ids, filters, time ranges, sort and expand → path segments and parameters."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway_async._secrets import Secret
+from gateway_async._wire.query import expansion, filters, list_params, located
+from gateway_async.errors import InvalidRequestError
+from gateway_async.models.codes import AccountType, TransactionStatus
+from gateway_async.models.identifiers import ApiId
+from gateway_async.models.time_range import TimeRange
+
+NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
+SURROGATE = "holds a character that is none (a lone surrogate)"
+
+
+def problems(function: Any, *arguments: Any) -> tuple[str, ...]:
+    """The problems that `function` finds in its arguments."""
+    with pytest.raises(InvalidRequestError) as refused:
+        function(*arguments)
+    return refused.value.problems
+
+
+# --- ids
+
+
+def test_an_id_is_a_path_segment() -> None:
+    """The gateway's own id stands in the path, with no parameters."""
+    assert located("54c285f1-8052-06b4", "loc") == ("54c285f1-8052-06b4", ())
+
+
+def test_an_api_id_says_what_it_is() -> None:
+    """An integrator's id needs the location within which it is unique: its own or the client's."""
+    assert located(ApiId("order-7"), "client") == ("order-7", (("api_id", "1"), ("location_id", "client")))
+    assert located(ApiId("order-7", "own"), "client") == ("order-7", (("api_id", "1"), ("location_id", "own")))
+
+
+@pytest.mark.parametrize(
+    ("value", "segment"),
+    [
+        ("a/b", "a%2Fb"),
+        ("../secret", "..%2Fsecret"),
+        ("a?b#c&d=e", "a%3Fb%23c%26d%3De"),
+        ("100%", "100%25"),
+        ("grün", "gr%C3%BCn"),
+        ("...", "..."),
+    ],
+)
+def test_an_id_is_percent_encoded(value: str, segment: str) -> None:
+    """No id can leave its segment."""
+    assert located(value, None) == (segment, ())
+    assert located(ApiId(value), "loc")[0] == segment
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=3))
+def test_an_encoded_id_decodes_to_itself(value: str) -> None:
+    """Encoding is lossless, and leaves nothing that a server would take apart."""
+    segment, _ = located(value, None)
+    assert unquote(segment) == value
+    assert not set(segment) & set("/?#&= ")
+
+
+@pytest.mark.parametrize(
+    ("ref", "problem"),
+    [
+        ("", "id: must not be empty and must contain no spaces"),
+        ("a b", "id: must not be empty and must contain no spaces"),
+        (" ", "id: must not be empty and must contain no spaces"),
+        ("a\n", "id: must not be empty and must contain no spaces"),
+        (".", "id: '.' cannot stand in a path"),
+        ("..", "id: '..' cannot stand in a path"),
+        ("\ud800", f"id: {SURROGATE}"),
+        (5, "id: must be text or an ApiId, not int"),
+        (None, "id: must be text or an ApiId, not NoneType"),
+        (b"id", "id: must be text or an ApiId, not bytes"),
+        (ApiId(""), "id: must not be empty and must contain no spaces"),
+        (ApiId(".."), "id: '..' cannot stand in a path"),
+        (ApiId(5), "id: must be text or an ApiId, not int"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_id(ref: Any, problem: str) -> None:
+    """An id that would address something else is refused before anything is sent."""
+    assert problems(located, ref, "loc") == (problem,)
+
+
+@pytest.mark.parametrize("location", [None, ""])
+def test_an_api_id_without_a_location_is_refused(location: str | None) -> None:
+    """Without a location an integrator's id is ambiguous."""
+    message = "location_id: an ApiId needs one, of its own or the client's"
+    assert problems(located, ApiId("order-7"), location) == (message,)
+
+
+@pytest.mark.parametrize("location", [5, "\ud800"])
+def test_a_location_is_text(location: Any) -> None:
+    """What cannot be a location is named."""
+    assert problems(located, ApiId("order-7", location), None) == ("location_id: must be text",)
+
+
+# --- expand
+
+
+@pytest.mark.parametrize(
+    ("expand", "params"),
+    [((), ()), (("contact",), (("expand", "contact"),)), (["contact", "location"], (("expand", "contact,location"),))],
+)
+def test_expand(expand: Any, params: Any) -> None:
+    """Related records are asked for by name, separated by commas."""
+    assert expansion(expand) == params
+
+
+@pytest.mark.parametrize("expand", ["contact", b"contact", ("contact", ""), (1,), ("\ud800",), None, 5, iter(["contact"])])
+def test_what_is_no_expansion(expand: Any) -> None:
+    """One string is a likely slip for one name; anything but a sequence of names is refused."""
+    assert problems(expansion, expand) == ('expand: must be a sequence of names, such as ("contact",)',)
+
+
+# --- filters
+
+
+class Place(StrEnum):
+    """Somebody's own text enum."""
+
+    HERE = "here"
+
+
+FILTERS: list[tuple[Any, list[tuple[str, str]]]] = [
+    ("text", [("f", "text")]),
+    ("a b&c", [("f", "a b&c")]),
+    ("", [("f", "")]),
+    (5, [("f", "5")]),
+    (True, [("f", "1")]),
+    (False, [("f", "0")]),
+    (Decimal("12.50"), [("f", "12.50")]),
+    (Decimal("1E+2"), [("f", "100")]),
+    (TransactionStatus.APPROVED, [("f", "101")]),
+    (TransactionStatus(999), [("f", "999")]),
+    (AccountType.VISA, [("f", "visa")]),
+    (Place.HERE, [("f", "here")]),
+    (date(2025, 11, 18), [("f", "2025-11-18")]),
+    (NOON, [("f", "1763467200")]),
+    (NOON.astimezone(timezone(timedelta(hours=9))), [("f", "1763467200")]),
+    ([101, "102"], [("f", "101,102")]),
+    ((TransactionStatus.APPROVED,), [("f", "101")]),
+    ((code for code in (1, 2)), [("f", "1,2")]),
+    (TimeRange.LAST_30_DAYS, [("f", "last 30 days")]),
+    (
+        TimeRange.custom(NOON, NOON + timedelta(hours=1)),
+        [("f", "custom"), ("f_from", "1763467200"), ("f_to", "1763470800")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("value", "params"), FILTERS, ids=lambda value: repr(value)[:40])
+def test_filters(value: Any, params: list[tuple[str, str]]) -> None:
+    """Each kind of value is written as the gateway reads it; several are any-of."""
+    assert filters({"f": value}) == tuple(params)
+
+
+def test_filters_keep_their_order() -> None:
+    """Parameters come in the order of the mapping."""
+    assert filters({"b": 1, "a": 2}) == (("b", "1"), ("a", "2"))
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (None, "cannot be filtered by a NoneType"),
+        (1.5, "cannot be filtered by a float"),
+        (b"x", "cannot be filtered by a bytes"),
+        ({"a": 1}, "cannot be filtered by a dict"),
+        (Secret("x"), "cannot be filtered by a Secret"),
+        (Decimal("NaN"), "cannot be filtered by a Decimal"),
+        ("\ud800", SURROGATE),
+        ([1, "\ud800"], SURROGATE),
+        ([[1]], "cannot be filtered by a list"),
+        ([], "an empty list matches nothing; leave the filter out instead"),
+        (datetime(2025, 11, 18), "must be an aware datetime (tzinfo is missing)"),  # noqa: DTZ001  the mistake under test
+    ],
+)
+def test_what_cannot_be_filtered_by(value: Any, problem: str) -> None:
+    """A value that would mean something else to the gateway is refused by its field's name."""
+    assert problems(filters, {"f": value}) == (f"f: {problem}",)
+
+
+@pytest.mark.parametrize("name", ["page", "page_size", "sort", "expand", "api_id", "", "a b", "a&b", 5, None])
+def test_what_is_no_filter(name: Any) -> None:
+    """Names that are no fields, and those that have an argument of their own, are refused."""
+    assert problems(filters, {name: "x"}) == (f"{name}: cannot be filtered by",)
+
+
+@pytest.mark.parametrize("criteria", ["title=x", ["title"], 5, {"a"}])
+def test_filters_are_a_mapping(criteria: Any) -> None:
+    """Anything else is refused with a sentence."""
+    assert problems(filters, criteria) == ("filters: must be a mapping of field names to values",)
+
+
+# --- lists
+
+
+def test_a_list_asks_for_filters_sort_and_expansion() -> None:
+    """The page's number and size are added later, for each page."""
+    params = list_params({"title": "x"}, "-created_ts", 5000, ("contact",))
+    assert params == (("title", "x"), ("sort", "-created_ts"), ("expand", "contact"))
+    assert list_params(None, None, None, ()) == ()
+
+
+@pytest.mark.parametrize("sort", ["title", "-created_ts"])
+def test_sort(sort: str) -> None:
+    """A field name sorts up, with a minus down."""
+    assert list_params(None, sort, None, ()) == (("sort", sort),)
+
+
+@pytest.mark.parametrize("sort", ["", "-", "--title", "title,id", "a b", 5])
+def test_what_is_no_sort(sort: Any) -> None:
+    """Only one field name sorts."""
+    message = "sort: must be a field name, with a minus before it for descending order"
+    assert problems(list_params, None, sort, None, ()) == (message,)
+
+
+@pytest.mark.parametrize("size", [1, 5000, None])
+def test_page_size(size: int | None) -> None:
+    """One to five thousand, or the default."""
+    assert list_params(None, None, size, ()) == ()
+
+
+@pytest.mark.parametrize("size", [0, -1, 5001, True, 10.0, "10"])
+def test_what_is_no_page_size(size: Any) -> None:
+    """The gateway would quietly send fewer, so a larger page is refused."""
+    assert problems(list_params, None, None, size, ()) == ("page_size: must be a whole number from 1 to 5000",)
+
+
+def test_every_problem_of_a_list_at_once() -> None:
+    """Size, filters, sort and expansion are all looked at."""
+    assert problems(list_params, {"page": 1, "f": None}, "a b", 0, "contact") == (
+        "page_size: must be a whole number from 1 to 5000",
+        "page: cannot be filtered by",
+        "f: cannot be filtered by a NoneType",
+        "sort: must be a field name, with a minus before it for descending order",
+        'expand: must be a sequence of names, such as ("contact",)',
+    )

@@ -1,0 +1,49 @@
+"""How a record shows that a change was made."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from gateway_async._wire.recovery import done_when, says
+from gateway_async.models.codes import TransactionAction
+
+SETTLED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
+    ("void", {}, {"status_id": 201}, True),
+    ("void", {}, {"status_id": "201"}, True),
+    ("void", {}, {"status_id": 101}, False),
+    ("void", {}, {}, False),
+    ("authcomplete", {}, {"status_id": 101}, True),
+    ("authcomplete", {}, {"status_id": 134}, True),
+    ("authcomplete", {}, {"status_id": 102}, False),
+    ("authcomplete", {"transaction_amount": "9.00"}, {"status_id": 101, "transaction_amount": Decimal("9.0")}, True),
+    ("authcomplete", {"transaction_amount": "9.00"}, {"status_id": 101, "transaction_amount": "12.00"}, False),
+    ("authincrement", {"transaction_amount": "15.00"}, {"transaction_amount": 15}, True),
+    ("authincrement", {"transaction_amount": "15.00"}, {"transaction_amount": "12.00"}, False),
+    ("tipadjust", {"tip_amount": "2.00"}, {"tip_amount": "2.00"}, True),
+    ("tipadjust", {"tip_amount": "2.00"}, {"tip_amount": "0.00"}, False),
+    ("edit", {"description": "a", "clerk_number": None}, {"description": "a"}, True),
+    ("edit", {"description": "a"}, {"description": "b"}, False),
+    ("edit", {"billing_zip": "02115"}, {"billing_zip": "2115"}, False),
+]
+
+
+@pytest.mark.parametrize(("action", "sent", "record", "done"), SETTLED)
+def test_the_mark_of_an_action(action: str, sent: dict[str, Any], record: dict[str, Any], done: bool) -> None:
+    """The record tells whether the action was carried out, with what was sent."""
+    mark = done_when(action)
+    assert mark is not None
+    assert mark({"action": action, **sent}, record) is done
+
+
+def test_actions_without_a_mark() -> None:
+    """What leaves no mark of its own, and what nobody knows, cannot be settled by reading."""
+    marked = {action for action in [*TransactionAction, "brand new", ""] if done_when(action)}
+    assert marked == {"void", "authcomplete", "authincrement", "tipadjust", "edit"}
+
+
+def test_a_record_says_what_was_sent() -> None:
+    """Every value must be there, in any spelling; the action itself is no value of the record."""
+    assert says({"action": "edit", "flag": 1, "tax": "1.00"}, {"flag": "1", "tax": 1})
+    assert not says({"flag": 1, "tax": "1.00"}, {"flag": True})
+    assert says({}, {})
