@@ -21,8 +21,7 @@ SENTENCES: list[tuple[Event, int, str]] = [
     (
         AttemptFailed(call=CALL, attempt=2, error=LOST, verdict="look up"),
         logging.WARNING,
-        "POST /v2/transactions attempt 2 failed, next: look up: "
-        "POST /v2/transactions: the connection was lost: reset",
+        "POST /v2/transactions attempt 2 failed, next: look up: POST /v2/transactions: the connection was lost: reset",
     ),
     (
         AttemptFailed(call=CALL, attempt=3, error=LOST, verdict="stop"),

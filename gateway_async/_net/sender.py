@@ -15,7 +15,7 @@ from gateway_async._net.http import Http, cut_short
 from gateway_async._net.progress import Progress, Stage
 from gateway_async._net.terminals import Terminals
 from gateway_async._wire.call import NOT_DONE, Call, Kind, NotDone
-from gateway_async._wire.retrying import Fate, Verdict, fate_of, verdict
+from gateway_async._wire.retrying import Fate, Verdict, fate_of, is_definite, verdict
 from gateway_async.errors import (
     ClientClosedError,
     ConnectionLostError,
@@ -158,18 +158,21 @@ class Sender:
             )
             if next_step is not Verdict.LOOK_UP:
                 raise
-            return await self._recovered(call, error)
+            return await self._recovered(delivery, error)
 
-    async def _recovered(self, call: Call[T], error: GatewayError) -> T:
+    async def _recovered(self, delivery: Delivery[T], error: GatewayError) -> T:
         """What became of a write that ended with `error`.
 
         Raises:
             NotDoneError: nothing, and it may be sent again.
             OutcomeUnknownError: it cannot be told.
         """
+        call = delivery.call
         settle = LOOKUP_SECONDS if call.kind is Kind.TERMINAL else _SETTLE_SECONDS
         found = await self._looked_up(call, error, settle)
         if found is not NOT_DONE:
+            if call.kind is Kind.NAMED and not delivery.may_have_left:
+                raise error  # a clear no, and no earlier try: the record had this id before
             return found
         if fate_of(error) is Fate.REFUSED:
             raise error
@@ -243,7 +246,8 @@ class Sender:
         except TimeoutError:
             delivery.may_have_left |= progress.may_have_left
             raise cut_short("no answer in time", call, progress) from None
-        except NotSentError:
+        except GatewayError as error:
+            delivery.may_have_left |= not is_definite(error)
             raise
         except BaseException:
             delivery.may_have_left |= progress.may_have_left

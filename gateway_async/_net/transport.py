@@ -263,8 +263,8 @@ class _Exchange(httpx.AsyncByteStream):
         """Learn from httpcore's trace when there is a connection, and when the first byte is due."""
         if event == "connection.connect_tcp.complete":
             self.tcp_stream = info["return_value"]
-        elif event == "http11.send_request_headers.started":
             self.lane.check_open()
+        elif event == "http11.send_request_headers.started":
             self._dialled()
             self._reached(Stage.SENDING)
         if self.caller_trace is not None:

@@ -60,7 +60,7 @@ _EXACT: Final = Context(prec=2 * _LARGEST_EXPONENT)
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")  # Python takes other forms of ISO 8601 too
 _BOOLEANS: Final = {1: True, 0: False, "1": True, "0": False, "true": True, "false": False}
-_NO_DATE: Final = ("0000-00-00", "0000-00-00 00:00:00", False)
+_NO_DATE: Final = frozenset({"0000-00-00", "0000-00-00 00:00:00", "False", "0"})
 
 
 def once_per_class(function: Callable[[type[Any]], V]) -> Callable[[type[Any]], V]:
@@ -174,13 +174,13 @@ def _datetime(value: Any, _: Any = None) -> datetime:
 
 
 def _date(value: Any, _: Any = None) -> date | None:
-    if value in _NO_DATE:
+    if str(value) in _NO_DATE:
         return None
     return _iso(date, _str(value)[:10])
 
 
 def _moment(value: Any, _: Any = None) -> datetime | date | None:
-    if value in _NO_DATE:
+    if str(value) in _NO_DATE:
         return None
     if isinstance(value, int | Decimal) or (isinstance(value, str) and value.isdigit()):
         return _datetime(value)

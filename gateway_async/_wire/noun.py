@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import attrs
 
@@ -16,7 +16,7 @@ from gateway_async._wire.convert import FieldError, encode, fields_of, structure
 from gateway_async._wire.limits import problems
 from gateway_async._wire.paging import read_page
 from gateway_async._wire.query import Params, expansion, located
-from gateway_async._wire.recovery import Done, done_when, says
+from gateway_async._wire.recovery import Done, done_when, exists, says
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.page import Page
@@ -53,6 +53,8 @@ class Noun(Generic[R]):
         name: wraps a single record in JSON.
         plural: wraps a list, and is the path.
         record: the model of an answer.
+        creates: the classes that `create` takes.
+        updates: the classes that `update` takes.
         api_id: the field that holds the integrator's id, if the resource has one.
         answers: the wrappers an answer may come in, where they differ from `name`.
         filed_as: the noun under which what was created is found, where it is another one.
@@ -61,6 +63,8 @@ class Noun(Generic[R]):
     name: str
     plural: str
     record: type[R]
+    creates: tuple[type[Request], ...] = ()
+    updates: tuple[type[Request], ...] = ()
     api_id: str | None = None
     answers: tuple[str, ...] = attrs.field(default=attrs.Factory(lambda self: (self.name,), takes_self=True))
     filed_as: "Noun[R] | None" = None
@@ -70,17 +74,17 @@ class Noun(Generic[R]):
         """Where the resource lives."""
         return f"/v2/{self.plural}"
 
-    def create(self, new: Request, scope: Scope, *, kind: Kind = Kind.NAMED) -> Call[R]:
-        """Make a record.
+    def create(self, new: Request, scope: Scope, *, kind: Kind = Kind.NAMED, done: Done = exists) -> Call[R]:
+        """Make a record. `done(sent, raw record)` tells whether the record that bears its integrator id is the one.
 
         Raises:
             InvalidRequestError: with every problem of `new`.
         """
-        new = self._completed(_checked_type(new), scope)
+        new = self._completed(_checked_type(new, self.creates), scope)
         _check(new, scope)
         content = unstructure(new)
         expected = _expected(new, content, self.api_id)
-        name = content.get(self.api_id or "")
+        name, location_id = content.get(self.api_id or ""), content.get("location_id")
         return Call(
             method="POST",
             path=self.path,
@@ -91,7 +95,9 @@ class Noun(Generic[R]):
             secrets=_secrets_of(new),
             api_id=name,
             terminal_id=content.get("terminal_id"),
-            lookup=(self.filed_as or self).find(name, content.get("location_id"), expected) if name else None,
+            lookup=(self.filed_as or self).lookup(ApiId(name, location_id), scope, expected, partial(done, content))
+            if name and location_id
+            else None,
         )
 
     def get(self, ref: Ref, scope: Scope, expand: Sequence[str] = ()) -> Call[R]:
@@ -123,20 +129,22 @@ class Noun(Generic[R]):
             InvalidRequestError: the id cannot be sent, or with every problem of `changes`.
         """
         path, params = self._place(ref, scope)
-        _check(_checked_type(changes), scope)
+        _check(_checked_type(changes, self.updates), scope)
         content = unstructure(changes)
         changed = self._changed(ref, content)
+        identity = self._identity(changed, scope)
+        told = kind is not Kind.UNNAMED
         return Call(
             method="PUT",
             path=path,
             params=params,
             kind=kind,
             body=encode({self.name: content}),
-            read=self._reader(self._identity(changed, scope)),
+            read=self._reader(identity),
             sent=_masked(changes),
             secrets=_secrets_of(changes),
             api_id=ref.value if isinstance(ref, ApiId) else None,
-            lookup=None if kind is Kind.UNNAMED else self._whether(partial(done, content), changed, scope),
+            lookup=self.lookup(changed, scope, identity, partial(done, content)) if told else None,
         )
 
     def act(self, ref: Ref, changes: Request, scope: Scope) -> Call[R]:
@@ -201,32 +209,20 @@ class Noun(Generic[R]):
             return {self.api_id: ref.value, "location_id": ref.location_id or scope.location_id}
         return {"id": ref}
 
-    def find(self, name: str, location_id: str | None, expected: Mapping[str, Any]) -> "Call[R | NotDone] | None":
-        """The read that finds a created record by its integrator id; None when it has no location to look in."""
-        if not location_id:
-            return None
-        segment, params = located(ApiId(name, location_id), None)
-        return Call(
-            method="GET",
-            path=f"{self.path}/{segment}",
-            params=params,
-            read=self._reader(expected),
-            absent=NOT_DONE,
-        )
-
     def _changed(self, ref: Ref, content: Mapping[str, Any]) -> Ref:
         """Where the record is found after the change, which may have given it another integrator id."""
         renamed = content.get(self.api_id or "")
         return attrs.evolve(ref, value=renamed) if renamed and isinstance(ref, ApiId) else ref
 
-    def _whether(self, done: Callable[[Mapping[str, Any]], bool], ref: Ref, scope: Scope) -> "Call[R | NotDone]":
-        """The read that tells whether a change was made."""
+    def lookup(
+        self, ref: Ref, scope: Scope, expected: Mapping[str, Any], done: Callable[[Mapping[str, Any]], bool]
+    ) -> "Call[R | NotDone]":
+        """The read that tells whether a write was carried out: its record, if `done` says so of it."""
         path, params = self._place(ref, scope)
-        identity = self._identity(ref, scope)
 
         def read(content: Any) -> R | NotDone:
             data = self._unwrapped(content)
-            check_belongs(identity, data)
+            check_belongs(expected, data)
             return self._record(data) if done(data) else NOT_DONE
 
         return Call(method="GET", path=path, params=params, read=read, absent=NOT_DONE)
@@ -253,10 +249,11 @@ class Noun(Generic[R]):
             raise FieldError(f".{self.answers[0]}{error.path}", error.reason) from None
 
 
-def _checked_type(request: Any) -> Request:
-    if not isinstance(request, Request):
-        raise InvalidRequestError(f"request: must be a request object, not {type(request).__name__}")
-    return request
+def _checked_type(request: Any, kinds: tuple[type[Request], ...]) -> Request:
+    if not isinstance(request, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise InvalidRequestError(f"request: must be {names}, not {type(request).__name__}")
+    return cast("Request", request)
 
 
 def _check(request: Request, scope: Scope) -> None:
@@ -286,8 +283,15 @@ def _masked(request: Request) -> Mapping[str, Any]:
 
 
 def _secrets_of(request: Request) -> tuple[Secret, ...]:
-    values = (getattr(request, name) for name in fields_of(type(request)))
-    return tuple(value for value in values if isinstance(value, Secret))
+    """What a request holds that is not to be shown: its secrets and its personal data."""
+    secrets: list[Secret] = []
+    for field in attrs.fields(type(request)):
+        value = getattr(request, field.name)
+        if isinstance(value, Secret):
+            secrets.append(value)
+        elif isinstance(value, str) and not field.repr:
+            secrets.append(Secret(value))
+    return tuple(secrets)
 
 
 def _still_there(_: Any) -> NotDone:

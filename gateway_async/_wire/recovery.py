@@ -9,19 +9,27 @@ from typing import Any, Final
 
 from gateway_async._wire.belonging import same_value
 
-__all__ = ["Done", "done_when", "says"]
+__all__ = ["Done", "done_when", "exists", "says"]
 
 Raw = Mapping[str, Any]
 Done = Callable[[Raw, Raw], bool]
 """Of what was sent and the raw record: whether the change has been made."""
 
+_ORDERS: Final = frozenset({"action", "update_if_exists"})
+"""Fields that say what to do, which no record repeats."""
+
 _VOIDED: Final = ("201",)
 _COMPLETED: Final = ("101", "134")
 
 
+def exists(_: Raw, __: Raw) -> bool:
+    """The record is there, which is all that a create wants."""
+    return True
+
+
 def says(sent: Raw, record: Raw) -> bool:
     """The record has every value that was sent."""
-    return all(same_value(value, record.get(name)) for name, value in sent.items() if name != "action")
+    return all(same_value(value, record.get(name)) for name, value in sent.items() if name not in _ORDERS)
 
 
 def _is_voided(_: Raw, record: Raw) -> bool:

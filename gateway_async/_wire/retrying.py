@@ -18,7 +18,7 @@ from gateway_async.errors import (
     StatusError,
 )
 
-__all__ = ["TABLE", "Fate", "Verdict", "fate_of", "pause", "print_table", "verdict"]
+__all__ = ["TABLE", "Fate", "Verdict", "fate_of", "is_definite", "pause", "print_table", "verdict"]
 
 
 class Fate(enum.Enum):
@@ -62,6 +62,7 @@ TABLE: Final[Mapping[Fate, Mapping[Kind, Verdict]]] = {
     Fate.REFUSED: dict.fromkeys(Kind, _STOP),
 }
 
+_DEFINITE: Final = frozenset({Fate.NOT_SENT, Fate.THROTTLED, Fate.REFUSED})
 _OVERLOADED: Final = frozenset({502, 503, 504})
 _THROTTLED: Final = 429
 _REQUEST_TIMEOUT: Final = 408
@@ -89,6 +90,11 @@ def _fate_of_status(status: int) -> Fate:
         return Fate.OVERLOADED
     definite = 400 <= status < 500 and status != _REQUEST_TIMEOUT  # noqa: PLR2004
     return Fate.REFUSED if definite else Fate.FAILED
+
+
+def is_definite(error: GatewayError) -> bool:
+    """Whether `error` says for certain that its attempt changed nothing."""
+    return fate_of(error) in _DEFINITE
 
 
 def verdict(kind: Kind, error: GatewayError, *, may_have_left_before: bool = False) -> Verdict:

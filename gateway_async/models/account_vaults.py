@@ -247,7 +247,7 @@ class AccountVaultUpdate(Request):
     accountvault_c2: Custom | Unset | None = UNSET
     accountvault_c3: Custom | Unset | None = UNSET
     customer_id: CustomerId | Unset | None = UNSET
-    dl_number: LicenceNumber | Unset | None = UNSET
+    dl_number: LicenceNumber | Unset | None = attrs.field(default=UNSET, repr=False)
     dl_state: LicenceState | Unset | None = UNSET
     ssn4: FourDigits | Unset | None = attrs.field(default=UNSET, repr=False)
     dob_year: FourDigits | Unset | None = attrs.field(default=UNSET, repr=False)

@@ -6,14 +6,37 @@ from typing import Final
 import attrs
 
 from gateway_async._wire.noun import Noun
-from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, BinInfo, VaultCreate
+from gateway_async.models.account_vaults import (
+    AccountVault,
+    AccountVaultUpdate,
+    AchVaultCreate,
+    BinInfo,
+    CardVaultCreate,
+    SwipedVaultCreate,
+    TicketVaultCreate,
+    TransactionVaultCreate,
+    VaultCopyCreate,
+    VaultCreate,
+)
 from gateway_async.models.identifiers import ApiId
 from gateway_async.resources.listed import Listed
 
 __all__ = ["ACCOUNT_VAULT", "AccountVaults"]
 
 ACCOUNT_VAULT: Final = Noun(
-    name="accountvault", plural="accountvaults", record=AccountVault, api_id="account_vault_api_id"
+    name="accountvault",
+    plural="accountvaults",
+    record=AccountVault,
+    creates=(
+        CardVaultCreate,
+        SwipedVaultCreate,
+        AchVaultCreate,
+        TicketVaultCreate,
+        TransactionVaultCreate,
+        VaultCopyCreate,
+    ),
+    updates=(AccountVaultUpdate,),
+    api_id="account_vault_api_id",
 )
 BIN_INFO: Final = Noun(name="bininfo", plural="accountvaults", record=BinInfo)
 

@@ -15,6 +15,7 @@ ROUTER_ACCOUNT_VAULT: Final = Noun(
     name="routeraccountvault",
     plural="routeraccountvaults",
     record=AccountVault,
+    creates=(RouterAccountVaultCreate,),
     answers=("accountvault", "routeraccountvault"),
 )
 

@@ -16,6 +16,7 @@ ROUTER_TRANSACTION: Final = Noun(
     name="routertransaction",
     plural="routertransactions",
     record=Transaction,
+    creates=(RouterTransactionCreate,),
     api_id="transaction_api_id",
     answers=("routertransaction", "transaction"),
     filed_as=TRANSACTION,

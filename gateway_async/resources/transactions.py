@@ -15,7 +15,14 @@ from gateway_async.resources.listed import Listed
 
 __all__ = ["TRANSACTION", "Transactions"]
 
-TRANSACTION: Final = Noun(name="transaction", plural="transactions", record=Transaction, api_id="transaction_api_id")
+TRANSACTION: Final = Noun(
+    name="transaction",
+    plural="transactions",
+    record=Transaction,
+    creates=(TransactionCreate,),
+    updates=(TransactionUpdate,),
+    api_id="transaction_api_id",
+)
 
 
 @attrs.frozen

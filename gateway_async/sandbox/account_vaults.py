@@ -1,4 +1,4 @@
-"""Account vaults: cards and bank accounts, stored once and charged many times."""
+"""The contract's "Account vaults": cards and bank accounts, stored once and charged many times."""
 
 from __future__ import annotations
 
@@ -111,9 +111,9 @@ def _check_create(values: Row, account: Account | None, problems: Problems) -> N
 
 def _check_change(row: Row, values: Row, problems: Problems) -> None:
     _check_values(values, problems)
-    kind = values.get("account_type")
-    if kind not in {None, row["account_type"], *(BANK_ACCOUNT_TYPES if row["payment_method"] == "ach" else ())}:
-        problems.add("account_type", f"Account Type cannot become {kind!r}.")
+    possible = BANK_ACCOUNT_TYPES if row["payment_method"] == "ach" else (row["account_type"],)
+    if values.get("account_type", row["account_type"]) not in possible:
+        problems.add("account_type", f"Account Type must be {' or '.join(possible)}.")
 
 
 def _check_values(values: Row, problems: Problems) -> None:

@@ -91,7 +91,9 @@ def _tip(row: Row, values: Row, problems: Problems) -> Row:
         problems.add("tip_amount", "Tip Amount cannot be blank.")
         return {}
     total = row["transaction_amount"] - row["tip_amount"] + tip
-    return {"transaction_amount": values.get("transaction_amount") or total}
+    if values.get("transaction_amount") not in {None, total}:
+        _refuse_amount(problems, f"must be {show_money(total)} with this tip.")
+    return {"transaction_amount": total}
 
 
 def _edit(_row: Row, _values: Row, _problems: Problems) -> Row:

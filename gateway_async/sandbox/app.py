@@ -14,11 +14,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gateway_async.sandbox import control
+from gateway_async.sandbox import control_calls
 from gateway_async.sandbox.answers import answer, refusal
 from gateway_async.sandbox.calls import Call, read_query
 from gateway_async.sandbox.credentials import authenticate
 from gateway_async.sandbox.errors import InvalidError, RefusedError
+from gateway_async.sandbox.expands import read_expands
 from gateway_async.sandbox.mishaps import with_faults
 from gateway_async.sandbox.operations import OPERATIONS
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 def make_app(gateway: Gateway) -> ASGIApp:
     """The ASGI application of one gateway."""
-    routes = [*_api_routes(), *control.ROUTES]
+    routes = [*_api_routes(), *control_calls.ROUTES]
     app = Starlette(routes=routes, exception_handlers=_HANDLERS)
     app.router.redirect_slashes = False
     app.state.gateway = gateway
@@ -46,16 +47,20 @@ def make_app(gateway: Gateway) -> ASGIApp:
 
 
 def _api_routes() -> list[Route]:
-    return [Route(path, _endpoint(handlers), methods=[*handlers]) for path, handlers in OPERATIONS.items()]
+    return [
+        Route(path, _endpoint(path.split("/")[2], handlers), methods=[*handlers])
+        for path, handlers in OPERATIONS.items()
+    ]
 
 
-def _endpoint(handlers: dict[str, Handler]) -> Any:
+def _endpoint(family: str, handlers: dict[str, Handler]) -> Any:
     async def run(request: Request) -> Response:
         gateway = cast("Gateway", request.app.state.gateway)
         query = read_query(request)
         user = authenticate(gateway, request.headers, query)
         method = "GET" if request.method == "HEAD" else request.method
-        return await handlers[method](Call(gateway, user, query, request))
+        expands = read_expands(family, query.get("expand", ""))
+        return await handlers[method](Call(gateway, user, query, expands, request))
 
     return run
 

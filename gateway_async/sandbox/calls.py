@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from gateway_async.sandbox.expands import Expand
     from gateway_async.sandbox.fields import Row
     from gateway_async.sandbox.gateway import Gateway
 
@@ -28,11 +29,17 @@ BODY_LIMIT = 10 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request of one user."""
+    """One request of one user.
+
+    Attributes:
+        user: The caller, whose `location_id` bounds what there is.
+        expands: The relations that the answer's records shall carry.
+    """
 
     gateway: Gateway
     user: Row
     query: Mapping[str, str]
+    expands: Mapping[str, Expand]
     request: Request
 
     def path_id(self, name: str = "id") -> str:

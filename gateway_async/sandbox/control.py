@@ -1,40 +1,25 @@
-"""The control calls under `/_sandbox/`: for people and tests who steer the gateway. No credentials.
+"""How a gateway is steered from outside: faults, terminals, the ledger, and a new beginning.
 
-What they can do, Python code can do through `Sandbox`; both come here.
+The clock and the terminals take their orders themselves.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
-
-import msgspec
-from starlette.routing import Route
+from typing import TYPE_CHECKING
 
 from gateway_async.sandbox import seed, states
-from gateway_async.sandbox.answers import answer, no_body
-from gateway_async.sandbox.calls import read_body
 from gateway_async.sandbox.cards import check_expiry, read_card
-from gateway_async.sandbox.errors import RefusedError
-from gateway_async.sandbox.faults import Plan
 from gateway_async.sandbox.kinds import show_money
 from gateway_async.sandbox.operations import is_operation
 from gateway_async.sandbox.tables import ACCOUNT_VAULT, TERMINAL, TRANSACTION
-from gateway_async.sandbox.terminals import NothingWaitsError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from starlette.requests import Request
-    from starlette.responses import Response
-
+    from gateway_async.sandbox.cards import Account
+    from gateway_async.sandbox.faults import Plan
     from gateway_async.sandbox.fields import Row, Table
     from gateway_async.sandbox.gateway import Gateway
-
-    Control = Callable[[Gateway, Request], Awaitable[Response]]
-
-_Body = TypeVar("_Body")
 
 _LEDGER = (
     "id",
@@ -48,46 +33,6 @@ _LEDGER = (
     "last_four",
     "created_ts",
 )
-
-
-class ClockMove(msgspec.Struct, forbid_unknown_fields=True):
-    """Body of POST /_sandbox/clock: one of the two, in seconds."""
-
-    advance: float | None = None
-    now: float | None = None
-
-
-class NewFault(msgspec.Struct, forbid_unknown_fields=True):
-    """Body of POST /_sandbox/faults."""
-
-    operation: str
-    fault: str
-    nth: int = 1
-    times: int | None = None
-    probability: float | None = None
-    seed: int | None = None
-    seconds: float = 1.0
-    retry_after: float | None = 1.0
-
-
-class NewTerminal(msgspec.Struct, forbid_unknown_fields=True):
-    """Body of POST /_sandbox/terminals."""
-
-    title: str = "Terminal"
-
-
-class Presented(msgspec.Struct, forbid_unknown_fields=True):
-    """Body of POST /_sandbox/terminals/{id}/present."""
-
-    card: str = "4111111111111111"
-    entry_mode: Literal["S", "K", "C", "P", "F", "B"] = "C"
-
-
-class NewTicket(msgspec.Struct, forbid_unknown_fields=True):
-    """Body of POST /_sandbox/tickets."""
-
-    card: str
-    exp_date: str
 
 
 async def add_fault(gateway: Gateway, plan: Plan) -> None:
@@ -136,10 +81,11 @@ def _brief(table: Table, row: Row) -> Row:
 
 def terminals(gateway: Gateway) -> list[Row]:
     """Every terminal and what waits at it."""
-    return [_terminal(gateway, row) for row in gateway.store.select(TERMINAL)]
+    return [terminal(gateway, row) for row in gateway.store.select(TERMINAL)]
 
 
-def _terminal(gateway: Gateway, row: Row) -> Row:
+def terminal(gateway: Gateway, row: Row) -> Row:
+    """One terminal and what waits at it, the call whose turn it is first."""
     waiting = gateway.terminals.waiting(row["id"])
     steps = ["waiting for a card"] + ["in line"] * len(waiting)
     calls = [
@@ -164,126 +110,13 @@ async def reset(gateway: Gateway) -> None:
     seed.empty(gateway)
 
 
-async def _read(request: Request, body: type[_Body]) -> _Body:
+def read_test_card(number: str, exp_date: str | None = None) -> Account:
+    """Read a card that somebody hands over.
+
+    Raises:
+        ValueError: It is no card, or the expiry no month.
+    """
     try:
-        return msgspec.json.decode(await read_body(request) or b"{}", type=body)
-    except msgspec.DecodeError as problem:
-        raise RefusedError(400, str(problem)) from None
-
-
-async def _show_clock(gateway: Gateway, _request: Request) -> Response:
-    return answer({"now": gateway.clock.now()})
-
-
-async def _move_clock(gateway: Gateway, request: Request) -> Response:
-    move = await _read(request, ClockMove)
-    now = gateway.clock.now() if move.now is None else move.now
-    gateway.clock.set(now + (move.advance or 0))
-    return answer({"now": gateway.clock.now()})
-
-
-async def _show_faults(gateway: Gateway, _request: Request) -> Response:
-    return answer({"faults": [plan.describe() for plan in gateway.faults.plans]})
-
-
-async def _add_fault(gateway: Gateway, request: Request) -> Response:
-    plan = Plan(**msgspec.structs.asdict(await _read(request, NewFault)))
-    await add_fault(gateway, plan)
-    return answer(plan.describe(), 201)
-
-
-async def _clear_faults(gateway: Gateway, _request: Request) -> Response:
-    await clear_faults(gateway)
-    return no_body()
-
-
-async def _show_terminals(gateway: Gateway, _request: Request) -> Response:
-    return answer({"terminals": terminals(gateway)})
-
-
-async def _add_terminal(gateway: Gateway, request: Request) -> Response:
-    new = await _read(request, NewTerminal)
-    place = {"location_id": gateway.facts.location_id}
-    return answer({"id": seed.add_terminal(gateway, place, new.title), "title": new.title}, 201)
-
-
-async def _show_terminal(gateway: Gateway, request: Request) -> Response:
-    return answer(_terminal(gateway, _find_terminal(gateway, request)))
-
-
-async def _present(gateway: Gateway, request: Request) -> Response:
-    new = await _read(request, Presented)
-    read_card(new.card)
-    return _act(gateway, request, lambda terminal: gateway.terminals.present(terminal, new.card, new.entry_mode))
-
-
-async def _decline(gateway: Gateway, request: Request) -> Response:
-    return _act(gateway, request, gateway.terminals.decline)
-
-
-async def _cancel(gateway: Gateway, request: Request) -> Response:
-    return _act(gateway, request, gateway.terminals.cancel)
-
-
-async def _silence(gateway: Gateway, request: Request) -> Response:
-    return _act(gateway, request, gateway.terminals.silence)
-
-
-def _act(gateway: Gateway, request: Request, act: Callable[[str], None]) -> Response:
-    row = _find_terminal(gateway, request)
-    act(row["id"])
-    return answer(_terminal(gateway, row))
-
-
-def _find_terminal(gateway: Gateway, request: Request) -> Row:
-    row = gateway.store.find(TERMINAL, id=request.path_params["id"])
-    if row is None:
-        raise RefusedError(404, "Terminal not found.")
-    return row
-
-
-async def _add_ticket(gateway: Gateway, request: Request) -> Response:
-    new = await _read(request, NewTicket)
-    card = read_card(new.card, check_expiry(new.exp_date))
-    return answer({"ticket": seed.add_ticket(gateway, {"location_id": gateway.facts.location_id}, card)}, 201)
-
-
-async def _show_ledger(gateway: Gateway, _request: Request) -> Response:
-    return answer(ledger(gateway))
-
-
-async def _reset(gateway: Gateway, _request: Request) -> Response:
-    await reset(gateway)
-    return no_body()
-
-
-_CONTROLS: dict[str, dict[str, Control]] = {
-    "/_sandbox/clock": {"GET": _show_clock, "POST": _move_clock},
-    "/_sandbox/faults": {"GET": _show_faults, "POST": _add_fault, "DELETE": _clear_faults},
-    "/_sandbox/terminals": {"GET": _show_terminals, "POST": _add_terminal},
-    "/_sandbox/terminals/{id}": {"GET": _show_terminal},
-    "/_sandbox/terminals/{id}/present": {"POST": _present},
-    "/_sandbox/terminals/{id}/decline": {"POST": _decline},
-    "/_sandbox/terminals/{id}/cancel": {"POST": _cancel},
-    "/_sandbox/terminals/{id}/silence": {"POST": _silence},
-    "/_sandbox/tickets": {"POST": _add_ticket},
-    "/_sandbox/ledger": {"GET": _show_ledger},
-    "/_sandbox/reset": {"POST": _reset},
-}
-
-
-def _endpoint(controls: dict[str, Control]) -> Any:
-    async def run(request: Request) -> Response:
-        gateway = cast("Gateway", request.app.state.gateway)
-        method = "GET" if request.method == "HEAD" else request.method
-        try:
-            return await controls[method](gateway, request)
-        except NothingWaitsError:
-            raise RefusedError(409, "No call waits at this terminal.") from None
-        except ValueError as problem:
-            raise RefusedError(422, str(problem)) from None
-
-    return run
-
-
-ROUTES = [Route(path, _endpoint(controls), methods=[*controls]) for path, controls in _CONTROLS.items()]
+        return read_card(number, exp_date and check_expiry(exp_date))
+    except ValueError as reason:
+        raise ValueError(f"The card or its expiry {reason}") from None

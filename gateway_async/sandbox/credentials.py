@@ -1,4 +1,4 @@
-"""Who is calling: a table of schemes, each of which finds one kind of credentials in a request.
+"""Who is calling: the contract's "Authentication" as a table of schemes, each for one kind of credentials.
 
 The first scheme that finds something decides. A developer id is needed with every one of them.
 """

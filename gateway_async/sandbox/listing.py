@@ -1,4 +1,4 @@
-"""Turns the query string of a list into SQL: filters, order and page.
+"""Turns the query string of a list into SQL: the contract's "Pagination, sorting".
 
 A text filter is a substring match, an id, a code or a number must be equal (any of several with a
 comma), a pipe makes an inclusive range of amounts, and a timestamp takes a number, a named range or

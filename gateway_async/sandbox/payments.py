@@ -43,7 +43,7 @@ def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | 
 
 
 def check_action(values: Row, method: str | None, problems: Problems) -> None:
-    """Check that a payment method knows the action, and that the merchant account serves the method."""
+    """Check that a payment can begin with the action."""
     actions = [action for known, action in states.STARTS if known == method]
     if actions and values.get("action") not in actions and "action" not in problems:
         problems.add("action", f"Action must be one of {', '.join(actions)} when payment_method is {method}.")
@@ -78,8 +78,8 @@ def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Prob
         (previous_id, states.DECLINED),
     )
     left = charged(previous) - refunded
-    if values.setdefault("transaction_amount", left) > left:
-        problems.add("transaction_amount", f"Transaction Amount is more than the {show_money(left)} left to refund.")
+    if not 0 < values.setdefault("transaction_amount", left) <= left:
+        problems.add("transaction_amount", f"Transaction Amount must be above 0.00 and at most {show_money(left)}.")
 
 
 def _of_location(gateway: Gateway, user: Row, values: Row) -> Row:

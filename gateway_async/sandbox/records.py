@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from gateway_async.sandbox.answers import answer, linked, no_body
 from gateway_async.sandbox.errors import Problems, RefusedError
-from gateway_async.sandbox.expands import read_expands
 from gateway_async.sandbox.listing import read_listing
 from gateway_async.sandbox.references import check_references
 from gateway_async.sandbox.validation import read_fields
@@ -39,8 +38,11 @@ def nothing_derived(_call: Call, _row: Row) -> Row:
 
 def show(call: Call, table: Table, row: Row, derive: Derive = nothing_derived) -> Row:
     """A stored record as answers carry it, with its link and what `expand` asks for."""
-    expands = read_expands(table, call.query.get("expand"))
-    return _shown(call, table, row, derive) | {name: find(call.gateway.store, row) for name, find in expands.items()}
+    record = table.show(row)
+    record.update(derive(call, row))
+    for name, find in call.expands.items():
+        record[name] = find(call.gateway.store, row)
+    return linked(call.gateway, table, record)
 
 
 def locate(call: Call, table: Table) -> Row:
@@ -75,13 +77,9 @@ def lister(table: Table, derive: Derive = nothing_derived) -> Handler:
 
     async def get_list(call: Call) -> Response:
         gateway = call.gateway
-        expands = read_expands(table, call.query.get("expand"))
         listing = read_listing(table, call.user, call.query, gateway.clock.date())
         rows, total = listing.fetch(gateway.store)
-        records = [_shown(call, table, row, derive) for row in rows]
-        for name, find in expands.items():
-            for record, row in zip(records, rows, strict=True):
-                record[name] = find(gateway.store, row)
+        records = [show(call, table, row, derive) for row in rows]
         url = f"{gateway.base_url}/v2/{table.plural}"
         return answer({table.plural: records, "meta": listing.meta(url, total)})
 
@@ -120,12 +118,6 @@ def change(call: Call, table: Table, row: Row, values: Row) -> Row:
     kept["modified_ts"] = call.gateway.clock.timestamp()
     call.gateway.store.update(table, row["id"], kept)
     return row | kept
-
-
-def _shown(call: Call, table: Table, row: Row, derive: Derive) -> Row:
-    record = table.show(row)
-    record.update(derive(call, row))
-    return linked(call.gateway, table, record)
 
 
 def _id_column(call: Call, table: Table) -> str:

@@ -1,4 +1,4 @@
-"""The router endpoints: a sale, or a card to store, at a physical terminal.
+"""The contract's "Router account vaults", and router transactions: a card read at a physical terminal.
 
 The request stays open until the terminal has finished. What happens there is the terminal's own
 affair: a caller who hangs up does not stop it, and finds the record later by its integrator id.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gateway_async.sandbox.cards import Account
     from gateway_async.sandbox.fields import Row, Table
     from gateway_async.sandbox.gateway import Gateway
-    from gateway_async.sandbox.processor import Script
+    from gateway_async.sandbox.processor import Outcome, Script
 
 _EXP_DATE = "1230"
 _HOLDER = "SAMPLE TEST"
@@ -52,7 +52,7 @@ async def create_transaction(call: Call) -> Response:
     amount = values["transaction_amount"]
     with gateway.reserve(TRANSACTION, user, values):
         script = await gateway.terminals.visit(values["terminal_id"], values["action"], amount)
-        outcome = declined(script.text, script.reason_code) if script.text else processor.decide(amount)
+        outcome = declined(script.text, script.reason_code) if script.text else _decide(values)
         values |= _of_terminal(gateway, values["terminal_id"], script)
         row = record_payment(gateway, user, values, _account(script), outcome)
     return answer({"routertransaction": show(call, TRANSACTION, row)}, 201)
@@ -93,6 +93,10 @@ def _check_transaction(gateway: Gateway, values: Row, problems: Problems) -> Non
 def _check_vault(_gateway: Gateway, values: Row, problems: Problems) -> None:
     if values.get("action") not in {None, "store"}:
         problems.add("action", "Action must be store.")
+
+
+def _decide(values: Row) -> Outcome:
+    return processor.decide(values["transaction_amount"], values.get("billing_street"), values.get("billing_zip"))
 
 
 def _of_terminal(gateway: Gateway, terminal_id: str, script: Script) -> Row:

@@ -14,7 +14,6 @@ from anyio.from_thread import start_blocking_portal
 
 from gateway_async.sandbox import control, seed
 from gateway_async.sandbox.app import make_app
-from gateway_async.sandbox.cards import check_expiry, read_card
 from gateway_async.sandbox.clock import Clock
 from gateway_async.sandbox.faults import FaultName, Plan
 from gateway_async.sandbox.gateway import Gateway
@@ -229,7 +228,7 @@ class Sandbox:
             NothingWaitsError: No call waits there.
             ValueError: It is no card number.
         """
-        read_card(card)
+        control.read_test_card(card)
         where = terminal_id or self.terminal_id
         self._call(lambda gateway: gateway.terminals.present(where, card, entry_mode))
 
@@ -259,7 +258,7 @@ class Sandbox:
 
     def ticket(self, card: str = "4111111111111111", exp_date: str = "1230") -> str:
         """Make a ticket, which stands for a card once."""
-        account = read_card(card, check_expiry(exp_date))
+        account = control.read_test_card(card, exp_date)
         return self._call(seed.add_ticket, {"location_id": self.location_id}, account)
 
     def reset(self) -> None:

@@ -2,7 +2,8 @@
 
 Nothing a caller sends is dropped in silence: a field the table does not know, or one the caller may
 not set, is a problem. The exception is a field that says what the record says already (null for a
-new record), so that a record that was read can be changed and sent back whole.
+new record) or is worked out anew whenever it is shown, so that a record that was read can be changed
+and sent back whole. Null empties a field, or puts back its default.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def read_fields(table: Table, body: Row, problems: Problems, *, current: Row | N
 
 def _read_field(field: Field, value: Any, values: Row, problems: Problems) -> None:
     try:
-        values[field.name] = None if value is None else field.read(value)
+        values[field.name] = field.default if value is None else field.read(value)
     except ValueError as problem:
         problems.add(field.name, str(problem))
 
@@ -54,7 +55,7 @@ def _says_nothing_new(table: Table, field: Field | None, name: str, value: Any, 
     if name == "_links":
         return True
     if field is None or not field.kept:
-        return False
+        return field is not None and not field.settable
     return (value is None and current[name] is None) or _same(field, value, table.show(current).get(name))
 
 

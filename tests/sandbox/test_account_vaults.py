@@ -152,6 +152,13 @@ def test_a_vault_is_changed_but_not_its_account(shop, errors):
     assert list(errors(refused)) == ["account_number", "account_type"]
 
 
+def test_a_vault_can_be_sent_back_whole(shop):
+    """What is worked out when it is shown does no harm when it comes back."""
+    vault = shop.vault().json()["accountvault"]
+    changed = shop.put("accountvault", f"/v2/accountvaults/{vault['id']}", vault | {"title": "Travel"})
+    assert (changed.status_code, changed.json()["accountvault"]["title"]) == (200, "Travel")
+
+
 def test_bin_info_tells_of_the_issuer(shop, errors):
     """It has the recorded fields, and only cards have it."""
     recorded = json.loads((SAMPLES / "bininfo-response.json").read_text())["bininfo"]

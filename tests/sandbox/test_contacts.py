@@ -82,6 +82,14 @@ def test_a_change_leaves_the_rest_alone(shop):
     }
 
 
+def test_null_puts_back_a_default(shop):
+    """A flag is false again, and a field without a default is null."""
+    contact = shop.contact(email_trx_receipt=1, city="Paris").json()["contact"]
+    empty = {"email_trx_receipt": None, "city": None}
+    changed = shop.put("contact", f"/v2/contacts/{contact['id']}", empty).json()["contact"]
+    assert (changed["email_trx_receipt"], changed["city"]) == (False, None)
+
+
 def test_a_record_can_be_sent_back_whole(shop):
     """Read-only fields that say what the record says are no problem in a PUT."""
     contact = shop.contact(contact_balance="1.50").json()["contact"] | {"city": "Paris"}

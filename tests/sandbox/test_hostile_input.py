@@ -108,6 +108,12 @@ def test_any_value_in_any_change_is_answered(shop, value):
         for field in BY_PLURAL[plural].by_name:
             answer = shop.put(BY_PLURAL[plural].singular, f"/v2/{plural}/{record['id']}", {field: value})
             assert answer.status_code in {200, 400, 422}, (field, answer.text)
+    for path in chain(*([f"/v2/{plural}/{one['id']}", f"/v2/{plural}"] for plural, one in made.items())):
+        assert shop.get(path).status_code == 200
+    assert shop.get(f"/v2/accountvaults/{made['accountvaults']['id']}/bininfo").status_code == 200
+    for action in ("authincrement", "authcomplete", "tipadjust", "partialreversal", "void"):
+        amounts = {"transaction_amount": "20.00"} if action == "authincrement" else {"tip_amount": "1.00"}
+        assert shop.act(made["transactions"], action, **amounts).status_code in {200, 422}
 
 
 @pytest.mark.parametrize(

@@ -198,3 +198,12 @@ def test_large_lists_stream(shop, sandbox):
     ids = [vault["id"] for page in pages for vault in page["accountvaults"]]
     assert [len(page["accountvaults"]) for page in pages] == [5000, 5000, 2000]
     assert len(set(ids)) == 12_000
+
+
+def test_a_wrong_expand_is_noticed_before_anything_is_done(shop, sandbox, errors):
+    """A POST that asks for a relation that there is not makes no payment."""
+    sale = {"action": "sale", "account_number": "4111111111111111", "exp_date": "1230", "transaction_amount": "1.00"}
+    sale["location_id"] = shop.facts.location_id
+    refused = shop.post("transaction", "/v2/transactions", sale, expand="nothing")
+    assert list(errors(refused)) == ["expand"]
+    assert sandbox.ledger()["transactions"] == []

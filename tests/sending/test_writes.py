@@ -9,6 +9,7 @@ import trio.testing
 from gateway_async import (
     ApiId,
     CardVaultCreate,
+    ContactCreate,
     ContactUpdate,
     GatewayError,
     MismatchedReplyError,
@@ -140,6 +141,45 @@ async def test_a_throttled_named_write_waits_looks_and_repeats() -> None:
         began = trio.current_time()
         await gateway.transactions.create(SALE)
         assert trio.current_time() - began >= 7
+    assert script.methods.count("POST") == 2
+
+
+async def test_a_record_that_had_the_id_before_a_429_is_not_the_result() -> None:
+    """The throttled try changed nothing, so what the lookup finds is another payment."""
+    script = Script(post=[httpx.Response(429)], get=[record("transaction", status_id=101)])
+    async with script.gateway() as gateway:
+        with pytest.raises(RateLimitError):
+            await gateway.transactions.create(SALE)
+    assert script.methods == ["POST", "GET"]
+
+
+async def test_a_taken_id_stays_a_refusal_after_a_429() -> None:
+    """Neither the throttled try nor the refused one made the record that has the id."""
+    taken = refused(transaction_api_id="already exists")
+    script = Script(post=[httpx.Response(429), taken], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        with pytest.raises(ValidationError):
+            await gateway.transactions.create(SALE)
+    assert script.methods[-1] == "POST"
+
+
+async def test_another_contact_under_the_same_id_is_not_the_one() -> None:
+    """After a lost answer the name tells the contact that was sent from the one that had the id before."""
+    exists = refused(contact_api_id="already exists")
+    script = Script(post=[LOST, exists], get=[record("contact", contact_api_id="c", last_name="Old")])
+    async with script.gateway() as gateway:
+        with pytest.raises(ValidationError):
+            await gateway.contacts.create(ContactCreate(last_name="New", contact_api_id="c"))
+    assert script.methods.count("POST") == 2
+
+
+async def test_an_update_if_exists_is_done_when_the_record_says_so() -> None:
+    """A lost upsert is read back, and sent again when the record still says otherwise."""
+    old = record("contact", contact_api_id="c", last_name="Old")
+    script = Script(post=[LOST, echo("contact")], get=[old])
+    async with script.gateway() as gateway:
+        new = ContactCreate(last_name="New", contact_api_id="c", update_if_exists=True)
+        assert (await gateway.contacts.create(new)).last_name == "New"
     assert script.methods.count("POST") == 2
 
 

@@ -25,6 +25,7 @@ from gateway_async.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio
 
+CARD = CardVaultCreate(account_number="4111111111111111", exp_date="1230")
 WRONG = {
     "float as money": (
         TransactionCreate(action="sale", account_vault_id="v", transaction_amount=12.5),  # type: ignore[arg-type]
@@ -84,10 +85,10 @@ async def test_every_problem_comes_at_once(gateway: AsyncGateway) -> None:
     assert named == {"account_number", "account_holder_name", "is_company", "routing", "dl_state", "billing_zip"}
 
 
-@pytest.mark.parametrize("wrong", [None, {"last_name": "Smith"}, "Smith", 7, ContactCreate])
+@pytest.mark.parametrize("wrong", [None, {"last_name": "Smith"}, "Smith", 7, ContactCreate, CARD])
 async def test_what_is_no_request_is_refused(gateway: AsyncGateway, wrong: Any) -> None:
-    """A dict, a text or the class itself in place of a request object."""
-    with pytest.raises(InvalidRequestError, match="request: must be a request object"):
+    """A dict, a text, the class itself, or a card that would have become a contact's account number."""
+    with pytest.raises(InvalidRequestError, match="request: must be ContactCreate, not"):
         await gateway.contacts.create(wrong)
 
 

@@ -21,11 +21,10 @@ def differences(expected: dict[str, Any], record: dict[str, Any]) -> tuple[str, 
 
 
 @pytest.mark.parametrize("name", ["id", "transaction_api_id", "location_id", "last_four", "transaction_amount"])
-@pytest.mark.parametrize("silence", [{}, {"": None}, {"value": None}, {"value": ""}])
-def test_silence_is_no_difference(name: str, silence: dict[str, Any]) -> None:
+@pytest.mark.parametrize("silence", [(), (None,), ("",)])
+def test_silence_is_no_difference(name: str, silence: tuple[Any, ...]) -> None:
     """A record that leaves a value out, or has it empty, proves nothing."""
-    record = {name: value for value in silence.values()}
-    assert differences({name: "1.00"}, record) == ()
+    assert differences({name: "1.00"}, dict(zip([name], silence, strict=False))) == ()
 
 
 @pytest.mark.parametrize("name", ["id", "transaction_api_id", "location_id", "last_four"])

@@ -9,7 +9,7 @@ def call(path: str = "/v2/contacts/1") -> Call[None]:
     return Call(
         method="PUT",
         path=path,
-        read=lambda content: None,
+        read=lambda _: None,
         body=b'{"contact": {"ssn4": "8264"}}',
         secrets=(Secret("8264"),),
     )

@@ -115,7 +115,9 @@ def test_expand(expand: Any, params: Any) -> None:
     assert expansion(expand) == params
 
 
-@pytest.mark.parametrize("expand", ["contact", b"contact", ("contact", ""), (1,), ("\ud800",), None, 5, iter(["contact"])])
+@pytest.mark.parametrize(
+    "expand", ["contact", b"contact", ("contact", ""), (1,), ("\ud800",), None, 5, iter(["contact"])]
+)
 def test_what_is_no_expansion(expand: Any) -> None:
     """One string is a likely slip for one name; anything but a sequence of names is refused."""
     assert problems(expansion, expand) == ('expand: must be a sequence of names, such as ("contact",)',)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.recovery import done_when, says
+from gateway_async._wire.recovery import done_when, exists, says
 from gateway_async.models.codes import TransactionAction
 
 SETTLED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
@@ -46,4 +46,9 @@ def test_a_record_says_what_was_sent() -> None:
     """Every value must be there, in any spelling; the action itself is no value of the record."""
     assert says({"action": "edit", "flag": 1, "tax": "1.00"}, {"flag": "1", "tax": 1})
     assert not says({"flag": 1, "tax": "1.00"}, {"flag": True})
-    assert says({}, {})
+    assert says({"update_if_exists": 1}, {})
+
+
+def test_a_record_that_is_there_was_made() -> None:
+    """A create wants no more than its record's existence."""
+    assert exists({"tax": "1.00"}, {})

@@ -1,4 +1,4 @@
-"""The fields of an account vault, of the request that fills one at a terminal, and of a ticket.
+"""The fields of the contract's "Account vault", of the request that fills one at a terminal, and of a ticket.
 
 The account number, the track data and the routing number serve to make the vault and are forgotten:
 what remains of a card is its brand, its first six and its last four digits.
@@ -38,6 +38,7 @@ ACCOUNT_VAULT = Table(
         Field("accountvault_c1", TEXT, 0, 128),
         Field("accountvault_c2", TEXT, 0, 128),
         Field("accountvault_c3", TEXT, 0, 128),
+        Field("expiring_in_months", INTEGER, settable=NEVER, kept=False),
         Field("has_recurring", FLAG, settable=NEVER, default=0),
         Field("ach_sec_code", CODE, 3, 3),
         Field("is_company", FLAG),

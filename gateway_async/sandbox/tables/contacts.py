@@ -1,4 +1,4 @@
-"""The fields of a contact.
+"""The fields of a contact, from the contract's "Records carried in postbacks".
 
 Both spellings of the header message type are in use among gateways of this kind; this one speaks
 `header_message_type_id`, as postbacks carry it, and takes no other.

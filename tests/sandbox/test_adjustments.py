@@ -1,0 +1,102 @@
+"""Changes of a payment: what each action does, and when it may."""
+
+import pytest
+
+
+def test_a_void_takes_the_amount_and_keeps_the_authorisation(shop):
+    """Status 201, amount 0.00, a void date."""
+    sale = shop.pay("12.50").json()["transaction"]
+    response = shop.act(sale, "void")
+    voided = response.json()["transaction"]
+    assert (response.status_code, voided["status_id"]) == (200, 201)
+    assert (voided["transaction_amount"], voided["auth_amount"]) == ("0.00", "12.50")
+    assert voided["void_date"] is not None
+
+
+def test_nothing_is_voided_twice(shop, errors):
+    """The second void says why not."""
+    sale = shop.pay().json()["transaction"]
+    shop.act(sale, "void")
+    assert errors(shop.act(sale, "void")) == {"action": ["Action void is not allowed when status_id is 201."]}
+
+
+def test_an_increment_sets_the_new_total(shop):
+    """The amount sent is what shall be settled; the first authorisation stays on record."""
+    auth = shop.pay("10.00", action="authonly").json()["transaction"]
+    grown = shop.act(auth, "authincrement", transaction_amount="25.00").json()["transaction"]
+    assert (grown["status_id"], grown["transaction_amount"], grown["auth_amount"]) == (102, "25.00", "10.00")
+
+
+@pytest.mark.parametrize(("amount", "settled"), [(None, "10.00"), ("7.25", "7.25")])
+def test_an_authorisation_is_completed(shop, amount, settled):
+    """For all of it, or for less."""
+    auth = shop.pay("10.00", action="authonly").json()["transaction"]
+    fields = {} if amount is None else {"transaction_amount": amount}
+    done = shop.act(auth, "authcomplete", **fields).json()["transaction"]
+    assert (done["status_id"], done["reason_code_id"], done["transaction_amount"]) == (101, 1001, settled)
+
+
+@pytest.mark.parametrize(
+    ("first", "action", "fields", "field"),
+    [
+        ("authonly", "authcomplete", {"transaction_amount": "10.01"}, "transaction_amount"),
+        ("authonly", "authcomplete", {"transaction_amount": "0.00"}, "transaction_amount"),
+        ("authonly", "authincrement", {"transaction_amount": "10.00"}, "transaction_amount"),
+        ("authonly", "partialreversal", {}, "transaction_amount"),
+        ("authonly", "tipadjust", {"tip_amount": "1.00"}, "action"),
+        ("sale", "authcomplete", {}, "action"),
+        ("sale", "authincrement", {"transaction_amount": "20.00"}, "action"),
+        ("sale", "tipadjust", {}, "tip_amount"),
+        ("sale", "void", {"transaction_amount": "5.00"}, "transaction_amount"),
+        ("sale", "edit", {"transaction_amount": "5.00"}, "transaction_amount"),
+        ("sale", "refund", {}, "action"),
+        ("sale", "explode", {}, "action"),
+    ],
+)
+def test_what_is_not_in_the_table_is_not_allowed(shop, errors, first, action, fields, field):
+    """A change that does not fit the status or the amount is refused under its field, and changes nothing."""
+    made = shop.pay("10.00", action=first).json()
+    assert list(errors(shop.act(made["transaction"], action, **fields))) == [field]
+    assert shop.get(f"/v2/transactions/{made['transaction']['id']}").json() == made
+
+
+def test_a_partial_reversal_leaves_less_to_settle(shop):
+    """The amount sent is what is left."""
+    auth = shop.pay("10.00", action="authonly").json()["transaction"]
+    less = shop.act(auth, "partialreversal", transaction_amount="4.00").json()["transaction"]
+    assert (less["status_id"], less["transaction_amount"]) == (102, "4.00")
+
+
+def test_a_tip_raises_the_total(shop):
+    """A tip is part of the amount, and a second one takes the place of the first."""
+    sale = shop.pay("10.00").json()["transaction"]
+    assert shop.act(sale, "tipadjust", tip_amount="2.00").json()["transaction"]["transaction_amount"] == "12.00"
+    tipped = shop.act(sale, "tipadjust", tip_amount="1.00").json()["transaction"]
+    assert (tipped["transaction_amount"], tipped["tip_amount"]) == ("11.00", "1.00")
+
+
+def test_an_edit_changes_what_is_not_money(shop):
+    """With or without the action, at any time."""
+    sale = shop.pay().json()["transaction"]
+    path = f"/v2/transactions/{sale['id']}"
+    assert shop.act(sale, "edit", description="one").json()["transaction"]["description"] == "one"
+    shop.act(sale, "void")
+    assert shop.put("transaction", path, {"order_num": "7"}).json()["transaction"]["order_num"] == "7"
+
+
+def test_a_transaction_is_changed_by_its_api_id(shop):
+    """PUT takes the integrator's own id as GET does."""
+    shop.pay(transaction_api_id="t1")
+    where = {"api_id": "true", "location_id": shop.facts.location_id}
+    voided = shop.put("transaction", "/v2/transactions/t1", {"action": "void"}, **where)
+    assert voided.json()["transaction"]["status_id"] == 201
+
+
+def test_expands_tell_what_may_be_done(shop):
+    """is_voidable and its siblings follow the status."""
+    names = ("is_voidable", "is_refundable", "is_completable", "is_settled")
+    expected = {"sale": (True, True, False, False), "authonly": (True, False, True, False)}
+    for action, allowed in expected.items():
+        made = shop.pay(action=action).json()["transaction"]
+        shown = shop.get(f"/v2/transactions/{made['id']}", expand=",".join(names)).json()["transaction"]
+        assert tuple(shown[name] for name in names) == allowed

@@ -1,0 +1,231 @@
+"""What a type checker makes of the public interface. Never executed: `mypy --strict` and pyright read it.
+
+Every verb has its `assert_type`; every mistake that a user should be told of has an ignore that must be needed.
+"""
+
+# pyright: reportUnnecessaryTypeIgnoreComment=true
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, assert_type
+
+from gateway_async import (
+    UNSET,
+    AccountType,
+    AccountVault,
+    AccountVaultUpdate,
+    AchVaultCreate,
+    ApiId,
+    AsyncGateway,
+    BinInfo,
+    CardVaultCreate,
+    Contact,
+    ContactCreate,
+    ContactUpdate,
+    DeclinedError,
+    GatewayError,
+    InvalidRequestError,
+    MalformedReplyError,
+    MismatchedReplyError,
+    OutcomeUnknownError,
+    Page,
+    Pages,
+    RateLimitError,
+    RouterAccountVaultCreate,
+    RouterTransactionCreate,
+    StatusError,
+    SwipedVaultCreate,
+    TicketVaultCreate,
+    TimeRange,
+    Transaction,
+    TransactionCreate,
+    TransactionStatus,
+    TransactionUpdate,
+    TransactionVaultCreate,
+    UserApiKey,
+    ValidationError,
+    VaultCopyCreate,
+)
+from gateway_async._secrets import Secret
+from gateway_async.observe import CallEnded, Event
+
+KEY = UserApiKey("user", "key")
+
+
+async def clients() -> None:
+    """Making a client, and using it as a context."""
+    async with AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY) as gateway:
+        assert_type(gateway, AsyncGateway)
+    assert_type(AsyncGateway.from_env(timeout=5.0), AsyncGateway)
+    assert_type(await gateway.aclose(), None)
+    AsyncGateway("https://api.example.test", "dev", KEY)  # type: ignore[call-arg]
+    AsyncGateway("https://api.example.test", developer_id="dev")  # type: ignore[call-arg]
+    AsyncGateway("https://api.example.test", developer_id="dev", credentials="key")  # type: ignore[arg-type]
+    UserApiKey("user", "key", "cookies")  # type: ignore[arg-type]
+    assert_type(KEY.user_api_key, Secret)
+
+
+def observers() -> None:
+    """An observer takes events, which are told apart by their class."""
+
+    def watch(event: Event) -> None:
+        if isinstance(event, CallEnded):
+            assert_type(event.seconds, float)
+
+    AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, observers=[watch])
+
+
+async def account_vaults(gateway: AsyncGateway) -> None:
+    """Every verb of account vaults."""
+    card = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
+    assert_type(await gateway.account_vaults.create(card), AccountVault)
+    assert_type(await gateway.account_vaults.get("id", expand=("contact",)), AccountVault)
+    assert_type(await gateway.account_vaults.get(ApiId("mine", location_id="loc")), AccountVault)
+    assert_type(gateway.account_vaults.list({"title": "x"}, sort="-created_ts", page_size=10), Pages[AccountVault])
+    assert_type(await gateway.account_vaults.update("id", AccountVaultUpdate(title=None)), AccountVault)
+    assert_type(await gateway.account_vaults.delete(ApiId("mine")), None)
+    assert_type(await gateway.account_vaults.bin_info("id"), BinInfo)
+    await gateway.account_vaults.create(ContactCreate(last_name="Smith"))  # type: ignore[arg-type]
+    await gateway.account_vaults.create({"title": "x"})  # type: ignore[arg-type]
+    await gateway.account_vaults.update("id", card)  # type: ignore[arg-type]
+    await gateway.account_vaults.get(5)  # type: ignore[arg-type]
+    gateway.account_vaults.list(sort=["title"])  # type: ignore[arg-type]
+
+
+async def contacts(gateway: AsyncGateway) -> None:
+    """Every verb of contacts."""
+    assert_type(
+        await gateway.contacts.create(ContactCreate(last_name="Smith", date_of_birth=date(1970, 1, 2))), Contact
+    )
+    assert_type(await gateway.contacts.get(ApiId("mine")), Contact)
+    assert_type(gateway.contacts.list(), Pages[Contact])
+    assert_type(await gateway.contacts.update("id", ContactUpdate(email=None, city=UNSET)), Contact)
+    assert_type(await gateway.contacts.delete("id"), None)
+    ContactCreate()  # type: ignore[call-arg]
+    ContactCreate({}, last_name="Smith")  # type: ignore[call-arg]
+    ContactCreate(last_name="Smith", contact_balance=1.5)  # type: ignore[arg-type]
+    ContactCreate(last_name="Smith", date_of_birth="1970-01-02")  # type: ignore[arg-type]
+    ContactCreate(last_name="Smith", nickname="Jo")  # type: ignore[call-arg]
+
+
+async def transactions(gateway: AsyncGateway) -> None:
+    """Every verb of transactions."""
+    sale = TransactionCreate(action="sale", transaction_amount=Decimal("12.50"), account_vault_id="v1")
+    assert_type(await gateway.transactions.create(sale), Transaction)
+    assert_type(await gateway.transactions.get("id"), Transaction)
+    assert_type(gateway.transactions.list({"created_ts": TimeRange.LAST_30_DAYS}), Pages[Transaction])
+    assert_type(await gateway.transactions.update("id", TransactionUpdate(action="edit", tax=0)), Transaction)
+    assert_type(await gateway.transactions.void(ApiId("mine")), Transaction)
+    assert_type(await gateway.transactions.increment("id", Decimal("15.00")), Transaction)
+    assert_type(await gateway.transactions.complete("id"), Transaction)
+    assert_type(await gateway.transactions.complete("id", "12.50"), Transaction)
+    await gateway.transactions.increment("id", 15.0)  # type: ignore[arg-type]
+    await gateway.transactions.increment("id")  # type: ignore[call-arg]
+    TransactionCreate(action="sale", transaction_amount=12.5)  # type: ignore[arg-type]
+    TransactionCreate(transaction_amount=12)  # type: ignore[call-arg]
+
+
+async def router(gateway: AsyncGateway) -> None:
+    """Both router endpoints."""
+    pay = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount=12)
+    assert_type(await gateway.router_transactions.create(pay), Transaction)
+    store = RouterAccountVaultCreate(terminal_id="term", contact_id="c1")
+    assert_type(await gateway.router_account_vaults.create(store), AccountVault)
+    RouterTransactionCreate(action="sale", terminal_id="term")  # type: ignore[call-arg]
+    RouterAccountVaultCreate(terminal_id="term")  # type: ignore[call-arg]
+    await gateway.router_transactions.create(store)  # type: ignore[arg-type]
+
+
+def ways_of_storing() -> None:
+    """One class for each way of storing an account: what it needs is a matter of types."""
+    AchVaultCreate(
+        account_number="123456789012",
+        routing="072000326",
+        account_holder_name="Jo",
+        account_type=AccountType.CHECKING,
+        is_company=False,
+    )
+    SwipedVaultCreate(track_data="track")
+    TicketVaultCreate(ticket="ticket", payment_method="ach")
+    TransactionVaultCreate(previous_transaction_api_id="mine")
+    VaultCopyCreate(previous_account_vault_id="v1")
+    CardVaultCreate(account_number="4111111111111111")  # type: ignore[call-arg]
+    AchVaultCreate(account_number="123456789012", routing="072000326")  # type: ignore[call-arg]
+    TicketVaultCreate()  # type: ignore[call-arg]
+
+
+async def pages(gateway: AsyncGateway) -> None:
+    """A list is iterated, paged, awaited, counted."""
+    listed = gateway.account_vaults.list()
+    async for vault in listed:
+        assert_type(vault, AccountVault)
+    async for page in listed.by_page():
+        assert_type(page, Page[AccountVault])
+    first_page = await listed
+    assert_type(first_page.records, tuple[AccountVault, ...])
+    assert_type(first_page.number, int)
+    assert_type(first_page.total_count, int | None)
+    assert_type(first_page.page_count, int | None)
+    assert_type(await listed.first(), AccountVault | None)
+    assert_type(await listed.count(), int)
+    for _ in listed:  # type: ignore[attr-defined]
+        pass
+
+
+def records(vault: AccountVault, contact: Contact, sale: Transaction, bin_info: BinInfo) -> None:
+    """What the fields of a record are."""
+    assert_type(vault.id, str)
+    assert_type(vault.active, bool | None)
+    assert_type(vault.account_type, AccountType | None)
+    assert_type(vault.created_ts, datetime | None)
+    assert_type(vault.extra, Mapping[str, Any])
+    assert_type(contact.date_of_birth, date | None)
+    assert_type(contact.contact_balance, Decimal | None)
+    assert_type(sale.status_id, TransactionStatus | None)
+    assert_type(sale.transaction_amount, Decimal | None)
+    assert_type(sale.void_date, datetime | date | None)
+    assert_type(sale.additional_amounts, Sequence[Any] | None)
+    assert_type(sale.approved, bool)
+    assert_type(sale.declined, bool)
+    assert_type(sale.partially_approved, bool)
+    assert_type(sale.voided, bool)
+    assert_type(sale.raise_for_decline(), Transaction)
+    assert_type(TransactionStatus.APPROVED.known, bool)
+    assert_type(bin_info.country_code, str | None)
+    vault.title = "x"  # type: ignore[misc]
+    vault.extra["x"] = 1  # type: ignore[index]
+    vault.number  # type: ignore[attr-defined]  # noqa: B018
+
+
+async def errors(error: GatewayError) -> None:
+    """What each error knows."""
+    assert_type(error.call, str)
+    if isinstance(error, InvalidRequestError):
+        assert_type(error.problems, tuple[str, ...])
+    if isinstance(error, StatusError):
+        assert_type(error.status_code, int)
+        assert_type(error.message, str)
+    if isinstance(error, ValidationError):
+        assert_type(error.fields, Mapping[str, tuple[str, ...]])
+    if isinstance(error, RateLimitError):
+        assert_type(error.retry_after, float | None)
+    if isinstance(error, MalformedReplyError):
+        assert_type(error.path, str)
+    if isinstance(error, MismatchedReplyError):
+        assert_type(error.differences, tuple[str, ...])
+    if isinstance(error, OutcomeUnknownError):
+        assert_type(error.api_id, str | None)
+        assert_type(error.sent, Mapping[str, Any])
+        assert_type(await error.resolve(), Any)
+    if isinstance(error, DeclinedError):
+        assert_type(error.reason_code_id, int | None)
+
+
+def values(moment: datetime) -> None:
+    """Ids and time ranges."""
+    assert_type(ApiId("mine").location_id, str | None)
+    assert_type(TimeRange.TODAY, TimeRange)
+    assert_type(TimeRange.custom(moment, moment), TimeRange)
+    TimeRange.custom("2025-01-01", moment)  # type: ignore[arg-type]
+    ApiId(5)  # type: ignore[arg-type]

@@ -1,0 +1,198 @@
+"""Every recorded answer decodes, every modelled value is right, and nothing is lost.
+
+The expectations are read from the raw JSON by rules of their own, which share nothing with the converter.
+"""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from gateway_async._wire.call import Call
+from gateway_async._wire.noun import Noun, Scope
+from gateway_async._wire.reply import Reply, read_reply
+from gateway_async.errors import ValidationError
+from gateway_async.models.account_vaults import AccountVault, BinInfo, CardVaultCreate, RouterAccountVaultCreate
+from gateway_async.models.contacts import Contact
+from gateway_async.models.record import Record
+from gateway_async.models.transactions import RouterTransactionCreate, Transaction
+from gateway_async.resources.account_vaults import ACCOUNT_VAULT, BIN_INFO
+from gateway_async.resources.contacts import CONTACT
+from gateway_async.resources.router_account_vaults import ROUTER_ACCOUNT_VAULT
+from gateway_async.resources.router_transactions import ROUTER_TRANSACTION
+from gateway_async.resources.transactions import TRANSACTION
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+SCOPE = Scope(location_id=None, check_limits=True, new_id=lambda: "made-up")
+
+SINGLE: dict[str, tuple[Noun[Any], type[Record]]] = {
+    "accountvault-create-ach-response": (ACCOUNT_VAULT, AccountVault),
+    "accountvault-create-cc-response": (ACCOUNT_VAULT, AccountVault),
+    "bininfo-response": (BIN_INFO, BinInfo),
+    "contact-create-response": (CONTACT, Contact),
+    "routeraccountvault-create-response": (ROUTER_ACCOUNT_VAULT, AccountVault),
+    "routertransaction-create-response": (ROUTER_TRANSACTION, Transaction),
+    "transaction-ach-debit-response": (TRANSACTION, Transaction),
+    "transaction-ach-void-response": (TRANSACTION, Transaction),
+    "transaction-authincrement-response": (TRANSACTION, Transaction),
+    "transaction-authonly-response": (TRANSACTION, Transaction),
+    "transaction-refund-response": (TRANSACTION, Transaction),
+}
+LISTS: dict[str, tuple[Noun[Any], type[Record], int, int]] = {
+    #                               noun, record, totalCount, pageCount
+    "accountvault-list-response": (ACCOUNT_VAULT, AccountVault, 1, 1),
+    "contact-list-response": (CONTACT, Contact, 220, 11),
+    "transaction-list-response": (TRANSACTION, Transaction, 14, 5),
+}
+
+MONEY = {"transaction_amount", "auth_amount", "subtotal_amount", "tax", "tip_amount", "contact_balance"}
+TIMES = {"created_ts", "modified_ts"}
+FLAGS = {
+    *("has_recurring", "active", "email_trx_receipt", "notification_email_sent"),
+    *("is_recurring", "is_accountvault", "terms_agree", "is_company"),
+}
+NUMBERS = {"status_id", "type_id", "reason_code_id", "trx_source_id", "expiring_in_months", "header_message_type"}
+
+
+def raw(name: str) -> Any:
+    """A sample as plain JSON, numbers with a fraction as they are written."""
+    return json.loads((SAMPLES / f"{name}.json").read_text(), parse_float=str)
+
+
+def expected(name: str, value: Any) -> Any:
+    """What a field should hold, by what is known about the field of that name."""
+    readings: list[tuple[bool, Callable[[], Any]]] = [
+        (value is None, lambda: None),
+        (name == "void_date" and value is False, lambda: None),
+        (name == "void_date", lambda: datetime.strptime(f"{value}Z", "%Y-%m-%d %H:%M:%S%z")),
+        (name.endswith("_date") and name != "exp_date", lambda: date.fromisoformat(value)),
+        (name in TIMES, lambda: datetime(1970, 1, 1, tzinfo=UTC).fromtimestamp(value, UTC)),
+        (name in MONEY, lambda: Decimal(str(value))),
+        (name in FLAGS, lambda: {"1": True, "0": False, "True": True, "False": False}[str(value)]),
+        (name in NUMBERS, lambda: int(value)),
+        (isinstance(value, list), lambda: tuple(value)),
+        (isinstance(value, dict), lambda: value),
+        (isinstance(value, str), lambda: value),
+    ]
+    return next(reading() for applies, reading in readings if applies)
+
+
+def check(record: Record, data: dict[str, Any]) -> None:
+    """Every key of `data` is a field with the right value or stands in `extra` unchanged; nothing is made up."""
+    fields = {field.name for field in attrs.fields(type(record))} - {"extra"}
+    for name in fields & set(data):
+        value = getattr(record, name)
+        assert (name, value) == (name, expected(name, data[name]))
+        assert isinstance(value, bool) == (name in FLAGS and value is not None)
+    assert {name: getattr(record, name) for name in fields - set(data)} == dict.fromkeys(fields - set(data))
+    assert dict(record.extra) == {name: value for name, value in data.items() if name not in fields}
+
+
+def answered(call: Call[Any], name: str) -> Any:
+    """What `call` makes of a sample."""
+    return read_reply(call, Reply(200, {}, (SAMPLES / f"{name}.json").read_bytes(), at=0.0))
+
+
+@pytest.mark.parametrize(("sample", "noun", "kind"), [(name, *row) for name, row in SINGLE.items()])
+def test_a_recorded_record(sample: str, noun: Noun[Any], kind: type[Record]) -> None:
+    """The answer becomes its model, field by field, and what the model does not know is in `extra`."""
+    ((_, data),) = raw(sample).items()
+    asked = attrs.evolve(noun.get(data.get("id", "v1"), SCOPE), read=noun._reader({}))
+    record = answered(asked, sample)
+    assert type(record) is kind
+    check(record, data)
+
+
+@pytest.mark.parametrize(("sample", "noun", "kind", "total", "pages"), [(name, *row) for name, row in LISTS.items()])
+def test_a_recorded_list(sample: str, noun: Noun[Any], kind: type[Record], total: int, pages: int) -> None:
+    """Every row becomes its model, and the meta its counts."""
+    rows = raw(sample)[noun.plural]
+    page = answered(noun.page(1, ()), sample)
+    assert (page.number, page.total_count, page.page_count, len(page.records)) == (1, total, pages, len(rows))
+    for record, data in zip(page.records, rows, strict=True):
+        assert type(record) is kind
+        check(record, data)
+
+
+def test_every_sample_of_these_nouns_is_read() -> None:
+    """No recorded answer of these nouns is left out."""
+    nouns = ("accountvault-", "bininfo-", "contact-", "routeraccountvault-", "routertransaction-", "transaction-")
+    recorded = {path.stem for path in SAMPLES.glob("*-response.json") if path.stem.startswith(nouns)}
+    assert recorded == {*SINGLE, *LISTS}
+
+
+def test_what_the_recorded_answers_mean() -> None:
+    """A few values of the samples, spelled out."""
+    void = answered(TRANSACTION.get("11f0c4885e15c69a94fec5b5", SCOPE), "transaction-ach-void-response")
+    assert (void.voided, void.approved, void.transaction_amount, void.auth_amount) == (True, False, 0, 1)
+    assert void.void_date == datetime(2025, 11, 18, 14, 11, 36, tzinfo=UTC)
+    assert (void.custom_data, void.additional_amounts) == ({"test": "sdk_test"}, ())
+    assert void.extra["recurring_flag"] == "no"
+    routed = answered(ROUTER_TRANSACTION.get("222222222222222222222222", SCOPE), "routertransaction-create-response")
+    assert (routed.approved, routed.transaction_amount, routed.entry_mode_id) == (True, 1, "C")
+    assert routed.emv_receipt_data["APPLAB"] == "US Maestro"
+    assert routed.extra["auth"] == "812823"
+    vault = answered(ROUTER_ACCOUNT_VAULT.get("{accountvault_id}", SCOPE), "routeraccountvault-create-response")
+    assert (vault.active, vault.title, vault.account_type) == (True, "", "visa")
+    old = answered(TRANSACTION.page(1, ()), "transaction-list-response").records[0]
+    assert (old.void_date, old.voided) == (None, True)
+    assert answered(BIN_INFO.get("v1", SCOPE), "bininfo-response").fsa_indicator == ""
+
+
+# --- requests
+
+
+def sent(call: Call[Any]) -> Any:
+    """The decoded body of a call, without the api id that the client makes up."""
+    content = json.loads(call.body or b"")
+    for record in content.values():
+        for made_up in ("account_vault_api_id", "transaction_api_id"):
+            record.pop(made_up, None)
+    return content
+
+
+def test_the_recorded_vault_request() -> None:
+    """A card's request holds exactly what was recorded."""
+    new = CardVaultCreate(
+        title="Test CC Account",
+        account_holder_name="John Smith",
+        account_number="5454545454545454",
+        exp_date="0919",
+        contact_id="54c285f1-678d-9510-318c-bcb13ab0c1c2",
+        location_id="sd9fusd9f-678d-9510-318c-bcb13ab4324",
+    )
+    assert sent(ACCOUNT_VAULT.create(new, SCOPE)) == raw("accountvault-create-cc-request")
+
+
+def test_the_recorded_router_vault_request() -> None:
+    """A card from a terminal: method and action are implied."""
+    new = RouterAccountVaultCreate(terminal_id="{terminal_id}", contact_id="{contact_id}", location_id="{location_id}")
+    assert sent(ROUTER_ACCOUNT_VAULT.create(new, SCOPE)) == raw("routeraccountvault-create-request")
+
+
+def test_the_recorded_router_transaction_request() -> None:
+    """A sale at a terminal: the amount is text with two decimals."""
+    new = RouterTransactionCreate(
+        action="sale",
+        location_id="1" * 24,
+        transaction_amount=1,
+        terminal_id="2" * 24,
+        billing_zip="12345",
+    )
+    assert sent(ROUTER_TRANSACTION.create(new, SCOPE)) == raw("routertransaction-create-request")
+
+
+def test_the_recorded_refusal() -> None:
+    """A validation body names its fields."""
+    reply = Reply(422, {}, (SAMPLES / "error-422-validation.json").read_bytes(), at=0.0)
+    with pytest.raises(ValidationError) as refused:
+        read_reply(ACCOUNT_VAULT.get("v1", SCOPE), reply)
+    assert dict(refused.value.fields) == {
+        "location_id": ("location_id provided is not valid",),
+        "product_transaction_id": ("Product Transaction Id cannot be blank.",),
+    }
