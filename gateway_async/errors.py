@@ -13,7 +13,7 @@
     │   ├── RecordDeletedError      409, `.fields` when the gateway names fields
     │   ├── ValidationError         422, `.fields`
     │   ├── RateLimitError          429, `.retry_after`
-    │   └── ServerError             5xx (a read; for a write see OutcomeUnknownError)
+    │   └── ServerError             5xx to a read (a write that gets one is looked up)
     ├── DeadlineExceededError       a read ran out of time: safe to repeat
     ├── ConnectionLostError         a read lost its connection, again and again: safe to repeat
     ├── MalformedReplyError         a read's answer cannot be understood: `.path` says where
@@ -197,7 +197,7 @@ class RateLimitError(StatusError):
 
 
 class ServerError(StatusError):
-    """5xx to a read, or to a write that the gateway was asked about afterwards."""
+    """5xx to a read; a write that gets one is looked up."""
 
     meaning = "the gateway failed"
 
@@ -287,13 +287,14 @@ class OutcomeUnknownError(GatewayError):
         super().__init__(f"{call or 'the call'}{named}: the outcome is unknown: {reason}")
 
     async def resolve(self) -> Any:
-        """Look the write up once more.
+        """Look the write up again; for up to 30 seconds, as long as it may still arrive at the gateway.
 
         Returns:
-            The record, or None when it is certain that the write was never carried out.
+            The record (True for a deletion that was carried out), or None when it is certain that the write was not
+            carried out: it is still not there when nothing can be under way any more.
 
         Raises:
-            OutcomeUnknownError: it still cannot be told.
+            OutcomeUnknownError: it still cannot be told. A terminal may take a card for as long as `terminal_timeout`.
         """
         if self._resolve is None:
             raise self
@@ -333,9 +334,9 @@ class DeclinedError(GatewayError):
     def __init__(self, transaction: Any, *, reason_code_id: int | None, message: str | None) -> None:
         self.transaction = transaction
         self.reason_code_id = reason_code_id
-        self.message = message or ""
-        said = f": {message}" if message else ""
-        super().__init__(f"transaction {transaction.id} was declined (reason {reason_code_id}){said}")
+        self.message = mask_text(message or "")
+        said = f": {self.message}" if message else ""
+        super().__init__(mask_text(f"transaction {transaction.id} was declined (reason {reason_code_id}){said}"))
 
 
 class TerminalBusyError(GatewayError):

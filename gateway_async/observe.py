@@ -68,7 +68,7 @@ class LookedUp:
     """A write whose answer was lost has been looked up.
 
     Attributes:
-        outcome: `"found"`, `"not done"` or `"unknown"`.
+        outcome: `"found"`, `"not there"` (at that time: what is under way may still arrive) or `"unknown"`.
         cancelled: whether the task had been cancelled meanwhile; then this event is the only news of the outcome.
     """
 

@@ -322,9 +322,10 @@ KEY = "planted-key-82c1"
 
 
 def shown_secrets(*texts: object) -> set[str]:
-    """The planted values that stand in any of the texts."""
+    """The planted values that stand in any of the texts; four digits inside another number are chance."""
     text = " ".join(map(str, texts))
-    return {value for value in (*PLANTED.values(), "4012888888881881", KEY) if value in text}
+    planted = (*PLANTED.values(), "4012888888881881", KEY)
+    return {value for value in planted if value in text and (len(value) > 4 or re.search(rf"\b{value}\b", text))}
 
 
 def kinds(parent: type[Any]) -> list[Any]:

@@ -30,9 +30,9 @@ SENTENCES: list[tuple[Event, int, str]] = [
     ),
     (LookedUp(call=CALL, outcome="found"), logging.WARNING, "POST /v2/transactions looked up: found"),
     (
-        LookedUp(call=CALL, outcome="not done", cancelled=True),
+        LookedUp(call=CALL, outcome="not there", cancelled=True),
         logging.WARNING,
-        "POST /v2/transactions looked up: not done, after cancellation",
+        "POST /v2/transactions looked up: not there, after cancellation",
     ),
     (LookedUp(call=CALL, outcome="unknown"), logging.ERROR, "POST /v2/transactions looked up: unknown"),
     (

@@ -8,12 +8,16 @@ from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.retrying import Verdict, pause, verdict
 from gateway_async.errors import GatewayError
 
-__all__ = ["LOOKUP_SECONDS", "Delivery", "NotDoneError"]
+__all__ = ["LOOKUP_SECONDS", "MAY_ARRIVE_SECONDS", "Delivery", "NotDoneError"]
 
 T = TypeVar("T")
 
 LOOKUP_SECONDS: Final = 10.0
 """How long looking up may take after a terminal call, and how long it may hold back a cancellation."""
+
+
+MAY_ARRIVE_SECONDS: Final = 30.0
+"""How long after an attempt the gateway may still carry out what it got; then "not there" is certain."""
 
 
 class NotDoneError(GatewayError):
@@ -27,7 +31,16 @@ class NotDoneError(GatewayError):
 class Delivery(Generic[T]):
     """One call on its way: what has been tried, and how much time is left."""
 
-    __slots__ = ("attempt", "attempts_until", "call", "max_attempts", "may_have_left", "patience", "started")
+    __slots__ = (
+        "attempt",
+        "attempts_until",
+        "call",
+        "max_attempts",
+        "may_arrive_until",
+        "may_have_left",
+        "patience",
+        "started",
+    )
 
     def __init__(self, call: Call[T], seconds: float, max_attempts: int) -> None:
         self.call = call
@@ -37,10 +50,18 @@ class Delivery(Generic[T]):
         self.attempts_until = self.started + self.patience
         self.attempt = 0
         self.may_have_left = False
+        self.may_arrive_until = self.started
 
     def attempt_seconds(self) -> float | None:
         """How long an attempt may take; a read is bounded by its deadline alone."""
         return None if self.call.kind is Kind.READ else self.attempts_until - anyio.current_time()
+
+    def note(self, *, may_have_left: bool) -> None:
+        """Keep in mind that an attempt ended without a clear answer, if the gateway may have got it."""
+        if may_have_left:
+            self.may_have_left = True
+            held = self.attempts_until if self.call.kind is Kind.TERMINAL else 0.0
+            self.may_arrive_until = max(anyio.current_time(), held) + MAY_ARRIVE_SECONDS
 
     def may_repeat(self, error: BaseException) -> bool:
         """Whether another attempt is safe, allowed, and can begin in time."""

@@ -5,12 +5,13 @@ Decisions are made by `_wire/retrying.py`; this file only acts on them. tenacity
 
 import random
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Final, NoReturn, TypeVar
 
 import anyio
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
-from gateway_async._net.delivery import LOOKUP_SECONDS, Delivery, NotDoneError
+from gateway_async._net.delivery import LOOKUP_SECONDS, MAY_ARRIVE_SECONDS, Delivery, NotDoneError
 from gateway_async._net.http import Http, cut_short
 from gateway_async._net.progress import Progress, Stage
 from gateway_async._net.terminals import Terminals
@@ -99,7 +100,7 @@ class Sender:
             error = raised
             cancelled = isinstance(raised, anyio.get_cancelled_exc_class())
             if cancelled and delivery.may_have_left and call.kind is not Kind.READ:
-                await self._look_up_cancelled(call)
+                await self._look_up_cancelled(delivery)
             raise
         finally:
             spent = anyio.current_time() - delivery.started
@@ -114,7 +115,14 @@ class Sender:
         except TimeoutError:
             self._out_of_time(delivery, seconds)
         except NotDoneError as error:
-            raise self._unknown(delivery.call, error.cause) from error.cause
+            raise self._last_word(delivery, error.cause) from error.cause.__cause__
+        except NotSentError as error:
+            raise self._last_word(delivery, error) from error.__cause__
+
+    def _last_word(self, delivery: Delivery[Any], error: GatewayError) -> GatewayError:
+        """The last attempt's error, if no attempt can have done anything; else nobody knows."""
+        doubtful = delivery.may_have_left and delivery.call.kind is not Kind.READ
+        return self._unknown(delivery, error) if doubtful else error
 
     def _out_of_time(self, delivery: Delivery[Any], seconds: float) -> NoReturn:
         call = delivery.call
@@ -122,7 +130,7 @@ class Sender:
             raise DeadlineExceededError(seconds, call=str(call)) from None
         if not delivery.may_have_left:
             raise NotSentError(f"no connection within {seconds:g} s", call=str(call)) from None
-        raise self._unknown(call, DeadlineExceededError(seconds, call=str(call))) from None
+        raise self._unknown(delivery, DeadlineExceededError(seconds, call=str(call))) from None
 
     async def _tried(self, delivery: Delivery[T]) -> T:
         """The first attempt as it is, the others under tenacity, which costs what they can bear."""
@@ -164,36 +172,36 @@ class Sender:
         """What became of a write that ended with `error`.
 
         Raises:
-            NotDoneError: nothing, and it may be sent again.
+            NotDoneError: there is nothing, and it may be sent again.
             OutcomeUnknownError: it cannot be told.
         """
-        call = delivery.call
-        settle = LOOKUP_SECONDS if call.kind is Kind.TERMINAL else _SETTLE_SECONDS
-        found = await self._looked_up(call, error, settle)
+        call, terminal = delivery.call, delivery.call.kind is Kind.TERMINAL
+        found = await self._looked_up(delivery, error, LOOKUP_SECONDS if terminal else _SETTLE_SECONDS)
         if found is not NOT_DONE:
             if call.kind is Kind.NAMED and not delivery.may_have_left:
                 raise error  # a clear no, and no earlier try: the record had this id before
             return found
-        if fate_of(error) is Fate.REFUSED:
+        refused = fate_of(error) is Fate.REFUSED
+        if refused and call.kind is Kind.IDEMPOTENT:
             raise error
-        if call.kind is Kind.TERMINAL or isinstance(error, MismatchedReplyError):
-            raise self._unknown(call, error) from error
+        if refused or terminal or isinstance(error, MismatchedReplyError):
+            raise self._unknown(delivery, error) from error
         raise NotDoneError(error)
 
     async def _looked_up(
-        self, call: Call[T], error: GatewayError, settle: float, *, cancelled: bool = False
+        self, delivery: Delivery[T], error: GatewayError, settle: float, *, cancelled: bool = False
     ) -> T | NotDone:
         """The result of a write as a lookup finds it; `NOT_DONE` only after `settle` seconds of it."""
-        outcome = "unknown"
+        call, outcome = delivery.call, "unknown"
         try:
             if call.lookup is None:
-                raise self._unknown(call, error) from error
+                raise self._unknown(delivery, error) from error
             found = await self._found(call.lookup, settle)
-            outcome = "not done" if found is NOT_DONE else "found"
+            outcome = "not there" if found is NOT_DONE else "found"
         except OutcomeUnknownError:
             raise
         except GatewayError as failed:
-            raise self._unknown(call, error) from failed
+            raise self._unknown(delivery, error) from failed
         else:
             return found
         finally:
@@ -204,53 +212,66 @@ class Sender:
         wait = 0.05
         while True:
             found = await self._tried(Delivery(lookup, settle + self._timeout, self._max_attempts))
-            if found is not NOT_DONE or anyio.current_time() + wait >= until:
+            left = until - anyio.current_time()
+            if found is not NOT_DONE or left <= 0:
                 return found
-            await anyio.sleep(wait)
+            await anyio.sleep(min(wait, left))
             wait = min(wait * 2, 1.0)
 
-    async def _look_up_cancelled(self, call: Call[Any]) -> None:
+    async def _look_up_cancelled(self, delivery: Delivery[Any]) -> None:
         """Learn what became of a cancelled write; whoever cancelled it learns it from the observers."""
+        cancelled = ConnectionLostError("cancelled", call=str(delivery.call))
         with anyio.move_on_after(LOOKUP_SECONDS, shield=True):
             try:
-                await self._looked_up(
-                    call, ConnectionLostError("cancelled", call=str(call)), _SETTLE_SECONDS, cancelled=True
-                )
+                await self._looked_up(delivery, cancelled, _SETTLE_SECONDS, cancelled=True)
             except GatewayError:
                 return  # told as "unknown"
 
-    def _unknown(self, call: Call[Any], error: GatewayError) -> OutcomeUnknownError:
-        async def resolve() -> Any:
-            self._refuse_when_closed(call)
-            with anyio.move_on_after(self._timeout):
-                found = await self._looked_up(call, error, _SETTLE_SECONDS)
-                if found is not NOT_DONE:
-                    return found
-                if call.kind is not Kind.TERMINAL:  # a customer may still be about to pay
-                    return None
-            raise self._unknown(call, error)
-
+    def _unknown(self, delivery: Delivery[Any], error: GatewayError) -> OutcomeUnknownError:
+        """The error that says so, and can ask again."""
+        call = delivery.call
+        facts: dict[str, Any] = {
+            "call": str(call),
+            "api_id": call.api_id,
+            "sent": call.sent,
+            "resolve": partial(self._resolved, delivery, error),
+        }
         if isinstance(error, MismatchedReplyError):
-            return MismatchedWriteError(
-                error.differences, call=str(call), api_id=call.api_id, sent=call.sent, resolve=resolve
-            )
-        return OutcomeUnknownError(str(error), call=str(call), api_id=call.api_id, sent=call.sent, resolve=resolve)
+            return MismatchedWriteError(error.differences, **facts)
+        return OutcomeUnknownError(str(error), **facts)
+
+    async def _resolved(self, delivery: Delivery[T], error: GatewayError) -> T | None:
+        """The result of a write of which nobody knew, or None when it is certain that it was not carried out.
+
+        That is certain once it is still not there after the time in which a gateway may carry out what it got.
+        """
+        if self._closed:
+            raise self._unknown(delivery, ClientClosedError(call=str(delivery.call)))
+        patience = min(max(delivery.may_arrive_until - anyio.current_time(), 0.0), MAY_ARRIVE_SECONDS)
+        with anyio.move_on_after(patience + self._timeout):
+            found = await self._looked_up(delivery, error, patience)
+            if found is not NOT_DONE:
+                return found
+            if anyio.current_time() >= delivery.may_arrive_until:
+                return None
+        raise self._unknown(delivery, error)
 
     async def _attempt(self, delivery: Delivery[T]) -> T:
         """One exchange, within the time that attempts have."""
         call, progress = delivery.call, Progress()
+        self._refuse_when_closed(call)
         progress.stage = Stage.QUEUED
         try:
             with anyio.fail_after(delivery.attempt_seconds()):
                 return await self._http.exchange(call, progress, delivery.patience)
         except TimeoutError:
-            delivery.may_have_left |= progress.may_have_left
+            delivery.note(may_have_left=progress.may_have_left)
             raise cut_short("no answer in time", call, progress) from None
         except GatewayError as error:
-            delivery.may_have_left |= not is_definite(error)
+            delivery.note(may_have_left=not is_definite(error))
             raise
         except BaseException:
-            delivery.may_have_left |= progress.may_have_left
+            delivery.note(may_have_left=progress.may_have_left)
             raise
 
     def _tell(self, event: Event) -> None:

@@ -164,7 +164,7 @@ class Noun(Generic[R]):
             InvalidRequestError: the id cannot be sent.
         """
         path, params = self._place(ref, scope)
-        lookup: Call[NotDone | None] = Call(method="GET", path=path, params=params, read=_still_there, absent=None)
+        lookup: Call[Any] = Call(method="GET", path=path, params=params, read=_still_there, absent=True)
         return Call(
             method="DELETE", path=path, params=params, kind=Kind.IDEMPOTENT, read=_nothing, lookup=lookup,
             api_id=ref.value if isinstance(ref, ApiId) else None,

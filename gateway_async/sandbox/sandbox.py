@@ -133,6 +133,7 @@ class Sandbox:
         Raises:
             RuntimeError: It is running already.
             OSError: The port is taken.
+            sqlite3.DatabaseError: The data file is no database, or another sandbox has it.
         """
         if self._running:
             raise RuntimeError("The sandbox is running already.")
@@ -304,6 +305,7 @@ def serve(
 
     Raises:
         OSError: The port is taken.
+        sqlite3.DatabaseError: The data file is no database, or another sandbox has it.
     """
     ended = threading.Event()
 

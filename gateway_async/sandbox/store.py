@@ -28,16 +28,16 @@ class Store:
         path: A file, made when missing and brought up to date when older; None for memory.
 
     Raises:
-        OSError: The file is no database, or another process has it.
+        sqlite3.DatabaseError: The file is no database, or another sandbox has it.
     """
 
     def __init__(self, path: str | None = None) -> None:
         self._sql = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0)
         try:
             self._prepare()
-        except sqlite3.DatabaseError as problem:
+        except sqlite3.DatabaseError:
             self._sql.close()
-            raise OSError(f"{path} cannot be used: {problem}") from None
+            raise
 
     def _prepare(self) -> None:
         for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):

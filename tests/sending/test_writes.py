@@ -102,9 +102,76 @@ async def test_max_attempts_bounds_the_posts_with_a_lookup_between_any_two() -> 
         assert error.sent["transaction_amount"] == "12.50"
         assert script.methods.count("POST") == 3
         assert "POSTPOST" not in "".join(script.methods)
-        assert await error.resolve() is None
         script.answers["get"] = [record("transaction", status_id=101)]
         assert (await error.resolve()).approved
+
+
+async def test_not_there_is_certain_when_nothing_can_be_under_way_any_more() -> None:
+    """The gateway may carry out late what it got, so resolving waits 30 seconds before it says "never made"."""
+    script = Script(post=[LOST], get=[NOT_THERE])
+    async with script.gateway(max_attempts=1) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        assert await caught.value.resolve() is None
+        assert 30 <= trio.current_time() <= 31
+        assert await caught.value.resolve() is None
+        assert trio.current_time() <= 31
+
+
+async def test_a_sale_that_arrives_late_is_found_by_resolving() -> None:
+    """Ten seconds after the answer was lost the gateway has it."""
+    script = Script(post=[LOST], get=[lambda _: NOT_THERE if trio.current_time() < 10 else record("transaction")])
+    async with script.gateway(max_attempts=1) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        assert (await caught.value.resolve()).id == "found"
+
+
+async def test_a_repeat_that_never_left_does_not_make_the_first_try_unsent() -> None:
+    """The first try may have arrived, so the last word is "unknown", not "not sent"."""
+    script = Script(post=[LOST, NEVER_LEFT], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.transactions.create(SALE)
+
+
+async def test_already_exists_without_a_record_to_see_is_unknown() -> None:
+    """The gateway has the first try and does not show it yet: that is no refusal."""
+    script = Script(post=[LOST, refused(transaction_api_id="already exists")], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.transactions.create(SALE)
+
+
+async def test_a_write_that_was_only_ever_throttled_says_so() -> None:
+    """Every try was a definite no, so nothing is in doubt; the wait that is asked for is kept."""
+    script = Script(post=[httpx.Response(429, headers={"retry-after": "3600"})], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        with pytest.raises(RateLimitError) as caught:
+            await gateway.transactions.create(SALE)
+    assert caught.value.retry_after == 3600
+
+
+async def test_resolving_after_the_client_closed_stays_unknown() -> None:
+    """A closed client can ask nobody; that is not the same as "not sent"."""
+    script = Script(post=[LOST], get=[httpx.Response(500)])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+    with pytest.raises(OutcomeUnknownError, match="the client is closed"):
+        await caught.value.resolve()
+
+
+async def test_a_lost_delete_resolves_to_whether_it_was_made() -> None:
+    """True when the record is gone, None when it is certain to have stayed."""
+    script = Script(delete=[LOST], get=[httpx.Response(500)])
+    async with script.gateway(max_attempts=1) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.contacts.delete("c")
+        script.answers["get"] = [NOT_THERE]
+        assert await caught.value.resolve() is True
+        script.answers["get"] = [record("contact", id="c")]
+        assert await caught.value.resolve() is None
 
 
 async def test_a_lookup_that_fails_leaves_the_outcome_unknown() -> None:
@@ -168,7 +235,7 @@ async def test_another_contact_under_the_same_id_is_not_the_one() -> None:
     exists = refused(contact_api_id="already exists")
     script = Script(post=[LOST, exists], get=[record("contact", contact_api_id="c", last_name="Old")])
     async with script.gateway() as gateway:
-        with pytest.raises(ValidationError):
+        with pytest.raises(OutcomeUnknownError, match="already exists"):
             await gateway.contacts.create(ContactCreate(last_name="New", contact_api_id="c"))
     assert script.methods.count("POST") == 2
 

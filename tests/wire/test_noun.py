@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+import attrs
 import pytest
 
 from gateway_async._secrets import AccountNumber, Secret
@@ -195,9 +197,28 @@ def test_limits_are_the_scopes_choice() -> None:
 @pytest.mark.parametrize("thing", [None, {"last_name": "Smith"}, "Smith", ContactCreate, NEW_VAULT])
 def test_a_request_is_a_request_object(thing: Any) -> None:
     """A dict is refused by name, not by a traceback."""
-    for make in (lambda: NAMELESS.create(thing, SCOPE), lambda: NAMELESS.update("c", thing, SCOPE)):
-        with pytest.raises(InvalidRequestError, match="request: must be Contact"):
-            make()
+    for make, wanted in ((NAMELESS.create, "ContactCreate"), (partial(NAMELESS.update, "c"), "ContactUpdate")):
+        with pytest.raises(InvalidRequestError) as refused:
+            make(thing, SCOPE)
+        assert refused.value.problems == (f"request: must be {wanted}, not {type(thing).__name__}",)
+
+
+def test_a_request_belongs_to_its_verb() -> None:
+    """An update does not create, and a contact is no vault; all that would do are named."""
+    with pytest.raises(InvalidRequestError, match="must be ContactCreate, not ContactUpdate"):
+        NAMELESS.create(ContactUpdate(last_name="Smith"), SCOPE)
+    with pytest.raises(InvalidRequestError, match=r"must be CardVaultCreate or .* VaultCopyCreate, not ContactCreate"):
+        VAULT.create(ContactCreate(last_name="Smith"), SCOPE)
+
+
+def test_a_create_may_want_more_than_existence() -> None:
+    """Where the api id may belong to an older record, `done` tells whether it is the one that was sent."""
+    named = attrs.evolve(NAMELESS, api_id="contact_api_id")
+    new = ContactCreate(last_name="Smith", contact_api_id="mine")
+    lookup = named.create(new, SCOPE, done=lambda sent, record: record.get("last_name") == sent["last_name"]).lookup
+    assert lookup is not None
+    assert lookup.read({"contact": {"id": "c1", "last_name": "Smith"}}) == Contact(id="c1", last_name="Smith")
+    assert lookup.read({"contact": {"id": "c1", "last_name": "Jones"}}) is NOT_DONE
 
 
 # --- get, part, page

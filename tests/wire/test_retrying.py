@@ -29,7 +29,7 @@ EXPECTED = """
 | sent, no whole answer | again | look up | look up | look up | look up |
 | 2xx that does not parse | stop | look up | look up | look up | look up |
 | another question's answer | again | look up | look up | look up | look up |
-| 429 | again | again | again | stop | stop |
+| 429 | again | look up | look up | stop | stop |
 | 502, 503, 504 | again | look up | look up | look up | look up |
 | other 5xx, 3xx, 408 | stop | look up | look up | look up | look up |
 | other 4xx | stop | stop | stop | stop | stop |
@@ -70,9 +70,9 @@ def test_the_printed_table() -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.READ])
-@pytest.mark.parametrize("fate", [fate for fate in Fate if fate not in (Fate.NOT_SENT, Fate.THROTTLED)])
-def test_no_write_that_may_have_been_carried_out_is_sent_again_unasked(fate: Fate, kind: Kind) -> None:
-    """Only what never left, or was turned away at the door, is repeated without a lookup."""
+@pytest.mark.parametrize("fate", [fate for fate in Fate if fate is not Fate.NOT_SENT])
+def test_no_write_that_left_is_sent_again_unasked(fate: Fate, kind: Kind) -> None:
+    """Only what provably never left is repeated without a lookup."""
     verdicts = {verdict(kind, error, may_have_left_before=left) for error in ERRORS[fate] for left in (True, False)}
     assert Verdict.AGAIN not in verdicts
 
