@@ -74,6 +74,9 @@ class AccountNumber(Secret):
         return self._value[-4:]
 
 
+_SHORT = 6
+_POSSIBLE = re.compile("[0-9 -]{13}")  # most texts have no such run, and need no closer look
+
 # Alone or in groups, as people write them; a group before or after (an order number, an expiry date) does not hide one.
 _MAY_BEGIN = re.compile(r"(?<!\d)(?=(?:\d[ -]?){12}\d)")
 _CARDS = [re.compile(rf"(?:\d[ -]?){{{length - 1}}}\d(?!\d)") for length in range(19, 12, -1)]
@@ -87,7 +90,9 @@ def mask_text(text: str, secrets: Iterable[Secret] = ()) -> str:
         secrets: masked too, wherever the text repeats them.
     """
     for secret in secrets:
-        text = text.replace(secret.reveal() or _STARS, str(secret))
+        text = _mask_value(text, secret)
+    if not _POSSIBLE.search(text):
+        return text
     masked, done = [], 0
     for place in _MAY_BEGIN.finditer(text):
         card = _card_at(text, place.start()) if place.start() >= done else None
@@ -95,6 +100,14 @@ def mask_text(text: str, secrets: Iterable[Secret] = ()) -> str:
             masked += [text[done : card.start()], _STARS, _digits(card)[-4:]]
             done = card.end()
     return "".join([*masked, text[done:]])
+
+
+def _mask_value(text: str, secret: Secret) -> str:
+    """`text` without a secret; a short one, such as a CVV, only where it stands alone."""
+    value = re.escape(secret.reveal())
+    if not value:
+        return text
+    return re.sub(value if len(secret.reveal()) > _SHORT else rf"(?<!\w){value}(?!\w)", str(secret), text)
 
 
 def _card_at(text: str, start: int) -> re.Match[str] | None:

@@ -71,8 +71,8 @@ class Http:
         try:
             request = self._request(call, progress, seconds)
             response = await self._client.send(request, stream=True, follow_redirects=False)
-        except Exception as error:
-            raise _failed(error, call, progress) from error
+        except Exception as error:  # noqa: BLE001  whatever a transport raises, the write may have left
+            raise _failed(error, call, progress) from None  # its frames hold the body and the signed URL
         try:
             return read_reply(call, await _whole(response, call))
         except (MalformedReplyError, MismatchedReplyError):
@@ -80,8 +80,8 @@ class Http:
             raise
         except GatewayError:
             raise
-        except Exception as error:
-            raise _failed(error, call, progress) from error
+        except Exception as error:  # noqa: BLE001
+            raise _failed(error, call, progress) from None
         finally:
             await response.aclose()
 

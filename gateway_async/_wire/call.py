@@ -40,7 +40,7 @@ class NotDone(enum.Enum):
 NOT_DONE: Final = NotDone.NOT_DONE
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Call(Generic[T]):
     """One request to the gateway.
 
@@ -63,20 +63,22 @@ class Call(Generic[T]):
     read: Callable[[Any], T]
     kind: Kind = Kind.READ
     params: tuple[tuple[str, str], ...] = ()
-    body: bytes | None = attrs.field(default=None, repr=False)
+    body: bytes | None = None
     sent: Mapping[str, Any] = _NOTHING
-    secrets: tuple[Secret, ...] = attrs.field(default=(), repr=False)
+    secrets: tuple[Secret, ...] = ()
     api_id: str | None = None
     terminal_id: str | None = None
-    lookup: "Call[T | NotDone] | None" = attrs.field(default=None, repr=False)
+    lookup: "Call[T | NotDone] | None" = None
     absent: Any = ...
 
     label: str = attrs.field(
         init=False,
-        repr=False,
         default=attrs.Factory(lambda self: mask_text(f"{self.method} {self.path}"), takes_self=True),
     )
     """The request line without parameters, fit for errors and logs."""
 
     def __str__(self) -> str:
         return self.label
+
+    def __repr__(self) -> str:
+        return f"<Call {self.label}>"

@@ -112,9 +112,15 @@ def _said(call: Call[Any], reply: Reply) -> tuple[str, dict[str, tuple[str, ...]
     message = said.get("message") or said.get("name") or ""
     fields = _fields(said.get("errors"))
     if not message and not fields:
-        return _excerpt(call, reply), {}
-    mask = partial(mask_text, secrets=call.secrets)
-    return mask(str(message)), {mask(name): tuple(map(mask, lines)) for name, lines in fields.items()}
+        return ("" if isinstance(body, dict) else _excerpt(call, reply)), {}
+    fit = partial(_fit, call)
+    return fit(str(message)), {fit(name): tuple(map(fit, lines)) for name, lines in fields.items()}
+
+
+def _fit(call: Call[Any], text: str) -> str:
+    """A gateway's words, masked, and short enough for a message."""
+    words = mask_text(text[: 2 * _EXCERPT], secrets=call.secrets)
+    return words if len(words) <= _EXCERPT else words[:_EXCERPT] + "…"
 
 
 def _fields(errors: Any) -> dict[str, tuple[str, ...]]:
@@ -136,13 +142,14 @@ _TAGS: Final = re.compile(r"(?s)<[^>]*>")
 
 
 def _excerpt(call: Call[Any], reply: Reply) -> str:
-    """The start of a body that is no JSON, as text fit for one line."""
+    """The start of a body that is no JSON, as text fit for one line; JSON that broke off is personal data."""
     text = reply.body[:20_000].decode("utf-8", "replace")
+    if text.lstrip()[:1] in ("{", "["):
+        return f"{len(reply.body)} bytes that break off or go astray"
     if "html" in reply.headers.get("content-type", "") or text.lstrip()[:1] == "<":
         text = _TAGS.sub(" ", _SCRIPTS.sub(" ", text))
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    words = mask_text(line, secrets=call.secrets)
-    return words if len(words) <= _EXCERPT else words[:_EXCERPT] + "…"
+    return _fit(call, line)
 
 
 def _retry_after(value: str | None, now: float) -> float | None:
