@@ -97,7 +97,7 @@ async def coming_home(http: httpx.AsyncClient, waiting: int) -> tuple[float, flo
     """Seconds until calls that are answered together are all home, and the longest stand-still of the loop."""
     calls = asyncio.gather(*(http.get("/wait", extensions={LANE: "terminal"}) for _ in range(waiting)))
     async with httpx.AsyncClient(base_url=http.base_url) as other:
-        while (await other.get("/")).json()["waiting"] < waiting:  # noqa: ASYNC110, the event is in another process
+        while (await other.get("/")).json()["waiting"] < waiting:
             await asyncio.sleep(0.1)
         started = time.perf_counter()
         stops: list[float] = []

@@ -6,6 +6,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -53,6 +54,5 @@ def peak_kib() -> int:
 
 def resident_kib() -> int:
     """The memory that this process has now, in KiB."""
-    with open("/proc/self/status", encoding="ascii") as status:
-        line = next(line for line in status if line.startswith("VmRSS"))
-    return int(line.split()[1])
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1])

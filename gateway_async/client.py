@@ -3,10 +3,9 @@
 import os
 import ssl
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import Any, Self
-from urllib.parse import urlsplit
+from typing import Self, TypedDict, Unpack
 
 import httpx
 
@@ -16,7 +15,7 @@ from gateway_async._net.sender import Sender
 from gateway_async._net.transport import PooledTransport
 from gateway_async._wire.noun import Scope
 from gateway_async._wire.signing import sign
-from gateway_async.credentials import Credentials, UserApiKey
+from gateway_async.credentials import Credentials, UserApiKey, is_header_text
 from gateway_async.errors import InvalidRequestError
 from gateway_async.observe import Observer
 from gateway_async.resources.account_vaults import AccountVaults
@@ -25,7 +24,24 @@ from gateway_async.resources.router_account_vaults import RouterAccountVaults
 from gateway_async.resources.router_transactions import RouterTransactions
 from gateway_async.resources.transactions import Transactions
 
-__all__ = ["AsyncGateway"]
+__all__ = ["AsyncGateway", "Options"]
+
+
+class Options(TypedDict, total=False):
+    """The keyword options of `AsyncGateway`, for functions that pass them on."""
+
+    developer_id: str
+    credentials: Credentials
+    location_id: str | None
+    timeout: float
+    terminal_timeout: float
+    max_connections: int
+    max_terminals: int
+    max_attempts: int
+    transport: httpx.AsyncBaseTransport | None
+    verify: ssl.SSLContext | str | bool
+    observers: Iterable[Observer]
+    check_limits: bool
 
 
 class AsyncGateway:
@@ -47,10 +63,18 @@ class AsyncGateway:
         max_terminals: router calls held open at once, over connections of their own; more wait.
         max_attempts: how often a call is tried at most, where trying again is safe.
         transport: any `httpx.AsyncBaseTransport` in place of the package's own, for a proxy or a test, say. What it
-            reports as `httpx.ConnectError` is believed to have never left.
+            reports as `httpx.ConnectError`, `ConnectTimeout` or `PoolTimeout` is believed to have never left: some
+            transports say so of requests that were read, and are not fit for payments.
         verify: TLS certificates, as in httpx: True, an `ssl.SSLContext`, or a CA bundle's path.
         observers: callables that are told of every event (`gateway_async.observe`).
         check_limits: check lengths, required fields and rules before sending; wrong types are refused always.
+
+    Attributes:
+        account_vaults: stored cards and bank accounts.
+        contacts: the customers of a location.
+        router_account_vaults: cards stored from a terminal.
+        router_transactions: payments at a terminal.
+        transactions: payments without a terminal, and what is done to any payment afterwards.
 
     Raises:
         InvalidRequestError: an argument cannot be right; `.problems` names every one.
@@ -105,7 +129,7 @@ class AsyncGateway:
         self.transactions = Transactions(self._sender, scope)
 
     @classmethod
-    def from_env(cls, **options: Any) -> Self:
+    def from_env(cls, **options: Unpack[Options]) -> Self:
         """A client from the environment; `options` are those of the constructor.
 
         Reads `GATEWAY_BASE_URL`, `GATEWAY_DEVELOPER_ID`, `GATEWAY_USER_ID`, `GATEWAY_USER_API_KEY` and, where it is
@@ -121,7 +145,8 @@ class AsyncGateway:
         base_url, developer_id, user_id, user_api_key = (os.environ[name] for name in names)
         options.setdefault("credentials", UserApiKey(user_id, user_api_key))
         options.setdefault("location_id", os.environ.get("GATEWAY_LOCATION_ID") or None)
-        return cls(base_url, developer_id=developer_id, **options)
+        options.setdefault("developer_id", developer_id)
+        return cls(base_url, **options)
 
     async def aclose(self) -> None:
         """Close every connection. Calls after it raise `ClientClosedError`; a second close is harmless."""
@@ -151,13 +176,8 @@ def _check_arguments(
         f"{name}: must be a number of seconds above 0" for name, value in positive.items() if not _above_0(value)
     ]
     problems += [f"{name}: must be a whole number above 0" for name, value in counts.items() if not _is_count(value)]
-    if not _is_address(base_url):
-        problems.append('base_url: must be an http or https address, such as "https://api.example.test"')
-    if (
-        not isinstance(developer_id, str)
-        or not developer_id
-        or not (developer_id.isascii() and developer_id.isprintable())
-    ):
+    problems += [f"base_url: {problem}" for problem in _address_problems(base_url)]
+    if not is_header_text(developer_id):
         problems.append("developer_id: must be printable ASCII text, and not empty")
     if not isinstance(credentials, Credentials):
         problems.append("credentials: must be UserApiKey(…)")
@@ -173,15 +193,12 @@ def _is_count(value: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def _is_address(base_url: str) -> bool:
-    if not isinstance(base_url, str):
-        return False
+def _address_problems(base_url: str) -> Iterator[str]:
     try:
-        parts = urlsplit(base_url)
-        return (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and not (parts.query or parts.fragment or parts.username)
-        )
-    except ValueError:
-        return False
+        url = httpx.URL(base_url)
+    except (TypeError, ValueError, httpx.InvalidURL):
+        url = httpx.URL("")
+    if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment or url.userinfo:
+        yield 'must be an http or https address, such as "https://api.example.test"'
+    elif url.path.rstrip("/").endswith("/v2"):
+        yield "leave /v2 out; it is part of every path"

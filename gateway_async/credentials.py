@@ -1,17 +1,22 @@
 """Who is calling: credentials as values (contract, *Authentication*). Secrets in them are masked."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 
 from gateway_async._secrets import Secret
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["Credentials", "Place", "UserApiKey"]
+__all__ = ["Credentials", "Place", "UserApiKey", "is_header_text"]
 
 Place = Literal["headers", "query", "basic"]
 
 _PLACES: tuple[Place, ...] = ("headers", "query", "basic")
+
+
+def is_header_text(value: Any) -> bool:
+    """Whether `value` can stand in a header: printable ASCII text, and not empty."""
+    return isinstance(value, str) and value != "" and value.isascii() and value.isprintable()
 
 
 @attrs.frozen
@@ -36,7 +41,7 @@ class UserApiKey:
         if self.send_in not in _PLACES:
             raise InvalidRequestError(f"send_in: must be one of {', '.join(_PLACES)}")
         for name, value in (("user_id", self.user_id), ("user_api_key", self.user_api_key.reveal())):
-            if not isinstance(value, str) or not value or not value.isascii() or not value.isprintable():
+            if not is_header_text(value):
                 raise InvalidRequestError(f"{name}: must be printable ASCII text, and not empty")
         if self.send_in == "basic" and ":" in self.user_id:
             raise InvalidRequestError("user_id: must not contain a colon in Basic authorization")

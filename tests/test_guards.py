@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 import gateway_async
-from gateway_async import AsyncGateway, CardVaultCreate, GatewayError, UserApiKey
+from gateway_async import AsyncGateway, GatewayError, UserApiKey
 from gateway_async._secrets import Secret
 from gateway_async._wire.limits import problems
 from gateway_async.models import account_vaults, contacts, transactions
@@ -388,21 +388,26 @@ def echo(request: httpx.Request, status: int, form: str) -> httpx.Response:
     return httpx.Response(status, **bodies[form])
 
 
-REQUESTS = {
+def planted(*names: str) -> dict[str, str]:
+    """Fields with their planted values."""
+    return {name: PLANTED[name] for name in names}
+
+
+SALE = {"action": "sale", "transaction_amount": Decimal("12.50"), "exp_date": "0930"}
+REQUESTS: dict[str, tuple[str, Request]] = {
     "card vault": (
         "account_vaults",
-        {"exp_date": "0930", **{n: PLANTED[n] for n in ("account_number", "track_data", "ssn4")}},
+        gateway_async.CardVaultCreate(exp_date="0930", **planted("account_number", "ssn4")),
     ),
+    "swiped vault": ("account_vaults", gateway_async.SwipedVaultCreate(**planted("track_data", "dob_year"))),
     "sale": (
         "transactions",
-        {
-            "action": "sale",
-            "transaction_amount": Decimal("12.50"),
-            "exp_date": "0930",
-            **{name: PLANTED[name] for name in ("account_number", "cvv", "routing", "ssn4", "dob_year")},
-        },
+        gateway_async.TransactionCreate(**SALE, **planted("account_number", "cvv", "routing", "ssn4", "dob_year")),
     ),
-    "ticket": ("transactions", {"action": "avsonly", "ticket": PLANTED["ticket"], "description": f"card {CARD}"}),
+    "ticket": (
+        "transactions",
+        gateway_async.TransactionCreate(action="avsonly", description=f"card {CARD}", **planted("ticket")),
+    ),
 }
 
 
@@ -414,8 +419,7 @@ async def test_no_error_log_or_traceback_shows_a_secret(
     request_name: str, status: int, form: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A gateway that repeats the whole request, in any form, gets none of it into an error, a log or a traceback."""
-    resource, fields = REQUESTS[request_name]
-    kind = CardVaultCreate if resource == "account_vaults" else gateway_async.TransactionCreate
+    resource, new = REQUESTS[request_name]
     transport = httpx.MockTransport(lambda request: echo(request, status, form))
     events: list[object] = []
     with caplog.at_level(logging.DEBUG):
@@ -429,7 +433,7 @@ async def test_no_error_log_or_traceback_shows_a_secret(
             max_attempts=1,
         ) as gateway:
             with pytest.raises(GatewayError) as failed:
-                await getattr(gateway, resource).create(kind(**fields))
+                await getattr(gateway, resource).create(new)
     printed = "".join(traceback.format_exception(failed.value))
     assert caplog.text
     assert (

@@ -11,6 +11,8 @@ from typing import Any, Generic, TypeVar
 
 import anyio
 
+from gateway_async.errors import ConnectionLostError
+
 __all__ = ["Ahead"]
 
 T = TypeVar("T")
@@ -19,20 +21,22 @@ T = TypeVar("T")
 class Ahead(Generic[T]):
     """Starts `read` at once; `result()` waits for it."""
 
-    __slots__ = ("__weakref__", "_done", "_error", "_read", "_scope", "_task", "_value")
+    __slots__ = ("__weakref__", "_done", "_error", "_read", "_read_all", "_scope", "_task", "_value")
 
     def __init__(self, read: Callable[[], Awaitable[T]]) -> None:
         self._read = read
         self._done = anyio.Event()
         self._scope = anyio.CancelScope()
         self._error: BaseException | None = None
+        self._read_all = False
         self._value: T
-        self._task = _start(self._run)
+        self._task = _start(self._run, self._done.set)
 
     async def _run(self) -> None:
         try:
             with self._scope:
                 self._value = await self._read()
+                self._read_all = True
         except Exception as error:  # noqa: BLE001  raised where the result is asked for
             self._error = error
         finally:
@@ -47,6 +51,8 @@ class Ahead(Generic[T]):
             raise
         if self._error is not None:
             raise self._error
+        if not self._read_all:
+            raise ConnectionLostError("the read ahead was cancelled")
         return self._value
 
     def cancel(self) -> None:
@@ -55,10 +61,12 @@ class Ahead(Generic[T]):
             self._scope.cancel()
 
 
-def _start(run: Callable[[], Coroutine[Any, Any, None]]) -> Any:
+def _start(run: Callable[[], Coroutine[Any, Any, None]], ended: Callable[[], object]) -> Any:
     """Run a coroutine function as a task of the loop; the task is kept, since loops hold theirs weakly."""
     if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
-        return asyncio.get_running_loop().create_task(run())
+        task = asyncio.get_running_loop().create_task(run())
+        task.add_done_callback(lambda _: ended())  # also when it is cancelled before its first step
+        return task
     import trio  # not a dependency: whoever runs on it has it
 
     return trio.lowlevel.spawn_system_task(run)

@@ -45,11 +45,15 @@ class Pages(Generic[T]):
     """
 
     def __init__(
-        self, fetch: Callable[[int, Params], Awaitable[Page[T]]], params: Params, page_size: int | None
+        self, call: str, fetch: Callable[[int, Params], Awaitable[Page[T]]], params: Params, page_size: int | None
     ) -> None:
+        self._call = call
         self._fetch = fetch
         self._params = params
         self._page_size = page_size
+
+    def __repr__(self) -> str:
+        return f"<Pages of {self._call}>"
 
     def __aiter__(self) -> AsyncIterator[T]:
         return _Records(self.by_page())
@@ -57,7 +61,7 @@ class Pages(Generic[T]):
     def by_page(self) -> AsyncIterator[Page[T]]:
         """Every page that brings something new."""
         size = self._page_size or _PAGE_SIZE
-        return _PageStream(lambda number: self._page(number, size))
+        return _PageStream(self._call, lambda number: self._page(number, size))
 
     def __await__(self) -> Generator[Any, Any, Page[T]]:
         return self._page(1, self._page_size).__await__()
@@ -75,7 +79,7 @@ class Pages(Generic[T]):
         """
         page = await self._page(1, 1)
         if page.total_count is None:
-            raise MalformedReplyError("$.meta.pagination.totalCount", "missing")
+            raise MalformedReplyError("$.meta.pagination.totalCount", "missing", call=self._call)
         return page.total_count
 
     async def _page(self, number: int, size: int | None) -> Page[T]:
@@ -98,13 +102,14 @@ def pages_of(
         InvalidRequestError: a filter, the sort, the page size or the expansion cannot be sent.
     """
     params = list_params(filters, sort, page_size, expand)
-    return Pages(lambda number, sized: sender.send(noun.page(number, sized)), params, page_size)
+    return Pages(f"GET {noun.path}", lambda number, sized: sender.send(noun.page(number, sized)), params, page_size)
 
 
 class _PageStream(Generic[T]):
     """Page after page, the next one on its way while this one is used."""
 
-    def __init__(self, fetch: Callable[[int], Awaitable[Page[T]]]) -> None:
+    def __init__(self, call: str, fetch: Callable[[int], Awaitable[Page[T]]]) -> None:
+        self._call = call
         self._fetch = fetch
         self._ahead: Ahead[Page[T]] | None = None
         self._number = 0
@@ -156,7 +161,7 @@ class _PageStream(Generic[T]):
     def _stop(self, reason: str) -> None:
         self._over = True
         self.cancel()
-        raise MalformedReplyError("$.meta.pagination", reason)
+        raise MalformedReplyError("$.meta.pagination", reason, call=self._call)
 
     def cancel(self) -> None:
         if self._ahead is not None:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, NoReturn, TypeVar
 
 import anyio
+import anyio.lowlevel
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from gateway_async._net.delivery import LOOKUP_SECONDS, MAY_ARRIVE_SECONDS, Delivery, NotDoneError
@@ -66,6 +67,7 @@ class Sender:
         self._max_attempts = max_attempts
         self._observers = (log_event, *observers)
         self._closed = False
+        self._home: object = None
 
     async def send(self, call: Call[T]) -> T:
         """The result of `call`.
@@ -74,6 +76,7 @@ class Sender:
             GatewayError: as the tree in `errors.py` says.
         """
         self._refuse_when_closed(call)
+        self._refuse_elsewhere(call)
         if call.kind is not Kind.TERMINAL:
             return await self._deliver(call, self._timeout)
         async with self._terminals.turn(call.terminal_id or ""):
@@ -88,6 +91,13 @@ class Sender:
     def _refuse_when_closed(self, call: Call[Any]) -> None:
         if self._closed:
             raise ClientClosedError(call=str(call))
+
+    def _refuse_elsewhere(self, call: Call[Any]) -> None:
+        """Connections belong to the event loop that opened them: in another one they would hang."""
+        here = anyio.lowlevel.current_token()
+        self._home = self._home or here
+        if self._home != here:
+            raise NotSentError("the client belongs to another event loop: make one for each", call=str(call))
 
     async def _deliver(self, call: Call[T], seconds: float) -> T:
         """The call within its deadline, observed, and looked up when it is cancelled."""

@@ -13,7 +13,12 @@ from gateway_async.errors import MismatchedReplyError
 
 __all__ = ["check_belongs", "same_value"]
 
-_VOIDED: Final = "201"
+_NOT_CHARGED: Final = frozenset({"201", "301"})
+"""A void sets the amount to 0, and so may a decline."""
+
+_ADDED: Final = ("tip_amount", "surcharge_amount", "auth_surcharge_fee")
+"""What may have been added to the amount at the terminal."""
+
 _MONEY: Final = re.compile(r"-?[0-9]+\.[0-9][0-9]")
 
 
@@ -39,12 +44,13 @@ def _differences(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Iter
 
 
 def _amount_agrees(wanted: str, record: Mapping[str, Any]) -> bool:
-    """A tip or a surcharge may have been added at the terminal, and a void sets the amount to 0."""
-    amount, tip = _number(record.get("transaction_amount")), _number(record.get("tip_amount"))
+    if str(record.get("status_id")) in _NOT_CHARGED:
+        return True
+    amount = _number(record.get("transaction_amount"))
     possible = {amount, _number(record.get("auth_amount")), _number(record.get("subtotal_amount"))}
-    if amount is not None and tip is not None:
-        possible.add(amount - tip)
-    return Decimal(wanted) in possible or str(record.get("status_id")) == _VOIDED
+    if amount is not None:
+        possible.update(amount - (_number(record.get(name)) or 0) for name in _ADDED)
+    return Decimal(wanted) in possible
 
 
 def same_value(sent: Any, got: Any) -> bool:

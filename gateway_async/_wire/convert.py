@@ -1,11 +1,12 @@
 """The one converter between JSON and models, and its rules.
 
-Reading, by the type of the model's field (None, and "" where the field is not text, are None):
+Reading, by the type of the model's field. None, false where the field is no boolean, and "" where it is not text are
+None: some gateways' languages write them for each other.
 
 - `bool`: `1`, `0`, `"1"`, `"0"`, `true`, `false`, `"true"`, `"false"`;
 - `Decimal`: a number or a string, digit for digit, of sane size; JSON numbers never pass through float;
 - `int`: a whole number or its digits in a string; `str`: text, or a number as it was written;
-- `datetime`: Unix seconds, to an aware datetime in UTC; `date`: `YYYY-MM-DD`, where `0000-00-00` and `false` are None;
+- `datetime`: Unix seconds, to an aware datetime in UTC; `date`: `YYYY-MM-DD`, where `0000-00-00` is None;
 - `datetime | date`: either form of date, `YYYY-MM-DD HH:MM:SS` being UTC;
 - open codes: the code or its digits; unknown ones are kept;
 - a record: unknown keys go to `extra`, missing ones are None; a problem is a `FieldError` that says where.
@@ -58,6 +59,7 @@ _EXACT: Final = Context(prec=2 * _LARGEST_EXPONENT)
 """Whatever the program's own decimal context says."""
 
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
+_PLAIN_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")  # Python takes other forms of ISO 8601 too
 _BOOLEANS: Final = {1: True, 0: False, "1": True, "0": False, "true": True, "false": False}
 _NO_DATE: Final = frozenset({"0000-00-00", "0000-00-00 00:00:00", "False", "0"})
@@ -116,6 +118,8 @@ def money(amount: Decimal | int | str) -> str:
     """
     if isinstance(amount, bool | float):
         raise ValueError("must be a Decimal, an int or a str, never a float")
+    if isinstance(amount, str) and not _PLAIN_NUMBER.fullmatch(amount):
+        raise ValueError("is not an amount")  # "1e3" and "1_000" are numbers to Python, and typing errors in a file
     exact = _exact(amount, "is not an amount")
     cents = exact.quantize(Decimal("0.01"), context=_EXACT)
     if cents != exact:
@@ -167,6 +171,8 @@ def _str(value: Any, _: Any = None) -> str:
 
 
 def _datetime(value: Any, _: Any = None) -> datetime:
+    if isinstance(value, str) and _DAY.match(value):
+        return _utc(value)
     try:
         return datetime.fromtimestamp(_int(value), UTC)
     except (OverflowError, OSError):
@@ -176,6 +182,8 @@ def _datetime(value: Any, _: Any = None) -> datetime:
 def _date(value: Any, _: Any = None) -> date | None:
     if str(value) in _NO_DATE:
         return None
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
+        return _datetime(value).date()
     return _iso(date, _str(value)[:10])
 
 
@@ -187,6 +195,11 @@ def _moment(value: Any, _: Any = None) -> datetime | date | None:
     text = _str(value)
     if len(text) == len("YYYY-MM-DD"):
         return _iso(date, text)
+    return _utc(text)
+
+
+def _utc(text: str) -> datetime:
+    """A date and time as the gateway writes them, which is in UTC."""
     moment = _iso(datetime, text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
@@ -261,12 +274,16 @@ def _sorted_out(data: Any, hooks: Mapping[str, tuple[Hook, Any]]) -> tuple[dict[
                 extra[name] = value
             elif value is not None:
                 hook, kind = hooks[name]
-                values[name] = hook(value, kind) if value != "" or kind is str else None
+                values[name] = None if _is_nothing(value, kind) else hook(value, kind)
     except FieldError as error:
         raise FieldError(f".{name}{error.path}", error.reason) from None
     except ValueError as error:
         raise FieldError(f".{name}", str(error)) from None
     return values, extra
+
+
+def _is_nothing(value: Any, kind: Any) -> bool:
+    return (value == "" and kind is not str) or (value is False and kind is not bool)
 
 
 # --- writing
@@ -377,7 +394,7 @@ def unstructure(request: Request) -> dict[str, Any]:
     """What is sent for `request`: plain JSON values, secrets revealed.
 
     Raises:
-        ValueError: an amount is none (`limits.check` reports it by its field first).
+        ValueError: an amount is none (`limits.problems` reports it by its field first).
     """
     content: dict[str, Any] = _converter.unstructure(request)
     return content

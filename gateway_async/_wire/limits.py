@@ -170,8 +170,9 @@ def _broken(rule: Rule, request: Request) -> str | None:
             if given and len(given) != len(fields):
                 missing = [name for name in fields if name not in given]
                 return f"{', '.join(missing)}: must be given together with {', '.join(given)}"
-        case RequiredWhen(field, when, values, unless):
-            if getattr(request, when) in values and not _given(request, (field, *unless)):
+        case RequiredWhen(field, when, values, given):
+            applies = getattr(request, when) in values and (not given or _given(request, (given,)))
+            if applies and not _given(request, (field,)):
                 return f"{field}: is required when {when} is {getattr(request, when)}"
     return None
 

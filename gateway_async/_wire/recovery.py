@@ -19,7 +19,7 @@ _ORDERS: Final = frozenset({"action", "update_if_exists"})
 """Fields that say what to do, which no record repeats."""
 
 _VOIDED: Final = ("201",)
-_COMPLETED: Final = ("101", "134")
+_NOT_COMPLETED: Final = ("102", "201", "301")
 
 
 def exists(_: Raw, __: Raw) -> bool:
@@ -37,7 +37,7 @@ def _is_voided(_: Raw, record: Raw) -> bool:
 
 
 def _is_completed(sent: Raw, record: Raw) -> bool:
-    return str(record.get("status_id")) in _COMPLETED and says(sent, record)
+    return str(record.get("status_id")) not in _NOT_COMPLETED and says(sent, record)
 
 
 _MARKS: Final[Mapping[str, Done]] = {

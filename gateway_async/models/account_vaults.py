@@ -145,7 +145,7 @@ class VaultCreate(Request):
     dl_state: LicenceState | None = None
     ssn4: FourDigits | None = attrs.field(default=None, repr=False)
     dob_year: FourDigits | None = attrs.field(default=None, repr=False)
-    terms_agree: int | None = None
+    terms_agree: bool | int | None = None
     terms_agree_ip: IpAddress | None = None
     run_avs: bool | None = None
 
@@ -161,7 +161,6 @@ class CardVaultCreate(VaultCreate):
 
     account_number: CardOrAccountNumber = attrs.field(converter=AccountNumber)
     exp_date: Expiry
-    track_data: TrackData | None = attrs.field(default=None, converter=attrs.converters.optional(Secret))
 
     implied: ClassVar[Mapping[str, Any]] = {"payment_method": "cc"}
 
@@ -251,7 +250,7 @@ class AccountVaultUpdate(Request):
     dl_state: LicenceState | Unset | None = UNSET
     ssn4: FourDigits | Unset | None = attrs.field(default=UNSET, repr=False)
     dob_year: FourDigits | Unset | None = attrs.field(default=UNSET, repr=False)
-    terms_agree: int | Unset | None = UNSET
+    terms_agree: bool | int | Unset | None = UNSET
     terms_agree_ip: IpAddress | Unset | None = UNSET
 
     rules: ClassVar[tuple[Rule, ...]] = (

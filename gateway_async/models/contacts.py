@@ -2,12 +2,12 @@
 
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import attrs
 
 from gateway_async.models.record import Record
-from gateway_async.models.request import UNSET, Amount, ApiIdText, Length, LocationId, Request, Unset
+from gateway_async.models.request import UNSET, Amount, ApiIdText, Length, LocationId, NotBoth, Request, Rule, Unset
 
 __all__ = ["Contact", "ContactCreate", "ContactUpdate"]
 
@@ -72,12 +72,15 @@ class ContactCreate(Request):
     email_trx_receipt: bool | None = None
     date_of_birth: date | None = None
     header_message: Text | None = None
+    header_message_type: int | None = None
     header_message_type_id: int | None = None
     contact_c1: Text | None = None
     contact_c2: Text | None = None
     contact_c3: Text | None = None
     contact_balance: Amount | None = None
     update_if_exists: bool | None = None
+
+    rules: ClassVar[tuple[Rule, ...]] = (NotBoth(("header_message_type", "header_message_type_id")),)
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -101,8 +104,11 @@ class ContactUpdate(Request):
     email_trx_receipt: bool | Unset | None = UNSET
     date_of_birth: date | Unset | None = UNSET
     header_message: Text | Unset | None = UNSET
+    header_message_type: int | Unset | None = UNSET
     header_message_type_id: int | Unset | None = UNSET
     contact_c1: Text | Unset | None = UNSET
     contact_c2: Text | Unset | None = UNSET
     contact_c3: Text | Unset | None = UNSET
     contact_balance: Amount | Unset | None = UNSET
+
+    rules: ClassVar[tuple[Rule, ...]] = (NotBoth(("header_message_type", "header_message_type_id")),)

@@ -25,7 +25,7 @@ class Record:
     in `extra`, exactly as it came (numbers with a fraction as `Decimal`).
     """
 
-    extra: Mapping[str, Any] = attrs.field(default=_NOTHING, converter=_read_only)
+    extra: Mapping[str, Any] = attrs.field(default=_NOTHING, converter=_read_only, hash=False)
 
     hidden: ClassVar[frozenset[str]] = frozenset()
     """Fields that hold bank data: their values are left out of the repr."""
@@ -39,15 +39,13 @@ class Record:
         return _made, (type(self), {**fields, "extra": dict(self.extra)})
 
     def _shown(self) -> Iterator[str]:
-        """The fields that say something; `extra` by its keys, since nobody vouches for its values."""
+        """The fields that say something; `extra` last and by its keys, since nobody vouches for its values."""
         for field in attrs.fields(type(self)):
             value = getattr(self, field.name)
-            if field.name == "extra" and value:
-                yield f"extra=<{mask_text(', '.join(value))}>"
-            elif field.name in self.hidden and value is not None:
-                yield f"{field.name}='***'"
-            elif value is not None and field.name != "extra":
-                yield f"{field.name}={mask_text(repr(value))}"
+            if value is not None and field.name != "extra":
+                yield f"{field.name}={'***' if field.name in self.hidden else mask_text(repr(value))}"
+        if self.extra:
+            yield f"extra=<{mask_text(', '.join(self.extra))}>"
 
 
 def _made(kind: type[Record], fields: Mapping[str, Any]) -> Record:

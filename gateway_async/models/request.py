@@ -102,12 +102,12 @@ class Together:
 
 @attrs.frozen
 class RequiredWhen:
-    """`field` is required where `when` has one of `values` and none of `unless` is given."""
+    """`field` is required where `when` has one of `values`, and `given` is given if it is named."""
 
     field: str
     when: str
     values: tuple[str, ...]
-    unless: tuple[str, ...] = ()
+    given: str = ""
 
 
 Rule = ExactlyOne | NotBoth | Together | RequiredWhen
@@ -120,8 +120,6 @@ LocationId = Annotated[str, Length(1, 36), Required()]
 ApiIdText = Annotated[str, Length(1, 64), Pattern(r"\S+", "must contain no spaces")]
 Expiry = Annotated[str, Pattern("(0[1-9]|1[0-2])[0-9][0-9]", "must be MMYY, such as 0930")]
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
-
 
 @attrs.frozen(kw_only=True, repr=False)
 class Request:
@@ -131,7 +129,7 @@ class Request:
     version of the package does not know.
     """
 
-    extra: Mapping[str, Any] = attrs.field(default=_NOTHING, repr=False)
+    extra: Mapping[str, Any] = attrs.field(factory=dict, repr=False, hash=False)
 
     implied: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Fields that the class itself says, such as `payment_method`."""
@@ -139,11 +137,11 @@ class Request:
     rules: ClassVar[tuple[Rule, ...]] = ()
 
     def __repr__(self) -> str:
-        """The fields that were given, without what is personal."""
-        fields = ((field, getattr(self, field.name)) for field in attrs.fields(type(self)))
-        shown = (
-            f"{field.name}={mask_text(repr(value)) if field.repr else '***'}"
-            for field, value in fields
-            if value is not field.default
-        )
-        return f"{type(self).__name__}({', '.join(shown)})"
+        """The fields that were given, without what is personal; `extra` by its keys."""
+        shown = [
+            f"{field.name}={mask_text(repr(getattr(self, field.name))) if field.repr else '***'}"
+            for field in attrs.fields(type(self))
+            if field.name != "extra" and getattr(self, field.name) is not field.default
+        ]
+        extra = [f"extra=<{mask_text(', '.join(self.extra))}>"] if self.extra else []
+        return f"{type(self).__name__}({', '.join(shown + extra)})"

@@ -76,8 +76,6 @@ SOURCES = (
 )
 """The fields that can say which account is charged: one of them in each transaction."""
 
-_STORED = tuple(source for source in SOURCES if source != "account_number")
-
 
 @attrs.frozen(kw_only=True, repr=False)
 class Transaction(Record):
@@ -93,7 +91,7 @@ class Transaction(Record):
     subtotal_amount: Decimal | None = None
     tax: Decimal | None = None
     tip_amount: Decimal | None = None
-    additional_amounts: Sequence[Any] | None = None
+    additional_amounts: Sequence[Any] | None = attrs.field(default=None, hash=False)
     auth_code: str | None = None
     verbiage: str | None = None
     response_message: str | None = None
@@ -144,13 +142,19 @@ class Transaction(Record):
     transaction_c1: str | None = None
     transaction_c2: str | None = None
     transaction_c3: str | None = None
-    custom_data: Mapping[str, Any] | None = None
-    emv_receipt_data: Mapping[str, Any] | None = None
+    custom_data: Mapping[str, Any] | None = attrs.field(default=None, hash=False)
+    emv_receipt_data: Mapping[str, Any] | None = attrs.field(default=None, hash=False)
     effective_date: date | None = None
     settle_date: date | None = None
     return_date: date | None = None
     charge_back_date: date | None = None
     void_date: datetime | date | None = None
+    checkin_date: date | None = None
+    checkout_date: date | None = None
+    room_num: str | None = None
+    room_rate: Decimal | None = None
+    advance_deposit: bool | None = None
+    no_show: bool | None = None
     created_user_id: str | None = None
     modified_user_id: str | None = None
     created_ts: datetime | None = None
@@ -256,16 +260,22 @@ class TransactionCreate(Request):
     transaction_c1: Custom | None = None
     transaction_c2: Custom | None = None
     transaction_c3: Custom | None = None
-    custom_data: Mapping[str, Any] | None = None
+    custom_data: Mapping[str, Any] | None = attrs.field(default=None, hash=False)
+    checkin_date: date | None = None
+    checkout_date: date | None = None
+    room_num: Text | None = None
+    room_rate: Amount | None = None
+    advance_deposit: bool | None = None
+    no_show: bool | None = None
 
     rules: ClassVar[tuple[Rule, ...]] = (
         ExactlyOne(SOURCES),
         NotBoth(("contact_id", "contact_api_id")),
         Together(("dl_number", "dl_state")),
         RequiredWhen("transaction_amount", "action", ("sale", "authonly", "force", "debit", "credit")),
-        RequiredWhen("exp_date", "payment_method", ("cc",), unless=_STORED),
+        RequiredWhen("exp_date", "payment_method", ("cc",), given="account_number"),
         *(
-            RequiredWhen(field, "payment_method", ("ach",), unless=_STORED)
+            RequiredWhen(field, "payment_method", ("ach",), given="account_number")
             for field in ("ach_sec_code", "account_type", "routing", "account_holder_name")
         ),
     )
@@ -299,7 +309,7 @@ class TransactionUpdate(Request):
     transaction_c1: Custom | Unset | None = UNSET
     transaction_c2: Custom | Unset | None = UNSET
     transaction_c3: Custom | Unset | None = UNSET
-    custom_data: Mapping[str, Any] | Unset | None = UNSET
+    custom_data: Mapping[str, Any] | Unset | None = attrs.field(default=UNSET, hash=False)
 
     rules: ClassVar[tuple[Rule, ...]] = (
         NotBoth(("contact_id", "contact_api_id")),
@@ -324,7 +334,6 @@ class RouterTransactionCreate(Request):
     order_num: OrderNumber | None = None
     description: Description | None = None
     tax: Amount | None = None
-    tip_amount: Amount | None = None
     save_account: bool | None = None
     billing_street: Street | None = None
     billing_zip: Zip | None = None

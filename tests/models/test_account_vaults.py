@@ -70,10 +70,11 @@ def test_where_the_payment_method_is_a_choice(kind: Any) -> None:
 
 def test_account_data_is_masked_from_the_start() -> None:
     """Numbers, track data and tickets become secrets as soon as the request is made."""
-    card = CardVaultCreate(account_number=CARD, exp_date="0930", track_data="track")
+    card = CardVaultCreate(account_number=CARD, exp_date="0930")
+    swiped = SwipedVaultCreate(track_data="track")
     ach = AchVaultCreate(**NEEDED[2][1])
     ticket = TicketVaultCreate(ticket="ticket-1")
-    assert (card.account_number, card.track_data) == (AccountNumber(CARD), Secret("track"))
+    assert (card.account_number, swiped.track_data) == (AccountNumber(CARD), Secret("track"))
     assert (ach.account_number, ach.routing) == (AccountNumber("123456789012"), AccountNumber("072000326"))
     assert ticket.ticket == Secret("ticket-1")
 

@@ -16,13 +16,13 @@ VAULT = AccountVault(id="v1", last_four="1111", routing="072000326", ssn4="8264"
 
 def test_a_repr_shows_what_there_is() -> None:
     """Fields without a value are left out, bank data is hidden, and `extra` shows its keys."""
-    assert repr(VAULT) == "AccountVault(extra=<_links>, id='v1', last_four='1111', routing='***', ssn4='***')"
+    assert repr(VAULT) == "AccountVault(id='v1', last_four='1111', routing=***, ssn4=***, extra=<_links>)"
 
 
 def test_a_repr_masks_card_numbers() -> None:
     """A card number that someone typed into a text field, or into a key, is masked."""
     shown = repr(Contact(id="c", company_name="card 4111111111111111", extra={"4111111111111111": 1}))
-    assert shown == "Contact(extra=<************1111>, id='c', company_name='card ************1111')"
+    assert shown == "Contact(id='c', company_name='card ************1111', extra=<************1111>)"
 
 
 def test_a_record_is_frozen() -> None:
@@ -48,3 +48,9 @@ def test_records_are_equal_by_value() -> None:
     """Two records are equal when all fields and `extra` are."""
     assert AccountVault(id="v", extra={"a": 1}) == AccountVault(id="v", extra={"a": 1})
     assert AccountVault(id="v", extra={"a": 1}) != AccountVault(id="v")
+
+
+def test_records_can_stand_in_sets() -> None:
+    """A record with objects and lists in it is hashable too."""
+    one = Transaction(id="t", custom_data={"a": 1}, additional_amounts=([],), extra={"b": {}})
+    assert len({one, attrs.evolve(one), Transaction(id="t2")}) == 2

@@ -12,7 +12,7 @@ from gateway_async.models.request import UNSET
 
 
 def test_a_repr_shows_what_was_given() -> None:
-    """Defaults are left out; secrets are masked, personal data and `extra` hidden."""
+    """Defaults are left out; secrets are masked, personal data hidden, and `extra` shows its keys."""
     request = AchVaultCreate(
         account_number="123456789012",
         routing="072000326",
@@ -23,9 +23,9 @@ def test_a_repr_shows_what_was_given() -> None:
         extra={"loyalty": "gold"},
     )
     assert repr(request) == (
-        "AchVaultCreate(extra=***, ssn4=***, account_number=AccountNumber('************9012'), "
+        "AchVaultCreate(ssn4=***, account_number=AccountNumber('************9012'), "
         "account_holder_name='Jo', account_type='checking', is_company=False, "
-        "routing=AccountNumber('************0326'))"
+        "routing=AccountNumber('************0326'), extra=<loyalty>)"
     )
 
 

@@ -109,7 +109,7 @@ class Peer:
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for a condition that no event tells, at most five seconds."""
     with anyio.fail_after(5):
-        while not condition():  # noqa: ASYNC110, there is no event
+        while not condition():
             await anyio.sleep(0.001)
 
 

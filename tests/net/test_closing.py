@@ -6,7 +6,7 @@ import anyio
 import httpx
 import pytest
 
-from gateway_async._net import transport as module
+from gateway_async._net import lane as module
 from gateway_async._net.progress import PROGRESS, Progress, Stage
 from gateway_async._net.transport import LANE, PooledTransport
 

@@ -10,7 +10,7 @@ import attrs
 import httpx
 import pytest
 
-from gateway_async._net import transport as module
+from gateway_async._net import lane as module
 from gateway_async._net.progress import PROGRESS, Progress, Stage
 from gateway_async._net.transport import LANE
 

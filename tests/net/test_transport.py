@@ -7,7 +7,7 @@ import httpx
 import pytest
 import respx
 
-from gateway_async._net import transport as module
+from gateway_async._net import exchange as module
 from gateway_async._net.transport import PooledTransport
 
 from .peer import Peer, Wire, always, answer_all, answer_never, client, once, serving

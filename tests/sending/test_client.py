@@ -1,5 +1,7 @@
 """`AsyncGateway`: its arguments, its credentials on the wire, its events, its end."""
 
+import asyncio
+import inspect
 import logging
 from base64 import b64encode
 from typing import Any
@@ -21,11 +23,10 @@ from gateway_async import (
     TransactionCreate,
     UserApiKey,
 )
+from gateway_async.client import Options
 from gateway_async.observe import AttemptFailed, CallEnded, CallStarted, Event
 
 from .script import NEVER_LEFT, NOT_THERE, Script, echo, record
-
-pytestmark = pytest.mark.anyio
 
 KEY = "s3cret-api-key"
 
@@ -37,6 +38,7 @@ def client(script: Script, credentials: UserApiKey, **options: Any) -> AsyncGate
     )
 
 
+@pytest.mark.anyio
 async def test_a_key_goes_into_the_headers() -> None:
     """The default place, with `developer-id` beside it."""
     script = Script(get=[record("contact", id="1")])
@@ -47,6 +49,7 @@ async def test_a_key_goes_into_the_headers() -> None:
     assert script.asked[0].url == "https://gateway.test/v2/contacts/1"
 
 
+@pytest.mark.anyio
 async def test_a_key_goes_into_the_query() -> None:
     """With `developer-id`, and none of them in the headers."""
     script = Script(get=[record("contact", id="1")])
@@ -57,6 +60,7 @@ async def test_a_key_goes_into_the_query() -> None:
     assert not {"user-id", "user-api-key", "developer-id"} & set(script.asked[0].headers)
 
 
+@pytest.mark.anyio
 async def test_a_key_goes_as_basic_authorization() -> None:
     """The user id is the user name, the key the password; `developer-id` is a header."""
     script = Script(get=[record("contact", id="1")])
@@ -67,6 +71,7 @@ async def test_a_key_goes_as_basic_authorization() -> None:
     assert headers["developer-id"] == "dev"
 
 
+@pytest.mark.anyio
 async def test_no_log_line_shows_a_secret(caplog: pytest.LogCaptureFixture) -> None:
     """Neither ours nor httpx's, with the key in the query and a card number in a filter, an id and a body."""
     caplog.set_level(logging.DEBUG)
@@ -85,6 +90,7 @@ async def test_no_log_line_shows_a_secret(caplog: pytest.LogCaptureFixture) -> N
     assert KEY not in caplog.text
 
 
+@pytest.mark.anyio
 async def test_events_tell_the_story_of_a_call() -> None:
     """Started, failed once, ended; with the call's name, attempt and verdict."""
     events: list[Event] = []
@@ -99,6 +105,7 @@ async def test_events_tell_the_story_of_a_call() -> None:
     assert (ended.attempts, ended.error) == (2, None)
 
 
+@pytest.mark.anyio
 async def test_an_observer_that_raises_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
     """A broken metric never breaks a payment."""
 
@@ -111,6 +118,7 @@ async def test_an_observer_that_raises_is_ignored(caplog: pytest.LogCaptureFixtu
     assert "an observer failed" in caplog.text
 
 
+@pytest.mark.anyio
 async def test_use_after_close_is_a_clear_error_and_a_second_close_is_harmless() -> None:
     """Nothing is sent, and the error says so."""
     script = Script(get=[record("contact")])
@@ -124,6 +132,7 @@ async def test_use_after_close_is_a_clear_error_and_a_second_close_is_harmless()
     assert script.asked == []
 
 
+@pytest.mark.anyio
 async def test_arguments_are_checked_all_at_once() -> None:
     """Each wrong argument has its line."""
     with pytest.raises(InvalidRequestError) as caught:
@@ -132,6 +141,7 @@ async def test_arguments_are_checked_all_at_once() -> None:
     assert sorted(named) == ["base_url", "credentials", "developer_id", "max_attempts", "timeout"]
 
 
+@pytest.mark.anyio
 async def test_a_client_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five variables, of which the location may be missing."""
     names = ("BASE_URL", "DEVELOPER_ID", "USER_ID", "USER_API_KEY", "LOCATION_ID")
@@ -150,6 +160,7 @@ async def test_a_client_comes_from_the_environment(monkeypatch: pytest.MonkeyPat
     assert KEY not in repr(gateway)
 
 
+@pytest.mark.anyio
 async def test_floats_are_refused_even_without_limits() -> None:
     """`check_limits=False` leaves lengths to the gateway, but never a float as money."""
     script = Script(post=[echo("transaction")])
@@ -161,6 +172,7 @@ async def test_floats_are_refused_even_without_limits() -> None:
     assert len(script.asked) == 1
 
 
+@pytest.mark.anyio
 @respx.mock
 async def test_respx_sees_the_calls_of_a_client_with_its_own_connections() -> None:
     """`@respx.mock` in a user's test stands between the client and the network."""
@@ -172,6 +184,7 @@ async def test_respx_sees_the_calls_of_a_client_with_its_own_connections() -> No
     assert route.called
 
 
+@pytest.mark.anyio
 async def test_a_silent_gateway_ends_a_read_on_time() -> None:
     """On both event loops, by the real clock: the deadline's error, not another."""
 
@@ -182,3 +195,31 @@ async def test_a_silent_gateway_ends_a_read_on_time() -> None:
     async with Script(get=[silent]).gateway(timeout=0.1) as gateway:
         with pytest.raises(DeadlineExceededError):
             await gateway.contacts.get("1")
+
+
+def test_the_options_are_the_clients_arguments() -> None:
+    """`from_env` and the sandbox pass on all that the constructor takes."""
+    arguments = set(inspect.signature(AsyncGateway).parameters) - {"base_url"}
+    assert set(Options.__annotations__) == arguments
+
+
+def test_a_client_stays_in_its_event_loop() -> None:
+    """In a second loop its connections would hang, so it says so at once."""
+    script = Script(get=[record("contact", id="1")])
+    gateway = script.gateway()
+
+    async def ask() -> None:
+        await gateway.contacts.get("1")
+
+    asyncio.run(ask())
+    with pytest.raises(NotSentError, match="belongs to another event loop"):
+        asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    "address", ["https://x.test/v2", "https://x.test/v2/", "http://256.256.256.256", "x", "http://", 7]
+)
+def test_an_address_that_cannot_be_right_is_refused(address: Any) -> None:
+    """`/v2` is part of every path, and what httpx cannot parse would fail at the first payment."""
+    with pytest.raises(InvalidRequestError, match="base_url: "):
+        AsyncGateway(address, developer_id="d", credentials=UserApiKey("u", "k"))

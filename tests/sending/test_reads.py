@@ -74,9 +74,15 @@ async def test_what_will_not_pass_is_not_tried_again(answer: httpx.Response, err
     assert len(script.asked) == 1
 
 
+async def silent(_: httpx.Request) -> httpx.Response:
+    """A gateway that read the request and says nothing."""
+    await trio.sleep_forever()
+    raise AssertionError
+
+
 async def test_a_silent_gateway_ends_at_the_deadline() -> None:
     """One deadline bounds attempts, waits and all."""
-    script = Script(get=[lambda _: trio.sleep_forever()])
+    script = Script(get=[silent])
     async with script.gateway(timeout=30) as gateway:
         with pytest.raises(DeadlineExceededError) as caught:
             await gateway.contacts.get("1")

@@ -20,6 +20,7 @@ class Counter:
         self.go_on = anyio.Event()
 
     async def __call__(self, _: httpx.Request) -> httpx.Response:
+        """Wait, and approve."""
         self.waiting += 1
         self.most = max(self.most, self.waiting)
         await self.go_on.wait()

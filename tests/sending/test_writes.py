@@ -314,7 +314,7 @@ async def test_a_lost_void_is_settled_by_reading_the_transaction() -> None:
 
 
 async def test_a_repeated_void_that_is_refused_is_read_once_more() -> None:
-    """ "Already voided" to a repeat is the first try's success."""
+    """A repeated void that is "already voided" is the first try's success."""
     script = Script(put=[LOST, refused(status_id="is voided already")])
     script.answers["get"] = [
         lambda _: record("transaction", status_id=101 if script.methods.count("PUT") == 1 else 201)
@@ -336,8 +336,8 @@ async def test_a_partial_reversal_leaves_no_mark_so_its_loss_is_unknown() -> Non
     """Nothing in the record tells one reversal from two: it is neither looked up nor repeated."""
     script = Script(put=[LOST], get=[record("transaction")])
     async with script.gateway() as gateway:
+        changes = TransactionUpdate(action="partialreversal", transaction_amount=Decimal(5))
         with pytest.raises(OutcomeUnknownError):
-            changes = TransactionUpdate(action="partialreversal", transaction_amount=Decimal(5))
             await gateway.transactions.update("found", changes)
     assert script.methods == ["PUT"]
 

@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from gateway_async import (
-    AchVaultCreate,
     AccountVaultUpdate,
+    AchVaultCreate,
     ApiId,
     AsyncGateway,
     CardVaultCreate,

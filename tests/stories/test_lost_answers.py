@@ -94,15 +94,14 @@ async def test_a_cancelled_terminal_sale_is_known_to_the_observers(sandbox_by_ha
     new = RouterTransactionCreate(
         action="sale", terminal_id=box.terminal_id, transaction_amount="12.50", transaction_api_id="cancelled"
     )
-    async with box.gateway(observers=[events.append]) as gateway:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(gateway.router_transactions.create, new)
-            with anyio.fail_after(20):
-                while not box.terminals()[0]["waiting"]:
-                    await anyio.sleep(0.01)
-            box.fault("POST /v2/routertransactions", "silence")
-            tasks.cancel_scope.cancel()
-            box.present()
+    async with box.gateway(observers=[events.append]) as gateway, anyio.create_task_group() as tasks:
+        tasks.start_soon(gateway.router_transactions.create, new)
+        with anyio.fail_after(20):
+            while not box.terminals()[0]["waiting"]:
+                await anyio.sleep(0.01)
+        box.fault("POST /v2/routertransactions", "silence")
+        tasks.cancel_scope.cancel()
+        box.present()
     (lookup,) = [event for event in events if isinstance(event, LookedUp)]
     assert (lookup.api_id, lookup.outcome, lookup.cancelled) == ("cancelled", "found", True)
     assert box.ledger()["charged"] == {"cancelled": 1}

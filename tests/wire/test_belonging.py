@@ -69,7 +69,10 @@ AMOUNTS = [
     ("of another sale", {"transaction_amount": "12.51"}, False),
     ("of another sale, ten times", {"transaction_amount": "125.00"}, False),
     ("of another sale with a tip", {"transaction_amount": "15.00", "tip_amount": "2.00"}, False),
-    ("of another sale, declined", {"transaction_amount": "0.00", "status_id": 301}, False),
+    ("declined", {"transaction_amount": "0.00", "status_id": 301}, True),
+    ("with a surcharge of its own", {"transaction_amount": "12.88", "surcharge_amount": "0.38"}, True),
+    ("with the fee of a surcharge", {"transaction_amount": "12.88", "auth_surcharge_fee": 0.38}, True),
+    ("of another sale with a surcharge", {"transaction_amount": "13.00", "surcharge_amount": "0.38"}, False),
     ("no amount at all", {"transaction_amount": "NaN"}, False),
     ("not even a text", {"transaction_amount": {"value": "12.50"}}, False),
 ]
@@ -77,7 +80,7 @@ AMOUNTS = [
 
 @pytest.mark.parametrize(("record", "agrees"), [row[1:] for row in AMOUNTS], ids=[row[0] for row in AMOUNTS])
 def test_amounts(record: dict[str, Any], agrees: bool) -> None:
-    """A tip or surcharge may have been added and a void sets 0; any other amount is another sale's."""
+    """A tip or surcharge may have been added, and a void or a decline sets 0; any other amount is another sale's."""
     assert (differences({"transaction_amount": "12.50"}, record) == ()) is agrees
 
 

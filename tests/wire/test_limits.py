@@ -91,7 +91,6 @@ TEXT_LIMITS = [
     (CardVaultCreate, "accountvault_c3", 0, 128),
     (CardVaultCreate, "customer_id", 1, 50),
     (CardVaultCreate, "terms_agree_ip", 0, 15),
-    (CardVaultCreate, "track_data", 1, 256),
     (SwipedVaultCreate, "track_data", 1, 256),
     (TicketVaultCreate, "ticket", 1, 36),
     (AchVaultCreate, "account_type", 1, 32),
@@ -178,7 +177,7 @@ def test_a_problem_does_not_repeat_the_secret() -> None:
 # --- money
 
 
-@pytest.mark.parametrize("amount", [Decimal("0.00"), 0, "0", "9999999.99", Decimal("12.5"), 12, "1e2", "12.500"])
+@pytest.mark.parametrize("amount", [Decimal("0.00"), 0, "0", "9999999.99", Decimal("12.5"), 12, "12.500"])
 def test_amounts(amount: Any) -> None:
     """A `Decimal`, an int or a text of at most ten characters, not negative, no fraction of a cent."""
     assert found(TransactionCreate, transaction_amount=amount) == []
@@ -194,6 +193,9 @@ def test_amounts(amount: Any) -> None:
         ("1.005", "has more than two decimals"),
         ("", "is not an amount"),
         ("12,50", "is not an amount"),
+        ("1e2", "is not an amount"),
+        ("1_000", "is not an amount"),
+        (" 1", "is not an amount"),
         ("NaN", "is not an amount"),
         ("1e999999999", "is not an amount"),
         (12.5, "must be a Decimal, an int or a str, not float"),
@@ -210,7 +212,8 @@ def test_what_is_no_amount(amount: Any, problem: str) -> None:
 MONEY = [
     *[(TransactionCreate, name) for name in ("transaction_amount", "tax", "tip_amount", "subtotal_amount")],
     *[(TransactionUpdate, name) for name in ("transaction_amount", "tax", "tip_amount", "subtotal_amount")],
-    *[(RouterTransactionCreate, name) for name in ("transaction_amount", "tax", "tip_amount")],
+    *[(RouterTransactionCreate, name) for name in ("transaction_amount", "tax")],
+    (TransactionCreate, "room_rate"),
     (ContactCreate, "contact_balance"),
     (ContactUpdate, "contact_balance"),
 ]
@@ -255,7 +258,7 @@ WRONG_TYPES = [
     (TransactionCreate, "custom_data", [1], "must be a mapping, not list"),
     (TransactionCreate, "custom_data", "text", "must be a mapping, not str"),
     (CardVaultCreate, "account_number", None, "must be text, not NoneType"),
-    (AccountVaultUpdate, "terms_agree", "1", "must be a whole number, not str"),
+    (AccountVaultUpdate, "terms_agree", "1", "must be True or False or a whole number, not str"),
     (AccountVaultUpdate, "account_type", 1, "must be text, not int"),
     (RouterTransactionCreate, "terminal_id", ["t"], "must be text, not list"),
 ]

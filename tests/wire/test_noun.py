@@ -398,7 +398,7 @@ def test_a_delete_is_a_call() -> None:
     assert call.read(None) is None  # type: ignore[func-returns-value]
     lookup = call.lookup
     assert lookup is not None
-    assert (lookup.method, lookup.path, lookup.params, lookup.absent) == ("GET", call.path, call.params, None)
+    assert (lookup.method, lookup.path, lookup.params, lookup.absent) == ("GET", call.path, call.params, True)
     assert lookup.read({"accountvault": {"id": "v1"}}) is NOT_DONE
 
 

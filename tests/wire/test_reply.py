@@ -132,24 +132,24 @@ BODIES: list[tuple[str, str, dict[str, tuple[str, ...]]]] = [
     ('{"name": "Forbidden", "code": 0, "status": 403}', "Forbidden", {}),
     ('{"message": "Invalid", "errors": {"tax": ["bad"]}}', "Invalid", {"tax": ("bad",)}),
     ('{"message": 5}', "5", {}),
-    ('{"message": "", "errors": {}}', '{"message": "", "errors": {}}', {}),
-    ('{"message": null}', '{"message": null}', {}),
-    ('{"error": "odd"}', '{"error": "odd"}', {}),
-    ("{}", "{}", {}),
-    ("[]", "[]", {}),
+    ('{"message": "", "errors": {}}', "", {}),
+    ('{"message": null}', "", {}),
+    ('{"last_name": "Smith"}', "", {}),
+    ("{}", "", {}),
+    ('["Smith"]', "9 bytes that break off or go astray", {}),
     ('"just text"', '"just text"', {}),
     ("null", "null", {}),
     ("", "", {}),
     ("   ", "", {}),
     ("Terminal not found", "Terminal not found", {}),
-    ('{"errors": {"tax": ["ba', '{"errors": {"tax": ["ba', {}),
+    ('{"errors": {"tax": ["ba', "23 bytes that break off or go astray", {}),
     ("line\r\n\tbreaks\x00and\x1bcontrol", "line breaks and control", {}),
 ]
 
 
 @pytest.mark.parametrize(("body", "message", "fields"), BODIES)
 def test_the_forms_of_an_error_body(body: str, message: str, fields: dict[str, tuple[str, ...]]) -> None:
-    """Fields, a message, a name, or whatever text there is."""
+    """Fields, a message, a name, or what text there is; JSON of another form may be personal and is not quoted."""
     error = refusal(422, body)
     assert (error.message, dict(error.fields)) == (message, fields)
 
@@ -177,9 +177,9 @@ def test_garbage_is_quoted_as_one_line(body: bytes, status: int) -> None:
     assert refusal(status, body).message.isprintable()
 
 
-def test_a_body_nested_without_end_is_quoted() -> None:
+def test_a_body_nested_without_end_is_told_by_its_size() -> None:
     """Depth is no way to another error."""
-    assert refusal(500, "[" * 100_000).message.startswith("[[[")
+    assert refusal(500, "[" * 100_000).message == "100000 bytes that break off or go astray"
 
 
 # --- what an error must not repeat
@@ -231,11 +231,11 @@ def test_a_success_that_is_no_json_is_masked_too() -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (b'{"id": "c', 'not JSON: {"id": "c'),
+        (b'{"id": "c', "not JSON: 9 bytes that break off or go astray"),
         (b"<html><b>OK</b></html>", "not JSON: OK"),
         (b"\xff\xfe\xfa", "not JSON: \ufffd\ufffd\ufffd"),
-        (b'{"id": "c1"}{"id": "c1"}', 'not JSON: {"id": "c1"}{"id": "c1"}'),
-        (b'{"id": 1e99999999999999999999}', 'not JSON: {"id": 1e99999999999999999999}'),
+        (b'{"id": "c1"}{"id": "c1"}', "not JSON: 24 bytes that break off or go astray"),
+        (b'{"id": 1e99999999999999999999}', "not JSON: 30 bytes that break off or go astray"),
     ],
 )
 def test_a_success_that_is_no_json(body: bytes, reason: str) -> None:

@@ -50,11 +50,11 @@ LISTS: dict[str, tuple[Noun[Any], type[Record], int, int]] = {
     "transaction-list-response": (TRANSACTION, Transaction, 14, 5),
 }
 
-MONEY = {"transaction_amount", "auth_amount", "subtotal_amount", "tax", "tip_amount", "contact_balance"}
+MONEY = {"transaction_amount", "auth_amount", "subtotal_amount", "tax", "tip_amount", "room_rate", "contact_balance"}
 TIMES = {"created_ts", "modified_ts"}
 FLAGS = {
     *("has_recurring", "active", "email_trx_receipt", "notification_email_sent"),
-    *("is_recurring", "is_accountvault", "terms_agree", "is_company"),
+    *("is_recurring", "is_accountvault", "terms_agree", "is_company", "advance_deposit", "no_show"),
 }
 NUMBERS = {"status_id", "type_id", "reason_code_id", "trx_source_id", "expiring_in_months", "header_message_type"}
 
@@ -68,7 +68,7 @@ def expected(name: str, value: Any) -> Any:
     """What a field should hold, by what is known about the field of that name."""
     readings: list[tuple[bool, Callable[[], Any]]] = [
         (value is None, lambda: None),
-        (name == "void_date" and value is False, lambda: None),
+        (value is False and name not in FLAGS, lambda: None),
         (name == "void_date", lambda: datetime.strptime(f"{value}Z", "%Y-%m-%d %H:%M:%S%z")),
         (name.endswith("_date") and name != "exp_date", lambda: date.fromisoformat(value)),
         (name in TIMES, lambda: datetime(1970, 1, 1, tzinfo=UTC).fromtimestamp(value, UTC)),
