@@ -104,10 +104,10 @@ def mask_text(text: str, secrets: Iterable[Secret] = ()) -> str:
 
 def _mask_value(text: str, secret: Secret) -> str:
     """`text` without a secret; a short one, such as a CVV, only where it stands alone."""
-    value = re.escape(secret.reveal())
-    if not value:
-        return text
-    return re.sub(value if len(secret.reveal()) > _SHORT else rf"(?<!\w){value}(?!\w)", str(secret), text)
+    value = secret.reveal()
+    if len(value) > _SHORT:
+        return text.replace(value, str(secret))
+    return re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", str(secret), text) if value else text
 
 
 def _card_at(text: str, start: int) -> re.Match[str] | None:

@@ -164,6 +164,27 @@ def test_secrets_that_a_text_repeats_are_masked() -> None:
     assert mask_text("routing 072000326, cvv 999", secrets) == "routing ************0326, cvv ************"
 
 
+def test_a_short_secret_is_masked_where_it_stands_alone() -> None:
+    """A CVV inside a longer number or word is chance, and masking it would spoil what the text says."""
+    assert mask_text("999 is (999), not 1999 or x999", [Secret("999")]) == (
+        "************ is (************), not 1999 or x999"
+    )
+
+
+NO_STARS = st.characters(exclude_characters="*")
+
+
+@given(st.text(), st.text(NO_STARS, min_size=7), st.text())
+def test_no_secret_of_any_form_survives(before: str, secret: str, after: str) -> None:
+    """Secrets are masked as they are, whatever characters they are made of."""
+    assert secret not in mask_text(f"{before}{secret}{after}", [Secret(secret)])
+
+
+def test_the_mask_is_no_pattern() -> None:
+    """The last four characters of an account number may be anything."""
+    assert mask_text(r"account 123456\1", [AccountNumber(r"123456\1")]) == r"account ************56\1"
+
+
 @st.composite
 def card_numbers(draw: st.DrawFn) -> str:
     """Digits of a card's length with a right check digit."""

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import attrs
 
@@ -253,7 +253,7 @@ def _checked_type(request: Any, kinds: tuple[type[Request], ...]) -> Request:
     if not isinstance(request, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise InvalidRequestError(f"request: must be {names}, not {type(request).__name__}")
-    return cast("Request", request)
+    return request
 
 
 def _check(request: Request, scope: Scope) -> None:

@@ -43,6 +43,8 @@ _ERRORS: Final[Mapping[int, type[StatusError]]] = {
     429: RateLimitError,
 }
 _ABSENT: Final = (404, 409)
+_READ: Final = 20_000
+"""Of a gateway's words no more is looked at, and `_EXCERPT` repeated: a cut before masking could split a secret."""
 _EXCERPT: Final = 300
 
 
@@ -119,7 +121,7 @@ def _said(call: Call[Any], reply: Reply) -> tuple[str, dict[str, tuple[str, ...]
 
 def _fit(call: Call[Any], text: str) -> str:
     """A gateway's words, masked, and short enough for a message."""
-    words = mask_text(text[: 2 * _EXCERPT], secrets=call.secrets)
+    words = mask_text(text[:_READ], secrets=call.secrets)
     return words if len(words) <= _EXCERPT else words[:_EXCERPT] + "…"
 
 
@@ -143,7 +145,7 @@ _TAGS: Final = re.compile(r"(?s)<[^>]*>")
 
 def _excerpt(call: Call[Any], reply: Reply) -> str:
     """The start of a body that is no JSON, as text fit for one line; JSON that broke off is personal data."""
-    text = reply.body[:20_000].decode("utf-8", "replace")
+    text = reply.body[:_READ].decode("utf-8", "replace")
     if text.lstrip()[:1] in ("{", "["):
         return f"{len(reply.body)} bytes that break off or go astray"
     if "html" in reply.headers.get("content-type", "") or text.lstrip()[:1] == "<":

@@ -143,5 +143,6 @@ class Request:
             for field in attrs.fields(type(self))
             if field.name != "extra" and getattr(self, field.name) is not field.default
         ]
-        extra = [f"extra=<{mask_text(', '.join(self.extra))}>"] if self.extra else []
-        return f"{type(self).__name__}({', '.join(shown + extra)})"
+        if self.extra and isinstance(self.extra, Mapping):
+            shown.append(f"extra=<{mask_text(', '.join(map(str, self.extra)))}>")
+        return f"{type(self).__name__}({', '.join(shown)})"

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from typing import Any
 
 import attrs
 import pytest
@@ -37,6 +38,12 @@ def test_a_repr_of_an_update_tells_null_from_left_out() -> None:
 def test_a_repr_masks_card_numbers() -> None:
     """A card number in a free text is masked."""
     assert repr(ContactCreate(last_name="4111 1111 1111 1111")) == "ContactCreate(last_name='************1111')"
+
+
+@pytest.mark.parametrize(("extra", "shown"), [({}, ""), ({1: 2}, ", extra=<1>"), (5, ""), (None, "")])
+def test_a_repr_survives_a_wrong_extra(extra: Any, shown: str) -> None:
+    """What is wrong with a request is said when it is sent, so it must not fail to show itself before."""
+    assert repr(ContactCreate(last_name="Smith", extra=extra)) == f"ContactCreate(last_name='Smith'{shown})"
 
 
 def test_left_out_is_the_default_of_an_update() -> None:

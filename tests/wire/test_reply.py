@@ -165,6 +165,14 @@ def test_a_page_of_html_is_read_as_text(content_type: str) -> None:
     assert error.message == "502 Bad Gateway 502 Bad&nbsp;Gateway nginx"
 
 
+def test_no_cut_goes_through_a_card_number() -> None:
+    """What masking makes shorter does not let the first digits of a card number slip into the excerpt."""
+    track = ";4012888888881881=30091010000012345678?" + "x" * 200
+    call: Call[Any] = Call(method="POST", path="/v2/x", read=lambda content: content, secrets=(Secret(track),))
+    for padding in range(90, 130):
+        assert "411111" not in refusal(500, f"{track} {track} {'z' * padding} {CARD}", call).message
+
+
 def test_a_long_body_is_cut() -> None:
     """An error quotes no more than a few lines."""
     error = refusal(500, "word " * 100_000)
