@@ -113,7 +113,11 @@ class AsyncGateway:
         )
         signed = SignedTransport(inner, sign(credentials, developer_id))
         self._sender = Sender(
-            Http(httpx.AsyncClient(transport=signed, trust_env=False), base_url.rstrip("/")),
+            Http(
+                httpx.AsyncClient(transport=signed, trust_env=False),
+                base_url.rstrip("/"),
+                secrets=(credentials.user_api_key,),
+            ),
             timeout=timeout,
             terminal_timeout=terminal_timeout,
             max_terminals=max_terminals,

@@ -11,7 +11,7 @@ import httpx
 from gateway_async._net.credentials import TARGET
 from gateway_async._net.progress import PROGRESS, Progress, Stage
 from gateway_async._net.transport import LANE
-from gateway_async._secrets import mask_text
+from gateway_async._secrets import Secret, mask_text
 from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.reply import Reply, read_reply
 from gateway_async.errors import (
@@ -45,11 +45,13 @@ class Http:
     Args:
         client: carries the requests; closed with this object.
         base_url: the gateway's address, without `/v2`.
+        secrets: the credentials, which no error may repeat.
     """
 
-    def __init__(self, client: httpx.AsyncClient, base_url: str) -> None:
+    def __init__(self, client: httpx.AsyncClient, base_url: str, secrets: tuple[Secret, ...] = ()) -> None:
         self._client = client
         self._base_url = base_url
+        self._secrets = secrets
 
     async def aclose(self) -> None:
         """Close the client and its connections."""
@@ -74,7 +76,7 @@ class Http:
         except Exception as error:  # noqa: BLE001  whatever a transport raises, the write may have left
             raise _failed(error, call, progress) from None  # its frames hold the body and the signed URL
         try:
-            return read_reply(call, await _whole(response, call))
+            return read_reply(call, await self._whole(response, call))
         except (MalformedReplyError, MismatchedReplyError):
             await progress.discard()
             raise
@@ -84,6 +86,17 @@ class Http:
             raise _failed(error, call, progress) from None
         finally:
             await response.aclose()
+
+    async def _whole(self, response: httpx.Response, call: Call[Any]) -> Reply:
+        chunks: list[bytes] = []
+        size = 0
+        async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as body:
+            async for chunk in body:
+                size += len(chunk)
+                if size > MAX_BODY:
+                    raise MalformedReplyError("$", f"longer than {MAX_BODY} bytes", call=str(call))
+                chunks.append(chunk)
+        return Reply(response.status_code, response.headers, b"".join(chunks), time.time(), self._secrets)
 
     def _request(self, call: Call[Any], progress: Progress, seconds: float) -> httpx.Request:
         query = urlencode(call.params, quote_via=quote, safe=",")
@@ -110,15 +123,3 @@ def _failed(error: Exception, call: Call[Any], progress: Progress) -> GatewayErr
     if isinstance(error, _NEVER_LEFT) and progress.stage < Stage.SENDING:
         return NotSentError(reason, call=str(call))
     return cut_short(reason, call, progress)
-
-
-async def _whole(response: httpx.Response, call: Call[Any]) -> Reply:
-    chunks: list[bytes] = []
-    size = 0
-    async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as body:
-        async for chunk in body:
-            size += len(chunk)
-            if size > MAX_BODY:
-                raise MalformedReplyError("$", f"longer than {MAX_BODY} bytes", call=str(call))
-            chunks.append(chunk)
-    return Reply(response.status_code, response.headers, b"".join(chunks), time.time())

@@ -267,7 +267,7 @@ def _expected(new: Request, content: Mapping[str, Any], api_id: str | None) -> M
     names = (api_id, "location_id", "transaction_amount")
     expected = {name: content[name] for name in names if name and content.get(name) is not None}
     number = getattr(new, "account_number", None)
-    if isinstance(number, AccountNumber):
+    if isinstance(number, AccountNumber) and number.last_four in str(number):  # a short one may not show its digits
         expected["last_four"] = number.last_four
     return expected
 

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
-from gateway_async._secrets import mask_text
+from gateway_async._secrets import Secret, mask_text
 from gateway_async._wire.call import Call
 from gateway_async._wire.convert import FieldError, decode
 from gateway_async.errors import (
@@ -55,12 +55,14 @@ class Reply:
     Attributes:
         headers: names in any case (`httpx.Headers` will do).
         at: when it came, Unix seconds.
+        secrets: the credentials it answers, which no text of it may repeat.
     """
 
     status: int
     headers: Mapping[str, str]
     body: bytes = attrs.field(repr=False)
     at: float
+    secrets: tuple[Secret, ...] = attrs.field(default=(), repr=False)
 
 
 def read_reply(call: Call[T], reply: Reply) -> T:
@@ -115,13 +117,13 @@ def _said(call: Call[Any], reply: Reply) -> tuple[str, dict[str, tuple[str, ...]
     fields = _fields(said.get("errors"))
     if not message and not fields:
         return ("" if isinstance(body, dict) else _excerpt(call, reply)), {}
-    fit = partial(_fit, call)
+    fit = partial(_fit, call, reply)
     return fit(str(message)), {fit(name): tuple(map(fit, lines)) for name, lines in fields.items()}
 
 
-def _fit(call: Call[Any], text: str) -> str:
+def _fit(call: Call[Any], reply: Reply, text: str) -> str:
     """A gateway's words, masked, and short enough for a message."""
-    words = mask_text(text[:_READ], secrets=call.secrets)
+    words = mask_text(text[:_READ], secrets=(*call.secrets, *reply.secrets))
     return words if len(words) <= _EXCERPT else words[:_EXCERPT] + "…"
 
 
@@ -151,7 +153,7 @@ def _excerpt(call: Call[Any], reply: Reply) -> str:
     if "html" in reply.headers.get("content-type", "") or text.lstrip()[:1] == "<":
         text = _TAGS.sub(" ", _SCRIPTS.sub(" ", text))
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return _fit(call, line)
+    return _fit(call, reply, line)
 
 
 def _retry_after(value: str | None, now: float) -> float | None:

@@ -13,6 +13,7 @@ import respx
 
 from gateway_async import (
     AsyncGateway,
+    AuthenticationError,
     CardVaultCreate,
     ClientClosedError,
     ContactCreate,
@@ -223,3 +224,13 @@ def test_an_address_that_cannot_be_right_is_refused(address: Any) -> None:
     """`/v2` is part of every path, and what httpx cannot parse would fail at the first payment."""
     with pytest.raises(InvalidRequestError, match="base_url: "):
         AsyncGateway(address, developer_id="d", credentials=UserApiKey("u", "k"))
+
+
+@pytest.mark.anyio
+async def test_a_key_that_the_gateway_repeats_is_masked() -> None:
+    """An error page that quotes the credentials does not carry them into a log."""
+    script = Script(get=[httpx.Response(401, json={"message": f"key {KEY} is not valid"})])
+    async with client(script, UserApiKey("user", KEY)) as gateway:
+        with pytest.raises(AuthenticationError) as caught:
+            await gateway.contacts.get("1")
+    assert caught.value.message == "key ************ is not valid"
