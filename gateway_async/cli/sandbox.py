@@ -27,6 +27,17 @@ REASONS = {
 }
 """Why one cannot listen somewhere, in plain words."""
 
+PRIMARY_CODE = 0xFF
+"""The bits of an SQLite error code that say what; the others say in what circumstances."""
+
+TROUBLES = {
+    sqlite3.SQLITE_BUSY: "another sandbox is using it",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened or made; is the folder there, and yours to write to?",
+    sqlite3.SQLITE_NOTADB: "it is not a database",
+    sqlite3.SQLITE_READONLY: "it is read-only",
+}
+"""What is wrong with a data file, in plain words."""
+
 
 class Terminals(StrEnum):
     """Who brings the card to a simulated terminal."""
@@ -75,9 +86,15 @@ def sandbox(
             on_ready=ready,
         )
     except OSError as error:
-        fail(f"cannot serve at {host}:{port}: {REASONS.get(error.errno or 0, error.strerror)}")
+        reason = REASONS.get(error.errno or 0, error.strerror or error)
+        fail(f"cannot listen on port {port} of {host}: {reason}")
     except sqlite3.Error as error:
-        fail(f"cannot use the data file {data}: {error}")
+        fail(f"cannot use the data file {data}: {_trouble(error)}")
+
+
+def _trouble(error: sqlite3.Error) -> object:
+    code = getattr(error, "sqlite_errorcode", 0)  # only errors of SQLite itself have one
+    return TROUBLES.get(code & PRIMARY_CODE, error)
 
 
 def _print_json(facts: "Facts") -> None:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import Any
 
 import msgspec
 from starlette.responses import Response
-
-if TYPE_CHECKING:
-    from gateway_async.sandbox.fields import Row, Table
-    from gateway_async.sandbox.gateway import Gateway
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -30,10 +25,3 @@ def refusal(status: int, message: str) -> Response:
     """The answer to a request that is refused as a whole."""
     body = {"name": HTTPStatus(status).phrase, "message": message, "code": 0, "status": status}
     return answer(body, status)
-
-
-def linked(gateway: Gateway, table: Table, record: Row) -> Row:
-    """A record, given the link to itself."""
-    href = f"{gateway.base_url}/v2/{table.plural}/{quote(record['id'])}"
-    record["_links"] = {"self": {"href": href}}
-    return record

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 _DIGITS = re.compile(r"[0-9]+")
 _EXPIRY = re.compile(r"(0[1-9]|1[0-2])[0-9]{2}")
@@ -34,6 +35,10 @@ TEST_CARDS = {
     "disc": "6011000995500000",
 }
 """One published test card of each brand; the mock terminals hold these."""
+
+
+EntryMode = Literal["S", "K", "C", "P", "F", "B"]
+"""How a card is read: swiped, keyed, chip, contactless, fallback, bar code."""
 
 
 @dataclass(frozen=True, slots=True)

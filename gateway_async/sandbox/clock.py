@@ -77,7 +77,7 @@ class Clock:
             ValueError: The clock would show a year that dates do not reach.
         """
         if not _EARLIEST <= now <= _LATEST:
-            raise ValueError("the clock goes from 1970 to the year 9000.")
+            raise ValueError("clock: must show a time from 1970 to the year 9000.")
         self._offset = now - time.monotonic()
         for timer in sorted(self.timers, key=lambda timer: timer.when):
             timer.cancel()

@@ -23,6 +23,7 @@ async def create(call: Call) -> Response:
     body = await call.record("contact")
     problems = Problems()
     values = read_fields(CONTACT, body, problems)
+    _read_header_type(None, values, problems)
     known = _known(call, values)
     check_references(call.gateway, call.user, CONTACT, values, problems, current=known)
     problems.done()
@@ -31,6 +32,14 @@ async def create(call: Call) -> Response:
     row = call.gateway.new_row(CONTACT, call.user, values)
     call.gateway.store.insert(CONTACT, row)
     return answer({"contact": show(call, CONTACT, row)}, 201)
+
+
+def _read_header_type(_row: Row | None, values: Row, problems: Problems) -> None:
+    if "header_message_type" not in values:
+        return
+    spelled = values["header_message_type"]
+    if values.setdefault("header_message_type_id", spelled) != spelled:
+        problems.add("header_message_type", "Header Message Type and Header Message Type Id differ.")
 
 
 def _known(call: Call, values: Row) -> Row | None:
@@ -43,5 +52,5 @@ def _known(call: Call, values: Row) -> Row | None:
 
 get = reader(CONTACT)
 get_list = lister(CONTACT)
-update = changer(CONTACT)
+update = changer(CONTACT, _read_header_type)
 delete = deleter(CONTACT)

@@ -1,21 +1,25 @@
 """How a gateway is steered from outside: faults, terminals, the ledger, and a new beginning.
 
-The clock and the terminals take their orders themselves.
+What cannot be is a ValueError that begins with the name of what is wrong.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, get_args
 
 from gateway_async.sandbox import seed, states
-from gateway_async.sandbox.cards import check_expiry, read_card
+from gateway_async.sandbox.cards import EntryMode, check_expiry, read_card
 from gateway_async.sandbox.kinds import show_money
 from gateway_async.sandbox.operations import is_operation
 from gateway_async.sandbox.tables import ACCOUNT_VAULT, TERMINAL, TRANSACTION
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from gateway_async.sandbox.cards import Account
     from gateway_async.sandbox.faults import Plan
     from gateway_async.sandbox.fields import Row, Table
@@ -35,6 +39,13 @@ _LEDGER = (
 )
 
 
+class UnknownTerminalError(ValueError):
+    """A control call for a terminal that there is not."""
+
+    def __init__(self, terminal_id: str) -> None:
+        super().__init__(f"terminal {terminal_id}: there is no such terminal.")
+
+
 async def add_fault(gateway: Gateway, plan: Plan) -> None:
     """Put a plan in force. `refuse` begins at once: for its seconds nothing listens on the port.
 
@@ -43,12 +54,17 @@ async def add_fault(gateway: Gateway, plan: Plan) -> None:
     """
     plan.check()
     if not is_operation(plan.operation):
-        raise ValueError("operation must be a method and a path of the gateway, as in POST /v2/transactions.")
+        raise ValueError("operation: must be a method and a path of the gateway, as in POST /v2/transactions.")
     if plan.fault == "refuse":
         await gateway.listener.shut()
         gateway.clock.call_at(gateway.clock.now() + plan.seconds, gateway.listener.reopen_soon)
     else:
         gateway.faults.plans.append(plan)
+
+
+def faults(gateway: Gateway) -> list[Row]:
+    """The plans that are in force, and how often each has struck."""
+    return [plan.describe() for plan in gateway.faults.plans]
 
 
 async def clear_faults(gateway: Gateway) -> None:
@@ -81,11 +97,82 @@ def _brief(table: Table, row: Row) -> Row:
 
 def terminals(gateway: Gateway) -> list[Row]:
     """Every terminal and what waits at it."""
-    return [terminal(gateway, row) for row in gateway.store.select(TERMINAL)]
+    return [_describe(gateway, row) for row in gateway.store.select(TERMINAL)]
 
 
-def terminal(gateway: Gateway, row: Row) -> Row:
-    """One terminal and what waits at it, the call whose turn it is first."""
+def terminal(gateway: Gateway, terminal_id: str) -> Row:
+    """One terminal and what waits at it, the call whose turn it is first.
+
+    Raises:
+        UnknownTerminalError: There is no such terminal.
+    """
+    return _describe(gateway, _find(gateway, terminal_id))
+
+
+async def wait_for_call(gateway: Gateway, terminal_id: str, seconds: float) -> Row:
+    """The call whose turn it is at a terminal, as soon as there is one.
+
+    Args:
+        gateway: Whose terminal it is.
+        terminal_id: Which terminal.
+        seconds: How long to wait, in real time.
+
+    Raises:
+        UnknownTerminalError: There is no such terminal.
+        TimeoutError: None came.
+    """
+    row = _find(gateway, terminal_id)
+    try:
+        async with asyncio.timeout(seconds):
+            await gateway.terminals.wait_for_call(terminal_id)
+    except TimeoutError:
+        raise TimeoutError(f"terminal {terminal_id}: no call came within {seconds:g} seconds.") from None
+    call: Row = _describe(gateway, row)["waiting"][0]
+    return call
+
+
+def present(gateway: Gateway, terminal_id: str, card: str, entry_mode: EntryMode) -> Row:
+    """Bring a card to a terminal, and describe the terminal.
+
+    Raises:
+        NothingWaitsError: No call waits there.
+        ValueError: There is no such terminal, card or entry mode.
+    """
+    read_test_card(card)
+    if entry_mode not in get_args(EntryMode):
+        raise ValueError(f"entry_mode: must be one of {', '.join(get_args(EntryMode))}.")
+    return _act(gateway, terminal_id, lambda known: gateway.terminals.present(known, card, entry_mode))
+
+
+def decline(gateway: Gateway, terminal_id: str) -> Row:
+    """Let the issuer decline the card at a terminal; returns and raises as `present` does."""
+    return _act(gateway, terminal_id, gateway.terminals.decline)
+
+
+def cancel(gateway: Gateway, terminal_id: str) -> Row:
+    """Press the red key of a terminal; returns and raises as `present` does."""
+    return _act(gateway, terminal_id, gateway.terminals.cancel)
+
+
+def silence(gateway: Gateway, terminal_id: str) -> Row:
+    """Let a terminal do nothing more by itself; returns and raises as `present` does."""
+    return _act(gateway, terminal_id, gateway.terminals.silence)
+
+
+def _act(gateway: Gateway, terminal_id: str, act: Callable[[str], None]) -> Row:
+    row = _find(gateway, terminal_id)
+    act(terminal_id)
+    return _describe(gateway, row)
+
+
+def _find(gateway: Gateway, terminal_id: str) -> Row:
+    row = gateway.store.find(TERMINAL, id=terminal_id)
+    if row is None:
+        raise UnknownTerminalError(terminal_id)
+    return row
+
+
+def _describe(gateway: Gateway, row: Row) -> Row:
     waiting = gateway.terminals.waiting(row["id"])
     steps = ["waiting for a card"] + ["in line"] * len(waiting)
     calls = [
@@ -116,7 +203,17 @@ def read_test_card(number: str, exp_date: str | None = None) -> Account:
     Raises:
         ValueError: It is no card, or the expiry no month.
     """
+    with _named("card"):
+        card = read_card(number, exp_date)
+    if exp_date is not None:
+        with _named("exp_date"):
+            check_expiry(exp_date)
+    return card
+
+
+@contextmanager
+def _named(subject: str) -> Iterator[None]:
     try:
-        return read_card(number, exp_date and check_expiry(exp_date))
+        yield
     except ValueError as reason:
-        raise ValueError(f"The card or its expiry {reason}") from None
+        raise ValueError(f"{subject}: {reason}") from None

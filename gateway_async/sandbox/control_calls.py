@@ -1,11 +1,12 @@
 """The control calls under `/_sandbox/`, for people and tests who steer the gateway. They take no credentials.
 
-A body that is no JSON or has other fields is a 400; one that asks for what cannot be is a 422.
+A body that is no JSON or has other fields is a 400, one that asks for what cannot be a 422; an unknown
+terminal is a 404, and one at which nothing waits a 409.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import msgspec
 from starlette.routing import Route
@@ -13,9 +14,9 @@ from starlette.routing import Route
 from gateway_async.sandbox import control, seed
 from gateway_async.sandbox.answers import answer, no_body
 from gateway_async.sandbox.calls import read_body
+from gateway_async.sandbox.cards import EntryMode
 from gateway_async.sandbox.errors import RefusedError
 from gateway_async.sandbox.faults import Plan
-from gateway_async.sandbox.tables import TERMINAL
 from gateway_async.sandbox.terminals import NothingWaitsError
 
 if TYPE_CHECKING:
@@ -24,12 +25,16 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from gateway_async.sandbox.fields import Row
     from gateway_async.sandbox.gateway import Gateway
 
-    Control = Callable[[Gateway, Request], Awaitable[Response]]
-
 _Body = TypeVar("_Body")
+
+
+class Control(NamedTuple):
+    """One control call: a sentence on what it does, and what does it."""
+
+    does: str
+    run: Callable[[Gateway, Request], Awaitable[Response]]
 
 
 class ClockMove(msgspec.Struct, forbid_unknown_fields=True):
@@ -62,7 +67,7 @@ class Presented(msgspec.Struct, forbid_unknown_fields=True):
     """Body of POST /_sandbox/terminals/{id}/present."""
 
     card: str = "4111111111111111"
-    entry_mode: Literal["S", "K", "C", "P", "F", "B"] = "C"
+    entry_mode: EntryMode = "C"
 
 
 class NewTicket(msgspec.Struct, forbid_unknown_fields=True):
@@ -79,19 +84,28 @@ async def _read(request: Request, body: type[_Body]) -> _Body:
         raise RefusedError(400, str(problem)) from None
 
 
+async def _show_index(_gateway: Gateway, _request: Request) -> Response:
+    calls = {f"{method} {path}": call.does for path, calls in _CONTROLS.items() for method, call in calls.items()}
+    return answer({"calls": calls})
+
+
 async def _show_clock(gateway: Gateway, _request: Request) -> Response:
     return answer({"now": gateway.clock.now()})
 
 
 async def _move_clock(gateway: Gateway, request: Request) -> Response:
     move = await _read(request, ClockMove)
-    now = gateway.clock.now() if move.now is None else move.now
-    gateway.clock.set(now + (move.advance or 0))
+    if move.advance is not None and move.now is None:
+        gateway.clock.advance(move.advance)
+    elif move.now is not None and move.advance is None:
+        gateway.clock.set(move.now)
+    else:
+        raise RefusedError(400, "The body must have exactly one of advance and now, in seconds.")
     return answer({"now": gateway.clock.now()})
 
 
 async def _show_faults(gateway: Gateway, _request: Request) -> Response:
-    return answer({"faults": [plan.describe() for plan in gateway.faults.plans]})
+    return answer({"faults": control.faults(gateway)})
 
 
 async def _add_fault(gateway: Gateway, request: Request) -> Response:
@@ -116,38 +130,24 @@ async def _add_terminal(gateway: Gateway, request: Request) -> Response:
 
 
 async def _show_terminal(gateway: Gateway, request: Request) -> Response:
-    return answer(control.terminal(gateway, _find_terminal(gateway, request)))
+    return answer(control.terminal(gateway, request.path_params["id"]))
 
 
 async def _present(gateway: Gateway, request: Request) -> Response:
     new = await _read(request, Presented)
-    control.read_test_card(new.card)
-    return _act(gateway, request, lambda terminal: gateway.terminals.present(terminal, new.card, new.entry_mode))
+    return answer(control.present(gateway, request.path_params["id"], new.card, new.entry_mode))
 
 
 async def _decline(gateway: Gateway, request: Request) -> Response:
-    return _act(gateway, request, gateway.terminals.decline)
+    return answer(control.decline(gateway, request.path_params["id"]))
 
 
 async def _cancel(gateway: Gateway, request: Request) -> Response:
-    return _act(gateway, request, gateway.terminals.cancel)
+    return answer(control.cancel(gateway, request.path_params["id"]))
 
 
 async def _silence(gateway: Gateway, request: Request) -> Response:
-    return _act(gateway, request, gateway.terminals.silence)
-
-
-def _act(gateway: Gateway, request: Request, act: Callable[[str], None]) -> Response:
-    row = _find_terminal(gateway, request)
-    act(row["id"])
-    return answer(control.terminal(gateway, row))
-
-
-def _find_terminal(gateway: Gateway, request: Request) -> Row:
-    row = gateway.store.find(TERMINAL, id=request.path_params["id"])
-    if row is None:
-        raise RefusedError(404, "Terminal not found.")
-    return row
+    return answer(control.silence(gateway, request.path_params["id"]))
 
 
 async def _add_ticket(gateway: Gateway, request: Request) -> Response:
@@ -166,17 +166,40 @@ async def _reset(gateway: Gateway, _request: Request) -> Response:
 
 
 _CONTROLS: dict[str, dict[str, Control]] = {
-    "/_sandbox/clock": {"GET": _show_clock, "POST": _move_clock},
-    "/_sandbox/faults": {"GET": _show_faults, "POST": _add_fault, "DELETE": _clear_faults},
-    "/_sandbox/terminals": {"GET": _show_terminals, "POST": _add_terminal},
-    "/_sandbox/terminals/{id}": {"GET": _show_terminal},
-    "/_sandbox/terminals/{id}/present": {"POST": _present},
-    "/_sandbox/terminals/{id}/decline": {"POST": _decline},
-    "/_sandbox/terminals/{id}/cancel": {"POST": _cancel},
-    "/_sandbox/terminals/{id}/silence": {"POST": _silence},
-    "/_sandbox/tickets": {"POST": _add_ticket},
-    "/_sandbox/ledger": {"GET": _show_ledger},
-    "/_sandbox/reset": {"POST": _reset},
+    "/_sandbox": {"GET": Control("Shows the control calls.", _show_index)},
+    "/_sandbox/clock": {
+        "GET": Control("Shows the clock, in Unix seconds.", _show_clock),
+        "POST": Control('Moves the clock: {"advance": seconds}, or sets it: {"now": seconds}.', _move_clock),
+    },
+    "/_sandbox/faults": {
+        "GET": Control("Shows the planned faults.", _show_faults),
+        "POST": Control(
+            'Plans one: {"operation": "POST /v2/transactions", "fault": "close_after_commit"}.', _add_fault
+        ),
+        "DELETE": Control("Gives up every planned fault.", _clear_faults),
+    },
+    "/_sandbox/terminals": {
+        "GET": Control("Shows the terminals and the calls that wait at them.", _show_terminals),
+        "POST": Control('Makes one more terminal: {"title": "Bar"}.', _add_terminal),
+    },
+    "/_sandbox/terminals/{id}": {"GET": Control("Shows one terminal and the calls that wait at it.", _show_terminal)},
+    "/_sandbox/terminals/{id}/present": {
+        "POST": Control('Brings a card: {"card": "4111111111111111", "entry_mode": "C"}.', _present)
+    },
+    "/_sandbox/terminals/{id}/decline": {"POST": Control("Lets the issuer decline the card.", _decline)},
+    "/_sandbox/terminals/{id}/cancel": {"POST": Control("Presses the red key.", _cancel)},
+    "/_sandbox/terminals/{id}/silence": {
+        "POST": Control("Lets the terminal do nothing more by itself until somebody acts on it.", _silence)
+    },
+    "/_sandbox/tickets": {
+        "POST": Control('Makes a ticket: {"card": "4111111111111111", "exp_date": "1230"}.', _add_ticket)
+    },
+    "/_sandbox/ledger": {
+        "GET": Control("Shows how often each integrator id was charged or stored, and the records.", _show_ledger)
+    },
+    "/_sandbox/reset": {
+        "POST": Control("Cuts off what waits, forgets records and faults, and sets the clock right.", _reset)
+    },
 }
 
 
@@ -185,9 +208,11 @@ def _endpoint(controls: dict[str, Control]) -> Any:
         gateway = cast("Gateway", request.app.state.gateway)
         method = "GET" if request.method == "HEAD" else request.method
         try:
-            return await controls[method](gateway, request)
-        except NothingWaitsError:
-            raise RefusedError(409, "No call waits at this terminal.") from None
+            return await controls[method].run(gateway, request)
+        except control.UnknownTerminalError as problem:
+            raise RefusedError(404, str(problem)) from None
+        except NothingWaitsError as problem:
+            raise RefusedError(409, str(problem)) from None
         except ValueError as problem:
             raise RefusedError(422, str(problem)) from None
 

@@ -76,14 +76,17 @@ class Plan:
         Raises:
             ValueError: It does not.
         """
-        if self.fault not in FAULTS:
-            raise ValueError(f"fault must be one of {', '.join(FAULTS)}.")
-        if self.nth < 1 or (self.times is not None and self.times < 1):
-            raise ValueError("nth and times must be 1 or more.")
-        if not 0 <= self.seconds < inf or not 0 <= (self.retry_after or 0) < inf:
-            raise ValueError("seconds and retry_after must be 0 or more.")
-        if not 0 <= (self.probability or 0) <= 1:
-            raise ValueError("probability must be from 0 to 1.")
+        holds = {
+            f"fault: must be one of {', '.join(FAULTS)}.": self.fault in FAULTS,
+            "nth: must be 1 or more.": self.nth >= 1,
+            "times: must be 1 or more.": self.times is None or self.times >= 1,
+            "probability: must be from 0 to 1.": 0 <= (self.probability or 0) <= 1,
+            "seconds: must be 0 or more.": 0 <= self.seconds < inf,
+            "retry_after: must be 0 or more.": 0 <= (self.retry_after or 0) < inf,
+        }
+        for rule, is_kept in holds.items():
+            if not is_kept:
+                raise ValueError(rule)
 
     def matches(self, method: str, path: str) -> bool:
         """Whether the plan is about a request; the path is percent-encoded."""

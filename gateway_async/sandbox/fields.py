@@ -68,6 +68,8 @@ class Field:
         except ValueError as reason:
             raise ValueError(f"{self.label} {reason}") from None
         length = len(str(stored))
+        if stored == "" and self.shortest:
+            raise ValueError(f"{self.label} cannot be blank.")
         if length < self.shortest:
             raise ValueError(f"{self.label} should contain at least {self._count(self.shortest)}.")
         if self.longest is not None and length > self.longest:

@@ -45,7 +45,7 @@ class Gateway:
 
     @property
     def base_url(self) -> str:
-        """Where it listens, without a trailing slash."""
+        """Where it can be reached, without a trailing slash."""
         return self.listener.url
 
     def new_row(self, table: Table, user: Row, values: Row) -> Row:

@@ -1,9 +1,10 @@
 """Turns the query string of a list into SQL: the contract's "Pagination, sorting".
 
-A text filter is a substring match, an id, a code or a number must be equal (any of several with a
-comma), a pipe makes an inclusive range of amounts, and a timestamp takes a number, a named range or
-`custom` with `_from` and `_to`, inclusive. Days begin at midnight UTC and weeks on Monday. Names
-that are neither columns nor parameters of a list are problems, not noise.
+A text filter is a substring match, and an integrator's own id is a text: who looks one up by a filter
+must check equality. A system id, a code or a number must be equal (any of several with a comma), a pipe
+makes an inclusive range of amounts, and a timestamp takes a number, a named range or `custom` with
+`_from` and `_to`, inclusive. Days begin at midnight UTC and weeks on Monday. Names that are neither
+columns nor parameters of a list are problems, not noise.
 """
 
 from __future__ import annotations
@@ -172,10 +173,17 @@ def _moment(field: Field, text: str, query: Mapping[str, str], now: datetime) ->
     if name == "custom":
         return _custom(field, query)
     if (span := _SPANS.get(name)) is None:
-        return _any_of(field, text, query, now)
+        return _timestamp(field, text, query, now)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = span(today, now)
     return f"{field.name} >= ? AND {field.name} < ?", (int(start.timestamp()), int(end.timestamp()))
+
+
+def _timestamp(field: Field, text: str, query: Mapping[str, str], now: datetime) -> Condition:
+    try:
+        return _any_of(field, text, query, now)
+    except ValueError:
+        raise ValueError(f"must be a Unix timestamp or one of {', '.join(_SPANS)}, custom.") from None
 
 
 def _custom(field: Field, query: Mapping[str, str]) -> Condition:

@@ -59,6 +59,15 @@ def check_product(gateway: Gateway, values: Row, method: str | None, problems: P
         problems.add("product_transaction_id", "product_transaction_id provided is not valid")
 
 
+def check_amount(values: Row, problems: Problems) -> None:
+    """Check that a payment has an amount; only an address check may be of nothing."""
+    amount = values.get("transaction_amount")
+    if amount is None and "transaction_amount" not in problems:
+        problems.add("transaction_amount", "Transaction Amount cannot be blank.")
+    elif amount == 0 and values.get("action") != "avsonly":
+        problems.add("transaction_amount", "Transaction Amount must be greater than 0.00.")
+
+
 def charged(row: Row) -> int:
     """The cents that a transaction takes from the account."""
     partial = row["reason_code_id"] == processor.PARTIALLY_APPROVED
@@ -119,7 +128,7 @@ def _of_checks(values: Row, account: Account) -> Row:
         return {}
     return {
         "avs": processor.check_address(*billing_address(values, account)),
-        "cvv_response": processor.check_cvv(values.get("cvv")),
+        "cvv_response": processor.check_cvv(values.get("cvv"), account.account_type),
     }
 
 

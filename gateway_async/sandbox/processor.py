@@ -104,7 +104,8 @@ SCRIPTS = {
 _GOOD = ("5800 nw 39th ave", "32606")
 _REFUSED = ("2831 nw 41st st ste j", "32615")
 _AVS = {(True, True): "GOOD", (True, False): "STREET", (False, True): "ZIP", (False, False): "BAD"}
-_CVV = {"999": "M", "1234": "M", "123": "N", "9999": "N"}
+_CVV = {"999": "M", "123": "N"}
+_CVV_OF_BRAND = {"amex": {"1234": "M", "9999": "N"}}
 
 
 def decide(cents: int, street: str | None = None, zip_code: str | None = None) -> Outcome:
@@ -127,6 +128,6 @@ def check_address(street: str | None, zip_code: str | None) -> str | None:
     return _AVS[(street or "").lower().strip() == _GOOD[0], zip_code == _GOOD[1]]
 
 
-def check_cvv(cvv: str | None) -> str | None:
+def check_cvv(cvv: str | None, brand: str) -> str | None:
     """The `cvv_response` of a payment: M match, N no match, P not processed, or None without a CVV."""
-    return None if cvv is None else _CVV.get(cvv, "P")
+    return None if cvv is None else _CVV_OF_BRAND.get(brand, _CVV).get(cvv, "P")

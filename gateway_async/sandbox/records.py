@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateway_async.sandbox.answers import answer, linked, no_body
+from gateway_async.sandbox.answers import answer, no_body
 from gateway_async.sandbox.errors import Problems, RefusedError
 from gateway_async.sandbox.listing import read_listing
 from gateway_async.sandbox.references import check_references
@@ -42,7 +42,9 @@ def show(call: Call, table: Table, row: Row, derive: Derive = nothing_derived) -
     record.update(derive(call, row))
     for name, find in call.expands.items():
         record[name] = find(call.gateway.store, row)
-    return linked(call.gateway, table, record)
+    href = f"{call.gateway.base_url}/v2/{table.plural}/{row['id']}"
+    record["_links"] = {"self": {"href": href}}
+    return record
 
 
 def locate(call: Call, table: Table) -> Row:

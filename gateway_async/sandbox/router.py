@@ -13,7 +13,7 @@ from gateway_async.sandbox.account_vaults import derive, store_account
 from gateway_async.sandbox.answers import answer
 from gateway_async.sandbox.cards import read_card
 from gateway_async.sandbox.errors import InvalidError, Problems
-from gateway_async.sandbox.payments import check_action, check_product, record_payment
+from gateway_async.sandbox.payments import check_action, check_amount, check_product, record_payment
 from gateway_async.sandbox.processor import declined
 from gateway_async.sandbox.records import show
 from gateway_async.sandbox.references import check_references
@@ -62,12 +62,11 @@ async def create_account_vault(call: Call) -> Response:
     """POST /v2/routeraccountvaults; `active` comes back as the string "1"."""
     gateway, user = call.gateway, call.user
     values = await _accept(call, ROUTER_ACCOUNT_VAULT, _check_vault)
-    with gateway.reserve(ACCOUNT_VAULT, user, values):
-        script = await gateway.terminals.visit(values["terminal_id"], values["action"])
-        account = _account(script)
-        if account is None or script.text:
-            raise InvalidError({"terminal_id": [script.text or "The terminal read no card."]})
-        row = store_account(gateway, user, account, values)
+    script = await gateway.terminals.visit(values["terminal_id"], values["action"])
+    account = _account(script)
+    if account is None or script.text:
+        raise InvalidError({"terminal_id": [script.text or "The terminal read no card."]})
+    row = store_account(gateway, user, account, values)
     return answer({"accountvault": show(call, ACCOUNT_VAULT, row, derive) | {"active": "1"}}, 201)
 
 
@@ -86,8 +85,7 @@ async def _accept(call: Call, table: Table, check: Callable[[Gateway, Row, Probl
 def _check_transaction(gateway: Gateway, values: Row, problems: Problems) -> None:
     check_action(values, "cc", problems)
     check_product(gateway, values, "cc", problems)
-    if values.get("transaction_amount") == 0 and values.get("action") != "avsonly":
-        problems.add("transaction_amount", "Transaction Amount must be more than 0.00.")
+    check_amount(values, problems)
 
 
 def _check_vault(_gateway: Gateway, values: Row, problems: Problems) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import signal
-import sys
-import threading
+from concurrent.futures import CancelledError
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, TypeVarTuple, Unpack
 
 import anyio
@@ -19,21 +18,20 @@ from gateway_async.sandbox.faults import FaultName, Plan
 from gateway_async.sandbox.gateway import Gateway
 from gateway_async.sandbox.server import Listener
 from gateway_async.sandbox.store import Store
-from gateway_async.sandbox.terminals import Mode, Terminals
+from gateway_async.sandbox.terminals import Manner, Mode, Terminals
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
-    from types import FrameType, TracebackType
+    from types import TracebackType
 
     from anyio.from_thread import BlockingPortal
 
     from gateway_async import AsyncGateway
+    from gateway_async.sandbox.cards import EntryMode
     from gateway_async.sandbox.facts import Facts
     from gateway_async.sandbox.fields import Row
 
-
-_CONNECTIONS = 10_240
 _T = TypeVar("_T")
 _Args = TypeVarTuple("_Args")
 
@@ -73,6 +71,9 @@ class Sandbox:
         terminals: `auto`, where a card comes by itself, or `manual`, where `present` brings it.
         terminal_delay: Seconds until a card comes by itself.
 
+    Raises:
+        ValueError: There is no such mode of terminals, or the delay is no time to wait.
+
     Attributes:
         base_url: `http://127.0.0.1:PORT`, without a trailing slash.
         terminal_id: A terminal of the location, as the other ids are.
@@ -102,7 +103,7 @@ class Sandbox:
     ) -> None:
         self._address = (host, port)
         self._data = None if data is None else str(data)
-        self._terminals: tuple[Mode, float] = (terminals, terminal_delay)
+        self._manner = Manner(terminals, terminal_delay)
         self._running: _Running | None = None
 
     def __repr__(self) -> str:
@@ -139,6 +140,7 @@ class Sandbox:
             raise RuntimeError("The sandbox is running already.")
         with ExitStack() as stack:
             portal = stack.enter_context(start_blocking_portal("asyncio"))
+            stack.callback(portal.call, portal.stop, True)  # lets go who still waits for a call
             gateway = portal.call(self._open, portal, stack)
             self._running = _Running(gateway, portal, stack.pop_all())
 
@@ -201,12 +203,32 @@ class Sandbox:
         plan = Plan(operation, fault, nth, times, probability, seed, seconds, retry_after)
         self._run(control.add_fault, plan)
 
+    def faults(self) -> list[Row]:
+        """The plans of misfortune, each with the requests it has `seen` and `struck`."""
+        return self._call(control.faults)
+
     def clear_faults(self) -> None:
         """Give up every plan of misfortune."""
         self._run(control.clear_faults)
 
+    def now(self) -> float:
+        """What the sandbox clock shows, in Unix seconds."""
+        return self._call(lambda gateway: gateway.clock.now())
+
+    def set_clock(self, now: float) -> None:
+        """Set the sandbox clock to a time in Unix seconds; whatever falls due happens at once.
+
+        Raises:
+            ValueError: It is not a time from 1970 to the year 9000.
+        """
+        self._call(lambda gateway: gateway.clock.set(now))
+
     def advance(self, seconds: float) -> None:
-        """Move the sandbox clock; whatever falls due happens at once."""
+        """Move the sandbox clock; whatever falls due happens at once.
+
+        Raises:
+            ValueError: It would leave the years from 1970 to 9000.
+        """
         self._call(lambda gateway: gateway.clock.advance(seconds))
 
     def ledger(self) -> Row:
@@ -217,7 +239,34 @@ class Sandbox:
         """Every terminal and what waits at it."""
         return self._call(control.terminals)
 
-    def present(self, terminal_id: str | None = None, *, card: str = "4111111111111111", entry_mode: str = "C") -> None:
+    def wait_for_call(self, terminal_id: str | None = None, *, timeout: float = 10.0) -> Row:
+        """Wait until a call is at a terminal, by default the first one, and return it.
+
+        Args:
+            terminal_id: Which terminal.
+            timeout: How long to wait, in seconds of real time.
+
+        Returns:
+            The `action`, the `amount`, `since` when (Unix seconds) and the `state` of the call whose turn it is.
+
+        Raises:
+            TimeoutError: None came.
+            ValueError: There is no such terminal.
+            RuntimeError: The sandbox was stopped meanwhile.
+        """
+        try:
+            return self._run(control.wait_for_call, self._at(terminal_id), timeout)
+        except CancelledError:
+            raise RuntimeError("The sandbox is not running.") from None
+
+    async def called(self, terminal_id: str | None = None, *, timeout: float = 10.0) -> Row:  # noqa: ASYNC109  # of real time
+        """`wait_for_call` for asyncio and trio."""
+        wait = partial(self.wait_for_call, terminal_id, timeout=timeout)
+        return await anyio.to_thread.run_sync(wait, abandon_on_cancel=True)
+
+    def present(
+        self, terminal_id: str | None = None, *, card: str = "4111111111111111", entry_mode: EntryMode = "C"
+    ) -> None:
         """Bring a card to a terminal, by default the first one.
 
         Args:
@@ -227,23 +276,35 @@ class Sandbox:
 
         Raises:
             NothingWaitsError: No call waits there.
-            ValueError: It is no card number.
+            ValueError: There is no such terminal, card or entry mode.
         """
-        control.read_test_card(card)
-        where = terminal_id or self.terminal_id
-        self._call(lambda gateway: gateway.terminals.present(where, card, entry_mode))
+        self._call(control.present, self._at(terminal_id), card, entry_mode)
 
     def decline(self, terminal_id: str | None = None) -> None:
-        """Let the issuer decline the card at a terminal; raises NothingWaitsError."""
-        self._call(lambda gateway: gateway.terminals.decline(terminal_id or self.terminal_id))
+        """Let the issuer decline the card at a terminal.
+
+        Raises:
+            NothingWaitsError: No call waits there.
+            ValueError: There is no such terminal.
+        """
+        self._call(control.decline, self._at(terminal_id))
 
     def cancel(self, terminal_id: str | None = None) -> None:
-        """Press the red key of a terminal; raises NothingWaitsError."""
-        self._call(lambda gateway: gateway.terminals.cancel(terminal_id or self.terminal_id))
+        """Press the red key of a terminal.
+
+        Raises:
+            NothingWaitsError: No call waits there.
+            ValueError: There is no such terminal.
+        """
+        self._call(control.cancel, self._at(terminal_id))
 
     def silence(self, terminal_id: str | None = None) -> None:
-        """Let a terminal do nothing more by itself until the next card, decline or cancellation."""
-        self._call(lambda gateway: gateway.terminals.silence(terminal_id or self.terminal_id))
+        """Let a terminal do nothing more by itself until the next card, decline or cancellation.
+
+        Raises:
+            ValueError: There is no such terminal.
+        """
+        self._call(control.silence, self._at(terminal_id))
 
     def add_terminal(self, title: str = "Terminal") -> str:
         """Make one more terminal and return its id."""
@@ -254,17 +315,28 @@ class Sandbox:
         return self._call(seed.add_location, self.developer_id, name)
 
     def add_vaults(self, count: int) -> None:
-        """Store many account vaults at once, each with an `account_vault_api_id` of its own."""
+        """Store many account vaults at once, each with an `account_vault_api_id` of its own.
+
+        Raises:
+            ValueError: The count is negative.
+        """
         self._run(seed.add_vaults, {"location_id": self.location_id}, count)
 
     def ticket(self, card: str = "4111111111111111", exp_date: str = "1230") -> str:
-        """Make a ticket, which stands for a card once."""
+        """Make a ticket, which stands for a card once.
+
+        Raises:
+            ValueError: It is no card number, or the expiry is not of the form MMYY.
+        """
         account = control.read_test_card(card, exp_date)
         return self._call(seed.add_ticket, {"location_id": self.location_id}, account)
 
     def reset(self) -> None:
         """Cut off whatever waits, forget records and faults, and set the clock right."""
         self._run(control.reset)
+
+    def _at(self, terminal_id: str | None) -> str:
+        return self.terminal_id if terminal_id is None else terminal_id
 
     def _call(self, act: Callable[[Gateway, Unpack[_Args]], _T], *args: *_Args) -> _T:
         return self._live.portal.call(act, self._live.gateway, *args)
@@ -276,57 +348,10 @@ class Sandbox:
         store = Store(self._data)
         stack.callback(portal.call, store.close)
         clock = Clock()
-        gateway = Gateway(store, clock, Terminals(clock, *self._terminals))
+        gateway = Gateway(store, clock, Terminals(clock, self._manner))
         gateway.listener = Listener(make_app(gateway), *self._address)
         await gateway.listener.bind()
         stack.callback(portal.call, gateway.listener.close)
         gateway.facts = seed.first_location(gateway)
         await gateway.listener.open()
         return gateway
-
-
-def serve(
-    port: int = 8080,
-    host: str = "127.0.0.1",
-    data: str | Path | None = None,
-    terminals: Mode = "auto",
-    terminal_delay: float = 2.0,
-    on_ready: Callable[[Facts], None] | None = None,
-) -> None:
-    """Serve a sandbox until SIGINT or SIGTERM; to be called from the main thread.
-
-    Args:
-        port: Where to listen; 0 picks a free port.
-        host: The address to listen on.
-        data: A file that keeps credentials and records from one run to the next; None for memory.
-        terminals: `auto` or `manual`, as in `Sandbox`.
-        terminal_delay: Seconds until a card comes by itself.
-        on_ready: Called with the facts of the sandbox when requests are answered.
-
-    Raises:
-        OSError: The port is taken.
-        sqlite3.DatabaseError: The data file is no database, or another sandbox has it.
-    """
-    ended = threading.Event()
-
-    def end(_signal: int, _frame: FrameType | None) -> None:
-        ended.set()
-
-    _allow_many_connections()
-    former = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with Sandbox(port, host, data, terminals, terminal_delay) as sandbox:
-            if on_ready:
-                on_ready(sandbox.facts)
-            ended.wait()
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
-
-
-def _allow_many_connections() -> None:
-    if sys.platform != "win32":
-        import resource
-
-        usual, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(usual, min(allowed, _CONNECTIONS)), allowed))

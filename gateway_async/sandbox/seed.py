@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import sqlite3
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,14 +33,20 @@ _CONTACT = {"first_name": "John", "last_name": "Smith"}
 
 
 def first_location(gateway: Gateway) -> Facts:
-    """The facts of the gateway's own location, made at the first start and kept ever after."""
+    """The facts of the gateway's own location, made at the first start and kept ever after.
+
+    Raises:
+        sqlite3.DatabaseError: The data file has facts of another kind.
+    """
     kept = gateway.store.settings()
     if "facts" not in kept:
         facts = add_location(gateway, developer_id=gateway.identifiers.new())
         gateway.store.set("facts", msgspec.json.encode(facts).decode())
         return facts
-    facts = msgspec.json.decode(kept["facts"], type=Facts)
-    return replace(facts, base_url=gateway.base_url)
+    try:
+        return replace(msgspec.json.decode(kept["facts"], type=Facts), base_url=gateway.base_url)
+    except msgspec.DecodeError:
+        raise sqlite3.DatabaseError("it was not made by this sandbox") from None
 
 
 def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:
@@ -104,7 +111,13 @@ def add_terminal(gateway: Gateway, user: Row, title: str) -> str:
 
 
 async def add_vaults(gateway: Gateway, user: Row, count: int) -> None:
-    """Store many account vaults of the first contact, each with an `account_vault_api_id` of its own."""
+    """Store many account vaults of the first contact, each with an `account_vault_api_id` of its own.
+
+    Raises:
+        ValueError: The count is negative.
+    """
+    if count < 0:
+        raise ValueError("count: must be 0 or more.")
     card = read_card(TEST_CARDS["visa"], "1230")
     template = gateway.new_row(
         ACCOUNT_VAULT,

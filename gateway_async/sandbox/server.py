@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 TRANSPORT = "gateway_async.sandbox.transport"
 """The ASGI extension through which faults reach the connection."""
 
+_REACHABLE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # where to knock when every address is listened on
 _BACKLOG = 4096
 _KEEP_ALIVE = 75
 _PATIENCE = 0.05
@@ -78,8 +79,9 @@ class Listener:
 
     @property
     def url(self) -> str:
-        """Where it listens, without a trailing slash."""
-        return f"http://{self.host}:{self.port}"
+        """Where it can be reached, without a trailing slash."""
+        host = _REACHABLE.get(self.host, self.host)
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
     async def bind(self) -> None:
         """Take the port.

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from math import inf
+from typing import TYPE_CHECKING, Literal, get_args
 
 from gateway_async.sandbox.processor import DENIED, SCRIPTS, Script, stops
 
@@ -29,6 +30,31 @@ _CANCEL = stops("CANCELLED", DENIED)
 
 class NothingWaitsError(Exception):
     """A control call for a terminal at which no call waits."""
+
+    def __init__(self, terminal_id: str) -> None:
+        super().__init__(f"terminal {terminal_id}: no call waits there.")
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How cards come to the terminals of a gateway.
+
+    Attributes:
+        mode: `auto`, by themselves, or `manual`, by the hand of somebody.
+        delay: Seconds until they come by themselves.
+
+    Raises:
+        ValueError: There is no such mode, or the delay is no time to wait.
+    """
+
+    mode: Mode = "auto"
+    delay: float = 2.0
+
+    def __post_init__(self) -> None:
+        if self.mode not in get_args(Mode):
+            raise ValueError(f"terminals: must be one of {', '.join(get_args(Mode))}.")
+        if not 0 <= self.delay < inf:
+            raise ValueError("terminal_delay: must be 0 or more seconds.")
 
 
 @dataclass(slots=True, eq=False)
@@ -71,15 +97,14 @@ class Terminals:
 
     Args:
         clock: The sandbox clock.
-        mode: Whether cards come by themselves.
-        delay: Seconds until they do.
+        manner: How cards come.
     """
 
-    def __init__(self, clock: Clock, mode: Mode, delay: float) -> None:
+    def __init__(self, clock: Clock, manner: Manner) -> None:
         self._clock = clock
-        self._mode = mode
-        self._delay = delay
+        self._manner = manner
         self._lines: defaultdict[str, Line] = defaultdict(Line)
+        self._arrival = asyncio.Event()
 
     async def visit(self, terminal_id: str, action: str, amount: int | None = None) -> Script:
         """Stand in line at a terminal and return what it did in the end.
@@ -93,6 +118,8 @@ class Terminals:
         visit = Visit(action, amount, now, asyncio.get_running_loop().create_future())
         line = self._lines[terminal_id]
         line.visits.append(visit)
+        self._arrival.set()  # wakes those who wait for a call…
+        self._arrival.clear()  # …and nobody who comes later
         visit.timers.append(self._clock.call_at(now + OVERALL_TIMEOUT, lambda: visit.end(_OVERALL)))
         if line.visits[0] is visit:
             self._begin(line)
@@ -139,26 +166,30 @@ class Terminals:
             line.silent = False
 
     def waiting(self, terminal_id: str) -> list[Visit]:
-        """The calls at a terminal, the one whose turn it is first."""
-        return list(self._lines[terminal_id].visits)
+        """The calls that wait at a terminal, the one whose turn it is first."""
+        return [visit for visit in self._lines[terminal_id].visits if not visit.ended.done()]
+
+    async def wait_for_call(self, terminal_id: str) -> None:
+        """Return as soon as a call waits at a terminal."""
+        while not self.waiting(terminal_id):
+            await self._arrival.wait()
 
     def is_silent(self, terminal_id: str) -> bool:
         """Whether the terminal was silenced."""
         return self._lines[terminal_id].silent
 
     def _act(self, terminal_id: str, script: Script) -> None:
-        line = self._lines[terminal_id]
-        waiting = (visit for visit in line.visits if not visit.ended.done())
-        if (visit := next(waiting, None)) is None:
+        waiting = self.waiting(terminal_id)
+        if not waiting:
             raise NothingWaitsError(terminal_id)
-        line.silent = False
-        visit.end(script)
+        self._lines[terminal_id].silent = False
+        waiting[0].end(script)
 
     def _begin(self, line: Line) -> None:
         visit = line.visits[0]
         script = SCRIPTS.get(visit.amount or 0, Script())
-        if self._mode == "auto" and not line.silent and not script.silent:
-            wait = self._delay if script.wait is None else script.wait
+        if self._manner.mode == "auto" and not line.silent and not script.silent:
+            wait = self._manner.delay if script.wait is None else script.wait
             visit.timers.append(self._clock.call_at(self._clock.now() + wait, lambda: visit.end(script)))
 
     def _leave(self, terminal_id: str, visit: Visit) -> None:

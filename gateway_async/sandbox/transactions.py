@@ -14,6 +14,7 @@ from gateway_async.sandbox.errors import Problems
 from gateway_async.sandbox.payments import (
     billing_address,
     check_action,
+    check_amount,
     check_product,
     check_refund,
     record_payment,
@@ -81,10 +82,10 @@ def _check_amount(call: Call, values: Row, account: Account | None, problems: Pr
         values.pop("transaction_amount", None)
     if account and account.transaction_id and values.get("action") == "refund":
         check_refund(call.gateway, values, account.transaction_id, problems)
-    elif values.get("action") == "avsonly":
+        return
+    if values.get("action") == "avsonly":
         values.setdefault("transaction_amount", 0)
-    elif not values.get("transaction_amount"):
-        problems.add("transaction_amount", "Transaction Amount cannot be blank.")
+    check_amount(values, problems)
 
 
 def _decide(values: Row, account: Account) -> Outcome:

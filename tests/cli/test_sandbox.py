@@ -94,7 +94,8 @@ def test_welcome(start: Start, tmp_path: Path) -> None:
     process = start("sandbox", "--port", "0", "--data", str(tmp_path / "sandbox.db"))
     lines = welcome_of(process)
     assert [line for line in lines if line != line.rstrip() or not line.isprintable()] == []
-    assert [line for line in lines if "/_sandbox/" in line]
+    (address,) = [line.strip() for line in lines if "/_sandbox/" in line]
+    assert "POST /_sandbox/reset" in httpx.get(address, trust_env=False).json()["calls"]
     assert stop(process, signal.SIGINT) == (0, "", "")
 
 
@@ -114,16 +115,35 @@ def test_port_in_use() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ended = run("sandbox", "--json", "--port", str(port))
-    line = f"gateway-async: cannot serve at 127.0.0.1:{port}: the port is in use; --port 0 picks a free one\n"
+    line = f"gateway-async: cannot listen on port {port} of 127.0.0.1: the port is in use; --port 0 picks a free one\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
+
+
+def test_host(serve: Serve) -> None:
+    """With `--host` it listens on another address, and shows one that can be called when that is every address."""
+    _, facts = serve("--host", "0.0.0.0")  # noqa: S104  what a container needs
+    assert facts["base_url"].startswith("http://127.0.0.1:")
+    with httpx.Client(base_url=facts["base_url"], trust_env=False) as http:
+        assert http.get("/_sandbox/").status_code == 200
 
 
 def test_data_file_that_cannot_be_written(tmp_path: Path) -> None:
     """A data file in a folder that is not there is a one-line error with status 1."""
     data = tmp_path / "missing" / "sandbox.db"
     ended = run("sandbox", "--json", "--port", "0", "--data", str(data))
-    line = f"gateway-async: cannot use the data file {data}: unable to open database file\n"
+    reason = "it cannot be opened or made; is the folder there, and yours to write to?"
+    line = f"gateway-async: cannot use the data file {data}: {reason}\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
+
+
+def test_data_file_in_use(serve: Serve, tmp_path: Path) -> None:
+    """A data file that another sandbox has is a one-line error with status 1, and the other goes on."""
+    data = str(tmp_path / "sandbox.db")
+    process, _ = serve("--data", data)
+    ended = run("sandbox", "--json", "--port", "0", "--data", data)
+    line = f"gateway-async: cannot use the data file {data}: another sandbox is using it\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
+    assert stop(process) == (0, "", "")
 
 
 def test_data_file_of_something_else(tmp_path: Path) -> None:
@@ -132,6 +152,6 @@ def test_data_file_of_something_else(tmp_path: Path) -> None:
     data.write_text("Dear sandbox, this is not a database. " * 20)
     before = data.read_bytes()
     ended = run("sandbox", "--port", "0", "--data", str(data))
-    line = f"gateway-async: cannot use the data file {data}: file is not a database\n"
+    line = f"gateway-async: cannot use the data file {data}: it is not a database\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
     assert data.read_bytes() == before

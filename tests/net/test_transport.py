@@ -7,7 +7,8 @@ import httpx
 import pytest
 import respx
 
-from gateway_async._net import exchange as module
+from gateway_async._net import transport as module
+from gateway_async._net.exchange import httpx_errors
 from gateway_async._net.transport import PooledTransport
 
 from .peer import Peer, Wire, always, answer_all, answer_never, client, once, serving
@@ -181,7 +182,7 @@ HTTPCORE_ERRORS = {
 @pytest.mark.parametrize("name", HTTPCORE_ERRORS)
 def test_every_error_of_httpcore(name: str) -> None:
     """Each public error of httpcore becomes httpx's error of the same name, with its message."""
-    with pytest.raises(getattr(httpx, name)) as raised, module._httpx_errors():
+    with pytest.raises(getattr(httpx, name)) as raised, httpx_errors():
         raise HTTPCORE_ERRORS[name]("what happened")
     assert type(raised.value) is getattr(httpx, name)
     assert str(raised.value) == "what happened"
@@ -193,13 +194,13 @@ def test_error_of_a_kind_that_httpcore_adds() -> None:
     class QuicReadError(httpcore.ReadError):
         pass
 
-    with pytest.raises(httpx.ReadError), module._httpx_errors():
+    with pytest.raises(httpx.ReadError), httpx_errors():
         raise QuicReadError
 
 
 def test_errors_of_others() -> None:
     """What is not httpcore's passes as it is."""
-    with pytest.raises(KeyError), module._httpx_errors():
+    with pytest.raises(KeyError), httpx_errors():
         raise KeyError
 
 

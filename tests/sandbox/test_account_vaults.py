@@ -69,6 +69,15 @@ def test_an_expiry_is_a_month_and_a_year(shop, errors, exp_date):
     assert list(errors(shop.vault(exp_date=exp_date))) == ["exp_date"]
 
 
+@pytest.mark.parametrize("field", ["title", "account_holder_name", "billing_address"])
+def test_a_text_of_a_vault_has_a_character(shop, errors, field):
+    """The empty string is refused, when it is made and when it is changed; null empties a field."""
+    path = f"/v2/accountvaults/{shop.vault(**{field: 'x'}).json()['accountvault']['id']}"
+    for refused in (shop.vault(**{field: ""}), shop.put("accountvault", path, {field: ""})):
+        assert list(errors(refused)) == [field]
+    assert shop.put("accountvault", path, {field: None}).json()["accountvault"][field] is None
+
+
 def test_a_card_needs_an_expiry(shop, errors):
     """A keyed card without one is refused."""
     assert errors(shop.vault(exp_date=...)) == {"exp_date": ["Exp Date cannot be blank."]}

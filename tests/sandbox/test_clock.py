@@ -26,10 +26,14 @@ def test_the_clock_is_moved_on(shop, sandbox, move):
     assert shop.contact().json()["contact"]["created_ts"] >= int(before) + 86400
 
 
-def test_the_clock_is_set(shop):
+@pytest.mark.parametrize("move", ["http", "python"])
+def test_the_clock_is_set(shop, sandbox, move):
     """To any second from 1970 to the year 9000."""
-    answer = shop.http.post("/_sandbox/clock", json={"now": 1_781_092_800})
-    assert int(answer.json()["now"]) == 1_781_092_800
+    if move == "http":
+        shop.http.post("/_sandbox/clock", json={"now": 1_781_092_800})
+    else:
+        sandbox.set_clock(1_781_092_800)
+    assert int(now(shop)) == int(sandbox.now()) == 1_781_092_800
     assert shop.contact().json()["contact"]["created_ts"] - 1_781_092_800 in range(60)
 
 
@@ -50,6 +54,24 @@ def test_a_time_that_is_none_is_refused(shop, body):
     answer = shop.http.post("/_sandbox/clock", content=body)
     assert answer.status_code in {400, 422}
     assert abs(now(shop) - time.time()) < 60
+
+
+@pytest.mark.parametrize("body", ["", "{}", '{"advance": 1, "now": 1}', '{"advance": null}'])
+def test_the_clock_takes_one_order_at_a_time(shop, body):
+    """Neither `advance` nor `now`, or both, is a 400 that says so."""
+    answer = shop.http.post("/_sandbox/clock", content=body)
+    expected = "The body must have exactly one of advance and now, in seconds."
+    assert (answer.status_code, answer.json()["message"]) == (400, expected)
+
+
+def test_the_control_calls_have_an_index(shop, sandbox):
+    """At the root of them all, with and without a slash: each call with a sentence."""
+    calls = shop.get("/_sandbox/").json()["calls"]
+    assert shop.get("/_sandbox").json()["calls"] == calls
+    assert all(sentence.endswith(".") for sentence in calls.values())
+    shown = {call.removeprefix("GET ") for call in calls if call.startswith("GET ")}
+    paths = [path.replace("{id}", sandbox.terminal_id) for path in shown]
+    assert {shop.get(path).status_code for path in paths} == {200}
 
 
 def test_a_reset_begins_anew(shop, sandbox):

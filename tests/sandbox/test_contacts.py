@@ -82,6 +82,22 @@ def test_a_change_leaves_the_rest_alone(shop):
     }
 
 
+def test_a_header_message_type_has_two_spellings(shop, errors):
+    """Either may be sent and may repeat the other; `header_message_type_id` comes back, and two minds are refused."""
+    contact = shop.contact(header_message_type="3").json()["contact"]
+    assert (contact["header_message_type_id"], "header_message_type" in contact) == (3, False)
+    path, both = f"/v2/contacts/{contact['id']}", {"header_message_type": 4, "header_message_type_id": "4"}
+    for sent, kept in (({"header_message_type": 5}, 5), (both, 4), ({"header_message_type": None}, 0)):
+        changed = shop.put("contact", path, sent).json()["contact"]
+        assert changed["header_message_type_id"] == kept
+    expected = {"header_message_type": ["Header Message Type and Header Message Type Id differ."]}
+    for refused in (
+        shop.put("contact", path, both | {"header_message_type": 5}),
+        shop.contact(**both | {"header_message_type": 5}),
+    ):
+        assert errors(refused) == expected
+
+
 def test_null_puts_back_a_default(shop):
     """A flag is false again, and a field without a default is null."""
     contact = shop.contact(email_trx_receipt=1, city="Paris").json()["contact"]

@@ -221,12 +221,13 @@ def test_a_plan_may_be_about_one_record(shop, sandbox):
     assert [shop.get(f"/v2/contacts/{name}").status_code for name in ("b", "a")] == [404, 503]
 
 
-def test_plans_over_http(shop):
+def test_plans_over_http(shop, sandbox):
     """Made, shown with their counts, and given up."""
     plan = {"operation": OPERATION, "fault": "unavailable", "nth": 2}
     assert shop.http.post("/_sandbox/faults", json=plan).status_code == 201
     assert [shop.pay().status_code for _ in range(3)] == [201, 503, 201]
     shown = shop.get("/_sandbox/faults").json()["faults"]
+    assert shown == sandbox.faults()
     assert [(one["fault"], one["seen"], one["struck"]) for one in shown] == [("unavailable", 3, 1)]
     assert shop.http.delete("/_sandbox/faults").status_code == 204
     assert shop.get("/_sandbox/faults").json() == {"faults": []}
@@ -254,21 +255,38 @@ def serves(sandbox):
 
 
 @pytest.mark.parametrize(
-    ("plan", "status"),
+    ("wrong", "subject"),
     [
-        ({"operation": OPERATION, "fault": "fire"}, 422),
-        ({"operation": "transactions", "fault": "html"}, 422),
-        ({"operation": "POST /v2/nothing", "fault": "html"}, 422),
-        ({"operation": OPERATION, "fault": "delay", "seconds": -1}, 422),
-        ({"operation": OPERATION, "fault": "html", "nth": 0}, 422),
-        ({"operation": OPERATION, "fault": "html", "probability": 2}, 422),
-        ({"operation": OPERATION, "fault": "html", "nth": "1"}, 400),
-        ({"operation": OPERATION, "fault": "html", "when": 1}, 400),
-        ({"fault": "html"}, 400),
-        ([], 400),
+        ({"fault": "fire"}, "fault"),
+        ({"operation": "transactions"}, "operation"),
+        ({"operation": "POST /v2/nothing"}, "operation"),
+        ({"fault": "delay", "seconds": -1}, "seconds"),
+        ({"retry_after": -1}, "retry_after"),
+        ({"nth": 0}, "nth"),
+        ({"times": 0}, "times"),
+        ({"probability": 2}, "probability"),
     ],
 )
-def test_a_plan_that_makes_no_sense_is_refused(shop, plan, status):
-    """With a 4xx that says why."""
+def test_a_plan_that_cannot_be_is_refused(shop, sandbox, wrong, subject):
+    """With a sentence that begins with what is wrong, over HTTP as in Python; and nothing is planned."""
+    plan = {"operation": OPERATION, "fault": "html"} | wrong
     answer = shop.http.post("/_sandbox/faults", json=plan)
-    assert (answer.status_code, answer.json()["status"]) == (status, status)
+    assert (answer.status_code, answer.json()["message"].partition(":")[0]) == (422, subject)
+    with pytest.raises(ValueError, match=f"^{subject}: "):
+        sandbox.fault(**plan)
+    assert sandbox.faults() == []
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"operation": OPERATION, "fault": "html", "nth": "1"},
+        {"operation": OPERATION, "fault": "html", "when": 1},
+        {"fault": "html"},
+        [],
+    ],
+)
+def test_a_plan_of_the_wrong_shape_is_refused(shop, plan):
+    """With a 400 that says why."""
+    answer = shop.http.post("/_sandbox/faults", json=plan)
+    assert (answer.status_code, answer.json()["status"]) == (400, 400)

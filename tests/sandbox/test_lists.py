@@ -78,7 +78,8 @@ def test_a_page_holds_5000_at_most(shop):
     ("query", "found"),
     [
         ({"transaction_api_id": "t3"}, ["t3"]),
-        ({"transaction_api_id": "t3,t5"}, ["t5", "t3"]),
+        ({"transaction_api_id": "T"}, ["t7", "t6", "t5", "t4", "t3", "t2", "t1"]),
+        ({"transaction_api_id": "t3,t5"}, []),
         ({"status_id": "101"}, ["t7", "t6", "t4", "t3", "t2", "t1"]),
         ({"status_id": "301,101", "sort": "id"}, ["t1", "t2", "t3", "t4", "t5", "t6", "t7"]),
         ({"transaction_amount": "2.00|4.00"}, ["t4", "t3", "t2"]),
@@ -96,7 +97,7 @@ def test_a_page_holds_5000_at_most(shop):
 )
 @pytest.mark.usefixtures("seven")
 def test_filters(shop, query, found):
-    """Ids, codes and numbers are equal, commas any-of, pipes ranges, texts substrings."""
+    """Codes and numbers are equal, commas any-of, pipes ranges; texts and the integrator's own ids substrings."""
     assert payments(shop, **query) == found
 
 
@@ -187,8 +188,34 @@ def test_links_do_not_repeat_credentials(shop):
 
 def test_long_any_of_lists_are_fine(shop):
     """Thousands of values are one query."""
-    shop.pay(transaction_api_id="t1")
-    assert payments(shop, transaction_api_id=",".join(["t1", *map(str, range(5000))])) == ["t1"]
+    sale = shop.pay(transaction_api_id="t1").json()["transaction"]
+    assert payments(shop, id=",".join([sale["id"], *map(str, range(5000))])) == ["t1"]
+
+
+@pytest.mark.parametrize("noun", ["contact", "accountvault", "transaction"])
+def test_a_filter_by_an_integrators_own_id_finds_its_like(shop, noun):
+    """A filter is a substring match, a lookup by path is exact."""
+    make, api_id = FAMILIES[noun]
+    for name in ("1", "12"):
+        getattr(shop, make)(**{api_id: name})
+    listed = shop.get(f"/v2/{noun}s", **{api_id: "1"}).json()[f"{noun}s"]
+    assert [one[api_id] for one in listed] == ["12", "1"]
+    found = shop.get(f"/v2/{noun}s/1", api_id=1, location_id=shop.facts.location_id).json()[noun]
+    assert found[api_id] == "1"
+
+
+FAMILIES = {
+    "contact": ("contact", "contact_api_id"),
+    "accountvault": ("vault", "account_vault_api_id"),
+    "transaction": ("pay", "transaction_api_id"),
+}
+
+
+def test_a_range_that_there_is_not_is_told_those_that_there_are(shop, errors):
+    """Today, yesterday, the weeks, the months, and custom."""
+    spans = "today, yesterday, this week, last week, last 30 days, this month, last month, custom"
+    expected = {"created_ts": [f"Created Ts must be a Unix timestamp or one of {spans}."]}
+    assert errors(shop.get("/v2/contacts", created_ts="nonsense")) == expected
 
 
 def test_large_lists_stream(shop, sandbox):

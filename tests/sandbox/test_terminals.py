@@ -30,13 +30,11 @@ def pool():
         yield pool
 
 
-def wait_for(manual, count, terminal_id=None):
-    """Wait until so many calls are at a terminal, and return them."""
-    terminal_id = terminal_id or manual.terminal_id
-    while True:
-        waiting = next(one["waiting"] for one in manual.terminals() if one["id"] == terminal_id)
-        if len(waiting) == count:
-            return waiting
+def wait_for(manual, count):
+    """Wait until so many calls are at the first terminal, and return them."""
+    while len(waiting := manual.terminals()[0]["waiting"]) != count:
+        pass
+    return waiting
 
 
 def test_a_terminal_left_alone_approves(shop):
@@ -104,13 +102,43 @@ def test_the_issuers_triggers_work_at_terminals(shop, amount, reason):
         ({"terminal_id": "nowhere"}, {"terminal_id": ["Terminal not found"]}),
         ({"terminal_id": ...}, {"terminal_id": ["Terminal Id cannot be blank."]}),
         ({"payment_method": "ach"}, {"payment_method": ["Payment Method must be cc."]}),
-        ({"transaction_amount": "0.00"}, {"transaction_amount": ["Transaction Amount must be more than 0.00."]}),
+        ({"transaction_amount": "0.00"}, {"transaction_amount": ["Transaction Amount must be greater than 0.00."]}),
         ({"account_number": "1"}, {"account_number": ["Account Number is not a known field."]}),
+        ({"tip_amount": "1.00"}, {"tip_amount": ["Tip Amount is not a known field."]}),
     ],
 )
 def test_a_terminal_call_is_checked_before_it_waits(counter, errors, fields, named):
     """Nothing that cannot work reaches the terminal."""
     assert errors(counter.at_terminal(**fields)) == named
+
+
+OPTIONAL = {
+    "transaction_api_id": "t1",
+    "order_num": "7",
+    "description": "Lunch",
+    "tax": "0.50",
+    "billing_street": "5800 NW 39th AVE",
+    "billing_zip": "32606",
+    "po_number": "PO-1",
+    "clerk_number": "12",
+}
+
+
+def test_a_terminal_call_says_what_else_it_knows(shop):
+    """The optional fields stand in the transaction, and the contact may be named by its api id."""
+    contact = shop.contact(contact_api_id="c1").json()["contact"]
+    product = {"product_transaction_id": shop.facts.cc_product_transaction_id}
+    made = shop.at_terminal(**OPTIONAL, **product, save_account=1, contact_api_id="c1").json()["routertransaction"]
+    expected = {**OPTIONAL, **product, "contact_id": contact["id"]}
+    assert {name: made[name] for name in expected} == expected
+    vault = shop.get(f"/v2/accountvaults/{made['account_vault_id']}").json()["accountvault"]
+    assert vault["contact_id"] == contact["id"]
+
+
+@pytest.mark.parametrize("field", ["title", "account_vault_api_id", "billing_address", "billing_zip", "contact_api_id"])
+def test_a_store_takes_five_fields(counter, errors, field):
+    """Where, for whom and what; any other field is refused before the terminal waits."""
+    assert list(errors(counter.store_at_terminal(**{field: "12345"}))) == [field]
 
 
 def test_a_terminal_of_another_location_is_not_found(shop, neighbour, errors):
@@ -121,8 +149,8 @@ def test_a_terminal_of_another_location_is_not_found(shop, neighbour, errors):
 def test_a_person_presents_a_card(manual, counter, pool):
     """In manual mode the call waits until a card comes."""
     sale = pool.submit(counter.at_terminal, "12.50")
-    waiting = wait_for(manual, 1)
-    assert (waiting[0]["action"], waiting[0]["amount"], waiting[0]["state"]) == ("sale", "12.50", "waiting for a card")
+    call = manual.wait_for_call()
+    assert (call["action"], call["amount"], call["state"]) == ("sale", "12.50", "waiting for a card")
     manual.present(card="371449635398431", entry_mode="P")
     made = sale.result().json()["routertransaction"]
     assert (made["status_id"], made["account_type"], made["entry_mode_id"]) == (101, "amex", "P")
@@ -132,7 +160,7 @@ def test_a_person_presents_a_card(manual, counter, pool):
 def test_a_person_declines_or_cancels(manual, counter, pool, act, text, card):
     """Both end in a declined transaction that says why."""
     sale = pool.submit(counter.at_terminal)
-    wait_for(manual, 1)
+    manual.wait_for_call()
     getattr(manual, act)()
     made = sale.result().json()["routertransaction"]
     assert (made["status_id"], made["verbiage"], made["last_four"]) == (301, text, card)
@@ -141,7 +169,7 @@ def test_a_person_declines_or_cancels(manual, counter, pool, act, text, card):
 def test_a_cancelled_store_is_refused(manual, counter, pool, errors):
     """A card that was not read is not stored."""
     stored = pool.submit(counter.store_at_terminal)
-    wait_for(manual, 1)
+    manual.wait_for_call()
     manual.cancel()
     assert errors(stored.result()) == {"terminal_id": ["CANCELLED"]}
 
@@ -150,21 +178,75 @@ def test_the_same_over_http(manual, counter, pool):
     """The control calls do what the methods do, and say what waits."""
     url = f"/_sandbox/terminals/{manual.terminal_id}"
     sale = pool.submit(counter.at_terminal)
-    wait_for(manual, 1)
+    manual.wait_for_call()
     assert [one["action"] for one in counter.get(url).json()["waiting"]] == ["sale"]
-    assert counter.http.post(f"{url}/present", json={"card": "5454545454545454", "entry_mode": "S"}).status_code == 200
+    presented = counter.http.post(f"{url}/present", json={"card": "5454545454545454", "entry_mode": "S"})
+    assert presented.status_code == 200
     assert sale.result().json()["routertransaction"]["account_type"] == "mc"
-    assert counter.http.post(f"{url}/present").status_code == 409
-    assert counter.http.post(f"{url}/present", json={"card": "4111111111111112"}).status_code == 422
-    assert counter.http.post("/_sandbox/terminals/nowhere/cancel").status_code == 404
+
+
+@pytest.mark.parametrize("act", ["present", "decline", "cancel"])
+def test_a_call_that_was_ended_waits_no_more(manual, counter, pool, act):
+    """The answer to the control call shows the terminal without it, and the next call as the one whose turn it is."""
+    url = f"/_sandbox/terminals/{manual.terminal_id}/{act}"
+    sales = []
+    for number in (1, 2):
+        sales.append(pool.submit(counter.at_terminal, f"{number}.00"))
+        wait_for(manual, number)
+    second = counter.http.post(url).json()["waiting"]
+    assert [(one["amount"], one["state"]) for one in second] == [("2.00", "waiting for a card")]
+    assert counter.http.post(url).json()["waiting"] == []
+    assert {sale.result().status_code for sale in sales} == {201}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "message"),
+    [
+        ("HERE/present", {}, 409, "terminal HERE: no call waits there."),
+        ("HERE/cancel", {}, 409, "terminal HERE: no call waits there."),
+        ("HERE/present", {"card": "4111111111111112"}, 422, "card: is not a valid card number."),
+        ("nowhere/silence", {}, 404, "terminal nowhere: there is no such terminal."),
+    ],
+)
+def test_a_control_call_says_what_is_wrong(manual, counter, path, body, status, message):
+    """The subject first."""
+    here = manual.terminal_id
+    answer = counter.http.post(f"/_sandbox/terminals/{path.replace('HERE', here)}", json=body)
+    assert (answer.status_code, answer.json()["message"]) == (status, message.replace("HERE", here))
+
+
+@pytest.mark.anyio
+async def test_a_call_is_waited_for(manual, counter, pool):
+    """Whoever waits wakes when a call comes, on asyncio and trio, and is given the call."""
+    called = pool.submit(manual.wait_for_call)
+    sale = pool.submit(counter.at_terminal, "12.50")
+    assert called.result() == await manual.called()
+    assert called.result().items() >= {"action": "sale", "amount": "12.50", "state": "waiting for a card"}.items()
+    manual.present()
+    assert sale.result().status_code == 201
+
+
+def test_a_call_that_does_not_come(manual):
+    """The time to wait is real time, and the terminal is named."""
+    with pytest.raises(TimeoutError, match=f"terminal {manual.terminal_id}: no call came within 0.01 seconds."):
+        manual.wait_for_call(timeout=0.01)
+
+
+def test_a_sandbox_that_stops_lets_go_who_waits(pool, eventually):
+    """At once, whatever their time-out, with the error of a sandbox that does not run."""
+    with Sandbox(terminals="manual") as sandbox:
+        waiting = pool.submit(sandbox.wait_for_call, timeout=3600)
+        eventually(lambda: sandbox._live.gateway.terminals._arrival._waiters)
+    with pytest.raises(RuntimeError, match="not running"):
+        waiting.result()
 
 
 def test_after_300_seconds_it_is_over(manual, counter, pool):
     """Nobody comes, and the clock is moved on: Overall Request Timeout."""
     sale = pool.submit(counter.at_terminal)
-    wait_for(manual, 1)
+    manual.wait_for_call()
     manual.advance(299)
-    assert len(wait_for(manual, 1)) == 1
+    assert not sale.done()
     manual.advance(1)
     assert sale.result().json()["routertransaction"]["verbiage"] == "Overall Request Timeout"
 
@@ -188,8 +270,8 @@ def test_terminals_do_not_wait_for_each_other(manual, counter, pool):
     other = manual.add_terminal()
     first = pool.submit(counter.at_terminal)
     second = pool.submit(counter.at_terminal, terminal_id=other)
-    wait_for(manual, 1)
-    wait_for(manual, 1, other)
+    manual.wait_for_call()
+    manual.wait_for_call(other)
     manual.present(other)
     assert second.result().status_code == 201
     assert not first.done()
@@ -214,7 +296,7 @@ def test_a_caller_who_hangs_up_does_not_stop_the_sale(manual, counter):
                 }
             },
         )
-    wait_for(manual, 1)
+    manual.wait_for_call()
     manual.present()
     wait_for(manual, 0)
     found = counter.get("/v2/transactions/lost", api_id=1, location_id=manual.location_id)
@@ -225,7 +307,7 @@ def test_an_api_id_is_taken_while_its_call_waits(manual, counter, pool, errors):
     """The same id at a second terminal is refused at once."""
     other = manual.add_terminal()
     first = pool.submit(counter.at_terminal, transaction_api_id="t1")
-    wait_for(manual, 1)
+    manual.wait_for_call()
     assert list(errors(counter.at_terminal(transaction_api_id="t1", terminal_id=other))) == ["transaction_api_id"]
     manual.present()
     assert first.result().status_code == 201
@@ -236,9 +318,9 @@ def test_a_silent_terminal_waits_for_the_overall_time(shop, sandbox, pool):
     """In auto mode too, until someone comes or time is up."""
     sandbox.silence()
     sale = pool.submit(shop.at_terminal)
-    wait_for(sandbox, 1)
+    sandbox.wait_for_call()
     sandbox.advance(299)
-    wait_for(sandbox, 1)
+    sandbox.wait_for_call()
     sandbox.advance(1)
     assert sale.result().json()["routertransaction"]["verbiage"] == "Overall Request Timeout"
     assert sandbox.terminals()[0]["silent"] is True
@@ -247,7 +329,7 @@ def test_a_silent_terminal_waits_for_the_overall_time(shop, sandbox, pool):
 def test_7_71_waits_for_the_overall_time(shop, sandbox, pool):
     """The only trigger whose text does not come at once."""
     sale = pool.submit(shop.at_terminal, "7.71")
-    wait_for(sandbox, 1)
+    sandbox.wait_for_call()
     sandbox.advance(300)
     assert sale.result().json()["routertransaction"]["verbiage"] == "Overall Request Timeout"
 
@@ -255,7 +337,7 @@ def test_7_71_waits_for_the_overall_time(shop, sandbox, pool):
 def test_8_xx_waits_as_long_as_it_says(shop, sandbox, pool, eventually):
     """8.45 is approved after 45 seconds of the sandbox clock, at a terminal and without one."""
     at_terminal = pool.submit(shop.at_terminal, "8.45")
-    wait_for(sandbox, 1)
+    sandbox.wait_for_call()
     keyed = pool.submit(shop.pay, "8.45")
     eventually(lambda: len(sandbox._live.gateway.clock.timers) >= 3)
     sandbox.advance(44)
@@ -267,10 +349,25 @@ def test_8_xx_waits_as_long_as_it_says(shop, sandbox, pool, eventually):
 
 
 def test_nobody_waits_and_nothing_can_be_presented(manual):
-    """A control call without a call to act on says so."""
+    """A method without a call to act on says so."""
     for act in (manual.present, manual.decline, manual.cancel):
-        with pytest.raises(NothingWaitsError):
+        with pytest.raises(NothingWaitsError, match=f"terminal {manual.terminal_id}: no call waits there."):
             act()
+
+
+@pytest.mark.parametrize("act", ["present", "decline", "cancel", "silence", "wait_for_call"])
+def test_an_unknown_terminal_is_named(manual, act):
+    """By every method that takes one."""
+    with pytest.raises(ValueError, match=r"^terminal nowhere: there is no such terminal"):
+        getattr(manual, act)("nowhere")
+
+
+def test_what_is_presented_is_checked(manual):
+    """Card and entry mode, whether or not a call waits."""
+    with pytest.raises(ValueError, match=r"^card: is not a valid card number"):
+        manual.present(card="4111111111111112")
+    with pytest.raises(ValueError, match=r"^entry_mode: must be one of S, K, C, P, F, B"):
+        manual.present(entry_mode="X")
 
 
 def test_many_calls_wait_at_once(manual, eventually):

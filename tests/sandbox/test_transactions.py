@@ -120,10 +120,25 @@ def test_the_test_address_declines(shop):
     assert made["status_id"] == 301
 
 
-@pytest.mark.parametrize(("cvv", "response"), [("999", "M"), ("1234", "M"), ("123", "N"), ("9999", "N"), (None, None)])
-def test_the_cvv_is_checked(shop, cvv, response):
-    """cvv_response says whether it matches."""
-    assert shop.pay(cvv=cvv).json()["transaction"]["cvv_response"] == response
+VISA, AMEX = "4111111111111111", "371449635398431"
+
+
+@pytest.mark.parametrize(
+    ("card", "cvv", "response"),
+    [
+        (VISA, "999", "M"),
+        (VISA, "123", "N"),
+        (VISA, "1234", "P"),
+        (VISA, None, None),
+        (AMEX, "1234", "M"),
+        (AMEX, "9999", "N"),
+        (AMEX, "999", "P"),
+        (AMEX, None, None),
+    ],
+)
+def test_the_cvv_is_checked(shop, card, cvv, response):
+    """cvv_response says whether it matches; amex has test values of its own."""
+    assert shop.pay(account_number=card, cvv=cvv).json()["transaction"]["cvv_response"] == response
 
 
 @pytest.mark.parametrize(
@@ -132,6 +147,17 @@ def test_the_cvv_is_checked(shop, cvv, response):
 def test_an_amount_is_digits_with_two_decimals(shop, errors, amount):
     """Everything else is refused, under its own name."""
     assert list(errors(shop.pay(amount))) == ["transaction_amount"]
+
+
+@pytest.mark.parametrize("pay", ["pay", "at_terminal"])
+def test_an_amount_is_more_than_nothing(shop, errors, pay):
+    """Nothing and no amount are told apart, on a card as at a terminal."""
+    zero, none = ({"transaction_amount": [f"Transaction Amount {what}"]} for what in MUST)
+    assert errors(getattr(shop, pay)("0.00")) == zero
+    assert errors(getattr(shop, pay)(None)) == errors(getattr(shop, pay)(...)) == none
+
+
+MUST = ("must be greater than 0.00.", "cannot be blank.")
 
 
 @pytest.mark.parametrize(("amount", "spoken"), [(1, "1.00"), (1.1, "1.10"), ("7", "7.00"), (21.0, "21.00")])
@@ -152,6 +178,13 @@ def test_the_merchant_account_is_the_locations_own_by_default(shop, errors):
     assert made["product_transaction_id"] == shop.facts.cc_product_transaction_id
     wrong = shop.pay(product_transaction_id=shop.facts.ach_product_transaction_id)
     assert errors(wrong) == {"product_transaction_id": ["product_transaction_id provided is not valid"]}
+    blank = {"product_transaction_id": ["Product Transaction Id cannot be blank."]}
+    assert errors(shop.pay(product_transaction_id="")) == blank
+
+
+def test_the_ach_identifier_is_the_gateways(shop, errors):
+    """It is read-only."""
+    assert errors(shop.pay(ach_identifier="P")) == {"ach_identifier": ["Ach Identifier cannot be set."]}
 
 
 def test_a_transaction_api_id_charges_once(shop, sandbox, errors):

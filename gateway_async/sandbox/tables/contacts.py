@@ -1,7 +1,7 @@
 """The fields of a contact, from the contract's "Records carried in postbacks".
 
-Both spellings of the header message type are in use among gateways of this kind; this one speaks
-`header_message_type_id`, as postbacks carry it, and takes no other.
+Both spellings of the header message type are in use among gateways of this kind; this one takes either
+and speaks `header_message_type_id`, as postbacks carry it.
 """
 
 from gateway_async.sandbox.fields import NEVER, ONCE, Field, Table
@@ -14,7 +14,7 @@ CONTACT = Table(
         Field("id", CODE, settable=NEVER),
         Field("location_id", CODE, 1, 36, settable=ONCE, required=True, refers="locations"),
         Field("account_number", TEXT, 0, 250),
-        Field("contact_api_id", CODE, 1, 64),
+        Field("contact_api_id", TEXT, 1, 64),
         Field("company_name", TEXT, 0, 250),
         Field("first_name", TEXT, 0, 250),
         Field("last_name", TEXT, 1, 64, required=True),
@@ -37,6 +37,7 @@ CONTACT = Table(
         Field("contact_c2", TEXT, 0, 250),
         Field("contact_c3", TEXT, 0, 250),
         Field("contact_balance", MONEY),
+        Field("header_message_type", INTEGER, 1, 2, kept=False, default=0),
         Field("update_if_exists", BIT, settable=ONCE, kept=False),
     ),
     api_id="contact_api_id",

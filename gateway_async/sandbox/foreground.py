@@ -1,0 +1,68 @@
+"""The sandbox in the foreground of a process of its own, until somebody ends it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import FrameType
+
+    from gateway_async.sandbox.facts import Facts
+    from gateway_async.sandbox.terminals import Mode
+
+_CONNECTIONS = 10_240
+
+
+def serve(
+    port: int = 8080,
+    host: str = "127.0.0.1",
+    data: str | Path | None = None,
+    terminals: Mode = "auto",
+    terminal_delay: float = 2.0,
+    on_ready: Callable[[Facts], None] | None = None,
+) -> None:
+    """Serve a sandbox until SIGINT or SIGTERM; to be called from the main thread.
+
+    Args:
+        port: Where to listen; 0 picks a free port.
+        host: The address to listen on.
+        data: A file that keeps credentials and records from one run to the next; None for memory.
+        terminals: `auto` or `manual`, as in `Sandbox`.
+        terminal_delay: Seconds until a card comes by itself.
+        on_ready: Called with the facts of the sandbox when requests are answered.
+
+    Raises:
+        ValueError: There is no such mode of terminals, or the delay is no time to wait.
+        OSError: The port is taken.
+        sqlite3.DatabaseError: The data file is no database, or another sandbox has it.
+    """
+    ended = threading.Event()
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        ended.set()
+
+    _allow_many_connections()
+    former = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with Sandbox(port, host, data, terminals, terminal_delay) as sandbox:
+            if on_ready:
+                on_ready(sandbox.facts)
+            ended.wait()
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _allow_many_connections() -> None:
+    if sys.platform != "win32":
+        import resource
+
+        usual, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(usual, min(allowed, _CONNECTIONS)), allowed))

@@ -1,0 +1,47 @@
+"""What the sandbox imports: nothing of the client, and itself in one direction."""
+
+import ast
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import gateway_async.sandbox
+
+PACKAGE = "gateway_async.sandbox"
+FOLDER = Path(gateway_async.sandbox.__file__).parent
+MODULES = {
+    ".".join((PACKAGE, *path.relative_to(FOLDER).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in FOLDER.rglob("*.py")
+}
+
+
+def imported(path):
+    """The modules of the package that a file imports."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        if isinstance(node, ast.ImportFrom):
+            below = (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from (name if name in MODULES else node.module for name in below)
+
+
+def test_it_imports_nothing_of_the_client():
+    """The two cannot share a mistake: no import of the package but at `Sandbox.gateway`."""
+    names = {name for path in MODULES.values() for name in imported(path) if name.split(".")[0] == "gateway_async"}
+    assert {name for name in names if not name.startswith(PACKAGE)} == {"gateway_async"}
+
+
+def test_it_loads_nothing_of_the_client():
+    """Importing the sandbox loads no module of the client."""
+    code = "import sys, gateway_async.sandbox; print(*sorted(n for n in sys.modules if n.startswith('gateway_async')))"
+    command = [sys.executable, "-c", code]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()  # noqa: S603  # our own
+    assert [name for name in loaded if not name.startswith(PACKAGE)] == ["gateway_async"]
+
+
+def test_its_imports_run_one_way():
+    """There is an order in which every module comes after all that it imports, for types too."""
+    graph = {name: {one for one in imported(path) if one in MODULES} for name, path in MODULES.items()}
+    order = list(TopologicalSorter(graph).static_order())
+    assert order.index(f"{PACKAGE}.fields") < order.index(f"{PACKAGE}.gateway") < order.index(PACKAGE)
