@@ -77,7 +77,7 @@ class _Story:
         pace = f"{median(others) * 1000:.1f} ms"
         self.stage.claim(f"the sale of {sale.transaction_amount} was approved after {wait:.1f} s", sale.approved)
         self.stage.claim(f"{len(others):,} other calls finished meanwhile, in {pace} (median)", len(others) > 1)
-        self.stage.close(f"{len(others):,} calls meanwhile, {pace}")
+        self.stage.close(f"{len(others):,} others, {pace}")
 
     async def be_declined(self, vault: AccountVault) -> None:
         _open(self.stage, "A decline is a result", snippets.charge)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import CancelledError
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, TypeVarTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar, TypeVarTuple, Unpack
 
 import anyio
 import anyio.to_thread
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
     from gateway_async import AsyncGateway
+    from gateway_async.client import Options
     from gateway_async.sandbox.cards import EntryMode
     from gateway_async.sandbox.facts import Facts
     from gateway_async.sandbox.fields import Row
@@ -165,13 +166,15 @@ class Sandbox:
             raise RuntimeError("The sandbox is not running.")
         return self._running
 
-    def gateway(self, **options: Any) -> AsyncGateway:
+    def gateway(self, **options: Unpack[Options]) -> AsyncGateway:
         """A client that holds the credentials of this sandbox; `options` are those of `AsyncGateway`."""
         from gateway_async import AsyncGateway, UserApiKey  # the sandbox stands without the SDK
 
         credentials = UserApiKey(self.user_id, self.user_api_key)
-        known = {"developer_id": self.developer_id, "credentials": credentials, "location_id": self.location_id}
-        return AsyncGateway(self.base_url, **{**known, **options})
+        options.setdefault("developer_id", self.developer_id)
+        options.setdefault("credentials", credentials)
+        options.setdefault("location_id", self.location_id)
+        return AsyncGateway(self.base_url, **options)
 
     def fault(
         self,

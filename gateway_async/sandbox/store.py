@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 ALIVE = "deleted_ts IS NULL"
 _DELETED = "deleted_ts IS NOT NULL"
 
+_APPLICATION_ID = 0x67617473
+"""Marks the file as a sandbox's (SQLite's `application_id`)."""
+
 
 class Store:
     """The records of a gateway, in memory or in a file.
@@ -28,7 +31,7 @@ class Store:
         path: A file, made when missing and brought up to date when older; None for memory.
 
     Raises:
-        sqlite3.DatabaseError: The file is no database, or another sandbox has it.
+        sqlite3.DatabaseError: The file is no database or another program's, or another sandbox has it.
     """
 
     def __init__(self, path: str | None = None) -> None:
@@ -40,12 +43,21 @@ class Store:
             raise
 
     def _prepare(self) -> None:
+        self._refuse_foreign()
         for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
             self._sql.execute(f"PRAGMA {pragma}")
         with self.transaction():
             self._sql.execute("CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT)")
             for table in STORED:
                 self._create(table)
+            self._sql.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+
+    def _refuse_foreign(self) -> None:
+        """Leave another program's database as it is."""
+        (mark,) = self._sql.execute("PRAGMA application_id").fetchone()
+        (tables,) = self._sql.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables and mark != _APPLICATION_ID:
+            raise sqlite3.DatabaseError("the file is another program's database")
 
     def close(self) -> None:
         """Close the file."""

@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Facts, Sandbox
+from gateway_async.sandbox.store import _APPLICATION_ID
 
 SERVE = """
 import sys
@@ -220,12 +221,25 @@ def test_a_file_belongs_to_one_sandbox_at_a_time(tmp_path):
         pass
 
 
+def test_another_programs_database_is_left_alone(tmp_path):
+    """A wrong path must not put our tables into somebody's file."""
+    path = tmp_path / "books.db"
+    with closing(sqlite3.connect(path)) as books:
+        books.execute("CREATE TABLE books (title TEXT)")
+        books.commit()
+    before = path.read_bytes()
+    with pytest.raises(sqlite3.DatabaseError, match="another program's"), Sandbox(data=path):
+        pass
+    assert path.read_bytes() == before
+
+
 def test_a_file_of_something_else_is_refused(tmp_path):
     """Facts that are not a sandbox's are not guessed at."""
     path = tmp_path / "sandbox.db"
     with closing(sqlite3.connect(path)) as records:
         records.execute("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT)")
         records.execute("INSERT INTO settings VALUES ('facts', '{}')")
+        records.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         records.commit()
     with pytest.raises(sqlite3.DatabaseError, match="not made by this sandbox"), Sandbox(data=path):
         pass
