@@ -35,8 +35,8 @@ class Listed(Generic[R]):
         """The records that match; nothing is fetched until the list is awaited or iterated.
 
         Args:
-            filters: field → value. A sequence means any of its values; text matches parts of a text; a time takes a
-                `TimeRange`.
+            filters: field → value. A sequence means any of its values (of codes, ids and numbers); text matches parts
+                of a text; a time takes a `TimeRange`.
             sort: a field's name, with a minus before it for descending order.
             page_size: records for each page, 5000 at most; 1000 by default when iterating.
             expand: related records to add to each record's `.extra`.
