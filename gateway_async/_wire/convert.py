@@ -40,6 +40,7 @@ __all__ = [
     "decode",
     "encode",
     "fields_of",
+    "is_utf8",
     "make_converter",
     "money",
     "once_per_class",
@@ -77,6 +78,11 @@ class FieldError(ValueError):
         self.path = path
         self.reason = reason
         super().__init__(f"{path}: {reason}")
+
+
+def is_utf8(text: str) -> bool:
+    """Whether UTF-8 can write `text`: not a lone surrogate, as an undecodable file name or line gives."""
+    return text.isascii() or text.encode(errors="replace").decode() == text
 
 
 def decode(body: bytes) -> Any:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import attrs
 
 from gateway_async._secrets import Secret, mask_text
-from gateway_async._wire.convert import fields_of, money, once_per_class
+from gateway_async._wire.convert import fields_of, is_utf8, money, once_per_class
 from gateway_async.models.request import (
     UNSET,
     Cents,
@@ -116,12 +116,7 @@ def _money_problem(value: Any) -> str | None:
 
 
 def _encoding_problem(value: Any) -> str | None:
-    """JSON is UTF-8: a lone surrogate, as an undecodable file name or line gives, has no place in it."""
-    if not isinstance(value, str) or value.isascii():
-        return None
-    try:
-        value.encode()
-    except UnicodeEncodeError:
+    if isinstance(value, str) and not is_utf8(value):
         return "holds a character that is none (a lone surrogate)"
     return None
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from gateway_async._secrets import mask_text
+from gateway_async._wire.convert import is_utf8
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.time_range import TimeRange
@@ -49,8 +50,7 @@ def _segment(value: Any) -> str:
 
 
 def _is_sendable(value: Any) -> bool:
-    """Whether `value` is text that UTF-8 can write, which a lone surrogate is not."""
-    return isinstance(value, str) and value.encode(errors="replace").decode() == value
+    return isinstance(value, str) and is_utf8(value)
 
 
 def expansion(expand: Sequence[str]) -> Params:

@@ -12,16 +12,24 @@ from gateway_async.models.record import Record
 from gateway_async.models.request import (
     UNSET,
     ApiIdText,
+    CardOrAccountNumber,
     ExactlyOne,
     Expiry,
+    FourDigits,
+    HolderName,
     Id,
     Length,
+    LicenceNumber,
+    LicenceState,
     LocationId,
     NotBoth,
     Pattern,
     Request,
+    RoutingNumber,
     Rule,
+    Ticket,
     Together,
+    TrackData,
     Unset,
 )
 
@@ -40,10 +48,6 @@ __all__ = [
 ]
 
 Title = Annotated[str, Length(1, 64)]
-HolderName = Annotated[str, Length(1, 60)]
-CardOrAccountNumber = Annotated[AccountNumber, Length(4, 19), Pattern("[0-9]+", "must be digits only")]
-RoutingNumber = Annotated[AccountNumber, Length(9, 9), Pattern("[0-9]+", "must be digits only")]
-TrackData = Annotated[Secret, Length(1, 256)]
 VaultApiId = Annotated[str, Length(1, 36), Pattern(r"\S+", "must contain no spaces")]
 Street = Annotated[str, Length(1, 32)]
 City = Annotated[str, Length(1, 36)]
@@ -52,9 +56,6 @@ Zip = Annotated[str, Length(4, 12)]
 Phone = Annotated[str, Length(1, 10)]
 Custom = Annotated[str, Length(0, 128)]
 CustomerId = Annotated[str, Length(1, 50)]
-LicenceNumber = Annotated[str, Length(1, 50)]
-LicenceState = Annotated[str, Length(2, 2)]
-FourDigits = Annotated[str, Pattern("[0-9]{4}", "must be four digits")]
 AccountKind = Annotated[AccountType | str, Length(1, 32)]
 SecCode = Annotated[AchSecCode | str, Length(3, 3)]
 IpAddress = Annotated[str, Length(0, 15)]
@@ -192,7 +193,7 @@ class AchVaultCreate(VaultCreate):
 class TicketVaultCreate(VaultCreate):
     """Stores the account behind a ticket (the Ticketing method is deprecated)."""
 
-    ticket: Annotated[Secret, Length(1, 36)] = attrs.field(converter=Secret)
+    ticket: Ticket = attrs.field(converter=Secret)
     payment_method: PaymentMethod | str = PaymentMethod.CARD
 
 

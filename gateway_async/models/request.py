@@ -16,25 +16,33 @@ from typing import Annotated, Any, ClassVar, Final
 
 import attrs
 
-from gateway_async._secrets import mask_text
+from gateway_async._secrets import AccountNumber, Secret, mask_text
 
 __all__ = [
     "UNSET",
     "Amount",
     "ApiIdText",
+    "CardOrAccountNumber",
     "Cents",
     "ExactlyOne",
     "Expiry",
+    "FourDigits",
+    "HolderName",
     "Id",
     "Length",
+    "LicenceNumber",
+    "LicenceState",
     "LocationId",
     "NotBoth",
     "Pattern",
     "Request",
     "Required",
     "RequiredWhen",
+    "RoutingNumber",
     "Rule",
+    "Ticket",
     "Together",
+    "TrackData",
     "Unset",
 ]
 
@@ -119,6 +127,16 @@ Id = Annotated[str, Length(1, 36)]
 LocationId = Annotated[str, Length(1, 36), Required()]
 ApiIdText = Annotated[str, Length(1, 64), Pattern(r"\S+", "must contain no spaces")]
 Expiry = Annotated[str, Pattern("(0[1-9]|1[0-2])[0-9][0-9]", "must be MMYY, such as 0930")]
+
+# Whose account it is: vaults and transactions take these alike.
+CardOrAccountNumber = Annotated[AccountNumber, Length(4, 19), Pattern("[0-9]+", "must be digits only")]
+RoutingNumber = Annotated[AccountNumber, Length(9, 9), Pattern("[0-9]+", "must be digits only")]
+TrackData = Annotated[Secret, Length(1, 256)]
+Ticket = Annotated[Secret, Length(1, 36)]
+HolderName = Annotated[str, Length(1, 60)]
+FourDigits = Annotated[str, Pattern("[0-9]{4}", "must be four digits")]
+LicenceNumber = Annotated[str, Length(1, 50)]
+LicenceState = Annotated[str, Length(2, 2)]
 
 
 @attrs.frozen(kw_only=True, repr=False)

@@ -25,17 +25,25 @@ from gateway_async.models.request import (
     UNSET,
     Amount,
     ApiIdText,
+    CardOrAccountNumber,
     ExactlyOne,
     Expiry,
+    FourDigits,
+    HolderName,
     Id,
     Length,
+    LicenceNumber,
+    LicenceState,
     LocationId,
     NotBoth,
     Pattern,
     Request,
     RequiredWhen,
+    RoutingNumber,
     Rule,
+    Ticket,
     Together,
+    TrackData,
     Unset,
 )
 
@@ -49,13 +57,10 @@ __all__ = [
 _APPROVED = frozenset({101, 102, 111, 121, 131, 132, 133, 134})
 _DECLINED = frozenset({136, 301})
 
-CardOrAccountNumber = Annotated[AccountNumber, Length(4, 19), Pattern("[0-9]+", "must be digits only")]
-RoutingNumber = Annotated[AccountNumber, Length(9, 9), Pattern("[0-9]+", "must be digits only")]
 Cvv = Annotated[Secret, Pattern("[0-9]{3,4}", "must be three or four digits")]
 Text = Annotated[str, Length(0, 250)]
 Description = Annotated[str, Length(0, 64)]
 OrderNumber = Annotated[str, Length(0, 32)]
-HolderName = Annotated[str, Length(1, 60)]
 Street = Annotated[str, Length(0, 64)]
 City = Annotated[str, Length(0, 36)]
 State = Annotated[str, Length(0, 26)]
@@ -63,7 +68,6 @@ Zip = Annotated[str, Length(0, 12)]
 Phone = Annotated[str, Length(0, 10)]
 Email = Annotated[str, Length(0, 128)]
 Custom = Annotated[str, Length(0, 128)]
-FourDigits = Annotated[str, Pattern("[0-9]{4}", "must be four digits")]
 
 SOURCES = (
     "account_number",
@@ -221,20 +225,16 @@ class TransactionCreate(Request):
     account_vault_api_id: ApiIdText | None = None
     previous_transaction_id: Id | None = None
     previous_transaction_api_id: ApiIdText | None = None
-    track_data: Annotated[Secret, Length(1, 256)] | None = attrs.field(
-        default=None, converter=attrs.converters.optional(Secret)
-    )
-    ticket: Annotated[Secret, Length(1, 36)] | None = attrs.field(
-        default=None, converter=attrs.converters.optional(Secret)
-    )
+    track_data: TrackData | None = attrs.field(default=None, converter=attrs.converters.optional(Secret))
+    ticket: Ticket | None = attrs.field(default=None, converter=attrs.converters.optional(Secret))
 
     account_holder_name: HolderName | None = None
     account_type: AccountType | str | None = None
     routing: RoutingNumber | None = attrs.field(default=None, converter=attrs.converters.optional(AccountNumber))
     ach_sec_code: AchSecCode | str | None = None
     check_number: Text | None = None
-    dl_number: Annotated[str, Length(1, 50)] | None = attrs.field(default=None, repr=False)
-    dl_state: Annotated[str, Length(2, 2)] | None = None
+    dl_number: LicenceNumber | None = attrs.field(default=None, repr=False)
+    dl_state: LicenceState | None = None
     ssn4: FourDigits | None = attrs.field(default=None, repr=False)
     dob_year: FourDigits | None = attrs.field(default=None, repr=False)
 
