@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateway_async.sandbox import processor, states
+from gateway_async.sandbox import processor
 from gateway_async.sandbox.answers import answer
 from gateway_async.sandbox.errors import Problems
 from gateway_async.sandbox.fields import label
 from gateway_async.sandbox.kinds import show_money
 from gateway_async.sandbox.records import change, locate, show
 from gateway_async.sandbox.references import check_references
+from gateway_async.sandbox.states import transactions as states
 from gateway_async.sandbox.tables import TRANSACTION
 from gateway_async.sandbox.validation import read_fields
 

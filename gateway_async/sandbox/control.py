@@ -11,10 +11,11 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, get_args
 
-from gateway_async.sandbox import seed, states
+from gateway_async.sandbox import seed
 from gateway_async.sandbox.cards import EntryMode, check_expiry, read_card
 from gateway_async.sandbox.kinds import show_money
 from gateway_async.sandbox.operations import is_operation
+from gateway_async.sandbox.states import transactions as states
 from gateway_async.sandbox.tables import ACCOUNT_VAULT, TERMINAL, TRANSACTION
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateway_async.sandbox import states
 from gateway_async.sandbox.errors import InvalidError
+from gateway_async.sandbox.states import transactions as states
 from gateway_async.sandbox.tables import (
     ACCOUNT_VAULT,
     CONTACT,
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateway_async.sandbox.fields import Row, Table
-    from gateway_async.sandbox.store import Store
+    from gateway_async.sandbox.gateway import Gateway
 
-    Expand = Callable[[Store, Row], Any]
+    Expand = Callable[[Gateway, Row], Any]
 
 
 def read_expands(family: str, text: str) -> dict[str, Expand]:
@@ -41,30 +41,30 @@ def read_expands(family: str, text: str) -> dict[str, Expand]:
         InvalidError: The family has no such relation.
     """
     names = [name for name in text.split(",") if name]
-    known = EXPANDS[family]
+    known = EXPANDS.get(family, {})
     if unknown := [name for name in names if name not in known]:
         raise InvalidError({"expand": [f"Expand names a relation that there is not: {unknown[0][:64]!r}."]})
     return {name: known[name] for name in names}
 
 
 def _related(table: Table, column: str) -> Expand:
-    def find(store: Store, row: Row) -> Row | None:
-        found = row[column] and store.find(table, id=row[column])
+    def find(gateway: Gateway, row: Row) -> Row | None:
+        found = row[column] and gateway.store.find(table, id=row[column])
         return table.show(found) if found else None
 
     return find
 
 
-def _none(_store: Store, _row: Row) -> None:
+def _none(_gateway: Gateway, _row: Row) -> None:
     return None
 
 
-def _empty(_store: Store, _row: Row) -> list[Any]:
+def _empty(_gateway: Gateway, _row: Row) -> list[Any]:
     return []
 
 
 def _allowed(action: str) -> Expand:
-    return lambda _store, row: states.allows(action, row["status_id"])
+    return lambda _gateway, row: states.allows(action, row["status_id"])
 
 
 _LOCATION = _related(LOCATION, "location_id")
@@ -94,7 +94,7 @@ _OF_TRANSACTIONS: dict[str, Expand] = {
     "is_voidable": _allowed("void"),
     "is_refundable": _allowed("refund"),
     "is_completable": _allowed("authcomplete"),
-    "is_settled": lambda _store, row: row["status_id"] == states.SETTLED,
+    "is_settled": lambda _gateway, row: row["status_id"] == states.SETTLED,
 }
 
 EXPANDS = {

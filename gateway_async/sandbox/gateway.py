@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gateway_async.sandbox.clock import Clock
 from gateway_async.sandbox.faults import Faults
 from gateway_async.sandbox.identifiers import Identifiers
-from gateway_async.sandbox.tables import ACCOUNT_VAULT, CONTACT, TRANSACTION
+from gateway_async.sandbox.tables import STORED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateway_async.sandbox.store import Store
     from gateway_async.sandbox.terminals import Terminals
 
-_OWN_IDS = {table.api_id: table for table in (CONTACT, ACCOUNT_VAULT, TRANSACTION)}
+_OWN_IDS = {table.api_id: table for table in STORED if table.api_id}
 
 
 @dataclass

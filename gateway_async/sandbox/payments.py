@@ -5,9 +5,10 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
-from gateway_async.sandbox import processor, states
+from gateway_async.sandbox import processor
 from gateway_async.sandbox.account_vaults import store_account
 from gateway_async.sandbox.kinds import show_money
+from gateway_async.sandbox.states import transactions as states
 from gateway_async.sandbox.tables import PRODUCT_TRANSACTION, TRANSACTION
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ def show(call: Call, table: Table, row: Row, derive: Derive = nothing_derived) -
     record = table.show(row)
     record.update(derive(call, row))
     for name, find in call.expands.items():
-        record[name] = find(call.gateway.store, row)
+        record[name] = find(call.gateway, row)
     href = f"{call.gateway.base_url}/v2/{table.plural}/{row['id']}"
     record["_links"] = {"self": {"href": href}}
     return record

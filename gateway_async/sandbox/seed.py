@@ -17,9 +17,9 @@ from gateway_async.sandbox.tables import (
     CONTACT,
     LOCATION,
     PRODUCT_TRANSACTION,
+    RECORDS,
     TERMINAL,
     TICKET,
-    TRANSACTION,
     USER,
 )
 
@@ -66,9 +66,9 @@ def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:
 
 
 def empty(gateway: Gateway) -> None:
-    """Forget contacts, vaults and payments; keep locations, users and terminals, and the first contact's id."""
+    """Forget what requests made; keep locations, users and terminals, and the first contact's id."""
     with gateway.store.transaction():
-        for table in (CONTACT, ACCOUNT_VAULT, TICKET, TRANSACTION):
+        for table in RECORDS:
             gateway.store.clear(table)
         place = {"location_id": gateway.facts.location_id}
         contact = gateway.new_row(CONTACT, place, _CONTACT) | {"id": gateway.facts.contact_id}

@@ -5,7 +5,13 @@ from gateway_async.sandbox.tables.contacts import CONTACT
 from gateway_async.sandbox.tables.places import LOCATION, PRODUCT_TRANSACTION, TERMINAL, USER
 from gateway_async.sandbox.tables.transactions import ROUTER_TRANSACTION, TRANSACTION
 
-STORED = (LOCATION, USER, PRODUCT_TRANSACTION, TERMINAL, CONTACT, ACCOUNT_VAULT, TICKET, TRANSACTION)
+PLACES = (LOCATION, USER, PRODUCT_TRANSACTION, TERMINAL)
+"""What a gateway has before its first request, and keeps when it begins anew."""
+
+RECORDS = (CONTACT, ACCOUNT_VAULT, TICKET, TRANSACTION)
+"""What requests make."""
+
+STORED = PLACES + RECORDS
 """The tables with records of their own; the router tables only describe requests."""
 
 BY_PLURAL = {table.plural: table for table in STORED}
@@ -15,7 +21,9 @@ __all__ = [
     "BY_PLURAL",
     "CONTACT",
     "LOCATION",
+    "PLACES",
     "PRODUCT_TRANSACTION",
+    "RECORDS",
     "ROUTER_ACCOUNT_VAULT",
     "ROUTER_TRANSACTION",
     "STORED",
