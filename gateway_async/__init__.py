@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gateway_async._net.pages import Pages
     from gateway_async._secrets import Secret
     from gateway_async.client import AsyncGateway
-    from gateway_async.credentials import UserApiKey
+    from gateway_async.credentials import AccessToken, BearerToken, HashKey, PasswordLogin, UserApiKey
     from gateway_async.errors import (
         AuthenticationError,
         BadRequestError,
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from gateway_async.models.page import Page
     from gateway_async.models.request import UNSET
     from gateway_async.models.time_range import TimeRange
+    from gateway_async.models.tokens import Token
     from gateway_async.models.transactions import (
         RouterTransactionCreate,
         Transaction,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "UNSET",
+    "AccessToken",
     "AccountType",
     "AccountVault",
     "AccountVaultUpdate",
@@ -81,6 +83,7 @@ __all__ = [
     "AsyncGateway",
     "AuthenticationError",
     "BadRequestError",
+    "BearerToken",
     "BinInfo",
     "CardVaultCreate",
     "ClientClosedError",
@@ -92,6 +95,7 @@ __all__ = [
     "DeclinedError",
     "EntryMode",
     "GatewayError",
+    "HashKey",
     "InvalidRequestError",
     "MalformedReplyError",
     "MethodNotAllowedError",
@@ -102,6 +106,7 @@ __all__ = [
     "OutcomeUnknownError",
     "Page",
     "Pages",
+    "PasswordLogin",
     "PaymentMethod",
     "PermissionDeniedError",
     "RateLimitError",
@@ -116,6 +121,7 @@ __all__ = [
     "TerminalBusyError",
     "TicketVaultCreate",
     "TimeRange",
+    "Token",
     "Transaction",
     "TransactionAction",
     "TransactionCreate",
@@ -141,6 +147,7 @@ _MODULES = (
     "models.request",
     "models.account_vaults",
     "models.contacts",
+    "models.tokens",
     "models.transactions",
     "_net.pages",
     "client",

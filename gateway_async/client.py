@@ -5,7 +5,7 @@ import ssl
 import uuid
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import Self, TypedDict, Unpack
+from typing import Self, TypedDict, Unpack, get_args
 
 import httpx
 
@@ -14,7 +14,6 @@ from gateway_async._net.http import Http
 from gateway_async._net.sender import Sender
 from gateway_async._net.transport import PooledTransport
 from gateway_async._wire.noun import Scope
-from gateway_async._wire.signing import sign
 from gateway_async.credentials import Credentials, UserApiKey, is_header_text
 from gateway_async.errors import InvalidRequestError
 from gateway_async.observe import Observer
@@ -22,6 +21,7 @@ from gateway_async.resources.account_vaults import AccountVaults
 from gateway_async.resources.contacts import Contacts
 from gateway_async.resources.router_account_vaults import RouterAccountVaults
 from gateway_async.resources.router_transactions import RouterTransactions
+from gateway_async.resources.tokens import Tokens
 from gateway_async.resources.transactions import Transactions
 
 __all__ = ["AsyncGateway", "Options"]
@@ -74,6 +74,7 @@ class AsyncGateway:
         contacts: the customers of a location.
         router_account_vaults: cards stored from a terminal.
         router_transactions: payments at a terminal.
+        tokens: logging in and out by hand.
         transactions: payments without a terminal, and what is done to any payment afterwards.
 
     Raises:
@@ -111,13 +112,9 @@ class AsyncGateway:
         inner = transport or PooledTransport(
             max_connections=max_connections, max_terminals=max_terminals, verify=verify
         )
-        signed = SignedTransport(inner, sign(credentials, developer_id))
+        client = httpx.AsyncClient(transport=SignedTransport(inner), trust_env=False)
         self._sender = Sender(
-            Http(
-                httpx.AsyncClient(transport=signed, trust_env=False),
-                base_url.rstrip("/"),
-                secrets=(credentials.user_api_key,),
-            ),
+            Http(client, base_url.rstrip("/"), credentials, developer_id),
             timeout=timeout,
             terminal_timeout=terminal_timeout,
             max_terminals=max_terminals,
@@ -130,6 +127,7 @@ class AsyncGateway:
         self.contacts = Contacts(self._sender, scope)
         self.router_account_vaults = RouterAccountVaults(self._sender, scope)
         self.router_transactions = RouterTransactions(self._sender, scope)
+        self.tokens = Tokens(self._sender)
         self.transactions = Transactions(self._sender, scope)
 
     @classmethod
@@ -153,7 +151,10 @@ class AsyncGateway:
         return cls(base_url, **options)
 
     async def aclose(self) -> None:
-        """Close every connection. Calls after it raise `ClientClosedError`; a second close is harmless."""
+        """Revoke the token of a `PasswordLogin` and close every connection.
+
+        Calls after it raise `ClientClosedError`; a second close is harmless.
+        """
         await self._sender.aclose()
 
     async def __aenter__(self) -> Self:
@@ -184,7 +185,7 @@ def _check_arguments(
     if not is_header_text(developer_id):
         problems.append("developer_id: must be printable ASCII text, and not empty")
     if not isinstance(credentials, Credentials):
-        problems.append("credentials: must be UserApiKey(…)")
+        problems.append(f"credentials: must be one of {', '.join(kind.__name__ for kind in get_args(Credentials))}")
     if problems:
         raise InvalidRequestError(problems)
 

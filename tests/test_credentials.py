@@ -1,8 +1,12 @@
 """Credentials are checked when they are made, and never show their key."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import pytest
 
-from gateway_async.credentials import UserApiKey
+from gateway_async.credentials import AccessToken, BearerToken, HashKey, PasswordLogin, UserApiKey
 from gateway_async.errors import InvalidRequestError
 
 KEY = "planted-key-82c1"
@@ -46,3 +50,55 @@ def test_basic_authorization_takes_no_colon_in_the_id() -> None:
     with pytest.raises(InvalidRequestError) as refused:
         UserApiKey("user:1", KEY, "basic")
     assert refused.value.problems == ("user_id: must not contain a colon in Basic authorization",)
+
+
+SECRETS = {
+    "PasswordLogin": PasswordLogin("ada", KEY, "example"),
+    "AccessToken": AccessToken(KEY),
+    "HashKey": HashKey("user-1", KEY),
+    "BearerToken": BearerToken(KEY),
+}
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_no_kind_shows_its_secret(name: str) -> None:
+    """Neither as text nor in a repr."""
+    assert KEY not in f"{SECRETS[name]!r} {SECRETS[name]}"
+
+
+@pytest.mark.parametrize(
+    "make", [lambda place: PasswordLogin("a", "b", "c", place), lambda place: AccessToken("t", place),
+             lambda place: HashKey("u", "k", place)]
+)  # fmt: skip
+@pytest.mark.parametrize("place", ["basic", "", None, ["query"]])
+def test_tokens_and_signatures_go_into_headers_or_the_query(make: Callable[[Any], object], place: object) -> None:
+    """Basic authorization is for a user's key."""
+    with pytest.raises(InvalidRequestError) as refused:
+        make(place)
+    assert refused.value.problems == ("send_in: must be one of headers, query",)
+
+
+@pytest.mark.parametrize("value", ["", "line\nbreak", "käse", None, 5])
+def test_what_cannot_be_signed_with_is_refused(value: Any) -> None:
+    """Tokens and keys are header text; the refusal names the argument and does not repeat it."""
+    for make, name in ((AccessToken, "token"), (BearerToken, "token"), (partial(HashKey, "user"), "user_hash_key")):
+        with pytest.raises(InvalidRequestError) as refused:
+            make(value)
+        assert refused.value.problems == (f"{name}: must be printable ASCII text, and not empty",)
+
+
+def test_a_password_is_any_text() -> None:
+    """It goes into a JSON body; only what is no text, or empty, is refused, all of it at once."""
+    assert PasswordLogin("ädä", "pass wörd\n", "example").username == "ädä"
+    with pytest.raises(InvalidRequestError) as refused:
+        PasswordLogin("", None, 5)  # type: ignore[arg-type]
+    assert [line.split(":")[0] for line in refused.value.problems] == ["username", "password", "domain"]
+
+
+def test_a_bearer_token_may_be_asked_for() -> None:
+    """A callable is kept as it is."""
+
+    async def ask() -> str:
+        return "token"
+
+    assert BearerToken(ask).token is ask

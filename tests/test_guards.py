@@ -186,7 +186,8 @@ def test_all_names_all(path: Path) -> None:
 
 
 PUBLIC = [
-    "AsyncGateway", "UserApiKey", "ApiId", "TimeRange", "Pages", "Page", "UNSET", "CardVaultCreate",
+    "AsyncGateway", "UserApiKey", "PasswordLogin", "AccessToken", "HashKey", "BearerToken", "Token",
+    "ApiId", "TimeRange", "Pages", "Page", "UNSET", "CardVaultCreate",
     "AchVaultCreate", "TicketVaultCreate", "TransactionVaultCreate", "VaultCopyCreate", "AccountVaultUpdate",
     "RouterAccountVaultCreate", "RouterTransactionCreate", "TransactionCreate", "TransactionUpdate",
     "ContactCreate", "ContactUpdate", "AccountVault", "BinInfo", "Contact", "Transaction", "GatewayError",
@@ -232,6 +233,7 @@ VERBS = {
     "contacts": ["create", "delete", "get", "list", "update"],
     "router_account_vaults": ["create"],
     "router_transactions": ["create"],
+    "tokens": ["create", "delete"],
     "transactions": ["complete", "create", "get", "increment", "list", "update", "void"],
 }
 

@@ -8,13 +8,17 @@ from urllib.parse import quote, urlencode
 
 import httpx
 
-from gateway_async._net.credentials import TARGET
+from gateway_async._net.credentials import SIGNATURE, TARGET
 from gateway_async._net.progress import PROGRESS, Progress, Stage
+from gateway_async._net.signer import Signer
 from gateway_async._net.transport import LANE
-from gateway_async._secrets import Secret, mask_text
+from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.reply import Reply, read_reply
+from gateway_async._wire.signing import Signature
+from gateway_async.credentials import Credentials
 from gateway_async.errors import (
+    AuthenticationError,
     ConnectionLostError,
     GatewayError,
     MalformedReplyError,
@@ -45,20 +49,34 @@ class Http:
     Args:
         client: carries the requests; closed with this object.
         base_url: the gateway's address, without `/v2`.
-        secrets: the credentials, which no error may repeat.
+        credentials: who is calling.
+        developer_id: goes with every request.
     """
 
-    def __init__(self, client: httpx.AsyncClient, base_url: str, secrets: tuple[Secret, ...] = ()) -> None:
+    def __init__(self, client: httpx.AsyncClient, base_url: str, credentials: Credentials, developer_id: str) -> None:
         self._client = client
         self._base_url = base_url
-        self._secrets = secrets
+        self._signer = Signer(credentials, developer_id, self._fetch)
+
+    def check(self, call: Call[Any]) -> None:
+        """Refuse a call that cannot be signed.
+
+        Raises:
+            InvalidRequestError: the gateway does not take the client's credentials there.
+        """
+        self._signer.check(call)
 
     async def aclose(self) -> None:
-        """Close the client and its connections."""
-        await self._client.aclose()
+        """Revoke a token that was fetched; close the client and its connections."""
+        try:
+            await self._signer.aclose()
+        finally:
+            await self._client.aclose()
 
     async def exchange(self, call: Call[T], progress: Progress, seconds: float) -> T:
-        """Send `call` once and read its answer.
+        """Send `call` and read its answer: once, or once more with a new token where the gateway refuses the old one.
+
+        A 401 is given before anything is carried out, so nothing is done twice.
 
         Args:
             call: what to send.
@@ -66,17 +84,35 @@ class Http:
             seconds: how long each phase of the exchange may take; the caller bounds the whole.
 
         Raises:
+            AuthenticationError: the credentials are refused, or the login is.
             NotSentError: the request provably never left.
             ConnectionLostError: it may have, and no whole answer came.
             GatewayError: what the answer says, as `read_reply` raises it.
         """
+        signature = await self._signer.signature(call)
         try:
-            request = self._request(call, progress, seconds)
+            result = await self._exchanged(call, progress, seconds, signature)
+        except AuthenticationError:
+            if not self._signer.renews(signature):
+                raise
+            progress.stage = Stage.QUEUED
+            signature = await self._signer.signature(call)
+            result = await self._exchanged(call, progress, seconds, signature)
+        self._signer.accepted(signature)
+        return result
+
+    async def _fetch(self, call: Call[T], signature: Signature) -> T:
+        return await self._exchanged(call, Progress(), _CONNECT_SECONDS, signature)
+
+    async def _exchanged(self, call: Call[T], progress: Progress, seconds: float, signature: Signature) -> T:
+        """One request, and its answer."""
+        try:
+            request = self._request(call, progress, seconds, signature)
             response = await self._client.send(request, stream=True, follow_redirects=False)
         except Exception as error:  # noqa: BLE001  whatever a transport raises, the write may have left
             raise _failed(error, call, progress) from None  # its frames hold the body and the signed URL
         try:
-            return read_reply(call, await self._whole(response, call))
+            return read_reply(call, await self._whole(response, call, signature))
         except (MalformedReplyError, MismatchedReplyError):
             await progress.discard()
             raise
@@ -87,7 +123,7 @@ class Http:
         finally:
             await response.aclose()
 
-    async def _whole(self, response: httpx.Response, call: Call[Any]) -> Reply:
+    async def _whole(self, response: httpx.Response, call: Call[Any], signature: Signature) -> Reply:
         chunks: list[bytes] = []
         size = 0
         async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as body:
@@ -96,15 +132,15 @@ class Http:
                 if size > MAX_BODY:
                     raise MalformedReplyError("$", f"longer than {MAX_BODY} bytes", call=str(call))
                 chunks.append(chunk)
-        return Reply(response.status_code, response.headers, b"".join(chunks), time.time(), self._secrets)
+        return Reply(response.status_code, response.headers, b"".join(chunks), time.time(), signature.secrets)
 
-    def _request(self, call: Call[Any], progress: Progress, seconds: float) -> httpx.Request:
+    def _request(self, call: Call[Any], progress: Progress, seconds: float, signature: Signature) -> httpx.Request:
         query = urlencode(call.params, quote_via=quote, safe=",")
         target = f"{self._base_url}{call.path}" + (f"?{query}" if query else "")
-        shown = mask_text(target)  # httpx logs the URL of every request
+        shown = mask_text(target, call.secrets)  # httpx logs the URL of every request
         phases = {"connect": min(_CONNECT_SECONDS, seconds), "read": seconds, "write": seconds, "pool": seconds}
         lane = "terminal" if call.kind is Kind.TERMINAL else "ordinary"
-        extensions = {"timeout": phases, LANE: lane, PROGRESS: progress}
+        extensions = {"timeout": phases, LANE: lane, PROGRESS: progress, SIGNATURE: signature}
         if shown != target:
             extensions[TARGET] = target
         headers = _HEADERS if call.body is None else {**_HEADERS, "content-type": "application/json"}

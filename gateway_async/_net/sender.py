@@ -77,6 +77,7 @@ class Sender:
         """
         self._refuse_when_closed(call)
         self._refuse_elsewhere(call)
+        self._http.check(call)
         if call.kind is not Kind.TERMINAL:
             return await self._deliver(call, self._timeout)
         async with self._terminals.turn(call.terminal_id or ""):

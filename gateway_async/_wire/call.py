@@ -8,6 +8,7 @@ from typing import Any, Final, Generic, TypeVar
 import attrs
 
 from gateway_async._secrets import Secret, mask_text
+from gateway_async.errors import StatusError
 
 __all__ = ["NOT_DONE", "Call", "Kind", "NotDone"]
 
@@ -56,6 +57,8 @@ class Call(Generic[T]):
         terminal_id: the terminal the call waits at.
         lookup: the read that tells what became of it: the write's own result, or `NOT_DONE`.
         absent: the result when the gateway says that the record is not there (404, 409); `...` makes it an error.
+        signed: whether credentials go with it; a login has none yet.
+        refusal: the error that a refusal is, whatever its status says.
     """
 
     method: str
@@ -70,10 +73,12 @@ class Call(Generic[T]):
     terminal_id: str | None = None
     lookup: "Call[T | NotDone] | None" = None
     absent: Any = ...
+    signed: bool = True
+    refusal: type[StatusError] | None = None
 
     label: str = attrs.field(
         init=False,
-        default=attrs.Factory(lambda self: mask_text(f"{self.method} {self.path}"), takes_self=True),
+        default=attrs.Factory(lambda self: mask_text(f"{self.method} {self.path}", self.secrets), takes_self=True),
     )
     """The request line without parameters, fit for errors and logs."""
 

@@ -8,7 +8,7 @@ None: some gateways' languages write them for each other.
 - `int`: a whole number or its digits in a string; `str`: text, or a number as it was written;
 - `datetime`: Unix seconds, to an aware datetime in UTC; `date`: `YYYY-MM-DD`, where `0000-00-00` is None;
 - `datetime | date`: either form of date, `YYYY-MM-DD HH:MM:SS` being UTC;
-- open codes: the code or its digits; unknown ones are kept;
+- open codes: the code or its digits; unknown ones are kept; secrets: text;
 - a record: unknown keys go to `extra`, missing ones are None; a problem is a `FieldError` that says where.
 
 Writing, by the value: `bool` → 1/0, money → `"12.50"`, dates → `YYYY-MM-DD`, datetimes → Unix seconds, secrets → their
@@ -174,6 +174,10 @@ def _str(value: Any, _: Any = None) -> str:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise ValueError("not a text")
     return str(value)
+
+
+def _secret(value: Any, _: Any = None) -> Secret:
+    return Secret(_str(value))
 
 
 def _datetime(value: Any, _: Any = None) -> datetime:
@@ -356,6 +360,7 @@ _READERS: Final[Mapping[type, Hook]] = {
     int: _int,
     OpenInt: _int_code,
     str: _str,
+    Secret: _secret,
     OpenStr: _str_code,
     datetime: _datetime,
     date: _date,

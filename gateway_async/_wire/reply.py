@@ -43,6 +43,8 @@ _ERRORS: Final[Mapping[int, type[StatusError]]] = {
     429: RateLimitError,
 }
 _ABSENT: Final = (404, 409)
+_BUSY: Final = (429, 502, 503, 504)
+"""Answers that say nothing of the request itself."""
 _READ: Final = 20_000
 """Of a gateway's words no more is looked at, and `_EXCERPT` repeated: a cut before masking could split a secret."""
 _EXCERPT: Final = 300
@@ -96,6 +98,8 @@ def _success(call: Call[T], reply: Reply) -> T:
 
 def _refusal(call: Call[Any], reply: Reply) -> StatusError:
     kind = _ERRORS.get(reply.status, ServerError if reply.status >= 500 else StatusError)  # noqa: PLR2004
+    if call.refusal and reply.status not in _BUSY:
+        kind = call.refusal
     message, fields = _said(call, reply)
     return kind(
         reply.status,

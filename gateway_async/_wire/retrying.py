@@ -10,6 +10,7 @@ from typing import Final
 
 from gateway_async._wire.call import Kind
 from gateway_async.errors import (
+    AuthenticationError,
     ClientClosedError,
     GatewayError,
     MalformedReplyError,
@@ -73,6 +74,8 @@ def fate_of(error: GatewayError) -> Fate:
     match error:
         case NotSentError():
             return Fate.NOT_SENT
+        case AuthenticationError():
+            return Fate.REFUSED  # also a login that was refused with a status of another kind
         case StatusError(status_code=status):
             return _fate_of_status(status)
         case MismatchedReplyError():

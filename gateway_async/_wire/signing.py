@@ -1,38 +1,87 @@
-"""Credentials → what they add to a request."""
+"""Credentials → what they add to a request; and which requests they can sign at all."""
 
+import hashlib
+import hmac
 from base64 import b64encode
+from typing import Final
 
 import attrs
 
+from gateway_async._secrets import Secret
+from gateway_async._wire.call import Call
 from gateway_async._wire.query import Params
-from gateway_async.credentials import Credentials, UserApiKey
+from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, UserApiKey
+from gateway_async.errors import InvalidRequestError
 
-__all__ = ["Signature", "sign"]
+__all__ = ["Proof", "Signature", "check_supported", "sign", "unsigned"]
+
+Proof = UserApiKey | AccessToken | HashKey | BearerToken
+"""Credentials that can sign without asking anybody first."""
+
+_HASH_KEY_FAMILIES: Final = frozenset(
+    {"accountforms", "accountvaults", "payform", "routeraccountvaults", "salestax", "transactions"}
+)
 
 
 @attrs.frozen(repr=False)
 class Signature:
-    """Headers and parameters that prove who is calling; never shown."""
+    """Headers and parameters that prove who is calling; never shown.
+
+    Attributes:
+        secrets: what of it no text of an answer may repeat.
+    """
 
     headers: Params = ()
     params: Params = ()
+    secrets: tuple[Secret, ...] = ()
 
 
-def sign(credentials: Credentials, developer_id: str) -> Signature:
-    """What goes with a request: `developer-id` stands where the credentials do (headers for Basic)."""
+def check_supported(credentials: Credentials, call: Call[object]) -> None:
+    """Refuse a call that the credentials cannot sign (contract, *HMAC*).
+
+    Raises:
+        InvalidRequestError: the gateway takes no hash-key there.
+    """
+    if isinstance(credentials, HashKey) and call.signed and call.path.split("/")[2] not in _HASH_KEY_FAMILIES:
+        raise InvalidRequestError(f"credentials: HashKey cannot sign {call}; the gateway takes it for account vaults,"
+                                  " router account vaults and transactions only")  # fmt: skip
+
+
+def unsigned(developer_id: str) -> Signature:
+    """What goes with a request that needs no credentials, as a login."""
+    return Signature(headers=(("developer-id", developer_id),))
+
+
+def sign(proof: Proof, developer_id: str, now: float) -> Signature:
+    """What goes with a request sent at `now` (Unix seconds); `developer-id` stands where the credentials do."""
     developer = ("developer-id", developer_id)
-    match credentials.send_in:
-        case "headers":
-            return Signature(headers=(developer, *_pair(credentials)))
-        case "query":
-            return Signature(params=(developer, *_pair(credentials)))
-        case "basic":
-            return Signature(headers=(developer, ("authorization", _basic(credentials))))
+    match proof:
+        case UserApiKey(send_in="basic"):
+            basic = f"Basic {_base64(f'{proof.user_id}:{proof.user_api_key.reveal()}')}"
+            return Signature((developer, ("authorization", basic)), secrets=(proof.user_api_key, Secret(basic)))
+        case BearerToken(token=Secret() as token):
+            return Signature((developer, ("authorization", f"Bearer {token.reveal()}")), secrets=(token,))
+        case UserApiKey(user_id=user_id, user_api_key=key):
+            return _placed(proof.send_in, (developer, ("user-id", user_id), ("user-api-key", key.reveal())), key)
+        case AccessToken(token=token):
+            return _placed(proof.send_in, (developer, ("access-token", token.reveal())), token)
+        case HashKey(user_id=user_id, user_hash_key=key):
+            timestamp = str(int(now))
+            digest = _hash_key(user_id, key, timestamp)
+            proven = (("user-id", user_id), ("timestamp", timestamp), ("hash-key", digest.reveal()))
+            return _placed(proof.send_in, (developer, *proven), key, digest)
+        case _:
+            raise TypeError("a BearerToken must hold its token when it signs")
 
 
-def _pair(key: UserApiKey) -> Params:
-    return ("user-id", key.user_id), ("user-api-key", key.user_api_key.reveal())
+def _placed(send_in: str, params: Params, *secrets: Secret) -> Signature:
+    return Signature(params=params, secrets=secrets) if send_in == "query" else Signature(params, secrets=secrets)
 
 
-def _basic(key: UserApiKey) -> str:
-    return "Basic " + b64encode(f"{key.user_id}:{key.user_api_key.reveal()}".encode()).decode()
+def _hash_key(user_id: str, key: Secret, timestamp: str) -> Secret:
+    """HMAC-SHA256 over user id and timestamp, as lower-case hex."""
+    return Secret(hmac.new(key.reveal().encode(), f"{user_id}{timestamp}".encode(), hashlib.sha256).hexdigest())
+
+
+def _base64(text: str) -> str:
+    return b64encode(text.encode()).decode()

@@ -12,12 +12,14 @@ from typing import Any, assert_type
 
 from gateway_async import (
     UNSET,
+    AccessToken,
     AccountType,
     AccountVault,
     AccountVaultUpdate,
     AchVaultCreate,
     ApiId,
     AsyncGateway,
+    BearerToken,
     BinInfo,
     CardVaultCreate,
     Contact,
@@ -25,12 +27,14 @@ from gateway_async import (
     ContactUpdate,
     DeclinedError,
     GatewayError,
+    HashKey,
     InvalidRequestError,
     MalformedReplyError,
     MismatchedReplyError,
     OutcomeUnknownError,
     Page,
     Pages,
+    PasswordLogin,
     RateLimitError,
     RouterAccountVaultCreate,
     RouterTransactionCreate,
@@ -38,6 +42,7 @@ from gateway_async import (
     SwipedVaultCreate,
     TicketVaultCreate,
     TimeRange,
+    Token,
     Transaction,
     TransactionCreate,
     TransactionStatus,
@@ -64,6 +69,35 @@ async def clients() -> None:
     AsyncGateway("https://api.example.test", developer_id="dev", credentials="key")  # type: ignore[arg-type]
     UserApiKey("user", "key", "cookies")  # type: ignore[arg-type]
     assert_type(KEY.user_api_key, Secret)
+
+
+async def credentials() -> None:
+    """Who is calling, in each of its forms."""
+
+    async def ask() -> str:
+        return "token"
+
+    AsyncGateway("https://a.test", developer_id="dev", credentials=PasswordLogin("ada", "word", "example", "query"))
+    AsyncGateway("https://a.test", developer_id="dev", credentials=AccessToken(Secret("token"), send_in="query"))
+    AsyncGateway("https://a.test", developer_id="dev", credentials=HashKey("user", "key"))
+    AsyncGateway("https://a.test", developer_id="dev", credentials=BearerToken("token"))
+    AsyncGateway("https://a.test", developer_id="dev", credentials=BearerToken(ask))
+    PasswordLogin("ada", "word")  # type: ignore[call-arg]
+    AccessToken("token", "basic")  # type: ignore[arg-type]
+    HashKey("user", "key", "basic")  # type: ignore[arg-type]
+
+
+async def tokens(gateway: AsyncGateway) -> None:
+    """Every verb of tokens."""
+    token = await gateway.tokens.create("ada", "word", "example")
+    assert_type(token, Token)
+    assert_type(token.token, Secret)
+    assert_type(await gateway.tokens.delete(token), None)
+    assert_type(await gateway.tokens.delete(token.token), None)
+    assert_type(await gateway.tokens.delete("token"), None)
+    AccessToken(token.token)
+    await gateway.tokens.create("ada", "word")  # type: ignore[call-arg]
+    await gateway.tokens.delete(5)  # type: ignore[arg-type]
 
 
 def observers() -> None:
