@@ -50,8 +50,15 @@ if TYPE_CHECKING:
     from gateway_async.models.codes import (
         AccountType,
         AchSecCode,
+        BatchStatus,
+        DeliveryMethod,
         EntryMode,
+        PaylinkAction,
+        PaylinkStatus,
         PaymentMethod,
+        PaymentStatus,
+        PostbackResource,
+        QuickInvoiceStatus,
         ReasonCode,
         TransactionAction,
         TransactionSource,
@@ -59,11 +66,16 @@ if TYPE_CHECKING:
         TransactionType,
     )
     from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
+    from gateway_async.models.files import Attachment, ProductFile, ProductFileCreate, QuickInvoiceFile
     from gateway_async.models.identifiers import ApiId
     from gateway_async.models.page import Page
+    from gateway_async.models.paylinks import Paylink, PaylinkCreate, PaylinkUpdate
+    from gateway_async.models.postback_configs import PostbackConfig, PostbackConfigCreate, PostbackConfigUpdate
+    from gateway_async.models.quick_invoices import QuickInvoice, QuickInvoiceCreate, QuickInvoiceUpdate
     from gateway_async.models.request import UNSET
     from gateway_async.models.time_range import TimeRange
     from gateway_async.models.tokens import Token
+    from gateway_async.models.transaction_batches import TransactionBatch
     from gateway_async.models.transactions import (
         RouterTransactionCreate,
         Transaction,
@@ -81,8 +93,10 @@ __all__ = [
     "AchVaultCreate",
     "ApiId",
     "AsyncGateway",
+    "Attachment",
     "AuthenticationError",
     "BadRequestError",
+    "BatchStatus",
     "BearerToken",
     "BinInfo",
     "CardVaultCreate",
@@ -93,6 +107,7 @@ __all__ = [
     "ContactUpdate",
     "DeadlineExceededError",
     "DeclinedError",
+    "DeliveryMethod",
     "EntryMode",
     "GatewayError",
     "HashKey",
@@ -107,8 +122,25 @@ __all__ = [
     "Page",
     "Pages",
     "PasswordLogin",
+    "Paylink",
+    "PaylinkAction",
+    "PaylinkCreate",
+    "PaylinkStatus",
+    "PaylinkUpdate",
     "PaymentMethod",
+    "PaymentStatus",
     "PermissionDeniedError",
+    "PostbackConfig",
+    "PostbackConfigCreate",
+    "PostbackConfigUpdate",
+    "PostbackResource",
+    "ProductFile",
+    "ProductFileCreate",
+    "QuickInvoice",
+    "QuickInvoiceCreate",
+    "QuickInvoiceFile",
+    "QuickInvoiceStatus",
+    "QuickInvoiceUpdate",
     "RateLimitError",
     "ReasonCode",
     "RecordDeletedError",
@@ -124,6 +156,7 @@ __all__ = [
     "Token",
     "Transaction",
     "TransactionAction",
+    "TransactionBatch",
     "TransactionCreate",
     "TransactionSource",
     "TransactionStatus",
@@ -149,6 +182,11 @@ _MODULES = (
     "models.contacts",
     "models.tokens",
     "models.transactions",
+    "models.files",
+    "models.quick_invoices",
+    "models.paylinks",
+    "models.transaction_batches",
+    "models.postback_configs",
     "_net.pages",
     "client",
 )

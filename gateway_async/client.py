@@ -19,9 +19,14 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.observe import Observer
 from gateway_async.resources.account_vaults import AccountVaults
 from gateway_async.resources.contacts import Contacts
+from gateway_async.resources.paylinks import Paylinks
+from gateway_async.resources.postback_configs import PostbackConfigs
+from gateway_async.resources.product_files import ProductFiles
+from gateway_async.resources.quick_invoices import QuickInvoices
 from gateway_async.resources.router_account_vaults import RouterAccountVaults
 from gateway_async.resources.router_transactions import RouterTransactions
 from gateway_async.resources.tokens import Tokens
+from gateway_async.resources.transaction_batches import TransactionBatches
 from gateway_async.resources.transactions import Transactions
 
 __all__ = ["AsyncGateway", "Options"]
@@ -72,9 +77,14 @@ class AsyncGateway:
     Attributes:
         account_vaults: stored cards and bank accounts.
         contacts: the customers of a location.
+        paylinks: links by which a customer pays one amount.
+        postback_configs: where the gateway tells of changes.
+        product_files: file storage for a location.
+        quick_invoices: itemised invoices that customers pay online.
         router_account_vaults: cards stored from a terminal.
         router_transactions: payments at a terminal.
         tokens: logging in and out by hand.
+        transaction_batches: what is settled together.
         transactions: payments without a terminal, and what is done to any payment afterwards.
 
     Raises:
@@ -121,13 +131,18 @@ class AsyncGateway:
             max_attempts=max_attempts,
             observers=observers,
         )
-        scope = Scope(location_id, check_limits, lambda: uuid.uuid4().hex)
+        scope = Scope(location_id, check_limits, lambda: uuid.uuid4().hex, base_url.rstrip("/"))
         self._base_url = base_url
         self.account_vaults = AccountVaults(self._sender, scope)
         self.contacts = Contacts(self._sender, scope)
+        self.paylinks = Paylinks(self._sender, scope)
+        self.postback_configs = PostbackConfigs(self._sender, scope)
+        self.product_files = ProductFiles(self._sender, scope)
+        self.quick_invoices = QuickInvoices(self._sender, scope)
         self.router_account_vaults = RouterAccountVaults(self._sender, scope)
         self.router_transactions = RouterTransactions(self._sender, scope)
         self.tokens = Tokens(self._sender)
+        self.transaction_batches = TransactionBatches(self._sender, scope)
         self.transactions = Transactions(self._sender, scope)
 
     @classmethod

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
+from datetime import date
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -22,12 +23,32 @@ import gateway_async
 from gateway_async import AsyncGateway, GatewayError, UserApiKey
 from gateway_async._secrets import Secret
 from gateway_async._wire.limits import problems
-from gateway_async.models import account_vaults, contacts, transactions
+from gateway_async.models import (
+    account_vaults,
+    contacts,
+    files,
+    paylinks,
+    postback_configs,
+    quick_invoices,
+    transaction_batches,
+    transactions,
+)
 from gateway_async.models.record import Record
 from gateway_async.models.request import Request
 
 TESTS = Path(__file__).parent
 PACKAGE = Path(gateway_async.__file__).parent
+
+NOUNS = (
+    account_vaults,
+    contacts,
+    files,
+    paylinks,
+    postback_configs,
+    quick_invoices,
+    transaction_batches,
+    transactions,
+)
 
 LAYERS = (
     "_secrets",
@@ -194,7 +215,9 @@ PUBLIC = [
     "InvalidRequestError", "StatusError", "BadRequestError", "AuthenticationError", "PermissionDeniedError",
     "NotFoundError", "MethodNotAllowedError", "RecordDeletedError", "ValidationError", "RateLimitError",
     "ServerError", "NotSentError", "DeadlineExceededError", "OutcomeUnknownError", "MalformedReplyError",
-    "MismatchedReplyError", "DeclinedError", "TerminalBusyError",
+    "MismatchedReplyError", "DeclinedError", "TerminalBusyError", "QuickInvoice", "QuickInvoiceCreate",
+    "QuickInvoiceUpdate", "Attachment", "Paylink", "PaylinkCreate", "PaylinkUpdate", "TransactionBatch",
+    "PostbackConfig", "PostbackConfigCreate", "PostbackConfigUpdate", "ProductFile", "ProductFileCreate",
 ]  # fmt: skip
 
 
@@ -209,7 +232,7 @@ def test_the_index_is_complete() -> None:
     """Every error and every model that a user meets stands in the index of the package."""
     offered = {
         name
-        for module in ("errors", "models.account_vaults", "models.contacts", "models.transactions", "models.codes")
+        for module in ("errors", "models.codes", *(noun.__name__.removeprefix("gateway_async.") for noun in NOUNS))
         for name in importlib.import_module(f"gateway_async.{module}").__all__
     }
     assert offered - set(gateway_async.__all__) == {"VaultCreate", "OpenInt", "OpenStr"}
@@ -231,9 +254,17 @@ def test_type_checkers_see_the_same_index() -> None:
 VERBS = {
     "account_vaults": ["bin_info", "create", "delete", "get", "list", "update"],
     "contacts": ["create", "delete", "get", "list", "update"],
+    "paylinks": ["create", "delete", "get", "list", "payment_url", "resend", "update"],
+    "postback_configs": ["create", "delete", "update"],
+    "product_files": ["create"],
+    "quick_invoices": [
+        *("add_transaction", "attach_file", "create", "delete", "get", "list", "payment_url"),
+        *("remove_file", "remove_transaction", "reopen", "resend", "update"),
+    ],
     "router_account_vaults": ["create"],
     "router_transactions": ["create"],
     "tokens": ["create", "delete"],
+    "transaction_batches": ["get", "list", "settle"],
     "transactions": ["complete", "create", "get", "increment", "list", "update", "void"],
 }
 
@@ -319,6 +350,7 @@ PLANTED = {
     "ssn4": "8264",
     "dob_year": "1971",
     "dl_number": "LICENCE-77",
+    "basic_auth_password": "basic-5c0e",
 }
 KEY = "planted-key-82c1"
 
@@ -334,7 +366,7 @@ def kinds(parent: type[Any]) -> list[Any]:
     """The requests or the records of all nouns."""
     return [
         kind
-        for module in (account_vaults, contacts, transactions)
+        for module in NOUNS
         for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, parent) and kind is not parent
     ]
@@ -409,6 +441,22 @@ REQUESTS: dict[str, tuple[str, Request]] = {
     "ticket": (
         "transactions",
         gateway_async.TransactionCreate(action="avsonly", description=f"card {CARD}", **planted("ticket")),
+    ),
+    "invoice": (
+        "quick_invoices",
+        gateway_async.QuickInvoiceCreate(
+            title=f"card {CARD}",
+            due_date=date(2026, 12, 1),
+            item_list={"Tea": 1},
+            dl_state="FL",
+            **planted("ssn4", "dl_number"),
+        ),
+    ),
+    "config": (
+        "postback_configs",
+        gateway_async.PostbackConfigCreate(
+            url="https://shop.test", resource="contact", **planted("basic_auth_password")
+        ),
     ),
 }
 

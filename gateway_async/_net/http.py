@@ -12,6 +12,7 @@ from gateway_async._net.credentials import SIGNATURE, TARGET
 from gateway_async._net.progress import PROGRESS, Progress, Stage
 from gateway_async._net.signer import Signer
 from gateway_async._net.transport import LANE
+from gateway_async._net.upload import Upload, opened
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.reply import Reply, read_reply
@@ -40,6 +41,7 @@ _HEADERS: Final = {
     "accept-encoding": "gzip, deflate",
     "user-agent": "gateway-async",
 }
+_JSON: Final = {"content-type": "application/json"}
 _NEVER_LEFT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 
 
@@ -107,8 +109,7 @@ class Http:
     async def _exchanged(self, call: Call[T], progress: Progress, seconds: float, signature: Signature) -> T:
         """One request, and its answer."""
         try:
-            request = self._request(call, progress, seconds, signature)
-            response = await self._client.send(request, stream=True, follow_redirects=False)
+            response = await self._answered(call, progress, seconds, signature)
         except Exception as error:  # noqa: BLE001  whatever a transport raises, the write may have left
             raise _failed(error, call, progress) from None  # its frames hold the body and the signed URL
         try:
@@ -123,6 +124,17 @@ class Http:
         finally:
             await response.aclose()
 
+    async def _answered(
+        self, call: Call[Any], progress: Progress, seconds: float, signature: Signature
+    ) -> httpx.Response:
+        """The head of the answer; a form's files are open until it comes."""
+        if call.form is None:
+            request = self._request(call, progress, seconds, signature)
+            return await self._client.send(request, stream=True, follow_redirects=False)
+        async with opened(call.form) as upload:
+            request = self._request(call, progress, seconds, signature, upload)
+            return await self._client.send(request, stream=True, follow_redirects=False)
+
     async def _whole(self, response: httpx.Response, call: Call[Any], signature: Signature) -> Reply:
         chunks: list[bytes] = []
         size = 0
@@ -134,7 +146,9 @@ class Http:
                 chunks.append(chunk)
         return Reply(response.status_code, response.headers, b"".join(chunks), time.time(), signature.secrets)
 
-    def _request(self, call: Call[Any], progress: Progress, seconds: float, signature: Signature) -> httpx.Request:
+    def _request(
+        self, call: Call[Any], progress: Progress, seconds: float, signature: Signature, upload: Upload | None = None
+    ) -> httpx.Request:
         query = urlencode(call.params, quote_via=quote, safe=",")
         target = f"{self._base_url}{call.path}" + (f"?{query}" if query else "")
         shown = mask_text(target, call.secrets)  # httpx logs the URL of every request
@@ -143,8 +157,10 @@ class Http:
         extensions = {"timeout": phases, LANE: lane, PROGRESS: progress, SIGNATURE: signature}
         if shown != target:
             extensions[TARGET] = target
-        headers = _HEADERS if call.body is None else {**_HEADERS, "content-type": "application/json"}
-        return httpx.Request(call.method, shown, headers=headers, content=call.body, extensions=extensions)
+        described = upload.headers if upload else _JSON if call.body else {}
+        content = upload or call.body
+        headers = {**_HEADERS, **described}
+        return httpx.Request(call.method, shown, headers=headers, content=content, extensions=extensions)
 
 
 def cut_short(reason: str, call: Call[Any], progress: Progress) -> GatewayError:

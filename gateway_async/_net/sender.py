@@ -224,6 +224,8 @@ class Sender:
         while True:
             found = await self._tried(Delivery(lookup, settle + self._timeout, self._max_attempts))
             left = until - anyio.current_time()
+            if found is not NOT_DONE and lookup.then is not None:
+                return await self._found(lookup.then(found), max(left, 0.0))
             if found is not NOT_DONE or left <= 0:
                 return found
             await anyio.sleep(min(wait, left))

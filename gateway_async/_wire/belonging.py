@@ -60,6 +60,8 @@ def same_value(sent: Any, got: Any) -> bool:
     """
     if sent == got or str(sent) == str(got):
         return True
+    if isinstance(sent, Mapping) and isinstance(got, Mapping):
+        return sent.keys() == got.keys() and all(same_value(sent[name], got[name]) for name in sent)
     if isinstance(sent, str) and isinstance(got, str) and not _MONEY.fullmatch(sent):
         return False
     number = _number(sent)

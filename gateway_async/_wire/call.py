@@ -8,6 +8,7 @@ from typing import Any, Final, Generic, TypeVar
 import attrs
 
 from gateway_async._secrets import Secret, mask_text
+from gateway_async._wire.form import Form
 from gateway_async.errors import StatusError
 
 __all__ = ["NOT_DONE", "Call", "Kind", "NotDone"]
@@ -48,6 +49,7 @@ class Call(Generic[T]):
     Attributes:
         method, path, params: the HTTP request line; `path` is percent-encoded and starts with `/v2/`.
         body: the JSON body. It may hold a card number: it is in no repr and no log.
+        form: a multipart body in its place; it is in no repr and no log either.
         read: the decoded body (None when there is none) → the result; raises `FieldError` where it does not fit and
             `MismatchedReplyError` where it answers another question.
         kind: what repeating the call could do.
@@ -56,6 +58,7 @@ class Call(Generic[T]):
         secrets: what the body holds and no answer's text may repeat.
         terminal_id: the terminal the call waits at.
         lookup: the read that tells what became of it: the write's own result, or `NOT_DONE`.
+        then: of a lookup: what it found → the read whose result is the answer, where that is another record.
         absent: the result when the gateway says that the record is not there (404, 409); `...` makes it an error.
         signed: whether credentials go with it; a login has none yet.
         refusal: the error that a refusal is, whatever its status says.
@@ -67,11 +70,13 @@ class Call(Generic[T]):
     kind: Kind = Kind.READ
     params: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
+    form: Form | None = None
     sent: Mapping[str, Any] = _NOTHING
     secrets: tuple[Secret, ...] = ()
     api_id: str | None = None
     terminal_id: str | None = None
     lookup: "Call[T | NotDone] | None" = None
+    then: Callable[[Any], "Call[T]"] | None = None
     absent: Any = ...
     signed: bool = True
     refusal: type[StatusError] | None = None

@@ -9,15 +9,16 @@ None: some gateways' languages write them for each other.
 - `datetime`: Unix seconds, to an aware datetime in UTC; `date`: `YYYY-MM-DD`, where `0000-00-00` is None;
 - `datetime | date`: either form of date, `YYYY-MM-DD HH:MM:SS` being UTC;
 - open codes: the code or its digits; unknown ones are kept; secrets: text;
+- `Mapping[str, Decimal]`: amounts by name; a tuple of records: a list of them;
 - a record: unknown keys go to `extra`, missing ones are None; a problem is a `FieldError` that says where.
 
-Writing, by the value: `bool` → 1/0, money → `"12.50"`, dates → `YYYY-MM-DD`, datetimes → Unix seconds, secrets → their
-value; `UNSET` in an update and None in a create are left out. In free-form fields (`custom_data`, `extra`) a `Decimal`
-is a number, as it was when it was read.
+Writing, by the value: `bool` → 1/0, money → `"12.50"` (the number 12.50 where the contract takes numbers), dates →
+`YYYY-MM-DD`, datetimes → Unix seconds, secrets → their value; `UNSET` in an update and None in a create are left out.
+In free-form fields (`custom_data`, `extra`) a `Decimal` is a number, as it was when it was read.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal, InvalidOperation
 from functools import cache, partial
@@ -32,10 +33,11 @@ from cattrs import Converter
 from gateway_async._secrets import Secret
 from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record
-from gateway_async.models.request import UNSET, Cents, Request, Unset
+from gateway_async.models.request import UNSET, Cents, Items, Request, Unset
 
 __all__ = [
     "FieldError",
+    "as_number",
     "configure_converter",
     "decode",
     "encode",
@@ -131,6 +133,16 @@ def money(amount: Decimal | int | str) -> str:
     if cents != exact:
         raise ValueError("has more than two decimals")
     return f"{cents:f}"
+
+
+def as_number(amount: Decimal | int | str) -> Decimal:
+    """An amount as a JSON number: with the digits it has, and no exponent.
+
+    Raises:
+        ValueError: as for `money`.
+    """
+    money(amount)
+    return Decimal(f"{Decimal(amount):f}")
 
 
 def _exact(value: Decimal | int | str, otherwise: str) -> Decimal:
@@ -245,6 +257,36 @@ def _sequence(value: Any, _: Any = None) -> tuple[Any, ...]:
     return tuple(value)
 
 
+def _amounts(value: Any, _: Any = None) -> Mapping[str, Decimal]:
+    amounts: dict[str, Decimal] = {}
+    for name, amount in _mapping(value).items():
+        try:
+            amounts[name] = _decimal(amount)
+        except ValueError as error:
+            raise FieldError(f".{name}", str(error)) from None
+    return amounts
+
+
+def _is_records(kind: Any) -> bool:
+    """Whether a type is `tuple[SomeRecord, ...]`."""
+    return get_origin(kind) is tuple and _is_a(Record)(get_args(kind)[0])
+
+
+def _records_hook(kind: Any, converter: Converter) -> Callable[[Any, Any], tuple[Record, ...]]:
+    read_one, one = converter.get_structure_hook(get_args(kind)[0]), get_args(kind)[0]
+
+    def read(value: Any, _: Any) -> tuple[Record, ...]:
+        records: list[Record] = []
+        try:
+            for row in _sequence(value):
+                records.append(read_one(row, one))  # noqa: PERF401  its length says which row failed
+        except FieldError as error:
+            raise FieldError(f"[{len(records)}]{error.path}", error.reason) from None
+        return tuple(records)
+
+    return read
+
+
 def _plain(annotation: Any) -> Any:
     """The type itself, without `| None`, `| Unset` and constraints."""
     if get_origin(annotation) is Annotated:
@@ -306,33 +348,53 @@ def fields_of(kind: type[Any]) -> Mapping[str, Any]:
     return {field.name: hints[field.name] for field in attrs.fields(kind) if field.name != "extra"}
 
 
-def _is_money(annotation: Any) -> bool:
-    """Whether a field holds an amount."""
-    if isinstance(annotation, Cents):
-        return True
+def _constraints(annotation: Any) -> Iterator[Any]:
+    """What stands beside a field's type, for any of its alternatives."""
     if get_origin(annotation) is Annotated:
-        return any(_is_money(part) for part in annotation.__metadata__)
-    return any(_is_money(part) for part in get_args(annotation) if get_origin(annotation) in (Union, UnionType))
+        yield from annotation.__metadata__
+    elif get_origin(annotation) in (Union, UnionType):
+        for part in get_args(annotation):
+            yield from _constraints(part)
+
+
+def _writer(annotation: Any, converter: Converter) -> Callable[[Any], Any]:
+    """How the values of a field are written."""
+    for constraint in _constraints(annotation):
+        match constraint:
+            case Items():
+                return _written_items
+            case Cents():
+                return as_number if constraint.number else money
+            case _:
+                pass
+    return partial(_written, converter=converter)
+
+
+def _written(value: Any, converter: Converter) -> Any:
+    match value:
+        case Mapping():  # free-form: as it is
+            return dict(value)
+        case Sequence() if not isinstance(value, str):
+            return [converter.unstructure(each) for each in value]
+        case _:
+            return converter.unstructure(value)
+
+
+def _written_items(items: Mapping[str, Decimal | int | str]) -> dict[str, Decimal]:
+    return {name: as_number(amount) for name, amount in items.items()}
 
 
 def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], dict[str, Any]]:
-    amounts = frozenset(name for name, annotation in fields_of(kind).items() if _is_money(annotation))
-    names = tuple(fields_of(kind))
+    writers = {name: _writer(annotation, converter) for name, annotation in fields_of(kind).items()}
     update = any(field.default is UNSET for field in attrs.fields(kind))
     left_out: Any = UNSET if update else None
 
     def write(request: Any) -> dict[str, Any]:
         content = dict(request.implied)
-        for name in names:
+        for name, written in writers.items():
             value = getattr(request, name)
-            if value is left_out or value is UNSET:
-                continue
-            if isinstance(value, Mapping):  # free-form: as it is
-                content[name] = dict(value)
-            elif name in amounts and value is not None:
-                content[name] = money(value)
-            else:
-                content[name] = converter.unstructure(value)
+            if value is not left_out and value is not UNSET:
+                content[name] = None if value is None else written(value)
         return content | dict(request.extra)
 
     return write
@@ -345,6 +407,7 @@ def configure_converter(converter: Converter) -> None:
     for form, read in _FORM_READERS.items():
         converter.register_structure_hook_func(partial(eq, form), read)
     converter.register_structure_hook_factory(_is_a(Record), partial(_record_hook, converter=converter))
+    converter.register_structure_hook_factory(_is_records, partial(_records_hook, converter=converter))
     converter.register_unstructure_hook(int, int.__int__)
     converter.register_unstructure_hook(str, str.__str__)
     converter.register_unstructure_hook(Decimal, money)
@@ -368,6 +431,7 @@ _READERS: Final[Mapping[type, Hook]] = {
 _FORM_READERS: Final[Mapping[Any, Hook]] = {
     datetime | date: _moment,
     Mapping[str, Any]: _mapping,
+    Mapping[str, Decimal]: _amounts,
     Sequence[Any]: _sequence,
 }
 

@@ -5,7 +5,7 @@ values of a type that would change on the way, floats as money above all.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from types import NoneType, UnionType
@@ -14,14 +14,16 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import attrs
 
 from gateway_async._secrets import Secret, mask_text
-from gateway_async._wire.convert import fields_of, is_utf8, money, once_per_class
+from gateway_async._wire.convert import as_number, encode, fields_of, is_utf8, money, once_per_class
 from gateway_async.models.request import (
     UNSET,
     Cents,
     ExactlyOne,
+    Items,
     Length,
     NotBoth,
     Pattern,
+    Range,
     Request,
     Required,
     RequiredWhen,
@@ -40,6 +42,7 @@ _NAMES: Mapping[type, str] = {
     date: "a date",
     datetime: "a datetime",
     Mapping: "a mapping",
+    Sequence: "a sequence of texts",
 }
 
 
@@ -78,6 +81,11 @@ def _value_problems(request: Request, limits: bool) -> Iterator[str]:
         wrong = _type_problem(field, value)
         if wrong:
             yield f"{field.name}: {wrong}"
+        elif bounds := _items(field):
+            yield from (f"{field.name}{line}" for line in _items_problems(value, bounds, limits))
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            for place, text in enumerate(value):
+                yield from (f"{path}: {said}" for path, said in _unsendable_text(text, f"{field.name}[{place}]"))
         elif isinstance(value, Mapping):
             yield from (f"{field.name}{path}: {reason}" for path, reason in _unsendable(value))
         elif limits:
@@ -94,6 +102,8 @@ def _type_problem(field: _Field, value: Any) -> str | None:
     if bool in field.kinds and isinstance(value, int) and value in (0, 1):
         fits = True
     if isinstance(value, datetime) and datetime not in field.kinds:
+        fits = False
+    if isinstance(value, str | bytes) and Sequence in field.kinds:
         fits = False
     if fits:
         return _encoding_problem(shown)
@@ -130,6 +140,8 @@ def _constraint_problems(field: _Field, value: Any) -> Iterator[str]:
                 yield f"must have {wanted} characters, has {len(text)}"
             case Pattern(expression, says) if not re.fullmatch(expression, text):
                 yield says
+            case Range(minimum, maximum) if not minimum <= text <= maximum:
+                yield f"must be from {minimum} to {maximum}, not {text}"
             case Cents(digits):
                 yield from _cents_problems(money(text), digits)
             case _:
@@ -141,6 +153,28 @@ def _cents_problems(written: str, digits: int) -> Iterator[str]:
         yield "must not be negative"
     if len(written) > digits:
         yield f"must have at most {digits} characters with its two decimals, has {len(written)}"
+
+
+def _items_problems(items: Mapping[Any, Any], bounds: Items, limits: bool) -> Iterator[str]:
+    """What is wrong with amounts by name; how long they are is worth saying once they are amounts."""
+    wrong = [line for name, amount in items.items() for line in _item_problems(name, amount, bounds, limits)]
+    yield from wrong
+    if limits and not wrong:
+        length = len(encode({name: as_number(amount) for name, amount in items.items()}).decode())
+        if not bounds.minimum <= length <= bounds.maximum:
+            yield f": must have {bounds.minimum} to {bounds.maximum} characters as JSON, has {length}"
+
+
+def _item_problems(name: Any, amount: Any, bounds: Items, limits: bool) -> Iterator[str]:
+    path = _inside("", name)
+    yield from (f"{path}: its name {reason}" for _, reason in _unsendable_text(name, path))
+    wrong = _money_problem(amount)
+    if wrong:
+        yield f"{path}: {wrong}"
+    elif limits and not name:
+        yield f"{path}: its name is empty"
+    elif limits:
+        yield from (f"{path}: {problem}" for problem in _cents_problems(money(amount).removeprefix("-"), bounds.digits))
 
 
 def _rule_problems(request: Request) -> Iterator[str]:
@@ -193,7 +227,7 @@ def _unsendable(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
             yield path, "must not be a float; use a Decimal or a str"
         case Mapping():
             for key, inner in value.items():
-                inside = mask_text(f"{path}.{key}").encode(errors="backslashreplace").decode()
+                inside = _inside(path, key)
                 yield from ((inside, f"its name {reason}") for _, reason in _unsendable_text(key, inside))
                 yield from _unsendable(inner, inside)
         case list() | tuple():
@@ -209,10 +243,18 @@ def _unsendable(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
             yield path, f"cannot be sent as JSON: {type(value).__name__}"
 
 
+def _inside(path: str, key: Any) -> str:
+    return mask_text(f"{path}.{key}").encode(errors="backslashreplace").decode()
+
+
 def _unsendable_text(value: Any, path: str) -> Iterator[tuple[str, str]]:
     problem = _encoding_problem(value) if isinstance(value, str) else "must be text"
     if problem:
         yield path, problem
+
+
+def _items(field: _Field) -> Items | None:
+    return next((each for each in field.constraints if isinstance(each, Items)), None)
 
 
 def _has(field: _Field, constraint: type) -> bool:

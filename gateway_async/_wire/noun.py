@@ -13,17 +13,19 @@ from gateway_async._secrets import AccountNumber, Secret, mask_text
 from gateway_async._wire.belonging import check_belongs
 from gateway_async._wire.call import NOT_DONE, Call, Kind, NotDone
 from gateway_async._wire.convert import FieldError, encode, fields_of, structure, unstructure
+from gateway_async._wire.form import attachment_problems, form_of, name_problems
 from gateway_async._wire.limits import problems
 from gateway_async._wire.paging import read_page
 from gateway_async._wire.query import Params, expansion, located
 from gateway_async._wire.recovery import Done, done_when, exists, says
 from gateway_async.errors import InvalidRequestError
+from gateway_async.models.files import Attachment
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.page import Page
 from gateway_async.models.record import Record
 from gateway_async.models.request import UNSET, Request
 
-__all__ = ["Noun", "Scope"]
+__all__ = ["Noun", "Ref", "Scope"]
 
 R = TypeVar("R", bound=Record)
 P = TypeVar("P", bound=Record)
@@ -38,11 +40,13 @@ class Scope:
         location_id: fills `location_id` where a create or an `ApiId` leaves it out.
         check_limits: check lengths, required fields and rules before sending.
         new_id: makes up an integrator id, so that a write can be looked up.
+        base_url: the gateway's address, without `/v2`, for the links that customers open.
     """
 
     location_id: str | None
     check_limits: bool
     new_id: Callable[[], str]
+    base_url: str = ""
 
 
 @attrs.frozen(kw_only=True)
@@ -74,14 +78,25 @@ class Noun(Generic[R]):
         """Where the resource lives."""
         return f"/v2/{self.plural}"
 
-    def create(self, new: Request, scope: Scope, *, kind: Kind = Kind.NAMED, done: Done = exists) -> Call[R]:
+    def create(
+        self,
+        new: Request,
+        scope: Scope,
+        *,
+        kind: Kind = Kind.NAMED,
+        done: Done = exists,
+        files: Sequence[Attachment] = (),
+    ) -> Call[R]:
         """Make a record. `done(sent, raw record)` tells whether the record that bears its integrator id is the one.
 
+        With `files` it goes as a form, else as JSON.
+
         Raises:
-            InvalidRequestError: with every problem of `new`.
+            InvalidRequestError: with every problem of `new` and of the files.
         """
         new = self._completed(_checked_type(new, self.creates), scope)
-        _check(new, scope)
+        wrong = attachment_problems(files, limits=scope.check_limits)
+        _check(new, scope, *wrong, *(name_problems(new) if files else ()))
         content = unstructure(new)
         expected = _expected(new, content, self.api_id)
         name, location_id = content.get(self.api_id or ""), content.get("location_id")
@@ -89,7 +104,8 @@ class Noun(Generic[R]):
             method="POST",
             path=self.path,
             kind=kind if name or kind is Kind.TERMINAL else Kind.UNNAMED,
-            body=encode({self.name: content}),
+            body=None if files else encode({self.name: content}),
+            form=form_of(self.name, content, files) if files else None,
             read=self._reader(expected),
             sent=_masked(new),
             secrets=_secrets_of(new),
@@ -106,7 +122,7 @@ class Noun(Generic[R]):
         Raises:
             InvalidRequestError: the id or the expansion cannot be sent.
         """
-        path, params = self._place(ref, scope)
+        path, params = self.place(ref, scope)
         return Call(
             method="GET",
             path=path,
@@ -128,7 +144,7 @@ class Noun(Generic[R]):
         Raises:
             InvalidRequestError: the id cannot be sent, or with every problem of `changes`.
         """
-        path, params = self._place(ref, scope)
+        path, params = self.place(ref, scope)
         _check(_checked_type(changes, self.updates), scope)
         content = unstructure(changes)
         changed = self._changed(ref, content)
@@ -157,13 +173,54 @@ class Noun(Generic[R]):
         done = done_when(action)
         return self.update(ref, changes, scope, kind=Kind.IDEMPOTENT if done else Kind.UNNAMED, done=done or says)
 
+    def verb(
+        self,
+        ref: Ref,
+        verb: str,
+        scope: Scope,
+        *,
+        method: str = "POST",
+        content: Mapping[str, Any] | None = None,
+        done: Done | None = None,
+    ) -> Call[R]:
+        """Do what the last word of a path says (`reopen`, `settle`), with `content` if it takes any.
+
+        `done(sent, raw record)` tells whether it was done; without it, it cannot be looked up.
+
+        Raises:
+            InvalidRequestError: the id cannot be sent.
+        """
+        path, params = self.place(ref, scope)
+        identity = self._identity(ref, scope)
+        sent = content or {}
+        return Call(
+            method=method,
+            path=f"{path}/{verb}",
+            params=params,
+            kind=Kind.IDEMPOTENT if done else Kind.UNNAMED,
+            body=encode({self.name: content}) if content else None,
+            read=self._reader(identity),
+            sent={name: mask_text(str(value)) for name, value in sent.items()},
+            api_id=ref.value if isinstance(ref, ApiId) else None,
+            lookup=self.lookup(ref, scope, identity, partial(done, sent)) if done else None,
+        )
+
+    def notify(self, ref: Ref, verb: str, scope: Scope, params: Params = ()) -> Call[None]:
+        """Have the gateway tell somebody of a record (`resend`), which leaves no mark on it.
+
+        Raises:
+            InvalidRequestError: the id cannot be sent.
+        """
+        path, its_id = self.place(ref, scope)
+        return Call(method="POST", path=f"{path}/{verb}", params=its_id + params, kind=Kind.UNNAMED, read=_nothing)
+
     def delete(self, ref: Ref, scope: Scope) -> Call[None]:
         """Delete a record.
 
         Raises:
             InvalidRequestError: the id cannot be sent.
         """
-        path, params = self._place(ref, scope)
+        path, params = self.place(ref, scope)
         lookup: Call[Any] = Call(method="GET", path=path, params=params, read=_still_there, absent=True)
         return Call(
             method="DELETE", path=path, params=params, kind=Kind.IDEMPOTENT, read=_nothing, lookup=lookup,
@@ -176,7 +233,7 @@ class Noun(Generic[R]):
         Raises:
             InvalidRequestError: the id cannot be sent.
         """
-        path, params = self._place(ref, scope)
+        path, params = self.place(ref, scope)
         return Call(method="GET", path=f"{path}/{part.name}", params=params, read=part._reader({}))  # noqa: SLF001
 
     def page(self, number: int, params: Params) -> Call[Page[R]]:
@@ -198,7 +255,12 @@ class Noun(Generic[R]):
             filled[self.api_id] = scope.new_id()
         return attrs.evolve(new, **filled)
 
-    def _place(self, ref: Ref, scope: Scope) -> tuple[str, Params]:
+    def place(self, ref: Ref, scope: Scope) -> tuple[str, Params]:
+        """A record's path, and the parameters that say what kind of id it has.
+
+        Raises:
+            InvalidRequestError: the id cannot be sent.
+        """
         if isinstance(ref, ApiId) and self.api_id is None:
             raise InvalidRequestError(f"id: {self.plural} are not found by an ApiId")
         segment, params = located(ref, scope.location_id)
@@ -218,10 +280,10 @@ class Noun(Generic[R]):
         self, ref: Ref, scope: Scope, expected: Mapping[str, Any], done: Callable[[Mapping[str, Any]], bool]
     ) -> "Call[R | NotDone]":
         """The read that tells whether a write was carried out: its record, if `done` says so of it."""
-        path, params = self._place(ref, scope)
+        path, params = self.place(ref, scope)
 
         def read(content: Any) -> R | NotDone:
-            data = self._unwrapped(content)
+            data = self.unwrapped(content)
             check_belongs(expected, data)
             return self._record(data) if done(data) else NOT_DONE
 
@@ -229,13 +291,18 @@ class Noun(Generic[R]):
 
     def _reader(self, expected: Mapping[str, Any]) -> Callable[[Any], R]:
         def read(content: Any) -> R:
-            data = self._unwrapped(content)
+            data = self.unwrapped(content)
             check_belongs(expected, data)
             return self._record(data)
 
         return read
 
-    def _unwrapped(self, content: Any) -> Mapping[str, Any]:
+    def unwrapped(self, content: Any) -> Mapping[str, Any]:
+        """The raw record of an answer.
+
+        Raises:
+            FieldError: there is none.
+        """
         for wrapper in self.answers:
             if isinstance(content, dict) and isinstance(content.get(wrapper), dict):
                 data: Mapping[str, Any] = content[wrapper]
@@ -256,8 +323,8 @@ def _checked_type(request: Any, kinds: tuple[type[Request], ...]) -> Request:
     return request
 
 
-def _check(request: Request, scope: Scope) -> None:
-    found = problems(request, limits=scope.check_limits)
+def _check(request: Request, scope: Scope, *more: str) -> None:
+    found = [*problems(request, limits=scope.check_limits), *more]
     if found:
         raise InvalidRequestError(found)
 

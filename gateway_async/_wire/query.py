@@ -13,7 +13,7 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.time_range import TimeRange
 
-__all__ = ["MAX_PAGE_SIZE", "Params", "expansion", "filters", "list_params", "located"]
+__all__ = ["MAX_PAGE_SIZE", "Params", "expansion", "filters", "list_params", "located", "segment"]
 
 Params = tuple[tuple[str, str], ...]
 
@@ -33,19 +33,25 @@ def located(ref: str | ApiId, location_id: str | None) -> tuple[str, Params]:
             raise InvalidRequestError("location_id: an ApiId needs one, of its own or the client's")
         if not _is_sendable(location):
             raise InvalidRequestError("location_id: must be text")
-        return _segment(ref.value), (("api_id", "1"), ("location_id", location))
-    return _segment(ref), ()
+        return segment(ref.value), (("api_id", "1"), ("location_id", location))
+    return segment(ref), ()
 
 
-def _segment(value: Any) -> str:
+def segment(value: Any, name: str = "id") -> str:
+    """An id, called `name` where it is wrong → a path segment, percent-encoded.
+
+    Raises:
+        InvalidRequestError: it is empty or cannot stand in a path.
+    """
     if not isinstance(value, str):
-        raise InvalidRequestError(f"id: must be text or an ApiId, not {type(value).__name__}")
+        wanted = "text or an ApiId" if name == "id" else "text"
+        raise InvalidRequestError(f"{name}: must be {wanted}, not {type(value).__name__}")
     if not value or any(character.isspace() for character in value):
-        raise InvalidRequestError("id: must not be empty and must contain no spaces")
+        raise InvalidRequestError(f"{name}: must not be empty and must contain no spaces")
     if value in (".", ".."):
-        raise InvalidRequestError(f"id: {value!r} cannot stand in a path")
+        raise InvalidRequestError(f"{name}: {value!r} cannot stand in a path")
     if not _is_sendable(value):
-        raise InvalidRequestError("id: holds a character that is none (a lone surrogate)")
+        raise InvalidRequestError(f"{name}: holds a character that is none (a lone surrogate)")
     return quote(value, safe="")
 
 

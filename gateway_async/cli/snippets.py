@@ -9,26 +9,33 @@ import inspect
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import date
+from decimal import Decimal
 from textwrap import dedent
 from typing import Any
 
 from gateway_async import (
     AccountVault,
     AsyncGateway,
+    QuickInvoice,
+    QuickInvoiceCreate,
     RouterAccountVaultCreate,
     RouterTransactionCreate,
     Transaction,
+    TransactionBatch,
     TransactionCreate,
 )
 from gateway_async.observe import Observer
 from gateway_async.sandbox import Sandbox
 
 __all__ = [
+    "ask_for_payment",
     "charge",
     "charge_and_lose_the_answer",
     "excerpt",
     "open_gateway",
     "sell_at_terminal",
+    "settle",
     "store_card_at_terminal",
     "walk_vaults",
 ]
@@ -92,6 +99,31 @@ async def charge_and_lose_the_answer(gateway: AsyncGateway, sandbox: Sandbox, va
         )
     )
     return sale
+
+
+async def ask_for_payment(gateway: AsyncGateway, sandbox: Sandbox) -> QuickInvoice:
+    """An invoice goes out by e-mail. The customer pays part of it on its page, which the sandbox plays here."""
+    invoice = await gateway.quick_invoices.create(
+        QuickInvoiceCreate(
+            title="Order 1001",
+            due_date=date(2030, 1, 31),
+            item_list={"Tea": Decimal("12.50"), "Scones": Decimal("8.50")},
+            email="ada@example.test",
+            send_email=True,
+            allow_partial_pay=True,
+        )
+    )
+    sandbox.pay_quick_invoice(invoice.id, "10.00")
+    invoice = await gateway.quick_invoices.get(invoice.id)
+    return invoice
+
+
+async def settle(gateway: AsyncGateway) -> TransactionBatch | None:
+    """Approved payments collect in the open batch of their merchant account, until it is settled."""
+    batch = await gateway.transaction_batches.list({"is_open": True}).first()
+    if batch:
+        batch = await gateway.transaction_batches.settle(batch.id)
+    return batch
 
 
 async def walk_vaults(gateway: AsyncGateway) -> int:

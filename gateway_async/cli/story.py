@@ -1,4 +1,4 @@
-"""The demo's story: six chapters, each of which shows its code, runs it, and says only what the run has borne out."""
+"""The demo's story: eight chapters, each of which shows its code, runs it, and says only what the run has borne out."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,14 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from gateway_async import AccountVault, AsyncGateway, ConnectionLostError, ReasonCode
+from gateway_async import (
+    AccountVault,
+    AsyncGateway,
+    ConnectionLostError,
+    PaymentStatus,
+    ReasonCode,
+    TransactionStatus,
+)
 from gateway_async.cli import snippets
 from gateway_async.cli.stage import Stage, sparkline
 from gateway_async.observe import AttemptFailed, CallEnded, Event, LookedUp
@@ -34,6 +41,8 @@ async def tell(stage: Stage) -> None:
         await story.sell_at_the_terminal(vault)
         await story.be_declined(vault)
         await story.lose_an_answer(vault)
+        await story.ask_for_payment()
+        await story.settle()
         await story.walk_the_vaults()
 
 
@@ -101,6 +110,26 @@ class _Story:
         self.stage.claim(f"it is approved for {sale.transaction_amount}", sale.approved)
         self.stage.claim("the gateway's ledger says that it was charged once", charged == 1)
         self.stage.close("found, charged once")
+
+    async def ask_for_payment(self) -> None:
+        _open(self.stage, "An invoice is paid in part", snippets.ask_for_payment)
+        invoice = await snippets.ask_for_payment(self.gateway, self.sandbox)
+        sent = [notice["occasion"] for notice in self.sandbox.outbox() if notice["quick_invoice_id"] == invoice.id]
+        left = f"{invoice.remaining_balance} of {invoice.amount_due} is left"
+        self.stage.claim(f"the customer was told: {', '.join(sent)}", sent == ["created", "paid"])
+        self.stage.claim(
+            f"{left}, payment_status_id is {invoice.payment_status_id:d}",
+            invoice.payment_status_id == PaymentStatus.PARTIALLY_PAID,
+        )
+        self.stage.close(left)
+
+    async def settle(self) -> None:
+        _open(self.stage, "The batch settles", snippets.settle)
+        batch = await snippets.settle(self.gateway)
+        payments = await self.gateway.transactions.list({"status_id": TransactionStatus.SETTLED}).count()
+        self.stage.claim("batch.is_open is False", batch is not None and batch.is_open is False)
+        self.stage.claim(f"{payments} payments are settled", payments > 0)
+        self.stage.close(f"{payments} payments")
 
     async def walk_the_vaults(self) -> None:
         _open(self.stage, f"{VAULTS:,} vaults are walked", snippets.walk_vaults)

@@ -11,10 +11,17 @@ from typing import Self
 __all__ = [
     "AccountType",
     "AchSecCode",
+    "BatchStatus",
+    "DeliveryMethod",
     "EntryMode",
     "OpenInt",
     "OpenStr",
+    "PaylinkAction",
+    "PaylinkStatus",
     "PaymentMethod",
+    "PaymentStatus",
+    "PostbackResource",
+    "QuickInvoiceStatus",
     "ReasonCode",
     "TransactionAction",
     "TransactionSource",
@@ -175,3 +182,63 @@ class EntryMode(OpenStr):
     CONTACTLESS = "P"
     FALLBACK = "F"
     BAR_CODE = "B"
+
+
+class QuickInvoiceStatus(OpenInt):
+    """`status_id` of a quick invoice; closed is 0, or 2 in some answers."""
+
+    CLOSED = 0
+    OPEN = 1
+    CLOSED_2 = 2
+
+
+class PaymentStatus(OpenInt):
+    """`payment_status_id` of a quick invoice."""
+
+    UNPAID = 1
+    PAID = 2
+    PARTIALLY_PAID = 3
+
+
+class PaylinkStatus(OpenInt):
+    """`status_id` of a paylink."""
+
+    UNPAID = 0
+    PAID = 1
+
+
+class DeliveryMethod(OpenInt):
+    """`delivery_method`: how a paylink reaches the customer."""
+
+    NONE = 0
+    EMAIL = 1
+    SMS = 2
+    EMAIL_AND_SMS = 3
+
+
+class PaylinkAction(OpenStr):
+    """`paylink_action`: what a payment does; `auth-only` is written `authonly` in some answers."""
+
+    SALE = "sale"
+    AUTH_ONLY = "auth-only"
+    AUTHONLY = "authonly"
+
+
+class BatchStatus(OpenInt):
+    """`processing_status_id` of a transaction batch."""
+
+    TO_SETTLE = 1
+    SETTLED = 2
+    ERROR = 3
+    RE_PROCESS = 4
+    PROCESSING = 5
+    FORCED_CLOSED = 6
+
+
+class PostbackResource(OpenStr):
+    """`resource`: what a postback tells of."""
+
+    CONTACT = "contact"
+    TRANSACTION = "transaction"
+    TRANSACTION_BATCH = "transactionbatch"
+    ACCOUNT_VAULT = "accountvault"

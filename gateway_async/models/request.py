@@ -9,7 +9,7 @@ sent. Rules between fields stand in `rules`.
 """
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final
@@ -24,22 +24,28 @@ __all__ = [
     "ApiIdText",
     "CardOrAccountNumber",
     "Cents",
+    "Days",
     "ExactlyOne",
     "Expiry",
     "FourDigits",
     "HolderName",
     "Id",
+    "ItemList",
+    "Items",
     "Length",
     "LicenceNumber",
     "LicenceState",
     "LocationId",
     "NotBoth",
     "Pattern",
+    "Range",
     "Request",
     "Required",
     "RequiredWhen",
     "RoutingNumber",
     "Rule",
+    "Sum",
+    "Tags",
     "Ticket",
     "Together",
     "TrackData",
@@ -76,10 +82,34 @@ class Pattern:
 
 
 @attrs.frozen
+class Range:
+    """A number from `minimum` to `maximum`."""
+
+    minimum: int
+    maximum: int
+
+
+@attrs.frozen
 class Cents:
-    """An amount of money: not negative, two decimals at most, `digits` characters at most when written out."""
+    """An amount of money: not negative, two decimals at most, `digits` characters at most when written out.
+
+    It is sent as text with two decimals, or as a `number` with the digits it has.
+    """
 
     digits: int = 10
+    number: bool = False
+
+
+@attrs.frozen
+class Items:
+    """Amounts by name, `minimum` to `maximum` characters as JSON, each of `digits` characters at most when written out.
+
+    They are sent as numbers with the digits they have; one below 0 is a discount.
+    """
+
+    minimum: int
+    maximum: int
+    digits: int = 11
 
 
 @attrs.frozen
@@ -114,7 +144,7 @@ class RequiredWhen:
 
     field: str
     when: str
-    values: tuple[str, ...]
+    values: tuple[Any, ...]
     given: str = ""
 
 
@@ -122,6 +152,13 @@ Rule = ExactlyOne | NotBoth | Together | RequiredWhen
 
 Amount = Annotated[Decimal | int | str, Cents()]
 """Money in, as people have it: `Decimal("12.50")`, `12` or `"12.50"`; never a float."""
+
+Sum = Annotated[Decimal | int | str, Cents(11, number=True)]
+"""Money in where the contract has `decimal(10,2)` and takes a number."""
+
+Days = Annotated[int, Range(0, 99)]
+ItemList = Annotated[Mapping[str, Decimal | int | str], Items(5, 4000)]
+Tags = Sequence[str]
 
 Id = Annotated[str, Length(1, 36)]
 LocationId = Annotated[str, Length(1, 36), Required()]

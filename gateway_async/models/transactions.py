@@ -106,6 +106,7 @@ class Transaction(Record):
     account_vault_id: str | None = None
     recurring_id: str | None = None
     quick_invoice_id: str | None = None
+    paylink_id: str | None = None
     hosted_payment_page_id: str | None = None
     previous_transaction_id: str | None = None
     transaction_batch_id: str | None = None
@@ -310,6 +311,12 @@ class TransactionUpdate(Request):
     transaction_c2: Custom | Unset | None = UNSET
     transaction_c3: Custom | Unset | None = UNSET
     custom_data: Mapping[str, Any] | Unset | None = attrs.field(default=UNSET, hash=False)
+    checkin_date: date | Unset | None = UNSET
+    checkout_date: date | Unset | None = UNSET
+    room_num: Text | Unset | None = UNSET
+    room_rate: Amount | Unset | None = UNSET
+    advance_deposit: bool | Unset | None = UNSET
+    no_show: bool | Unset | None = UNSET
 
     rules: ClassVar[tuple[Rule, ...]] = (
         NotBoth(("contact_id", "contact_api_id")),

@@ -84,6 +84,7 @@ def store_account(gateway: Gateway, user: Row, account: Account, values: Row) ->
         "first_six": account.first_six,
         "last_four": account.last_four,
         "routing": None,
+        "created_user_id": user.get("id"),
     }
     row = gateway.new_row(ACCOUNT_VAULT, user, known | said | fixed)
     gateway.store.insert(ACCOUNT_VAULT, row)
@@ -118,7 +119,8 @@ def _check_change(row: Row, values: Row, problems: Problems) -> None:
 
 def _check_values(values: Row, problems: Problems) -> None:
     check_exp_date(values, problems)
-    if (values.get("dl_number") is None) != (values.get("dl_state") is None):
+    licence = [name for name in ("dl_number", "dl_state") if values.get(name) is not None or name in problems]
+    if len(licence) == 1:
         problems.add("dl_state", "Dl Number and Dl State must be given together.")
 
 

@@ -12,11 +12,14 @@ from gateway_async.sandbox import processor
 from gateway_async.sandbox.answers import answer
 from gateway_async.sandbox.errors import Problems
 from gateway_async.sandbox.fields import label
+from gateway_async.sandbox.invoice_payments import follow
 from gateway_async.sandbox.kinds import show_money
+from gateway_async.sandbox.payments import charged
 from gateway_async.sandbox.records import change, locate, show
 from gateway_async.sandbox.references import check_references
 from gateway_async.sandbox.states import transactions as states
 from gateway_async.sandbox.tables import TRANSACTION
+from gateway_async.sandbox.transaction_batches import batch_for
 from gateway_async.sandbox.validation import read_fields
 
 if TYPE_CHECKING:
@@ -43,8 +46,15 @@ async def update(call: Call) -> Response:
     problems.done()
     if "void_date" in changes:
         changes["void_date"] = f"{call.gateway.clock.date():%Y-%m-%d %H:%M:%S}"
-    by = {"modified_user_id": call.user["id"]}
-    return answer({"transaction": show(call, TRANSACTION, change(call, TRANSACTION, row, values | changes | by))})
+    changed = _store(call, row, values | changes | {"modified_user_id": call.user["id"]})
+    return answer({"transaction": show(call, TRANSACTION, changed)})
+
+
+def _store(call: Call, row: Row, changes: Row) -> Row:
+    with call.gateway.store.transaction():
+        changed = change(call, TRANSACTION, row, changes | batch_for(call.gateway, call.user, row | changes))
+        follow(call.gateway, changed)
+    return changed
 
 
 def _changes(action: str, row: Row, values: Row, problems: Problems) -> Row:
@@ -55,7 +65,7 @@ def _changes(action: str, row: Row, values: Row, problems: Problems) -> Row:
     for name in _MONEY:
         if name not in money and name in values and values[name] != row[name]:
             problems.add(name, f"{label(name)} cannot be changed by {action}.")
-    status = row["status_id"] if action == "edit" else states.MOVES.get((action, row["status_id"]))
+    status = row["status_id"] if action == "edit" else states.after(states.Trigger(action), row)
     if status is None:
         problems.add("action", f"Action {action} is not allowed when status_id is {row['status_id']}.")
         return {}
@@ -68,22 +78,22 @@ def _void(_row: Row, _values: Row, _problems: Problems) -> Row:
 
 def _complete(row: Row, values: Row, problems: Problems) -> Row:
     amount = _amount(row, values)
-    if not 0 < amount <= row["transaction_amount"]:
-        _refuse_amount(problems, f"must be above 0.00 and at most {show_money(row['transaction_amount'])}.")
+    if not 0 < amount <= charged(row):
+        _refuse_amount(problems, f"must be above 0.00 and at most {show_money(charged(row))}.")
     return {"transaction_amount": amount, "reason_code_id": processor.AUTH_COMPLETED}
 
 
 def _increment(row: Row, values: Row, problems: Problems) -> Row:
     amount = _amount(row, values)
-    if amount <= row["transaction_amount"]:
-        _refuse_amount(problems, f"must be more than {show_money(row['transaction_amount'])}.")
-    return {"transaction_amount": amount}
+    if amount <= charged(row):
+        _refuse_amount(problems, f"must be more than {show_money(charged(row))}.")
+    return {"transaction_amount": amount, "reason_code_id": processor.APPROVED}
 
 
 def _reverse(row: Row, values: Row, problems: Problems) -> Row:
     amount = _amount(row, values)
-    if not 0 < amount < row["transaction_amount"]:
-        _refuse_amount(problems, f"must be above 0.00 and less than {show_money(row['transaction_amount'])}.")
+    if not 0 < amount < charged(row):
+        _refuse_amount(problems, f"must be above 0.00 and less than {show_money(charged(row))}.")
     return {"transaction_amount": amount}
 
 
@@ -103,7 +113,7 @@ def _edit(_row: Row, _values: Row, _problems: Problems) -> Row:
 
 def _amount(row: Row, values: Row) -> int:
     amount = values.get("transaction_amount")
-    return int(row["transaction_amount"] if amount is None else amount)
+    return charged(row) if amount is None else int(amount)
 
 
 def _refuse_amount(problems: Problems, predicate: str) -> None:

@@ -6,6 +6,7 @@ character, and with or without a trailing slash.
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 from starlette.applications import Starlette
@@ -22,6 +23,7 @@ from gateway_async.sandbox.errors import InvalidError, RefusedError
 from gateway_async.sandbox.expands import read_expands
 from gateway_async.sandbox.mishaps import with_faults
 from gateway_async.sandbox.operations import OPERATIONS
+from gateway_async.sandbox.tokens import prolong
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -47,20 +49,20 @@ def make_app(gateway: Gateway) -> ASGIApp:
 
 
 def _api_routes() -> list[Route]:
-    return [
-        Route(path, _endpoint(path.split("/")[2], handlers), methods=[*handlers])
-        for path, handlers in OPERATIONS.items()
-    ]
+    return [Route(path, _endpoint(path, handlers), methods=[*handlers]) for path, handlers in OPERATIONS.items()]
 
 
-def _endpoint(family: str, handlers: dict[str, Handler]) -> Any:
+def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
     async def run(request: Request) -> Response:
         gateway = cast("Gateway", request.app.state.gateway)
         query = read_query(request)
-        user = authenticate(gateway, request.headers, query)
         method = "GET" if request.method == "HEAD" else request.method
-        expands = read_expands(family, query.get("expand", ""))
-        return await handlers[method](Call(gateway, user, query, expands, request))
+        caller = authenticate(gateway, f"{method} {path}", request.headers, query)
+        expands = read_expands(path.split("/")[2], query.get("expand", ""))
+        response = await handlers[method](Call(gateway, caller.user, query, expands, request))
+        if caller.token and response.status_code < HTTPStatus.MULTIPLE_CHOICES:
+            prolong(gateway, caller.token)
+        return response
 
     return run
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _EARLIEST, _LATEST = 0.0, datetime(9000, 1, 1, tzinfo=UTC).timestamp()
 
@@ -44,11 +45,16 @@ class Timer:
 
 
 class Clock:
-    """Seconds since 1970 (UTC), in real time plus whatever it was moved by."""
+    """Seconds since 1970 (UTC), in real time plus whatever it was moved by.
+
+    Attributes:
+        on_move: Called whenever the clock was moved, before whoever moved it goes on.
+    """
 
     def __init__(self) -> None:
         self._offset = time.time() - time.monotonic()
         self.timers: set[Timer] = set()
+        self.on_move: Callable[[], None] | None = None
 
     def now(self) -> float:
         """The time in Unix seconds."""
@@ -83,6 +89,17 @@ class Clock:
             timer.cancel()
             self.timers.add(timer)
             timer.arm()
+        if self.on_move:
+            self.on_move()
+
+    @contextmanager
+    def showing(self, now: float) -> Iterator[None]:
+        """Show another time to what happens in the block, which must not wait."""
+        offset, self._offset = self._offset, now - time.monotonic()
+        try:
+            yield
+        finally:
+            self._offset = offset
 
     def call_at(self, when: float, call: Callable[[], None]) -> Timer:
         """Call a function when the clock shows `when`."""

@@ -9,14 +9,19 @@ import asyncio
 import time
 from collections import Counter
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import TYPE_CHECKING, get_args
 
-from gateway_async.sandbox import seed
+import msgspec
+
+from gateway_async.sandbox import invoice_payments, nightly, outbox, paylink_payments, seed, transaction_batches
 from gateway_async.sandbox.cards import EntryMode, check_expiry, read_card
+from gateway_async.sandbox.errors import UnknownRecordError
 from gateway_async.sandbox.kinds import show_money
 from gateway_async.sandbox.operations import is_operation
+from gateway_async.sandbox.records import links
 from gateway_async.sandbox.states import transactions as states
-from gateway_async.sandbox.tables import ACCOUNT_VAULT, TERMINAL, TRANSACTION
+from gateway_async.sandbox.tables import ACCOUNT_VAULT, PAYLINK, QUICK_INVOICE, TERMINAL, TRANSACTION, TRANSACTION_BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +30,12 @@ if TYPE_CHECKING:
     from gateway_async.sandbox.faults import Plan
     from gateway_async.sandbox.fields import Row, Table
     from gateway_async.sandbox.gateway import Gateway
+    from gateway_async.sandbox.paying import Amount
+
+_EXP_DATE = "1230"
+"""Of the cards that customers key on payment pages."""
+
+_decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 _LEDGER = (
     "id",
@@ -78,7 +89,7 @@ def ledger(gateway: Gateway) -> Row:
     """How often each integrator id was charged or stored, and the records that say so."""
     payments = gateway.store.select(TRANSACTION)
     vaults = gateway.store.select(ACCOUNT_VAULT)
-    made = [row for row in payments if row["status_id"] != states.DECLINED]
+    made = [row for row in payments if row["status_id"] != states.State.DECLINED]
     return {
         "charged": _count(TRANSACTION, made),
         "stored": _count(ACCOUNT_VAULT, vaults),
@@ -94,6 +105,73 @@ def _count(table: Table, rows: list[Row]) -> dict[str, int]:
 def _brief(table: Table, row: Row) -> Row:
     record = table.show(row)
     return {name: record[name] for name in _LEDGER if name in record}
+
+
+async def pay_quick_invoice(gateway: Gateway, invoice_id: str, card: str, amount: Amount | None = None) -> Row:
+    """Do what a customer does on the page of an invoice; returns the `transaction` and the `quickinvoice`.
+
+    Args:
+        gateway: Whose invoice it is.
+        invoice_id: Its id.
+        card: The number that is keyed.
+        amount: Two-decimal money; None for all that remains.
+
+    Raises:
+        UnknownRecordError: There is no such invoice.
+        ValueError: It takes no such payment, or that is no card.
+    """
+    account = read_test_card(card, _EXP_DATE)
+    transaction, invoice = await invoice_payments.pay(gateway, invoice_id, amount, account)
+    paid = _record(gateway, QUICK_INVOICE, invoice)
+    return {"transaction": _record(gateway, TRANSACTION, transaction), "quickinvoice": paid}
+
+
+async def pay_paylink(gateway: Gateway, paylink_id: str, card: str, amount: Amount | None = None) -> Row:
+    """Do what a customer does on the page of a paylink; returns the `transaction` and the `paylink`.
+
+    Args:
+        gateway: Whose paylink it is.
+        paylink_id: Its id.
+        card: The number that is keyed.
+        amount: Two-decimal money, which must be what is due.
+
+    Raises:
+        UnknownRecordError: There is no such paylink.
+        ValueError: It takes no such payment, or that is no card.
+    """
+    account = read_test_card(card, _EXP_DATE)
+    transaction, paylink = await paylink_payments.pay(gateway, paylink_id, amount, account)
+    return {"transaction": _record(gateway, TRANSACTION, transaction), "paylink": _record(gateway, PAYLINK, paylink)}
+
+
+def process_batch(gateway: Gateway, batch_id: str, processing_status_id: int) -> Row:
+    """Do what the processor of a batch does; returns the batch.
+
+    Args:
+        gateway: Whose batch it is.
+        batch_id: Its id.
+        processing_status_id: What the processor brings it to.
+
+    Raises:
+        UnknownRecordError: There is no such batch.
+        ValueError: The processor does nothing of the kind with it.
+    """
+    batch = gateway.store.find(TRANSACTION_BATCH, id=batch_id)
+    if batch is None:
+        raise UnknownRecordError(TRANSACTION_BATCH.singular, batch_id)
+    processed = transaction_batches.process(gateway, batch, processing_status_id)
+    return _record(gateway, TRANSACTION_BATCH, processed)
+
+
+def _record(gateway: Gateway, table: Table, row: Row) -> Row:
+    """A record as GET answers it, in plain values."""
+    record: Row = _decode(msgspec.json.encode(table.show(row)))
+    return record | {"_links": links(gateway, table, row)}
+
+
+def notices(gateway: Gateway, quick_invoice_id: str | None = None, paylink_id: str | None = None) -> list[Row]:
+    """What customers were told, the newest last: all of it, or what is about one invoice or paylink."""
+    return outbox.read(gateway, quick_invoice_id=quick_invoice_id, paylink_id=paylink_id)
 
 
 def terminals(gateway: Gateway) -> list[Row]:
@@ -174,16 +252,14 @@ def _find(gateway: Gateway, terminal_id: str) -> Row:
 
 
 def _describe(gateway: Gateway, row: Row) -> Row:
-    waiting = gateway.terminals.waiting(row["id"])
-    steps = ["waiting for a card"] + ["in line"] * len(waiting)
     calls = [
         {
             "action": visit.action,
             "amount": None if visit.amount is None else show_money(visit.amount),
             "since": int(visit.since),
-            "state": state,
+            "state": visit.state,
         }
-        for visit, state in zip(waiting, steps, strict=False)
+        for visit in gateway.terminals.waiting(row["id"])
     ]
     silent = gateway.terminals.is_silent(row["id"])
     return {"id": row["id"], "title": row["title"], "silent": silent, "waiting": calls}
@@ -196,6 +272,7 @@ async def reset(gateway: Gateway) -> None:
     gateway.terminals.hear()
     gateway.clock.set(time.time())
     seed.empty(gateway)
+    nightly.forget(gateway)
 
 
 def read_test_card(number: str, exp_date: str | None = None) -> Account:

@@ -6,24 +6,26 @@ terminal is a 404, and one at which nothing waits a 409.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import msgspec
+from starlette.responses import Response
 from starlette.routing import Route
 
 from gateway_async.sandbox import control, seed
 from gateway_async.sandbox.answers import answer, no_body
 from gateway_async.sandbox.calls import read_body
 from gateway_async.sandbox.cards import EntryMode
-from gateway_async.sandbox.errors import RefusedError
+from gateway_async.sandbox.errors import RefusedError, UnknownRecordError
 from gateway_async.sandbox.faults import Plan
+from gateway_async.sandbox.invoice_files import content_of
 from gateway_async.sandbox.terminals import NothingWaitsError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from starlette.requests import Request
-    from starlette.responses import Response
 
     from gateway_async.sandbox.gateway import Gateway
 
@@ -77,6 +79,19 @@ class NewTicket(msgspec.Struct, forbid_unknown_fields=True):
     exp_date: str
 
 
+class NewPayment(msgspec.Struct, forbid_unknown_fields=True):
+    """Body of POST /_sandbox/quickinvoices/{id}/pay and of POST /_sandbox/paylinks/{id}/pay."""
+
+    amount: Decimal | None = None
+    card: str = "4111111111111111"
+
+
+class Processed(msgspec.Struct, forbid_unknown_fields=True):
+    """Body of POST /_sandbox/transactionbatches/{id}."""
+
+    processing_status_id: int
+
+
 async def _read(request: Request, body: type[_Body]) -> _Body:
     try:
         return msgspec.json.decode(await read_body(request) or b"{}", type=body)
@@ -85,7 +100,7 @@ async def _read(request: Request, body: type[_Body]) -> _Body:
 
 
 async def _show_index(_gateway: Gateway, _request: Request) -> Response:
-    calls = {f"{method} {path}": call.does for path, calls in _CONTROLS.items() for method, call in calls.items()}
+    calls = {f"{method} {path}": call.does for path, calls in CONTROLS.items() for method, call in calls.items()}
     return answer({"calls": calls})
 
 
@@ -156,6 +171,31 @@ async def _add_ticket(gateway: Gateway, request: Request) -> Response:
     return answer({"ticket": seed.add_ticket(gateway, {"location_id": gateway.facts.location_id}, card)}, 201)
 
 
+async def _pay_quick_invoice(gateway: Gateway, request: Request) -> Response:
+    new = await _read(request, NewPayment)
+    return answer(await control.pay_quick_invoice(gateway, request.path_params["id"], new.card, new.amount))
+
+
+async def _show_file(gateway: Gateway, request: Request) -> Response:
+    content, content_type = content_of(gateway, request.path_params["id"])
+    return Response(content, headers={"content-type": content_type})
+
+
+async def _pay_paylink(gateway: Gateway, request: Request) -> Response:
+    new = await _read(request, NewPayment)
+    return answer(await control.pay_paylink(gateway, request.path_params["id"], new.card, new.amount))
+
+
+async def _process_batch(gateway: Gateway, request: Request) -> Response:
+    step = await _read(request, Processed)
+    return answer(control.process_batch(gateway, request.path_params["id"], step.processing_status_id))
+
+
+async def _show_outbox(gateway: Gateway, request: Request) -> Response:
+    about = {name: request.query_params.get(name) for name in ("quick_invoice_id", "paylink_id")}
+    return answer({"outbox": control.notices(gateway, **about)})
+
+
 async def _show_ledger(gateway: Gateway, _request: Request) -> Response:
     return answer(control.ledger(gateway))
 
@@ -165,7 +205,7 @@ async def _reset(gateway: Gateway, _request: Request) -> Response:
     return no_body()
 
 
-_CONTROLS: dict[str, dict[str, Control]] = {
+CONTROLS: dict[str, dict[str, Control]] = {
     "/_sandbox": {"GET": Control("Shows the control calls.", _show_index)},
     "/_sandbox/clock": {
         "GET": Control("Shows the clock, in Unix seconds.", _show_clock),
@@ -194,6 +234,21 @@ _CONTROLS: dict[str, dict[str, Control]] = {
     "/_sandbox/tickets": {
         "POST": Control('Makes a ticket: {"card": "4111111111111111", "exp_date": "1230"}.', _add_ticket)
     },
+    "/_sandbox/quickinvoices/{id}/pay": {
+        "POST": Control(
+            'Pays an invoice on its page: {"amount": "10.00", "card": "4111111111111111"}.', _pay_quick_invoice
+        )
+    },
+    "/_sandbox/files/{id}": {"GET": Control("Shows what a file holds, as the page of its invoice does.", _show_file)},
+    "/_sandbox/paylinks/{id}/pay": {
+        "POST": Control('Pays a paylink on its page: {"amount": "21.00", "card": "4111111111111111"}.', _pay_paylink)
+    },
+    "/_sandbox/transactionbatches/{id}": {
+        "POST": Control('Does what a processor does with a batch: {"processing_status_id": 5}.', _process_batch)
+    },
+    "/_sandbox/outbox": {
+        "GET": Control("Shows what customers were told; also ?quick_invoice_id=… or ?paylink_id=….", _show_outbox)
+    },
     "/_sandbox/ledger": {
         "GET": Control("Shows how often each integrator id was charged or stored, and the records.", _show_ledger)
     },
@@ -209,7 +264,7 @@ def _endpoint(controls: dict[str, Control]) -> Any:
         method = "GET" if request.method == "HEAD" else request.method
         try:
             return await controls[method].run(gateway, request)
-        except control.UnknownTerminalError as problem:
+        except (control.UnknownTerminalError, UnknownRecordError) as problem:
             raise RefusedError(404, str(problem)) from None
         except NothingWaitsError as problem:
             raise RefusedError(409, str(problem)) from None
@@ -219,4 +274,4 @@ def _endpoint(controls: dict[str, Control]) -> Any:
     return run
 
 
-ROUTES = [Route(path, _endpoint(controls), methods=[*controls]) for path, controls in _CONTROLS.items()]
+ROUTES = [Route(path, _endpoint(controls), methods=[*controls]) for path, controls in CONTROLS.items()]

@@ -1,4 +1,4 @@
-"""What the gateway answers instead of a record: validation problems (422), or a refusal."""
+"""What the gateway answers instead of a record, validation problems (422) or a refusal; and a control call's error."""
 
 from __future__ import annotations
 
@@ -32,6 +32,13 @@ class InvalidError(Exception):
     def __init__(self, problems: dict[str, list[str]]) -> None:
         super().__init__(problems)
         self.problems = problems
+
+
+class UnknownRecordError(ValueError):
+    """A control call for a record that there is not."""
+
+    def __init__(self, name: str, record_id: str) -> None:
+        super().__init__(f"{name} {record_id}: there is no such record.")
 
 
 class Problems:

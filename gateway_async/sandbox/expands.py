@@ -7,17 +7,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Raw
+
+from gateway_async.sandbox.changelogs import changelogs_of
 from gateway_async.sandbox.errors import InvalidError
+from gateway_async.sandbox.notices import paylink_url
 from gateway_async.sandbox.states import transactions as states
 from gateway_async.sandbox.tables import (
     ACCOUNT_VAULT,
     CONTACT,
     LOCATION,
+    PAYLINK,
+    POSTBACK_CONFIG,
     PRODUCT_TRANSACTION,
+    QUICK_INVOICE,
+    QUICK_INVOICE_FILE,
     ROUTER_ACCOUNT_VAULT,
     ROUTER_TRANSACTION,
     TERMINAL,
     TRANSACTION,
+    TRANSACTION_BATCH,
     USER,
 )
 
@@ -55,6 +64,13 @@ def _related(table: Table, column: str) -> Expand:
     return find
 
 
+def _belonging(table: Table, column: str) -> Expand:
+    def find(gateway: Gateway, row: Row) -> list[Row]:
+        return [table.show(one) for one in gateway.store.select(table, f"{column} = ? ORDER BY id", (row["id"],))]
+
+    return find
+
+
 def _none(_gateway: Gateway, _row: Row) -> None:
     return None
 
@@ -63,22 +79,46 @@ def _empty(_gateway: Gateway, _row: Row) -> list[Any]:
     return []
 
 
-def _allowed(action: str) -> Expand:
-    return lambda _gateway, row: states.allows(action, row["status_id"])
+def _secret(name: str) -> Expand:
+    return lambda _gateway, row: row[name]
+
+
+def _payment_page(gateway: Gateway, row: Row) -> str:
+    return f"{gateway.base_url}/#/quickinvoicepay/{row['id']}"
+
+
+def _default_product(gateway: Gateway, row: Row) -> Row | None:
+    where = {"location_id": row["location_id"], "payment_method": row["payment_method"]}
+    found = gateway.store.find(PRODUCT_TRANSACTION, **where)
+    return PRODUCT_TRANSACTION.show(found) if found else None
+
+
+def _allowed(trigger: states.Trigger) -> Expand:
+    return lambda _gateway, row: states.after(trigger, row) is not None
 
 
 _LOCATION = _related(LOCATION, "location_id")
 _CONTACT = _related(CONTACT, "contact_id")
 
-_OF_CONTACTS: dict[str, Expand] = {"location": _LOCATION, "tags": _empty}
+_OF_CONTACTS: dict[str, Expand] = {"location": _LOCATION, "tags": _empty, "changelogs": _empty}
 _OF_VAULTS: dict[str, Expand] = {
     "location": _LOCATION,
     "contact": _CONTACT,
     "signature": _none,
-    "created_user": _none,
-    "product_transaction": _none,
+    "created_user": _related(USER, "created_user_id"),
+    "product_transaction": _default_product,
     "account_vault_cau_product_transaction": _none,
     "account_vault_cau_logs": _empty,
+    "tags": _empty,
+    "changelogs": _empty,
+}
+_OF_PAYLINKS: dict[str, Expand] = {
+    "location": _LOCATION,
+    "contact": _CONTACT,
+    "created_user": _related(USER, "created_user_id"),
+    "email_blacklist": _none,
+    "sms_blacklist": _none,
+    "payment_url": paylink_url,
     "tags": _empty,
 }
 _OF_TRANSACTIONS: dict[str, Expand] = {
@@ -91,17 +131,37 @@ _OF_TRANSACTIONS: dict[str, Expand] = {
     "signature": _none,
     "tags": _empty,
     "changelogs": _empty,
-    "is_voidable": _allowed("void"),
-    "is_refundable": _allowed("refund"),
-    "is_completable": _allowed("authcomplete"),
-    "is_settled": lambda _gateway, row: row["status_id"] == states.SETTLED,
+    "is_voidable": _allowed(states.Trigger.VOID),
+    "is_refundable": _allowed(states.Trigger.REFUND),
+    "is_completable": _allowed(states.Trigger.COMPLETE),
+    "is_settled": lambda _gateway, row: row["status_id"] == states.State.SETTLED,
 }
+_OF_BATCHES: dict[str, Expand] = {
+    "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
+    "changelogs": changelogs_of,
+}
+_OF_INVOICES: dict[str, Expand] = {
+    "location": _LOCATION,
+    "contact": _CONTACT,
+    "created_user": _related(USER, "created_user_id"),
+    "email_blacklist": _none,
+    "files": _belonging(QUICK_INVOICE_FILE, "quick_invoice_id"),
+    "payment_url": _payment_page,
+    "quick_invoice_settings": _none,
+    "quick_invoice_views": _empty,
+    "tags": lambda _gateway, row: Raw(row["tags"].encode()),
+}
+_OF_CONFIGS: dict[str, Expand] = {name: _secret(name) for name in ("basic_auth_username", "basic_auth_password")}
 
 EXPANDS = {
     CONTACT.plural: _OF_CONTACTS,
     ACCOUNT_VAULT.plural: _OF_VAULTS,
     ROUTER_ACCOUNT_VAULT.plural: _OF_VAULTS,
+    PAYLINK.plural: _OF_PAYLINKS,
     TRANSACTION.plural: _OF_TRANSACTIONS,
     ROUTER_TRANSACTION.plural: _OF_TRANSACTIONS,
+    QUICK_INVOICE.plural: _OF_INVOICES,
+    TRANSACTION_BATCH.plural: _OF_BATCHES,
+    POSTBACK_CONFIG.plural: _OF_CONFIGS,
 }
 """What each family can add to its records."""

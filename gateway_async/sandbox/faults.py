@@ -110,9 +110,13 @@ class Plan:
 
 
 def is_path(pattern: str, path: str) -> bool:
-    """Whether a path has the form of a pattern, in which `{id}` stands for any id."""
+    """Whether a path has the form of a pattern, in which `{id}`, or another name in braces, stands for any id."""
     ours, theirs = pattern.split("/"), path.split("/")
-    return len(ours) == len(theirs) and all(part in {"{id}", other} for part, other in zip(ours, theirs, strict=True))
+    return len(ours) == len(theirs) and all(map(_stands_for, ours, theirs))
+
+
+def _stands_for(part: str, other: str) -> bool:
+    return part == other or (part.startswith("{") and part.endswith("}"))
 
 
 class Faults:

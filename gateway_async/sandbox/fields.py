@@ -67,7 +67,7 @@ class Field:
             stored = self.kind.read(value)
         except ValueError as reason:
             raise ValueError(f"{self.label} {reason}") from None
-        length = len(str(stored))
+        length = len(self.kind.spell(stored))
         if stored == "" and self.shortest:
             raise ValueError(f"{self.label} cannot be blank.")
         if length < self.shortest:
@@ -89,12 +89,16 @@ class Table:
         plural: The wrapper of a list, the path segment and the SQL table (`accountvaults`).
         fields: In the order in which answers carry them.
         api_id: The field that holds the integrator's own id; empty if the family has none.
+        link: The path of a record's own link, in terms of its columns; empty for `/v2/<plural>/<id>`.
+        page_size: How many records a page of a list has when the request does not say.
     """
 
     singular: str
     plural: str
     fields: tuple[Field, ...]
     api_id: str = ""
+    link: str = ""
+    page_size: int = 20
 
     @cached_property
     def by_name(self) -> dict[str, Field]:

@@ -7,6 +7,7 @@ exact: money becomes integer cents and is never a float on the way.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from datetime import date
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Stored = str | int | None
 
 _AMOUNT = re.compile(r"([0-9]{1,8})(?:\.([0-9]{1,2}))?")
+_LARGEST_AMOUNT = 10**10 - 1
 _DIGITS = re.compile(r"[0-9]{1,15}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _FLAGS = {"1": 1, "true": 1, "0": 0, "false": 0}
@@ -47,12 +49,14 @@ class Kind:
             predicate of a sentence: "must be a string."
         show: From the stored value to JSON; None when they are the same.
         search: What a filter on it means.
+        spell: From the stored value to the text whose length is bounded.
     """
 
-    column: Literal["TEXT", "INTEGER"]
+    column: Literal["TEXT", "INTEGER", "BLOB"]
     read: Callable[[Any], str | int]
     show: Callable[[Any], Any] | None = None
     search: Search = Search.ANY_OF
+    spell: Callable[[Any], str] = str
 
 
 def _read_text(value: Any) -> str:
@@ -73,6 +77,11 @@ def _read_flag(value: Any) -> int:
     if not isinstance(value, int | str) or str(value).lower() not in _FLAGS:
         raise ValueError('must be either "1" or "0".')
     return _FLAGS[str(value).lower()]
+
+
+def _read_spelled_flag(value: Any) -> str:
+    _read_flag(value)
+    return _JSON.encode(value).decode()
 
 
 def _read_money(value: Any) -> int:
@@ -106,6 +115,35 @@ def _read_object(value: Any) -> str:
         raise ValueError("is nested too deeply.") from None
 
 
+def _read_items(value: Any) -> str:
+    for name, amount in value.items() if isinstance(value, dict) else ():
+        if not name.strip():
+            raise ValueError("must have a name for each item.")
+        try:
+            _read_money(amount)
+        except ValueError as reason:
+            raise ValueError(f"has an item {name[:64]!r} that {reason}") from None
+    text = _read_object(value)
+    if total(text) > _LARGEST_AMOUNT:
+        raise ValueError(f"must come to at most {show_money(_LARGEST_AMOUNT)} in all.")
+    return text
+
+
+def total(items: str) -> int:
+    """The sum of an item list as it is stored, in cents."""
+    return sum(map(_read_money, json.loads(items, parse_float=Decimal).values()))
+
+
+def _read_tags(value: Any) -> str:
+    if not isinstance(value, list) or not all(isinstance(tag, str) and tag.strip() for tag in value):
+        raise ValueError("must be an array of strings that are not blank.")
+    return _JSON.encode(value).decode()
+
+
+def _read_bytes(_value: Any) -> str:
+    raise ValueError("must be sent as a file.")
+
+
 def _show_json(text: str) -> msgspec.Raw:
     return msgspec.Raw(text.encode())
 
@@ -115,7 +153,11 @@ CODE = Kind("TEXT", _read_text)
 INTEGER = Kind("INTEGER", _read_integer)
 FLAG = Kind("INTEGER", _read_flag, show=bool)
 BIT = Kind("INTEGER", _read_flag)
-MONEY = Kind("INTEGER", _read_money, show=show_money, search=Search.AMOUNT)
+SPELLED_FLAG = Kind("TEXT", _read_spelled_flag, show=_show_json)
+MONEY = Kind("INTEGER", _read_money, show=show_money, search=Search.AMOUNT, spell=show_money)
 DATE = Kind("TEXT", _read_date)
 MOMENT = Kind("INTEGER", _read_integer, search=Search.MOMENT)
 OBJECT = Kind("TEXT", _read_object, show=_show_json, search=Search.SUBSTRING)
+ITEMS = Kind("TEXT", _read_items, show=_show_json, search=Search.SUBSTRING)
+TAGS = Kind("TEXT", _read_tags, show=_show_json, search=Search.SUBSTRING)
+BYTES = Kind("BLOB", _read_bytes)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from gateway_async.sandbox.store import Store
 
-DEFAULT_PAGE_SIZE = 20
 LARGEST_PAGE_SIZE = 5000
 
 _PARAMETERS = {"page", "page_size", "sort", "expand"} | PARAMETERS
@@ -102,7 +101,7 @@ def read_listing(table: Table, user: Row, query: Mapping[str, str], now: datetim
         order=_read_order(table, query.get("sort", "-id"), problems),
         page=_read_count("page", query.get("page", "1"), problems),
         page_size=min(
-            _read_count("page_size", query.get("page_size", str(DEFAULT_PAGE_SIZE)), problems),
+            _read_count("page_size", query.get("page_size", str(table.page_size)), problems),
             LARGEST_PAGE_SIZE,
         ),
         parameters={name: value for name, value in query.items() if name not in PARAMETERS | {"page"}},

@@ -36,6 +36,8 @@ _STRANGER = {
     "contact_api_id": "somebody-elses",
     "account_vault_api_id": "somebody-elses",
     "transaction_api_id": "somebody-elses",
+    "quick_invoice_api_id": "somebody-elses",
+    "paylink_api_id": "somebody-elses",
     "last_four": "0026",
     "transaction_amount": "9999.99",
 }

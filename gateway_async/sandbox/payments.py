@@ -10,6 +10,7 @@ from gateway_async.sandbox.account_vaults import store_account
 from gateway_async.sandbox.kinds import show_money
 from gateway_async.sandbox.states import transactions as states
 from gateway_async.sandbox.tables import PRODUCT_TRANSACTION, TRANSACTION
+from gateway_async.sandbox.transaction_batches import batch_for
 
 if TYPE_CHECKING:
     from gateway_async.sandbox.cards import Account
@@ -39,6 +40,7 @@ def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | 
     with gateway.store.transaction():
         if account and outcome.approved and values.get("save_account") and account.vault_id is None:
             row["account_vault_id"] = store_account(gateway, user, account, _of_vault(values))["id"]
+        row |= batch_for(gateway, user, row)
         gateway.store.insert(TRANSACTION, row)
     return row
 
@@ -70,22 +72,23 @@ def check_amount(values: Row, problems: Problems) -> None:
 
 
 def charged(row: Row) -> int:
-    """The cents that a transaction takes from the account."""
+    """The cents that a transaction takes from the account: no more than was approved in part."""
+    amount: int = row["transaction_amount"]
     partial = row["reason_code_id"] == processor.PARTIALLY_APPROVED
-    return int(row["auth_amount"] if partial else row["transaction_amount"])
+    return min(amount, row["auth_amount"]) if partial else amount
 
 
 def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Problems) -> None:
     """Check that a refund gives back no more than was taken; without an amount it gives back the rest."""
     previous = gateway.store.find(TRANSACTION, id=previous_id)
-    if previous is None or not states.allows("refund", previous["status_id"]):
+    if previous is None or states.after(states.Trigger.REFUND, previous) is None:
         problems.add("previous_transaction_id", "The previous transaction cannot be refunded.")
         return
     refunded = gateway.store.total(
         TRANSACTION,
         "coalesce(sum(transaction_amount), 0)",
         "previous_transaction_id = ? AND type_id IN (30, 40) AND status_id != ?",
-        (previous_id, states.DECLINED),
+        (previous_id, states.State.DECLINED),
     )
     left = charged(previous) - refunded
     if not 0 < values.setdefault("transaction_amount", left) <= left:
@@ -127,8 +130,10 @@ def _of_account(account: Account) -> Row:
 def _of_checks(values: Row, account: Account) -> Row:
     if account.payment_method != "cc":
         return {}
+    avs = processor.check_address(*billing_address(values, account))
     return {
-        "avs": processor.check_address(*billing_address(values, account)),
+        "avs": avs,
+        "avs_enhanced": processor.AVS_ENHANCED[avs],
         "cvv_response": processor.check_cvv(values.get("cvv"), account.account_type),
     }
 
@@ -144,7 +149,7 @@ def _of_outcome(values: Row, outcome: Outcome) -> Row:
     amount = values["transaction_amount"]
     authorised = amount if outcome.auth_amount is None else outcome.auth_amount
     return {
-        "status_id": start.status_id if outcome.approved else states.DECLINED,
+        "status_id": start.status_id if outcome.approved else states.State.DECLINED,
         "type_id": start.type_id,
         "reason_code_id": outcome.reason_code,
         "verbiage": outcome.verbiage,

@@ -104,6 +104,9 @@ SCRIPTS = {
 _GOOD = ("5800 nw 39th ave", "32606")
 _REFUSED = ("2831 nw 41st st ste j", "32615")
 _AVS = {(True, True): "GOOD", (True, False): "STREET", (False, True): "ZIP", (False, False): "BAD"}
+AVS_ENHANCED = {"GOOD": "Y", "STREET": "A", "ZIP": "Z", "BAD": "N", None: "V"}
+"""`avs` of a card payment, and the letter by which `avs_enhanced` says the same; V is verified by no address."""
+
 _CVV = {"999": "M", "123": "N"}
 _CVV_OF_BRAND = {"amex": {"1234": "M", "9999": "N"}}
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from gateway_async.sandbox.calls import Call
     from gateway_async.sandbox.fields import Row, Table
+    from gateway_async.sandbox.gateway import Gateway
 
     Handler = Callable[[Call], Awaitable[Response]]
     Derive = Callable[[Call, Row], Row]
@@ -42,9 +43,14 @@ def show(call: Call, table: Table, row: Row, derive: Derive = nothing_derived) -
     record.update(derive(call, row))
     for name, find in call.expands.items():
         record[name] = find(call.gateway, row)
-    href = f"{call.gateway.base_url}/v2/{table.plural}/{row['id']}"
-    record["_links"] = {"self": {"href": href}}
+    record["_links"] = links(call.gateway, table, row)
     return record
+
+
+def links(gateway: Gateway, table: Table, row: Row) -> Row:
+    """The `_links` of a record that stands alone."""
+    path = table.link.format_map(row) if table.link else f"/v2/{table.plural}/{row['id']}"
+    return {"self": {"href": f"{gateway.base_url}{path}"}}
 
 
 def locate(call: Call, table: Table) -> Row:
@@ -127,6 +133,8 @@ def _id_column(call: Call, table: Table) -> str:
     problems = Problems()
     if flag not in _YES | _NO:
         problems.add("api_id", "Api Id must be 1 or true.")
+    elif flag in _YES and not table.api_id:
+        problems.add("api_id", "These records have no id of an integrator's own.")
     elif flag in _YES and "location_id" not in call.query:
         problems.add("location_id", "Location Id cannot be blank.")
     elif flag in _YES and call.query["location_id"] != call.user["location_id"]:

@@ -27,7 +27,7 @@ def check_references(
         gateway: Whose records they are.
         user: The caller, with a `location_id`.
         table: The table of the request.
-        values: What the request carries; `contact_id` is filled in.
+        values: What the request carries; `contact_id` is filled in, and an empty api id is taken out.
         problems: Where problems are noted.
         current: The stored record that a PUT changes; None for a POST.
     """
@@ -43,6 +43,8 @@ def _check_api_id(
     gateway: Gateway, user: Row, table: Table, values: Row, problems: Problems, *, current: Row | None = None
 ) -> None:
     api_id = table.api_id
+    if values.get(api_id) == "":
+        values[api_id] = None  # an empty id is none, and any number of records may have none
     if values.get(api_id) is None:
         return
     but = current["id"] if current else None

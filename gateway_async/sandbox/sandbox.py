@@ -16,6 +16,8 @@ from gateway_async.sandbox.app import make_app
 from gateway_async.sandbox.clock import Clock
 from gateway_async.sandbox.faults import FaultName, Plan
 from gateway_async.sandbox.gateway import Gateway
+from gateway_async.sandbox.invoice_files import content_of
+from gateway_async.sandbox.nightly import Nights
 from gateway_async.sandbox.server import Listener
 from gateway_async.sandbox.store import Store
 from gateway_async.sandbox.terminals import Manner, Mode, Terminals
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from gateway_async.sandbox.cards import EntryMode
     from gateway_async.sandbox.facts import Facts
     from gateway_async.sandbox.fields import Row
+    from gateway_async.sandbox.paying import Amount
 
 _T = TypeVar("_T")
 _Args = TypeVarTuple("_Args")
@@ -238,6 +241,79 @@ class Sandbox:
         """How often each integrator id was charged (`charged`) or stored (`stored`), and the records."""
         return self._call(control.ledger)
 
+    def pay_quick_invoice(
+        self, quick_invoice_id: str, amount: Amount | None = None, *, card: str = "4111111111111111"
+    ) -> Row:
+        """Do what a customer does on the page of an invoice: pay, or be declined.
+
+        Args:
+            quick_invoice_id: The invoice.
+            amount: Two-decimal money; None for all that remains.
+            card: The number that is keyed.
+
+        Returns:
+            The `transaction`, whose `status_id` tells what the issuer said, and the `quickinvoice` as it is now.
+
+        Raises:
+            ValueError: There is no such invoice or card, the invoice is closed or has expired, or it does not take
+                such an amount.
+        """
+        return self._run(control.pay_quick_invoice, quick_invoice_id, card, amount)
+
+    def file(self, file_id: str) -> bytes:
+        """What a file holds that was attached to an invoice.
+
+        Raises:
+            ValueError: There is no such file.
+        """
+        content, _ = self._call(content_of, file_id)
+        return content
+
+    def pay_paylink(self, paylink_id: str, *, card: str = "4111111111111111") -> Row:
+        """Do what a customer does on the page of a paylink: pay what is due, or be declined.
+
+        Args:
+            paylink_id: The paylink.
+            card: The number that is keyed.
+
+        Returns:
+            The `transaction`, whose `status_id` tells what the issuer said, and the `paylink` as it is now.
+
+        Raises:
+            ValueError: There is no such paylink or card, or the paylink is paid or has expired.
+        """
+        return self._run(control.pay_paylink, paylink_id, card)
+
+    def process_batch(self, batch_id: str, processing_status_id: int) -> Row:
+        """Do what only the processor of a batch does.
+
+        Args:
+            batch_id: The batch.
+            processing_status_id: 5 takes the batch, and then 2 settles it, 3 fails and opens it again, 6 gives it up;
+                after a failure, 4 says that the processor will try again.
+
+        Returns:
+            The batch as it is now.
+
+        Raises:
+            ValueError: There is no such batch, or that cannot follow its status.
+        """
+        return self._call(control.process_batch, batch_id, processing_status_id)
+
+    def outbox(self, quick_invoice_id: str | None = None, paylink_id: str | None = None) -> list[Row]:
+        """The e-mails and text messages that customers would have got, the newest last.
+
+        Args:
+            quick_invoice_id: Only what is about this invoice.
+            paylink_id: Only what is about this paylink.
+
+        Returns:
+            Of each its `channel` ("email" or "sms"), whom it is `to`, the `occasion` ("created", "resend",
+            "before due", "due", "after due", "paid"), `created_ts` in Unix seconds, `subject`, `text` with the
+            link, the names of the `attachments`, and `quick_invoice_id` or `paylink_id`.
+        """
+        return self._call(control.notices, quick_invoice_id, paylink_id)
+
     def terminals(self) -> list[Row]:
         """Every terminal and what waits at it."""
         return self._call(control.terminals)
@@ -356,5 +432,6 @@ class Sandbox:
         await gateway.listener.bind()
         stack.callback(portal.call, gateway.listener.close)
         gateway.facts = seed.first_location(gateway)
+        Nights(gateway).begin()
         await gateway.listener.open()
         return gateway

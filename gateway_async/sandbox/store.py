@@ -63,9 +63,17 @@ class Store:
         """Close the file."""
         self._sql.close()
 
+    @property
+    def changes(self) -> int:
+        """How many records were added, changed and deleted since it was opened."""
+        return self._sql.total_changes
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make several writes one: all of them are committed at the end, or none."""
+        """Make several writes one: all of them are committed at the end, or none. Within another it is a part of it."""
+        if self._sql.in_transaction:
+            yield
+            return
         self._sql.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -151,6 +159,14 @@ def _indexes(table: Table) -> Iterable[str]:
         yield f"CREATE {prefix}_by_contact ON {table.plural} (contact_id)"
     if "previous_transaction_id" in table.shown:
         yield f"CREATE {prefix}_by_previous ON {table.plural} (previous_transaction_id)"
+    if "quick_invoice_id" in table.shown:
+        yield f"CREATE {prefix}_by_invoice ON {table.plural} (quick_invoice_id, id)"
+    if "transaction_batch_id" in table.shown:
+        yield f"CREATE {prefix}_by_batch ON {table.plural} (transaction_batch_id)"
+    if "batch_num" in table.shown:
+        yield f"CREATE {prefix}_by_number ON {table.plural} (product_transaction_id, batch_num)"
+    if "model_id" in table.shown:
+        yield f"CREATE {prefix}_by_model ON {table.plural} (model_id, id)"
     if table.api_id:
         yield f"CREATE UNIQUE {prefix}_by_api_id ON {table.plural} (location_id, {table.api_id}) WHERE {ALIVE}"
         yield f"CREATE {prefix}_deleted_by_api_id ON {table.plural} (location_id, {table.api_id}) WHERE {_DELETED}"

@@ -14,6 +14,7 @@ from math import inf
 from typing import TYPE_CHECKING, Literal, get_args
 
 from gateway_async.sandbox.processor import DENIED, SCRIPTS, Script, stops
+from gateway_async.sandbox.states.terminal_requests import LIFE, State, Trigger
 
 if TYPE_CHECKING:
     from gateway_async.sandbox.clock import Clock, Timer
@@ -64,20 +65,18 @@ class Visit:
     Attributes:
         amount: In cents; None when a card is only stored.
         since: When it came, in Unix seconds.
-        ended: What the terminal did in the end.
         timers: What will end it by itself.
+        did: What the terminal did in the end.
     """
 
+    terminal_id: str
     action: str
     amount: int | None
     since: float
-    ended: asyncio.Future[Script]
+    state: State = State.IN_LINE
     timers: list[Timer] = field(default_factory=list)
-
-    def end(self, script: Script) -> None:
-        """End the call, unless it has ended already."""
-        if not self.ended.done():
-            self.ended.set_result(script)
+    did: Script = _OVERALL
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass(slots=True)
@@ -115,18 +114,17 @@ class Terminals:
             amount: In cents.
         """
         now = self._clock.now()
-        visit = Visit(action, amount, now, asyncio.get_running_loop().create_future())
-        line = self._lines[terminal_id]
-        line.visits.append(visit)
+        visit = Visit(terminal_id, action, amount, now)
+        self._lines[terminal_id].visits.append(visit)
+        visit.timers.append(self._clock.call_at(now + OVERALL_TIMEOUT, lambda: self._end(visit, Trigger.TIME_OUT)))
+        self._call_next(terminal_id)
         self._arrival.set()  # wakes those who wait for a call…
         self._arrival.clear()  # …and nobody who comes later
-        visit.timers.append(self._clock.call_at(now + OVERALL_TIMEOUT, lambda: visit.end(_OVERALL)))
-        if line.visits[0] is visit:
-            self._begin(line)
         try:
-            return await visit.ended
+            await visit.ended.wait()
         finally:
-            self._leave(terminal_id, visit)
+            self._end(visit, Trigger.CUT_OFF)
+        return visit.did
 
     def present(self, terminal_id: str, card: str, entry_mode: str) -> None:
         """Bring a card to the call whose turn it is.
@@ -134,7 +132,7 @@ class Terminals:
         Raises:
             NothingWaitsError: There is none.
         """
-        self._act(terminal_id, Script(card, entry_mode))
+        self._act(terminal_id, Trigger.CARD, Script(card, entry_mode))
 
     def decline(self, terminal_id: str) -> None:
         """Let the issuer decline the card of the call whose turn it is.
@@ -142,7 +140,7 @@ class Terminals:
         Raises:
             NothingWaitsError: There is none.
         """
-        self._act(terminal_id, _DECLINE)
+        self._act(terminal_id, Trigger.DECLINE, _DECLINE)
 
     def cancel(self, terminal_id: str) -> None:
         """Press the red key.
@@ -150,7 +148,7 @@ class Terminals:
         Raises:
             NothingWaitsError: No call waits.
         """
-        self._act(terminal_id, _CANCEL)
+        self._act(terminal_id, Trigger.CANCEL, _CANCEL)
 
     def silence(self, terminal_id: str) -> None:
         """Let a terminal do nothing more by itself until the next card, decline or cancellation."""
@@ -167,7 +165,7 @@ class Terminals:
 
     def waiting(self, terminal_id: str) -> list[Visit]:
         """The calls that wait at a terminal, the one whose turn it is first."""
-        return [visit for visit in self._lines[terminal_id].visits if not visit.ended.done()]
+        return [*self._lines[terminal_id].visits]
 
     async def wait_for_call(self, terminal_id: str) -> None:
         """Return as soon as a call waits at a terminal."""
@@ -178,27 +176,39 @@ class Terminals:
         """Whether the terminal was silenced."""
         return self._lines[terminal_id].silent
 
-    def _act(self, terminal_id: str, script: Script) -> None:
+    def _act(self, terminal_id: str, trigger: Trigger, script: Script) -> None:
         waiting = self.waiting(terminal_id)
         if not waiting:
             raise NothingWaitsError(terminal_id)
         self._lines[terminal_id].silent = False
-        waiting[0].end(script)
+        self._end(waiting[0], trigger, script)
 
-    def _begin(self, line: Line) -> None:
-        visit = line.visits[0]
+    def _call_next(self, terminal_id: str) -> None:
+        line = self._lines[terminal_id]
+        if line.visits and (turn := LIFE.after(line.visits[0].state, Trigger.TURN)):
+            line.visits[0].state = turn
+            self._play(line, line.visits[0])
+        elif not line.visits and not line.silent:
+            del self._lines[terminal_id]
+
+    def _play(self, line: Line, visit: Visit) -> None:
+        """Let happen by itself what the amount asks for."""
         script = SCRIPTS.get(visit.amount or 0, Script())
         if self._manner.mode == "auto" and not line.silent and not script.silent:
             wait = self._manner.delay if script.wait is None else script.wait
-            visit.timers.append(self._clock.call_at(self._clock.now() + wait, lambda: visit.end(script)))
+            trigger = Trigger.CARD if script.card else Trigger.STOP
+            visit.timers.append(
+                self._clock.call_at(self._clock.now() + wait, lambda: self._end(visit, trigger, script))
+            )
 
-    def _leave(self, terminal_id: str, visit: Visit) -> None:
+    def _end(self, visit: Visit, trigger: Trigger, script: Script = _OVERALL) -> None:
+        """End a call, unless it has ended already."""
+        state = LIFE.after(visit.state, trigger)
+        if state is None:
+            return
+        visit.state, visit.did = state, script
+        visit.ended.set()
         for timer in visit.timers:
             timer.cancel()
-        line = self._lines[terminal_id]
-        first = line.visits[0] is visit
-        line.visits.remove(visit)
-        if first and line.visits:
-            self._begin(line)
-        elif not line.visits and not line.silent:
-            del self._lines[terminal_id]
+        self._lines[visit.terminal_id].visits.remove(visit)
+        self._call_next(visit.terminal_id)

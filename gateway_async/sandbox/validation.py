@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from gateway_async.sandbox.fields import Field, Row, Table, label
 
 if TYPE_CHECKING:
@@ -60,6 +62,8 @@ def _says_nothing_new(table: Table, field: Field | None, name: str, value: Any, 
 
 
 def _same(field: Field, value: Any, shown: Any) -> bool:
+    if isinstance(shown, msgspec.Raw):
+        return bool(value == msgspec.json.decode(bytes(shown)))
     try:
         return value == shown or field.kind.read(value) == field.kind.read(shown)
     except ValueError:

@@ -19,6 +19,8 @@ CHAPTERS = [
     "A sale waits, other calls go on",
     "A decline is a result",
     "A lost answer is looked up",
+    "An invoice is paid in part",
+    "The batch settles",
     "10,000 vaults are walked",
 ]
 NOBODY_MAY_LISTEN = """

@@ -32,6 +32,13 @@ VALUES = {
     "TransactionSource": {8, 12, 13, 16},
     "ReasonCode": {1000, 1001, 1200, 1201, 1500, 1510, 1520, 1530, 1531, 1601, 1616, 1622, 1801},
     "EntryMode": {"S", "K", "C", "P", "F", "B"},
+    "QuickInvoiceStatus": {0, 1, 2},
+    "PaymentStatus": {1, 2, 3},
+    "PaylinkStatus": {0, 1},
+    "DeliveryMethod": {0, 1, 2, 3},
+    "PaylinkAction": {"sale", "auth-only", "authonly"},
+    "BatchStatus": {1, 2, 3, 4, 5, 6},
+    "PostbackResource": {"contact", "transaction", "transactionbatch", "accountvault"},
 }
 
 

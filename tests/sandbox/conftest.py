@@ -57,6 +57,15 @@ class Shop:
         """Change a transaction by an action."""
         return self.put("transaction", f"/v2/transactions/{record['id']}", {"action": action, **fields})
 
+    def invoice(self, **fields: Any) -> httpx.Response:
+        """Create a quick invoice, over 21.00 by default."""
+        items = {"title": "Lunch", "due_date": "2030-01-31", "item_list": {"Soup": 10, "Tea": 11}}
+        return self.post("quickinvoice", "/v2/quickinvoices", self._with(items, fields))
+
+    def paylink(self, amount: Any = 21, **fields: Any) -> httpx.Response:
+        """Create a paylink."""
+        return self.post("paylink", "/v2/paylinks", self._with({"amount_due": amount}, fields))
+
     def at_terminal(self, amount: Any = "12.50", **fields: Any) -> httpx.Response:
         """Run a sale at a terminal."""
         sale = {"action": "sale", "payment_method": "cc", "transaction_amount": amount}

@@ -192,3 +192,14 @@ def test_no_account_number_reaches_the_disk(tmp_path, open_shop):
         dump += "\n".join(records.iterdump())
     for secret in ("4012888888881881", "371449635398431", "9988776655443", "6011000995500000", "'842'"):
         assert secret not in dump
+
+
+def test_expands_tell_who_made_a_vault_and_what_it_is_charged_through(shop):
+    """The user, and the location's merchant account for its payment method."""
+    card, bank = shop.vault().json()["accountvault"], bank_account(shop).json()["accountvault"]
+    names = ("created_user", "product_transaction")
+    products = (shop.facts.cc_product_transaction_id, shop.facts.ach_product_transaction_id)
+    for vault, product in zip((card, bank), products, strict=True):
+        shown = shop.get(f"/v2/accountvaults/{vault['id']}", expand=",".join(names)).json()["accountvault"]
+        assert [shown[name]["id"] for name in names] == [shop.facts.user_id, product]
+        assert "created_user_id" not in vault

@@ -100,3 +100,72 @@ def test_expands_tell_what_may_be_done(shop):
         made = shop.pay(action=action).json()["transaction"]
         shown = shop.get(f"/v2/transactions/{made['id']}", expand=",".join(names)).json()["transaction"]
         assert tuple(shown[name] for name in names) == allowed
+
+
+def test_what_was_approved_in_part_is_not_exceeded(shop, errors):
+    """2.01 is approved for 1.00: that is completed, and no more can be; an increment asks for more."""
+    auth, other = (shop.pay("2.01", action="authonly").json()["transaction"] for _ in range(2))
+    assert list(errors(shop.act(auth, "authcomplete", transaction_amount="1.01"))) == ["transaction_amount"]
+    assert shop.act(auth, "authcomplete").json()["transaction"]["transaction_amount"] == "1.00"
+    shop.act(other, "authincrement", transaction_amount="2.01")
+    assert shop.act(other, "authcomplete").json()["transaction"]["transaction_amount"] == "2.01"
+
+
+def test_a_partial_reversal_leaves_less_to_refund(shop, errors):
+    """Of what was approved in part too."""
+    sale = shop.pay("2.01").json()["transaction"]
+    assert list(errors(shop.act(sale, "partialreversal", transaction_amount="1.00"))) == ["transaction_amount"]
+    assert shop.act(sale, "partialreversal", transaction_amount="0.40").status_code == 200
+    back = {"action": "refund", "account_number": ..., "exp_date": ..., "previous_transaction_id": sale["id"]}
+    assert shop.pay(..., **back).json()["transaction"]["transaction_amount"] == "0.40"
+
+
+def test_an_amount_has_ten_characters_after_a_change_too(shop, errors):
+    """As a new one has."""
+    auth = shop.pay("10.00", action="authonly").json()["transaction"]
+    assert list(errors(shop.act(auth, "authincrement", transaction_amount="12345678.90"))) == ["transaction_amount"]
+
+
+DAY = 24 * 60 * 60
+BANK = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}
+BANK |= {"account_type": "checking", "account_holder_name": "Test Account", "ach_sec_code": "WEB"}
+BEGINNINGS = {
+    101: {},
+    102: {"action": "authonly"},
+    111: {"action": "refund"},
+    121: {"action": "avsonly"},
+    131: BANK,
+    132: BANK,
+    133: BANK,
+    134: {},
+    201: {},
+    301: {"amount": "5.00"},
+}
+ACTIONS = {
+    "void": {},
+    "authcomplete": {},
+    "authincrement": {"transaction_amount": "20.00"},
+    "partialreversal": {"transaction_amount": "4.00"},
+    "tipadjust": {"tip_amount": "1.00"},
+    "edit": {"description": "x"},
+}
+FOLLOWS = {(101, "void"): 201, (101, "partialreversal"): 101, (101, "tipadjust"): 101}
+FOLLOWS |= {(102, "void"): 201, (102, "authcomplete"): 101, (102, "authincrement"): 102, (102, "partialreversal"): 102}
+FOLLOWS |= {(111, "void"): 201, (131, "void"): 201}
+FOLLOWS |= {(status, "edit"): status for status in BEGINNINGS}
+
+
+@pytest.mark.parametrize("status", BEGINNINGS)
+def test_every_action_on_every_status(shop, sandbox, status):
+    """Nine moves and an edit at any time; whatever else is tried is refused under `action`."""
+    made = {name: shop.pay(**({"amount": "10.00"} | BEGINNINGS[status])).json()["transaction"] for name in ACTIONS}
+    if status == 201:
+        for one in made.values():
+            shop.act(one, "void")
+    elif status in {132, 133, 134}:
+        sandbox.advance(DAY * (2 if status == 133 else 1))
+    answers = {name: shop.act(made[name], name, **fields) for name, fields in ACTIONS.items()}
+    allowed = {name: answer.json()["transaction"]["status_id"] for name, answer in answers.items() if answer.is_success}
+    assert allowed == {name: after for (before, name), after in FOLLOWS.items() if before == status}
+    refused = [answer.json()["errors"] for answer in answers.values() if not answer.is_success]
+    assert {name for errors in refused for name in errors} <= {"action"}

@@ -1,6 +1,8 @@
-"""Who may ask: every way to send a user's key, and everyone else."""
+"""Who may ask: every way to send a user's key, a token or a hash-key, and everyone else."""
 
 import base64
+import hashlib
+import hmac
 
 import httpx
 import pytest
@@ -57,3 +59,133 @@ def test_no_refusal_repeats_a_secret(sandbox):
     """The key that was sent is not in the answer."""
     headers, query = ways(sandbox.facts, "planted-secret")["query"]
     assert "planted-secret" not in ask(sandbox.facts, headers | {"developer-id": sandbox.developer_id}, query).text
+
+
+@pytest.fixture
+def token(sandbox):
+    """A token of the sandbox's user."""
+    login = {"username": sandbox.username, "password": sandbox.password, "domain": sandbox.domain}
+    made = httpx.post(f"{sandbox.base_url}/v2/token", json=login, params={"developer-id": sandbox.developer_id})
+    return str(made.json()["token"]["token"])
+
+
+def token_ways(token):
+    """The same token in the header, in the query and as a bearer token."""
+    pair, bearer = {"access-token": token}, {"authorization": f"Bearer {token}"}
+    return {"headers": (pair, {}), "query": ({}, pair), "bearer": (bearer, {})}
+
+
+@pytest.mark.parametrize("way", ["headers", "query", "bearer"])
+def test_a_token_is_accepted_wherever_it_is_sent(sandbox, token, way):
+    """One of POST /v2/token is good as a bearer token too."""
+    headers, query = token_ways(token)[way]
+    assert ask(sandbox.facts, headers | {"developer-id": sandbox.developer_id}, query).status_code == 200
+
+
+@pytest.mark.parametrize("way", ["headers", "query", "bearer"])
+@pytest.mark.parametrize("wrong", ["planted-secret", "0"])
+def test_an_unknown_token_is_refused(sandbox, way, wrong):
+    """401, and the answer does not repeat it."""
+    headers, query = token_ways(wrong)[way]
+    answer = ask(sandbox.facts, headers | {"developer-id": sandbox.developer_id}, query)
+    assert (answer.status_code, "planted" in answer.text) == (401, False)
+
+
+def signed(facts, now, changes=()):
+    """The parameters of a hash-key made at a time."""
+    changes, timestamp = dict(changes), str(int(now))
+    key = changes.pop("key", facts.user_hash_key)
+    digest = hmac.new(key.encode(), f"{facts.user_id}{timestamp}".encode(), hashlib.sha256).hexdigest()
+    return {"user-id": facts.user_id, "timestamp": timestamp, "hash-key": digest} | changes
+
+
+def ask_signed(sandbox, credentials, place="headers", path="/v2/transactions", method="GET"):
+    """Ask for something with a hash-key in headers or in the query."""
+    developer = {"developer-id": sandbox.developer_id}
+    headers, query = (credentials, {}) if place == "headers" else ({}, credentials)
+    return httpx.request(method, sandbox.base_url + path, headers=headers | developer, params=query)
+
+
+@pytest.mark.parametrize("place", ["headers", "query"])
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v2/transactions", 200),
+        ("PUT", "/v2/transactions/x", 400),
+        ("GET", "/v2/accountvaults", 200),
+        ("DELETE", "/v2/accountvaults/x", 404),
+        ("GET", "/v2/accountvaults/x/bininfo", 404),
+        ("POST", "/v2/routeraccountvaults", 400),
+        ("GET", "/v2/contacts", 403),
+        ("POST", "/v2/contacts", 403),
+        ("POST", "/v2/routertransactions", 403),
+        ("GET", "/v2/transactionbatches", 403),
+        ("POST", "/v2/postbackconfigs", 403),
+        ("GET", "/v2/paylinks", 403),
+        ("DELETE", "/v2/token/x", 403),
+    ],
+)
+def test_a_hash_key_serves_at_some_endpoints(sandbox, place, method, path, status):
+    """Account vaults, those of terminals, and transactions; everywhere else it is 403."""
+    credentials = signed(sandbox.facts, sandbox.now())
+    assert ask_signed(sandbox, credentials, place, path, method).status_code == status
+
+
+@pytest.mark.parametrize(("late", "status"), [(-890, 200), (0, 200), (890, 200), (-910, 401), (910, 401)])
+def test_a_hash_key_holds_for_fifteen_minutes(sandbox, late, status):
+    """Before and after its time, by the sandbox's clock."""
+    credentials = signed(sandbox.facts, sandbox.now())
+    sandbox.advance(late)
+    assert ask_signed(sandbox, credentials).status_code == status
+
+
+def test_a_hash_key_serves_again(sandbox):
+    """Within its time it may be sent any number of times."""
+    credentials = signed(sandbox.facts, sandbox.now())
+    assert [ask_signed(sandbox, credentials).status_code for _ in range(3)] == [200, 200, 200]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"key": "another"},
+        {"hash-key": ""},
+        {"hash-key": "0" * 64},
+        {"user-id": "nobody"},
+        {"user-id": ""},
+        {"timestamp": "1"},
+        {"timestamp": "now"},
+        {"timestamp": ""},
+        {"timestamp": "9" * 400},
+        {"timestamp": "-1"},
+    ],
+)
+@pytest.mark.parametrize("place", ["headers", "query"])
+def test_a_bad_hash_key_is_refused(sandbox, place, changes):
+    """401 with the gateway's text, whichever part of it is wrong."""
+    answer = ask_signed(sandbox, signed(sandbox.facts, sandbox.now(), changes), place)
+    assert (answer.status_code, answer.json()["message"]) == (401, "Hash key is invalid")
+
+
+@pytest.mark.parametrize("spelling", [str.upper, lambda digest: base64.b64encode(bytes.fromhex(digest)).decode()])
+def test_a_hash_key_is_lower_case_hex(sandbox, spelling):
+    """Other spellings of the same digest are refused."""
+    credentials = signed(sandbox.facts, sandbox.now())
+    credentials["hash-key"] = spelling(credentials["hash-key"])
+    assert ask_signed(sandbox, credentials).status_code == 401
+
+
+def test_no_link_repeats_credentials(sandbox, token):
+    """What came in the query, of whichever kind, is not in the links of the page."""
+    developer = {"developer-id": sandbox.developer_id}
+    key = {"user-id": sandbox.user_id, "user-api-key": sandbox.user_api_key}
+    for proof in (key, {"access-token": token}, signed(sandbox.facts, sandbox.now())):
+        answer = httpx.get(f"{sandbox.base_url}/v2/transactions", params=proof | developer | {"status_id": 101})
+        link = answer.json()["meta"]["pagination"]["links"]["self"]["href"]
+        assert link == f"{sandbox.base_url}/v2/transactions?status_id=101&page=1"
+
+
+def test_the_first_scheme_decides(sandbox, token):
+    """A wrong key beside a good token is refused."""
+    headers = {"user-id": sandbox.user_id, "user-api-key": "wrong", "access-token": token}
+    assert ask(sandbox.facts, headers | {"developer-id": sandbox.developer_id}, {}).status_code == 401

@@ -16,6 +16,7 @@ NOUNS = {
     "contact": "/v2/contacts",
     "accountvault": "/v2/accountvaults",
     "transaction": "/v2/transactions",
+    "quickinvoice": "/v2/quickinvoices",
     "routertransaction": "/v2/routertransactions",
     "routeraccountvault": "/v2/routeraccountvaults",
 }
@@ -103,6 +104,7 @@ def test_any_value_in_any_change_is_answered(shop, value):
         "contacts": shop.contact().json()["contact"],
         "accountvaults": shop.vault().json()["accountvault"],
         "transactions": shop.pay(action="authonly").json()["transaction"],
+        "quickinvoices": shop.invoice().json()["quickinvoice"],
     }
     for plural, record in made.items():
         for field in BY_PLURAL[plural].by_name:
@@ -123,7 +125,7 @@ def test_any_filter_on_any_column_is_answered(shop, value):
     """Filters are values, never SQL, whatever they hold."""
     from gateway_async.sandbox.tables import BY_PLURAL
 
-    for plural in ("contacts", "accountvaults", "transactions"):
+    for plural in ("contacts", "accountvaults", "transactions", "quickinvoices"):
         for name in chain(
             BY_PLURAL[plural].by_name, ["page", "page_size", "sort", "expand", "created_ts_from", "%00", ""]
         ):
@@ -209,7 +211,7 @@ json_values = st.recursive(
 
 @given(
     data=st.data(),
-    noun=st.sampled_from(["contact", "accountvault", "transaction"]),
+    noun=st.sampled_from(["contact", "accountvault", "transaction", "quickinvoice"]),
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_arbitrary_records_are_answered(shop, data, noun):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 SAMPLES = Path(__file__).parents[1] / "samples"
+VISA, AMEX = "4111111111111111", "371449635398431"
 
 
 def test_a_sale_is_approved(shop):
@@ -99,28 +100,31 @@ def test_a_partial_approval_authorises_less(shop):
 
 
 @pytest.mark.parametrize(
-    ("street", "zip_code", "avs"),
+    ("street", "zip_code", "avs", "letter"),
     [
-        ("5800 NW 39th AVE", "32606", "GOOD"),
-        ("5800 NW 39th AVE", "1", "STREET"),
-        ("x", "32606", "ZIP"),
-        ("x", "1", "BAD"),
-        (None, None, None),
+        ("5800 NW 39th AVE", "32606", "GOOD", "Y"),
+        ("5800 NW 39th AVE", "1", "STREET", "A"),
+        ("x", "32606", "ZIP", "Z"),
+        ("x", "1", "BAD", "N"),
+        (None, None, None, "V"),
     ],
 )
-def test_the_address_is_checked(shop, street, zip_code, avs):
-    """The avs says what of the billing address is right."""
+def test_the_address_is_checked(shop, street, zip_code, avs, letter):
+    """The avs says what of the billing address is right, and avs_enhanced the same in a letter."""
     made = shop.pay(billing_street=street, billing_zip=zip_code).json()["transaction"]
-    assert (made["avs"], made["status_id"]) == (avs, 101)
+    assert (made["avs"], made["avs_enhanced"], made["status_id"]) == (avs, letter, 101)
+
+
+def test_no_address_is_checked_of_a_bank_account(shop):
+    """As the recorded debit shows, there is neither an avs nor a cvv_response."""
+    made = bank_payment(shop, billing_zip="32606").json()["transaction"]
+    assert (made["avs"], made["avs_enhanced"], made["cvv_response"]) == (None, None, None)
 
 
 def test_the_test_address_declines(shop):
     """A payment from it is declined, whatever the amount."""
     made = shop.pay(billing_street="2831 NW 41st St STE J", billing_zip="32615").json()["transaction"]
     assert made["status_id"] == 301
-
-
-VISA, AMEX = "4111111111111111", "371449635398431"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +146,26 @@ def test_the_cvv_is_checked(shop, card, cvv, response):
 
 
 @pytest.mark.parametrize(
-    "amount", ["", "abc", -1, "-1.00", "1.234", 0, "0.00", True, None, [1], {}, "1e2", 1e20, "123456789", "٣", " 1"]
+    "amount",
+    [
+        "",
+        "abc",
+        -1,
+        "-1.00",
+        "1.234",
+        0,
+        "0.00",
+        True,
+        None,
+        [1],
+        {},
+        "1e2",
+        1e20,
+        "12345678.90",
+        "123456789",
+        "٣",
+        " 1",
+    ],
 )
 def test_an_amount_is_digits_with_two_decimals(shop, errors, amount):
     """Everything else is refused, under its own name."""
@@ -160,7 +183,9 @@ def test_an_amount_is_more_than_nothing(shop, errors, pay):
 MUST = ("must be greater than 0.00.", "cannot be blank.")
 
 
-@pytest.mark.parametrize(("amount", "spoken"), [(1, "1.00"), (1.1, "1.10"), ("7", "7.00"), (21.0, "21.00")])
+@pytest.mark.parametrize(
+    ("amount", "spoken"), [(1, "1.00"), (1.1, "1.10"), ("7", "7.00"), (21.0, "21.00"), ("1234567.89", "1234567.89")]
+)
 def test_an_amount_may_be_a_number(shop, amount, spoken):
     """Numbers and strings mean the same amount, exactly."""
     assert shop.pay(amount).json()["transaction"]["transaction_amount"] == spoken
@@ -170,6 +195,64 @@ def test_a_transaction_has_one_source(shop, errors):
     """A number and a vault at once are refused, each by name."""
     assert list(errors(shop.pay(account_vault_id="x"))) == ["account_number", "account_vault_id"]
     assert list(errors(shop.pay(account_number=..., account_vault_id="x"))) == ["account_vault_id"]
+
+
+SOURCES = {
+    "ticket": {"account_type": "amex", "entry_mode_id": "K"},
+    "track_data": {"account_type": "mc", "entry_mode_id": "S"},
+    "account_vault_id": {"account_type": "disc", "is_accountvault": True},
+    "account_vault_api_id": {"account_type": "disc", "is_accountvault": True},
+    "previous_transaction_id": {"account_type": "visa", "account_holder_name": "Ada"},
+    "previous_transaction_api_id": {"account_type": "visa", "account_holder_name": "Ada"},
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), SOURCES.items())
+def test_a_payment_is_charged_to_any_source(shop, sandbox, source, expected):
+    """A ticket, a stripe, a vault or an earlier payment, by id or by the integrator's own."""
+    vault = shop.vault(account_number="6011000995500000", account_vault_api_id="v1").json()["accountvault"]
+    earlier = shop.pay(transaction_api_id="t1", account_holder_name="Ada").json()["transaction"]
+    values = {
+        "ticket": sandbox.ticket(AMEX),
+        "track_data": ";5454545454545454=3012?",
+        "account_vault_id": vault["id"],
+        "account_vault_api_id": "v1",
+        "previous_transaction_id": earlier["id"],
+        "previous_transaction_api_id": "t1",
+    }
+    response = shop.pay(account_number=..., exp_date=..., **{source: values[source]})
+    made = response.json()["transaction"]
+    assert (response.status_code, made["status_id"]) == (201, 101)
+    assert {name: made[name] for name in expected} == expected
+    assert "5454545454545454" not in response.text
+
+
+def test_a_ticket_pays_once(shop, sandbox, errors):
+    """A second payment with it is refused."""
+    source = {"account_number": ..., "exp_date": ..., "ticket": sandbox.ticket()}
+    assert shop.pay(**source).status_code == 201
+    assert errors(shop.pay(**source)) == {"ticket": ["ticket provided is not valid"]}
+
+
+@pytest.mark.parametrize("code", ["WEB", "PPD", "CCD", "TEL", "POP", "C21"])
+def test_a_bank_payment_has_an_sec_code(shop, code):
+    """One of six."""
+    assert bank_payment(shop, ach_sec_code=code).json()["transaction"]["ach_sec_code"] == code
+
+
+def test_an_unknown_sec_code_is_refused(shop, errors):
+    """In small letters too."""
+    for code in ("ARC", "web"):
+        assert list(errors(bank_payment(shop, ach_sec_code=code))) == ["ach_sec_code"]
+
+
+def test_a_bank_payment_carries_the_fields_of_the_recorded_one(shop):
+    """With the routing number, and the last four digits of the account."""
+    recorded = json.loads((SAMPLES / "transaction-ach-debit-response.json").read_text())["transaction"]
+    made = bank_payment(shop, action="debit", billing_zip="30346").json()["transaction"]
+    assert set(recorded) - set(made) == set()
+    same = ("payment_method", "last_four", "routing", "status_id", "type_id", "reason_code_id", "account_type")
+    assert {name: made[name] for name in same} == {name: recorded[name] for name in same}
 
 
 def test_the_merchant_account_is_the_locations_own_by_default(shop, errors):
@@ -241,3 +324,14 @@ def test_custom_data_comes_back_as_it_was_sent(shop):
     """Nested objects keep their shape and their numbers."""
     data = {"a": [1, 2.5, {"b": None}], "ü": "✓"}
     assert shop.pay(custom_data=data).json()["transaction"]["custom_data"] == data
+
+
+def test_a_refund_of_a_bank_payment_gives_it_back(shop, errors):
+    """Type 40; a credit took nothing and is not refunded."""
+    credit, debit = (bank_payment(shop, action=action).json()["transaction"] for action in ("credit", "debit"))
+    source = {"action": "refund", "account_number": ..., "exp_date": ...}
+    refund = shop.pay(..., **source, previous_transaction_id=debit["id"]).json()["transaction"]
+    assert (refund["payment_method"], refund["type_id"], refund["transaction_amount"]) == ("ach", 40, "10.00")
+    for given in (credit, refund):
+        again = shop.pay("1.00", **source, previous_transaction_id=given["id"])
+        assert list(errors(again)) == ["previous_transaction_id"]

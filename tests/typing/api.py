@@ -8,7 +8,8 @@ Every verb has its `assert_type`; every mistake that a user should be told of ha
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, assert_type
+from pathlib import Path
+from typing import Any, BinaryIO, assert_type
 
 from gateway_async import (
     UNSET,
@@ -19,6 +20,8 @@ from gateway_async import (
     AchVaultCreate,
     ApiId,
     AsyncGateway,
+    Attachment,
+    BatchStatus,
     BearerToken,
     BinInfo,
     CardVaultCreate,
@@ -26,6 +29,7 @@ from gateway_async import (
     ContactCreate,
     ContactUpdate,
     DeclinedError,
+    DeliveryMethod,
     GatewayError,
     HashKey,
     InvalidRequestError,
@@ -35,6 +39,21 @@ from gateway_async import (
     Page,
     Pages,
     PasswordLogin,
+    Paylink,
+    PaylinkCreate,
+    PaylinkUpdate,
+    PaymentStatus,
+    PostbackConfig,
+    PostbackConfigCreate,
+    PostbackConfigUpdate,
+    PostbackResource,
+    ProductFile,
+    ProductFileCreate,
+    QuickInvoice,
+    QuickInvoiceCreate,
+    QuickInvoiceFile,
+    QuickInvoiceStatus,
+    QuickInvoiceUpdate,
     RateLimitError,
     RouterAccountVaultCreate,
     RouterTransactionCreate,
@@ -44,6 +63,7 @@ from gateway_async import (
     TimeRange,
     Token,
     Transaction,
+    TransactionBatch,
     TransactionCreate,
     TransactionStatus,
     TransactionUpdate,
@@ -160,6 +180,66 @@ async def transactions(gateway: AsyncGateway) -> None:
     TransactionCreate(transaction_amount=12)  # type: ignore[call-arg]
 
 
+async def quick_invoices(gateway: AsyncGateway, file: BinaryIO) -> None:
+    """Every verb of quick invoices."""
+    invoices = gateway.quick_invoices
+    new = QuickInvoiceCreate(title="Lunch", due_date=date(2026, 12, 1), item_list={"Tea": Decimal("2.50")})
+    files = [Attachment("a.pdf", b"%PDF"), Attachment("b", Path("b"), "text/plain"), Attachment("c", file)]
+    assert_type(await invoices.create(new), QuickInvoice)
+    assert_type(await invoices.create(new, files=files), QuickInvoice)
+    assert_type(await invoices.get(ApiId("mine"), expand=("files",)), QuickInvoice)
+    assert_type(invoices.list({"status_id": [0, 1]}), Pages[QuickInvoice])
+    assert_type(await invoices.update("id", QuickInvoiceUpdate(item_list={"Tea": "3.00"}, note=None)), QuickInvoice)
+    assert_type(await invoices.delete("id"), None)
+    assert_type(await invoices.reopen("id"), QuickInvoice)
+    assert_type(await invoices.add_transaction("id", "transaction"), QuickInvoice)
+    assert_type(await invoices.remove_transaction(ApiId("mine"), "transaction"), QuickInvoice)
+    assert_type(await invoices.resend("id", email=True, sms=False), None)
+    assert_type(await invoices.attach_file("id", files[0]), QuickInvoiceFile | None)
+    assert_type(await invoices.remove_file("id", "file"), None)
+    assert_type(invoices.payment_url(ApiId("mine")), str)
+    QuickInvoiceCreate(title="Lunch", due_date=date(2026, 12, 1))  # type: ignore[call-arg]
+    QuickInvoiceCreate(title="Lunch", due_date=date(2026, 12, 1), item_list={"Tea": 2.5})  # type: ignore[dict-item]
+    Attachment("a.pdf", "a.pdf")  # type: ignore[arg-type]
+    await invoices.create(new, files[0])  # type: ignore[arg-type]
+    await invoices.add_transaction("id", ApiId("mine"))  # type: ignore[arg-type]
+
+
+async def paylinks(gateway: AsyncGateway) -> None:
+    """Every verb of paylinks."""
+    new = PaylinkCreate(amount_due=Decimal("12.50"), delivery_method=DeliveryMethod.EMAIL)
+    assert_type(await gateway.paylinks.create(new), Paylink)
+    assert_type(await gateway.paylinks.get("id"), Paylink)
+    assert_type(gateway.paylinks.list(), Pages[Paylink])
+    assert_type(await gateway.paylinks.update(ApiId("mine"), PaylinkUpdate(amount_due=13)), Paylink)
+    assert_type(await gateway.paylinks.delete("id"), None)
+    assert_type(await gateway.paylinks.resend("id"), None)
+    assert_type(gateway.paylinks.payment_url("id"), str)
+    PaylinkCreate()  # type: ignore[call-arg]
+    PaylinkCreate(amount_due=12.5)  # type: ignore[arg-type]
+
+
+async def transaction_batches(gateway: AsyncGateway) -> None:
+    """Every verb of transaction batches."""
+    assert_type(await gateway.transaction_batches.get("id"), TransactionBatch)
+    assert_type(gateway.transaction_batches.list({"created_ts": TimeRange.TODAY}), Pages[TransactionBatch])
+    assert_type(await gateway.transaction_batches.settle("id"), TransactionBatch)
+    await gateway.transaction_batches.settle(ApiId("mine"))  # type: ignore[arg-type]
+
+
+async def postback_configs(gateway: AsyncGateway) -> None:
+    """Every verb of postback configs, and file storage's one."""
+    new = PostbackConfigCreate(url="https://shop.test", resource="contact", basic_auth_password="pw")
+    assert_type(await gateway.postback_configs.create(new), PostbackConfig)
+    changes = PostbackConfigUpdate(on_update=True, basic_auth_password=None)
+    assert_type(await gateway.postback_configs.update("id", changes), PostbackConfig)
+    assert_type(await gateway.postback_configs.delete("id"), None)
+    storage = ProductFileCreate(title="Files", product_file_credential_id="credential")
+    assert_type(await gateway.product_files.create(storage), ProductFile)
+    PostbackConfigCreate(url="https://shop.test")  # type: ignore[call-arg]
+    ProductFileCreate(title="Files")  # type: ignore[call-arg]
+
+
 async def router(gateway: AsyncGateway) -> None:
     """Both router endpoints."""
     pay = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount=12)
@@ -230,6 +310,23 @@ def records(vault: AccountVault, contact: Contact, sale: Transaction, bin_info: 
     vault.title = "x"  # type: ignore[misc]
     vault.extra["x"] = 1  # type: ignore[index]
     vault.number  # type: ignore[attr-defined]  # noqa: B018
+
+
+def records_of_invoices(invoice: QuickInvoice, link: Paylink, batch: TransactionBatch, config: PostbackConfig) -> None:
+    """What the fields of these records are."""
+    assert_type(invoice.item_list, Mapping[str, Decimal] | None)
+    assert_type(invoice.status_id, QuickInvoiceStatus | None)
+    assert_type(invoice.payment_status_id, PaymentStatus | None)
+    assert_type(invoice.due_date, date | None)
+    assert_type(invoice.transactions, tuple[Transaction, ...] | None)
+    assert_type(invoice.files, tuple[QuickInvoiceFile, ...] | None)
+    assert_type(invoice.is_closed, bool)
+    assert_type(invoice.is_active, bool | None)
+    assert_type(link.amount_due, Decimal | None)
+    assert_type(batch.is_open, bool | None)
+    assert_type(batch.processing_status_id, BatchStatus | None)
+    assert_type(config.resource, PostbackResource | None)
+    assert_type(config.basic_auth_password, Secret | None)
 
 
 async def errors(error: GatewayError) -> None:

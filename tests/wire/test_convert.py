@@ -1,6 +1,7 @@
 """The converter: every spelling the gateway uses, in and out."""
 
 import json
+import pickle
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal, localcontext
 from enum import Enum
@@ -16,6 +17,9 @@ from gateway_async._wire.convert import FieldError, decode, encode, fields_of, m
 from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, CardVaultCreate
 from gateway_async.models.codes import AccountType, EntryMode, ReasonCode, TransactionStatus
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
+from gateway_async.models.files import QuickInvoiceFile
+from gateway_async.models.paylinks import PaylinkCreate
+from gateway_async.models.quick_invoices import QuickInvoice, QuickInvoiceCreate, QuickInvoiceUpdate
 from gateway_async.models.record import Record
 from gateway_async.models.request import UNSET
 from gateway_async.models.transactions import Transaction, TransactionCreate
@@ -562,3 +566,63 @@ def test_record_round_trip(vault: AccountVault) -> None:
         "created_ts": None if vault.created_ts is None else int(vault.created_ts.timestamp()),
     }
     assert structure(AccountVault, decode(encode(raw))) == vault
+
+
+# --- items, and records within records
+
+
+@pytest.mark.parametrize("value", [{"Tea": "2.50", "Cake": 4, "Jam": Decimal("0.1")}, {}, []])
+def test_items_are_amounts_by_name(value: Any) -> None:
+    """Numbers and texts alike, digit for digit; an empty list is an empty mapping."""
+    amounts = structure(QuickInvoice, {"id": "i", "item_list": value}).item_list
+    assert amounts == {name: Decimal(str(amount)) for name, amount in dict(value).items()}
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "reason"),
+    [
+        ({"item_list": {"Tea": "much"}}, ".item_list.Tea", "not an amount"),
+        ({"item_list": "Tea"}, ".item_list", "not an object"),
+        ({"transactions": [{"id": "t"}, {"id": "t", "tax": "x"}]}, ".transactions[1].tax", "not an amount"),
+        ({"transactions": [{}]}, ".transactions[0].id", "missing"),
+        ({"transactions": {"id": "t"}}, ".transactions", "not a list"),
+        ({"files": ["f"]}, ".files[0]", "not an object"),
+    ],
+)
+def test_what_is_no_part_of_an_invoice(fields: dict[str, Any], path: str, reason: str) -> None:
+    """The path leads to the value, through names and places."""
+    with pytest.raises(FieldError) as caught:
+        structure(QuickInvoice, {"id": "i", **fields})
+    assert (caught.value.path, caught.value.reason) == (path, reason)
+
+
+def test_records_within_a_record() -> None:
+    """Payments are transactions, files are files, and what these have beyond their fields is in their `extra`."""
+    invoice = structure(
+        QuickInvoice, {"id": "i", "transactions": [{"id": "t", "status_id": 101}], "files": [{"id": "f", "name": "a"}]}
+    )
+    assert invoice.transactions == (Transaction(id="t", status_id=TransactionStatus.APPROVED),)
+    assert invoice.files == (QuickInvoiceFile(id="f", extra={"name": "a"}),)
+    assert pickle.loads(pickle.dumps(invoice)) == invoice  # noqa: S301  our own bytes
+
+
+@pytest.mark.parametrize(
+    ("amount", "written"),
+    [(10, b"10"), (Decimal("12.50"), b"12.50"), ("2.5", b"2.5"), (Decimal("1E+2"), b"100"), ("-1.00", b"-1.00")],
+)
+def test_amounts_that_are_numbers_keep_their_digits(amount: Any, written: bytes) -> None:
+    """Items and a paylink's amount are JSON numbers, exact and without an exponent."""
+    assert encode(unstructure(PaylinkCreate(amount_due=amount))) == b'{"amount_due":' + written + b"}"
+    update = QuickInvoiceUpdate(item_list={"Tea": amount})
+    assert encode(unstructure(update)) == b'{"item_list":{"Tea":' + written + b"}}"
+
+
+def test_other_amounts_stay_texts() -> None:
+    """Two decimals, as everywhere."""
+    new = QuickInvoiceCreate(title="x", due_date=date(2026, 1, 2), item_list={}, single_payment_min_amount=5)
+    assert unstructure(new)["single_payment_min_amount"] == "5.00"
+
+
+def test_null_in_place_of_items() -> None:
+    """In an update None is null for every kind of field."""
+    assert unstructure(QuickInvoiceUpdate(item_list=None, title=None)) == {"item_list": None, "title": None}

@@ -21,6 +21,10 @@ from gateway_async.models.account_vaults import (
     VaultCopyCreate,
 )
 from gateway_async.models.contacts import ContactCreate, ContactUpdate
+from gateway_async.models.files import ProductFileCreate
+from gateway_async.models.paylinks import PaylinkCreate, PaylinkUpdate
+from gateway_async.models.postback_configs import PostbackConfigCreate, PostbackConfigUpdate
+from gateway_async.models.quick_invoices import QuickInvoiceCreate, QuickInvoiceUpdate
 from gateway_async.models.request import Request
 from gateway_async.models.transactions import RouterTransactionCreate, TransactionCreate, TransactionUpdate
 
@@ -57,6 +61,18 @@ VALID: dict[type[Request], dict[str, Any]] = {
         "terminal_id": "term",
         "transaction_amount": "1.00",
     },
+    QuickInvoiceCreate: {
+        "location_id": "loc",
+        "title": "Lunch",
+        "due_date": date(2026, 12, 1),
+        "item_list": {"Tea": "2.50"},
+    },
+    QuickInvoiceUpdate: {},
+    PaylinkCreate: {"location_id": "loc", "amount_due": "10.00"},
+    PaylinkUpdate: {},
+    PostbackConfigCreate: {"location_id": "loc", "url": "https://shop.test", "resource": "contact"},
+    PostbackConfigUpdate: {},
+    ProductFileCreate: {"location_id": "loc", "title": "Files", "product_file_credential_id": "c"},
 }
 CREATES = [kind for kind in VALID if not kind.__name__.endswith("Update")]
 
@@ -115,6 +131,25 @@ TEXT_LIMITS = [
     (RouterTransactionCreate, "transaction_api_id", 1, 64),
     (RouterTransactionCreate, "order_num", 0, 32),
     (RouterTransactionCreate, "description", 0, 64),
+    (QuickInvoiceCreate, "title", 1, 64),
+    (QuickInvoiceCreate, "quick_invoice_api_id", 1, 64),
+    (QuickInvoiceCreate, "contact_api_id", 1, 64),
+    (QuickInvoiceCreate, "invoice_number", 0, 64),
+    (QuickInvoiceCreate, "item_header", 0, 250),
+    (QuickInvoiceCreate, "item_footer", 0, 250),
+    (QuickInvoiceCreate, "email", 5, 128),
+    (QuickInvoiceCreate, "cell_phone", 1, 10),
+    (QuickInvoiceCreate, "note", 0, 200),
+    (QuickInvoiceCreate, "customer_id", 0, 64),
+    (QuickInvoiceUpdate, "title", 1, 64),
+    (QuickInvoiceUpdate, "note", 0, 200),
+    (PaylinkCreate, "paylink_api_id", 1, 64),
+    (PaylinkCreate, "email", 5, 128),
+    (PaylinkCreate, "cell_phone", 1, 10),
+    (PaylinkCreate, "paylink_action", 1, 10),
+    (PaylinkUpdate, "email", 5, 128),
+    (PostbackConfigCreate, "product_transaction_id", 1, 36),
+    (ProductFileCreate, "product_file_credential_id", 1, 36),
 ]
 
 
@@ -214,8 +249,11 @@ MONEY = [
     *[(TransactionUpdate, name) for name in ("transaction_amount", "tax", "tip_amount", "subtotal_amount")],
     *[(RouterTransactionCreate, name) for name in ("transaction_amount", "tax")],
     (TransactionCreate, "room_rate"),
+    (TransactionUpdate, "room_rate"),
     (ContactCreate, "contact_balance"),
     (ContactUpdate, "contact_balance"),
+    *[(QuickInvoiceCreate, f"single_payment_{bound}_amount") for bound in ("min", "max")],
+    *[(kind, "amount_due") for kind in (PaylinkCreate, PaylinkUpdate)],
 ]
 
 
@@ -412,6 +450,114 @@ def test_which_changes_need_an_amount(action: str, field: str) -> None:
 def test_which_changes_need_no_amount(action: str) -> None:
     """A void, a completion or an edit may stand alone."""
     assert found(TransactionUpdate, action=action) == []
+
+
+# --- invoices, paylinks, postback configs
+
+
+def test_an_items_amount_is_money() -> None:
+    """A `Decimal`, an int or a text, also below 0 for a discount; what is wrong is named by the item."""
+    assert found(QuickInvoiceCreate, item_list={"Tea": Decimal("2.5"), "Cake": 4, "Off": "-1.00", "Free": 0}) == []
+    wrong = {"Tea": 2.5, "Cake": "four", "Pie": None, "Egg": "1.005", "Jam": "100000000.00", CARD: True, "Rum": "1e3"}
+    assert found(QuickInvoiceCreate, item_list=wrong) == [
+        "item_list.Tea: must be a Decimal, an int or a str, not float",
+        "item_list.Cake: is not an amount",
+        "item_list.Pie: must be a Decimal, an int or a str, not NoneType",
+        "item_list.Egg: has more than two decimals",
+        "item_list.Jam: must have at most 11 characters with its two decimals, has 12",
+        "item_list.************1111: must be a Decimal, an int or a str, not bool",
+        "item_list.Rum: is not an amount",
+    ]
+    assert len(found(QuickInvoiceCreate, item_list=wrong, limits=False)) == 6
+
+
+def test_an_items_name_is_text() -> None:
+    """And it is not empty, and can be written."""
+    assert found(QuickInvoiceCreate, item_list={5: 1, "": 1, "\ud800": 1}) == [
+        "item_list.5: its name must be text",
+        "item_list.: its name is empty",
+        "item_list.\\ud800: its name holds a character that is none (a lone surrogate)",
+    ]
+
+
+@pytest.mark.parametrize(("length", "fits"), [(4000, True), (4001, False)])
+def test_the_length_of_an_item_list(length: int, fits: bool) -> None:
+    """What is measured is its JSON; no items at all are too few."""
+    items = {"x" * (length - len('{"":1}')): 1}
+    says = f"item_list: must have 5 to 4000 characters as JSON, has {length}"
+    assert found(QuickInvoiceCreate, item_list=items) == ([] if fits else [says])
+    assert found(QuickInvoiceCreate, item_list=items, limits=False) == []
+    assert found(QuickInvoiceCreate, item_list={}) == ["item_list: must have 5 to 4000 characters as JSON, has 2"]
+
+
+@pytest.mark.parametrize("items", ["Tea", ["Tea"], 5, [("Tea", 1)]])
+def test_what_is_no_item_list(items: Any) -> None:
+    """Names and amounts come as a mapping."""
+    assert found(QuickInvoiceCreate, item_list=items, limits=False) == [
+        f"item_list: must be a mapping, not {type(items).__name__}"
+    ]
+
+
+def test_tags_are_a_sequence_of_texts() -> None:
+    """One text is no sequence of them."""
+    assert found(QuickInvoiceCreate, tags=["a", "b"]) == found(QuickInvoiceCreate, tags=()) == []
+    assert found(QuickInvoiceCreate, tags="ab") == ["tags: must be a sequence of texts, not str"]
+    assert found(QuickInvoiceCreate, tags=["a", 5]) == ["tags[1]: must be text"]
+
+
+@pytest.mark.parametrize("days", [0, 99])
+def test_days_before_and_after_have_two_digits(days: int) -> None:
+    """A notification is sent at most 99 days away from the due date."""
+    assert found(QuickInvoiceCreate, notification_days_before_due_date=days) == []
+    assert found(QuickInvoiceUpdate, notification_days_after_due_date=100) == [
+        "notification_days_after_due_date: must be from 0 to 99, not 100"
+    ]
+    assert found(QuickInvoiceCreate, notification_days_before_due_date=-1) == [
+        "notification_days_before_due_date: must be from 0 to 99, not -1"
+    ]
+
+
+RULES: list[tuple[type[Request], dict[str, Any], str]] = [
+    (QuickInvoiceCreate, {"send_text_to_pay": True}, "cell_phone: is required when send_text_to_pay is True"),
+    (QuickInvoiceCreate, {"ssn4": "8264", "dob_year": "1971"}, "ssn4, dob_year: only one of them may be given"),
+    (QuickInvoiceCreate, {"dl_number": "D1"}, "dl_state: must be given together with dl_number"),
+    (QuickInvoiceCreate, {"contact_id": "a", "contact_api_id": "b"},
+     "contact_id, contact_api_id: only one of them may be given"),
+    (QuickInvoiceUpdate, {"ssn4": "8264", "dob_year": "1971"}, "ssn4, dob_year: only one of them may be given"),
+    (PaylinkCreate, {"delivery_method": 2}, "cell_phone: is required when delivery_method is 2"),
+    (PaylinkCreate, {"delivery_method": 3}, "cell_phone: is required when delivery_method is 3"),
+    (PostbackConfigCreate, {"resource": "transaction"},
+     "product_transaction_id: is required when resource is transaction"),
+    (PostbackConfigCreate, {"resource": "transactionbatch"},
+     "product_transaction_id: is required when resource is transactionbatch"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "fields", "problem"), RULES)
+def test_rules_between_fields(kind: type[Request], fields: dict[str, Any], problem: str) -> None:
+    """What belongs together, excludes or needs another."""
+    assert found(kind, **fields) == [problem]
+    assert found(kind, **fields, limits=False) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        (QuickInvoiceCreate, {"send_text_to_pay": True, "cell_phone": "5551234567"}),
+        (QuickInvoiceCreate, {"send_text_to_pay": False}),
+        (PaylinkCreate, {"delivery_method": 1}),
+        (PaylinkCreate, {"delivery_method": 3, "cell_phone": "5551234567"}),
+        (PaylinkUpdate, {"delivery_method": 2}),
+        (PostbackConfigCreate, {"resource": "accountvault"}),
+        (PostbackConfigCreate, {"resource": "transaction", "product_transaction_id": "p"}),
+        (PostbackConfigUpdate, {"resource": "transaction"}),
+        (PostbackConfigCreate, {"attempt_interval": 1, "number_of_attempts": 50}),
+        (PaylinkCreate, {"amount_due": "99999999.99"}),
+    ],
+)
+def test_rules_that_are_kept(kind: type[Request], fields: dict[str, Any]) -> None:
+    """An update may count on what the record has already; what is only a hint is no limit."""
+    assert found(kind, **fields) == []
 
 
 # --- free-form JSON

@@ -432,3 +432,48 @@ def test_an_api_id_that_cannot_stand_in_a_path_makes_no_call() -> None:
     scope = Scope(location_id="loc", check_limits=False, new_id=lambda: "made-up")
     with pytest.raises(InvalidRequestError, match="cannot stand in a path"):
         SALE.create(TransactionCreate(action="sale", transaction_api_id=".."), scope)
+
+
+# --- verbs in the path
+
+
+def test_a_verb_is_a_call() -> None:
+    """The last word of the path; with a body where it takes any."""
+    call = SALE.verb("t1", "undo", SCOPE)
+    assert (call.method, call.path, call.params, call.kind) == (
+        "POST",
+        "/v2/transactions/t1/undo",
+        (),
+        Kind.UNNAMED,
+    )
+    assert (call.body, call.lookup, call.api_id) == (None, None, None)
+    call = SALE.verb(ApiId("mine"), "mark", SCOPE, method="PUT", content={"batch": f"card {CARD}"})
+    assert (call.method, call.path) == ("PUT", "/v2/transactions/mine/mark")
+    assert call.params == (("api_id", "1"), ("location_id", "loc"))
+    assert body(call) == {"transaction": {"batch": f"card {CARD}"}}
+    assert (call.api_id, call.sent) == ("mine", {"batch": "card ************1111"})
+
+
+def test_a_verb_whose_effect_shows_is_looked_up() -> None:
+    """`done` is asked of what was sent and of the raw record."""
+    call = SALE.verb("t1", "undo", SCOPE, content={"batch": "5"}, done=lambda sent, raw: raw["batch"] == sent["batch"])
+    assert call.kind is Kind.IDEMPOTENT
+    assert call.lookup is not None
+    assert (call.lookup.method, call.lookup.path) == ("GET", "/v2/transactions/t1")
+    assert call.lookup.read({"transaction": {"id": "t1", "batch": "4"}}) is NOT_DONE
+    assert call.lookup.read({"transaction": {"id": "t1", "batch": "5"}}) == Transaction(id="t1", batch="5")
+    assert mismatch(call, {"transaction": {"id": "t2"}}) == ("id is 't2', not 't1'",)
+
+
+def test_a_notification_is_a_call_without_a_result() -> None:
+    """It leaves no mark."""
+    call = SALE.notify(ApiId("mine"), "resend", SCOPE, (("sms", "0"),))
+    assert (call.method, call.path, call.kind, call.lookup) == (
+        "POST",
+        "/v2/transactions/mine/resend",
+        Kind.UNNAMED,
+        None,
+    )
+    assert call.params == (("api_id", "1"), ("location_id", "loc"), ("sms", "0"))
+    assert call.read(None) is None
+    assert call.read({"anything": 1}) is None

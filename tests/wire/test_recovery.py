@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.recovery import done_when, exists, says
+from gateway_async._wire.recovery import (
+    agrees,
+    done_when,
+    exists,
+    is_reopened,
+    is_settled,
+    says,
+    says_or_is_closed,
+)
 from gateway_async.models.codes import TransactionAction
 
 SETTLED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
@@ -52,3 +60,49 @@ def test_a_record_says_what_was_sent() -> None:
 def test_a_record_that_is_there_was_made() -> None:
     """A create wants no more than its record's existence."""
     assert exists({"tax": "1.00"}, {})
+
+
+@pytest.mark.parametrize(
+    ("record", "agreed"),
+    [
+        ({"title": "Lunch", "item_list": {"Tea": "2.50"}}, True),
+        ({"title": "Lunch"}, True),
+        ({"title": None, "item_list": None}, True),
+        ({"title": "Dinner"}, False),
+        ({"item_list": {"Tea": "2.51"}}, False),
+        ({"item_list": {"Tea": 2.5, "Cake": 1}}, False),
+    ],
+)
+def test_a_record_that_does_not_contradict(record: dict[str, Any], agreed: bool) -> None:
+    """Silence agrees; another value is another record's, that had the same name before."""
+    sent = {"title": "Lunch", "item_list": {"Tea": Decimal("2.5")}}
+    assert agrees("title", "item_list", "note")(sent, record) is agreed
+
+
+@pytest.mark.parametrize(
+    ("sent", "invoice", "done"),
+    [
+        ({"status_id": 0}, {"status_id": 0}, True),
+        ({"status_id": 0}, {"status_id": 2}, True),
+        ({"status_id": 2}, {"status_id": "0"}, True),
+        ({"status_id": 0}, {"status_id": 1}, False),
+        ({"status_id": 1}, {"status_id": 0}, False),
+        ({"status_id": 0, "note": "x"}, {"status_id": 2, "note": "y"}, False),
+        ({"note": "x"}, {"status_id": 2, "note": "x"}, True),
+    ],
+)
+def test_a_closed_invoice_has_two_codes(sent: dict[str, Any], invoice: dict[str, Any], done: bool) -> None:
+    """Closing is done when the invoice is closed, whichever of the two it says."""
+    assert says_or_is_closed(sent, invoice) is done
+
+
+def test_the_marks_of_reopening_and_settling() -> None:
+    """An open invoice was reopened, and a batch that is not open was settled; silence proves nothing."""
+    assert [is_reopened({}, {"status_id": status}) for status in (1, "1", 0, 2, None)] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert [is_settled({}, {"is_open": flag}) for flag in (0, "0", False, 1, None)] == [True, True, True, False, False]

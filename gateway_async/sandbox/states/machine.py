@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, IntEnum, StrEnum
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_State = TypeVar("_State", bound=StrEnum)
+_State = TypeVar("_State", bound=Enum)
 _Trigger = TypeVar("_Trigger", bound=StrEnum)
+
+
+class Coded(IntEnum):
+    """States that records carry as numbers; in words they are the number and the name."""
+
+    def __str__(self) -> str:
+        return f"{self.value} {self.name.lower().replace('_', ' ')}"
 
 
 @dataclass(frozen=True)

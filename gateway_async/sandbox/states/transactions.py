@@ -1,64 +1,100 @@
-"""The life of a transaction.
+"""The life of a transaction: how each payment begins, and what may become of it.
 
-The law of this file: what is not in a table here is not allowed.
-
-    sale, force ──────────→ 101 approved ───── void ────→ 201 voided
-                              ↑      └─ tipadjust, partialreversal ─→ 101
-                         authcomplete
-                              │
-    authonly ─────────────→ 102 authorised ─── void ────→ 201
-                              └─ authincrement, partialreversal ────→ 102
-    refund ───────────────→ 111 refunded ───── void ────→ 201
-    avsonly ──────────────→ 121 address checked
-    debit, credit, ach ───→ 131 to originate ─ void ────→ 201
-    anything the issuer refuses → 301 declined
+What the issuer refuses begins, and ends, as 301 declined.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
 
-APPROVED, AUTHORISED, REFUNDED, ADDRESS_CHECKED, TO_ORIGINATE = 101, 102, 111, 121, 131
-SETTLED, VOIDED, DECLINED = 134, 201, 301
+from gateway_async.sandbox.states.machine import Coded, Machine
+
+if TYPE_CHECKING:
+    from gateway_async.sandbox.fields import Row
+
+
+class State(Coded):
+    """`status_id` of a transaction."""
+
+    APPROVED = 101
+    AUTHORISED = 102
+    REFUNDED = 111
+    ADDRESS_CHECKED = 121
+    PENDING_ORIGINATION = 131
+    ORIGINATING = 132
+    ORIGINATED = 133
+    SETTLED = 134
+    VOIDED = 201
+    DECLINED = 301
+
+
+class Trigger(StrEnum):
+    """What can happen to a transaction: the actions of a PUT, a refund of it, and what time brings."""
+
+    VOID = "void"
+    COMPLETE = "authcomplete"
+    INCREMENT = "authincrement"
+    REVERSE = "partialreversal"
+    TIP = "tipadjust"
+    REFUND = "refund"
+    SETTLE = "its batch settles"
+    ORIGINATE = "a night passes"
 
 
 class Start(NamedTuple):
     """What an action makes of a new transaction when it is approved."""
 
     type_id: int
-    status_id: int
+    status_id: State
 
 
 STARTS = {
-    ("cc", "sale"): Start(20, APPROVED),
-    ("cc", "force"): Start(20, APPROVED),
-    ("cc", "authonly"): Start(20, AUTHORISED),
-    ("cc", "avsonly"): Start(21, ADDRESS_CHECKED),
-    ("cc", "refund"): Start(30, REFUNDED),
-    ("ach", "sale"): Start(50, TO_ORIGINATE),
-    ("ach", "debit"): Start(50, TO_ORIGINATE),
-    ("ach", "credit"): Start(40, TO_ORIGINATE),
-    ("ach", "refund"): Start(40, TO_ORIGINATE),
+    ("cc", "sale"): Start(20, State.APPROVED),
+    ("cc", "force"): Start(20, State.APPROVED),
+    ("cc", "authonly"): Start(20, State.AUTHORISED),
+    ("cc", "avsonly"): Start(21, State.ADDRESS_CHECKED),
+    ("cc", "refund"): Start(30, State.REFUNDED),
+    ("ach", "sale"): Start(50, State.PENDING_ORIGINATION),
+    ("ach", "debit"): Start(50, State.PENDING_ORIGINATION),
+    ("ach", "credit"): Start(40, State.PENDING_ORIGINATION),
+    ("ach", "refund"): Start(40, State.PENDING_ORIGINATION),
 }
 """Payment method and action of a POST, and where the transaction begins."""
 
-MOVES = {
-    ("void", APPROVED): VOIDED,
-    ("void", AUTHORISED): VOIDED,
-    ("void", REFUNDED): VOIDED,
-    ("void", TO_ORIGINATE): VOIDED,
-    ("authcomplete", AUTHORISED): APPROVED,
-    ("authincrement", AUTHORISED): AUTHORISED,
-    ("partialreversal", AUTHORISED): AUTHORISED,
-    ("partialreversal", APPROVED): APPROVED,
-    ("tipadjust", APPROVED): APPROVED,
-}
-"""Action of a PUT and status of the transaction, and the status that follows."""
+LIFE = Machine(
+    "Transaction",
+    {
+        (State.AUTHORISED, Trigger.INCREMENT): State.AUTHORISED,
+        (State.AUTHORISED, Trigger.REVERSE): State.AUTHORISED,
+        (State.AUTHORISED, Trigger.COMPLETE): State.APPROVED,
+        (State.AUTHORISED, Trigger.VOID): State.VOIDED,
+        (State.APPROVED, Trigger.TIP): State.APPROVED,
+        (State.APPROVED, Trigger.REVERSE): State.APPROVED,
+        (State.APPROVED, Trigger.REFUND): State.APPROVED,
+        (State.APPROVED, Trigger.VOID): State.VOIDED,
+        (State.APPROVED, Trigger.SETTLE): State.SETTLED,
+        (State.REFUNDED, Trigger.VOID): State.VOIDED,
+        (State.REFUNDED, Trigger.SETTLE): State.SETTLED,
+        (State.PENDING_ORIGINATION, Trigger.REFUND): State.PENDING_ORIGINATION,
+        (State.PENDING_ORIGINATION, Trigger.VOID): State.VOIDED,
+        (State.PENDING_ORIGINATION, Trigger.ORIGINATE): State.ORIGINATING,
+        (State.ORIGINATING, Trigger.REFUND): State.ORIGINATING,
+        (State.ORIGINATING, Trigger.ORIGINATE): State.ORIGINATED,
+        (State.ORIGINATED, Trigger.REFUND): State.ORIGINATED,
+        (State.ORIGINATED, Trigger.ORIGINATE): State.SETTLED,
+        (State.SETTLED, Trigger.REFUND): State.SETTLED,
+    },
+)
 
-REFUNDABLE = frozenset({APPROVED, TO_ORIGINATE, SETTLED, 132, 133})
-"""Statuses of a transaction that another one may refund."""
+SETTLEABLE = frozenset(state for state, trigger in LIFE.moves if trigger is Trigger.SETTLE)
+"""States of which a batch takes note: there is money to settle."""
+
+_GIVES_BACK = frozenset({30, 40})
 
 
-def allows(action: str, status_id: int) -> bool:
-    """Whether a transaction of this status can be the object of an action."""
-    return status_id in REFUNDABLE if action == "refund" else (action, status_id) in MOVES
+def after(trigger: Trigger, row: Row) -> State | None:
+    """The state a trigger leads a transaction to; None when it is not allowed. Only what took money is refunded."""
+    if trigger is Trigger.REFUND and row["type_id"] in _GIVES_BACK:
+        return None
+    return LIFE.after(State(row["status_id"]), trigger)

@@ -45,6 +45,7 @@ ACCOUNT_VAULT = Table(
         Field("terms_agree", INTEGER, 1, 1),
         Field("terms_agree_ip", TEXT, 0, 15),
         Field("active", INTEGER, settable=NEVER, default=1),
+        Field("created_user_id", CODE, settable=NEVER, shown=False),
         Field("contact_api_id", TEXT, 1, 64, kept=False),
         Field("account_number", CODE, 4, 19, settable=ONCE, kept=False),
         Field("track_data", CODE, 1, 256, settable=ONCE, kept=False),

@@ -5,7 +5,7 @@ request and are not kept; what remains is the record the contract lists under "R
 postbacks".
 """
 
-from gateway_async.sandbox.fields import ALWAYS, NEVER, ONCE, Field, Table
+from gateway_async.sandbox.fields import NEVER, ONCE, Field, Table
 from gateway_async.sandbox.kinds import BIT, CODE, DATE, FLAG, INTEGER, MOMENT, MONEY, OBJECT, TEXT
 
 TRANSACTION = Table(
@@ -18,8 +18,8 @@ TRANSACTION = Table(
         Field("recurring_id", CODE, 1, 36, settable=NEVER),
         Field("first_six", CODE, settable=NEVER),
         Field("last_four", CODE, settable=NEVER),
-        Field("account_holder_name", TEXT, 0, 60, settable=ONCE),
-        Field("transaction_amount", MONEY, settable=ALWAYS),
+        Field("account_holder_name", TEXT, 1, 60, settable=ONCE),
+        Field("transaction_amount", MONEY, 0, 10),
         Field("description", TEXT, 0, 64),
         Field("transaction_code", TEXT, settable=NEVER),
         Field("avs", CODE, settable=NEVER),
@@ -33,7 +33,7 @@ TRANSACTION = Table(
         Field("created_ts", MOMENT, settable=NEVER),
         Field("modified_ts", MOMENT, settable=NEVER),
         Field("transaction_api_id", TEXT, 1, 64, settable=ONCE),
-        Field("terms_agree", INTEGER, 1, 1, settable=ONCE),
+        Field("terms_agree", BIT, settable=ONCE),
         Field("notification_email_address", TEXT, 0, 128),
         Field("notification_email_sent", FLAG, settable=NEVER, default=0),
         Field("response_message", TEXT, settable=NEVER),
@@ -78,6 +78,7 @@ TRANSACTION = Table(
         Field("entry_mode_id", CODE, settable=NEVER),
         Field("terminal_id", CODE, settable=NEVER),
         Field("quick_invoice_id", CODE, settable=NEVER),
+        Field("paylink_id", CODE, settable=NEVER),
         Field("ach_sec_code", CODE, 3, 3, settable=ONCE),
         Field("custom_data", OBJECT, 0, 4000),
         Field("hosted_payment_page_id", CODE, settable=NEVER),
@@ -116,7 +117,7 @@ ROUTER_TRANSACTION = Table(
         Field("action", CODE, 1, 32, required=True),
         Field("location_id", CODE, 1, 36, required=True, refers="locations"),
         Field("terminal_id", CODE, 1, 36, required=True, refers="terminals"),
-        Field("transaction_amount", MONEY, required=True),
+        Field("transaction_amount", MONEY, 0, 10, required=True),
         Field("transaction_api_id", TEXT, 1, 64),
         Field("product_transaction_id", CODE, 1, 36, refers="producttransactions"),
         Field("contact_id", CODE, 1, 36, refers="contacts"),

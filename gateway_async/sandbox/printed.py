@@ -1,0 +1,118 @@
+"""The parts of this folder's README that the code knows better: printed from its tables; a test compares them."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeVar
+
+from gateway_async.sandbox.control_calls import CONTROLS
+from gateway_async.sandbox.kinds import show_money
+from gateway_async.sandbox.processor import SCRIPTS, TRIGGERS
+from gateway_async.sandbox.states import (
+    paylinks,
+    quick_invoices,
+    terminal_requests,
+    tokens,
+    transaction_batches,
+    transactions,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+
+    from gateway_async.sandbox.processor import Outcome, Script
+
+_Value = TypeVar("_Value")
+_Run = list[tuple[int, _Value]]
+
+_LIVES = (quick_invoices, paylinks, transactions, transaction_batches, terminal_requests, tokens)
+_BY_CENTS = "after as many seconds as there are cents"
+
+
+def control_calls() -> str:
+    """Every control call and what it does."""
+    calls = ((path, method, call.does) for path, calls in CONTROLS.items() for method, call in calls.items())
+    return _table(("call", "what it does"), ((f"`{method} {path}`", _code(does)) for path, method, does in calls))
+
+
+def card_amounts() -> str:
+    """The amounts by which a card that is keyed, or kept in a vault, is not simply approved."""
+    rows = ((_range(run), _codes(run), _outcome(run)) for run in _runs(TRIGGERS, _kind_of_outcome))
+    return _table(("amount", "`reason_code_id`", "what happens"), rows)
+
+
+def terminal_amounts() -> str:
+    """The amounts that make a mock terminal do something of its own."""
+    rows = ((_range(run), _script(run)) for run in _runs(SCRIPTS, _kind_of_script))
+    return _table(("amount", "what happens"), rows)
+
+
+def lives() -> str:
+    """The states of what has a life, and what leads from one to another."""
+    return "\n\n".join(states.LIFE.print() for states in _LIVES)
+
+
+PRINTED: Mapping[str, Callable[[], str]] = {
+    "control calls": control_calls,
+    "card amounts": card_amounts,
+    "terminal amounts": terminal_amounts,
+    "lives": lives,
+}
+"""What stands in the README between `<!-- printed: … -->` and `<!-- end -->`."""
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
+    return "\n".join([lines[0], "|---" * len(heads) + "|", *lines[1:]])
+
+
+def _code(sentence: str) -> str:
+    """A sentence with its pieces of JSON and of a query in code font."""
+    return re.sub(r"\{[^}]*\}|\?\w+=…", r"`\g<0>`", sentence)
+
+
+def _runs(table: Mapping[int, _Value], kind: Callable[[int, _Value], Hashable]) -> Iterator[_Run[_Value]]:
+    """The amounts of a table in order, those together that follow each other and do the same."""
+    numbered = enumerate(sorted(table.items()))
+    for _, run in groupby(numbered, lambda one: (one[1][0] - one[0], kind(*one[1]))):
+        yield [item for _, item in run]
+
+
+def _range(run: _Run[_Value]) -> str:
+    return _span(*(show_money(cents) for cents, _ in (run[0], run[-1])))
+
+
+def _span(first: str, last: str) -> str:
+    return first if first == last else f"{first}–{last}"
+
+
+def _kind_of_outcome(cents: int, outcome: Outcome) -> Hashable:
+    return outcome.verbiage, outcome.approved or outcome.reason_code - cents
+
+
+def _codes(run: _Run[Outcome]) -> str:
+    return _span(*(str(outcome.reason_code) for _, outcome in (run[0], run[-1])))
+
+
+def _outcome(run: _Run[Outcome]) -> str:
+    _, outcome = run[-1]
+    if outcome.wait:
+        return f"approved {_BY_CENTS}"
+    if outcome.auth_amount is not None:
+        return f"{show_money(outcome.auth_amount)} of it is approved"
+    return f"declined: {outcome.verbiage}"
+
+
+def _kind_of_script(_cents: int, script: Script) -> Hashable:
+    return script.card, script.entry_mode, script.text, script.silent, script.wait is None
+
+
+def _script(run: _Run[Script]) -> str:
+    _, script = run[-1]
+    if script.text:
+        return f"ends at once: {script.text}"
+    if script.silent:
+        return "no card comes; the overall time-out ends it"
+    when = f" {_BY_CENTS}" if script.wait else ""
+    return f"card {script.card}, entry mode {script.entry_mode}{when}"

@@ -1,0 +1,33 @@
+"""Merchant accounts: the location's default for a payment method, and whether a named one serves it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.tables import PRODUCT_TRANSACTION
+
+if TYPE_CHECKING:
+    from gateway_async.sandbox.errors import Problems
+    from gateway_async.sandbox.fields import Row
+    from gateway_async.sandbox.gateway import Gateway
+
+_METHODS = {"cc_product_transaction_id": "cc", "ach_product_transaction_id": "ach"}
+
+
+def default_products(gateway: Gateway, user: Row) -> Row:
+    """The merchant accounts that a payment form of the caller's location uses when none are named."""
+    return {name: default_product(gateway, user, method) for name, method in _METHODS.items()}
+
+
+def default_product(gateway: Gateway, user: Row, method: str) -> str | None:
+    """The merchant account of the caller's location for a payment method."""
+    product = gateway.store.find(PRODUCT_TRANSACTION, location_id=user["location_id"], payment_method=method)
+    return str(product["id"]) if product else None
+
+
+def check_products(gateway: Gateway, values: Row, problems: Problems) -> None:
+    """Check that each merchant account a payment form names serves the payment method it is named for."""
+    for name, method in _METHODS.items():
+        product = values.get(name) and gateway.store.find(PRODUCT_TRANSACTION, id=values[name])
+        if product and product["payment_method"] != method and name not in problems:
+            problems.add(name, f"{name} provided is not valid")

@@ -1,0 +1,144 @@
+"""Every verb of the SDK, carried out once: what it needs is made at a desk beforehand."""
+
+from collections.abc import Awaitable, Callable
+from datetime import date
+from typing import Any
+
+from gateway_async import (
+    AccountVaultUpdate,
+    AsyncGateway,
+    Attachment,
+    CardVaultCreate,
+    ContactCreate,
+    ContactUpdate,
+    PaylinkCreate,
+    PaylinkUpdate,
+    PostbackConfigCreate,
+    PostbackConfigUpdate,
+    ProductFileCreate,
+    QuickInvoiceCreate,
+    QuickInvoiceUpdate,
+    RouterAccountVaultCreate,
+    RouterTransactionCreate,
+    TransactionCreate,
+    TransactionUpdate,
+)
+
+from .desk import VISA, Desk
+
+RECEIVER = "https://127.0.0.1/receiver"
+
+
+def invoice(desk: Desk, **fields: Any) -> str:
+    """The id of an open invoice over 12.50."""
+    items = {"title": "Tea", "due_date": "2030-01-31", "item_list": {"Tea": 12.5}, "email": "tea@example.test"}
+    return str(desk.made("/v2/quickinvoices", "quickinvoice", **items | fields)["id"])
+
+
+def closed_invoice(desk: Desk) -> str:
+    """The id of a closed invoice."""
+    invoice_id = invoice(desk)
+    assert desk.put(f"/v2/quickinvoices/{invoice_id}", "quickinvoice", {"status_id": 0}).is_success
+    return invoice_id
+
+
+def paid_invoice(desk: Desk) -> tuple[str, str]:
+    """The ids of an invoice and of the sale that was added to it."""
+    invoice_id, sale_id = invoice(desk), str(desk.sale()["id"])
+    path = f"/v2/quickinvoices/{invoice_id}/addTransaction"
+    assert desk.put(path, "quickinvoice", {"transaction_id": sale_id}).is_success
+    return invoice_id, sale_id
+
+
+def attached(desk: Desk) -> tuple[str, str]:
+    """The ids of an invoice and of its file."""
+    invoice_id = invoice(desk)
+    answer = desk.http.post(f"/v2/quickinvoices/{invoice_id}/files", files={"file[file]": ("a.txt", b"tea")})
+    assert answer.is_success, answer.text
+    return invoice_id, str(answer.json()["file"]["id"])
+
+
+def paylink(desk: Desk) -> str:
+    """The id of a paylink."""
+    fields = {"amount_due": 12.5, "email": "tea@example.test"}
+    return str(desk.made("/v2/paylinks", "paylink", **fields)["id"])
+
+
+def open_batch(desk: Desk) -> str:
+    """The id of an open batch."""
+    desk.sale()
+    (batch,) = desk.http.get("/v2/transactionbatches?is_open=1&page_size=1").json()["transactionbatches"]
+    return str(batch["id"])
+
+
+def config(desk: Desk) -> str:
+    """The id of a postback config."""
+    return str(desk.made("/v2/postbackconfigs", "postbackconfig", resource="contact", url=RECEIVER)["id"])
+
+
+def token(desk: Desk) -> str:
+    """A new token of the desk's user."""
+    login = {name: getattr(desk.facts, name) for name in ("username", "password", "domain")}
+    return str(desk.http.post("/v2/token", json=login).json()["token"]["token"])
+
+
+NEW_INVOICE = QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 31), item_list={"Tea": 12})
+NEW_VAULT = CardVaultCreate(account_number=VISA, exp_date="1230")
+NEW_SALE = TransactionCreate(action="sale", transaction_amount="12.50", account_number=VISA, exp_date="1230")
+NEW_CONFIG = PostbackConfigCreate(resource="contact", url=RECEIVER)
+FILE = Attachment("a.txt", b"tea")
+
+CALLS: dict[str, Callable[[AsyncGateway, Desk], Awaitable[Any]]] = {
+    "tokens.create": lambda to, at: to.tokens.create(at.facts.username, at.facts.password, at.facts.domain),
+    "tokens.delete": lambda to, at: to.tokens.delete(token(at)),
+    "quick_invoices.create": lambda to, _: to.quick_invoices.create(NEW_INVOICE),
+    "quick_invoices.update": lambda to, at: to.quick_invoices.update(invoice(at), QuickInvoiceUpdate(title="Tea")),
+    "quick_invoices.get": lambda to, at: to.quick_invoices.get(invoice(at)),
+    "quick_invoices.list": lambda to, _: to.quick_invoices.list().first(),
+    "quick_invoices.delete": lambda to, at: to.quick_invoices.delete(invoice(at)),
+    "quick_invoices.reopen": lambda to, at: to.quick_invoices.reopen(closed_invoice(at)),
+    "quick_invoices.add_transaction": lambda to, at: to.quick_invoices.add_transaction(invoice(at), at.sale()["id"]),
+    "quick_invoices.remove_transaction": lambda to, at: to.quick_invoices.remove_transaction(*paid_invoice(at)),
+    "quick_invoices.resend": lambda to, at: to.quick_invoices.resend(invoice(at)),
+    "quick_invoices.attach_file": lambda to, at: to.quick_invoices.attach_file(invoice(at), FILE),
+    "quick_invoices.remove_file": lambda to, at: to.quick_invoices.remove_file(*attached(at)),
+    "product_files.create": lambda to, _: to.product_files.create(
+        ProductFileCreate(title="Files", product_file_credential_id="c" * 24)
+    ),
+    "paylinks.create": lambda to, _: to.paylinks.create(PaylinkCreate(amount_due="12.50")),
+    "paylinks.update": lambda to, at: to.paylinks.update(paylink(at), PaylinkUpdate(email="other@example.test")),
+    "paylinks.get": lambda to, at: to.paylinks.get(paylink(at)),
+    "paylinks.list": lambda to, _: to.paylinks.list().first(),
+    "paylinks.delete": lambda to, at: to.paylinks.delete(paylink(at)),
+    "paylinks.resend": lambda to, at: to.paylinks.resend(paylink(at)),
+    "account_vaults.create": lambda to, _: to.account_vaults.create(NEW_VAULT),
+    "account_vaults.update": lambda to, at: to.account_vaults.update(at.vault()["id"], AccountVaultUpdate(title="Tea")),
+    "account_vaults.get": lambda to, at: to.account_vaults.get(at.vault()["id"]),
+    "account_vaults.list": lambda to, _: to.account_vaults.list().first(),
+    "account_vaults.delete": lambda to, at: to.account_vaults.delete(at.vault()["id"]),
+    "account_vaults.bin_info": lambda to, at: to.account_vaults.bin_info(at.vault()["id"]),
+    "router_account_vaults.create": lambda to, at: to.router_account_vaults.create(
+        RouterAccountVaultCreate(terminal_id=at.facts.terminal_id, contact_id=at.facts.contact_id)
+    ),
+    "transaction_batches.list": lambda to, _: to.transaction_batches.list().first(),
+    "transaction_batches.get": lambda to, at: to.transaction_batches.get(open_batch(at)),
+    "transaction_batches.settle": lambda to, at: to.transaction_batches.settle(open_batch(at)),
+    "postback_configs.create": lambda to, _: to.postback_configs.create(NEW_CONFIG),
+    "postback_configs.update": lambda to, at: to.postback_configs.update(
+        config(at), PostbackConfigUpdate(on_create=True)
+    ),
+    "postback_configs.delete": lambda to, at: to.postback_configs.delete(config(at)),
+    "transactions.create": lambda to, _: to.transactions.create(NEW_SALE),
+    "transactions.get": lambda to, at: to.transactions.get(at.sale()["id"]),
+    "transactions.list": lambda to, _: to.transactions.list().first(),
+    "transactions.update": lambda to, at: to.transactions.update(at.sale()["id"], TransactionUpdate(action="void")),
+    "router_transactions.create": lambda to, at: to.router_transactions.create(
+        RouterTransactionCreate(action="sale", terminal_id=at.facts.terminal_id, transaction_amount="12.50")
+    ),
+    "contacts.create": lambda to, _: to.contacts.create(ContactCreate(last_name="Smith")),
+    "contacts.update": lambda to, at: to.contacts.update(at.contact()["id"], ContactUpdate(city="Leeds")),
+    "contacts.get": lambda to, at: to.contacts.get(at.contact()["id"]),
+    "contacts.list": lambda to, _: to.contacts.list().first(),
+    "contacts.delete": lambda to, at: to.contacts.delete(at.contact()["id"]),
+}
+"""By name: from a client and a desk to the verb's result."""

@@ -1,0 +1,128 @@
+"""A merchant's desk at a sandbox: raw JSON over HTTP, and what other requests need to exist first."""
+
+import ssl
+from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import httpx
+
+from gateway_async.sandbox import Facts, Sandbox
+
+VISA = "4111111111111111"
+BANK_ACCOUNT = {
+    "account_number": "100020003000",
+    "account_type": "checking",
+    "routing": "072000326",
+    "account_holder_name": "John Smith",
+}
+_NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading them takes longer than most tests
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def _client(facts: Facts, headers: Mapping[str, str] = MappingProxyType({})) -> httpx.Client:
+    return httpx.Client(base_url=facts.base_url, headers=dict(headers), timeout=20, verify=_NO_CERTIFICATES)
+
+
+class Desk:
+    """One location of a sandbox, by its user's key.
+
+    Attributes:
+        http: a client with the user's key; `stranger` is one without.
+    """
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.facts: Facts = sandbox.facts
+        self._sandbox = sandbox
+        self._given: Counter[int] = Counter()
+        self.http = self.another_client()
+        self.stranger = _client(self.facts)
+
+    def close(self) -> None:
+        """Leave."""
+        self.http.close()
+        self.stranger.close()
+
+    def begin_anew(self) -> None:
+        """Forget all records, and which integrator ids were given away."""
+        self._sandbox.reset()
+        self._given.clear()
+
+    def another_client(self) -> httpx.Client:
+        """A client with the user's key, and connections of its own."""
+        names = ("developer_id", "user_id", "user_api_key")
+        return _client(self.facts, {name.replace("_", "-"): getattr(self.facts, name) for name in names})
+
+    def post(self, path: str, wrapper: str, record: Any) -> httpx.Response:
+        """POST a record in its wrapper; the token request has none."""
+        return self.http.post(path, json={wrapper: record} if wrapper else record)
+
+    def put(self, path: str, wrapper: str, record: Any) -> httpx.Response:
+        """PUT a record in its wrapper."""
+        return self.http.put(path, json={wrapper: record})
+
+    def made(self, path: str, wrapper: str, **fields: Any) -> dict[str, Any]:
+        """POST a record that is sure to be accepted, and return it."""
+        answer = self.post(path, wrapper, {"location_id": self.facts.location_id} | fields)
+        assert answer.is_success, answer.text
+        record: dict[str, Any] = answer.json()[wrapper]
+        return record
+
+    def own_id(self, length: int) -> str:
+        """An integrator id of a length that nothing has yet."""
+        number, digits = self._given[length], ""
+        self._given[length] += 1
+        while len(digits) < length and (number or not digits):
+            number, digit = divmod(number, len(_LETTERS))
+            digits = _LETTERS[digit] + digits
+        return digits.rjust(length, "-")
+
+    def ticket(self) -> str:
+        """A ticket, which stands for a card once."""
+        return self._sandbox.ticket()
+
+    def sale(self, **fields: Any) -> dict[str, Any]:
+        """An approved sale."""
+        sale = {"action": "sale", "transaction_amount": "12.50", "account_number": VISA, "exp_date": "1230"}
+        return self.made("/v2/transactions", "transaction", **sale | fields)
+
+    def vault(self, **fields: Any) -> dict[str, Any]:
+        """A stored card."""
+        card = {"payment_method": "cc", "account_number": VISA, "exp_date": "1230"}
+        return self.made("/v2/accountvaults", "accountvault", **card, **fields)
+
+    def contact(self, **fields: Any) -> dict[str, Any]:
+        """A contact."""
+        return self.made("/v2/contacts", "contact", last_name="Smith", **fields)
+
+
+class Blank:
+    """A desk with nothing behind it: every id is one that could be."""
+
+    class facts:  # noqa: N801  an attribute of the desk
+        """Facts of no sandbox."""
+
+        location_id = contact_id = terminal_id = "a" * 24
+        cc_product_transaction_id = ach_product_transaction_id = "b" * 24
+        username, password, domain = "user", "password", "domain"
+
+    def own_id(self, length: int) -> str:
+        """An integrator id."""
+        return "x" * length
+
+    def ticket(self) -> str:
+        """A ticket."""
+        return "t" * 24
+
+    def sale(self, **fields: Any) -> dict[str, Any]:
+        """A sale."""
+        return {"id": "c" * 24, **fields}
+
+    def vault(self, **fields: Any) -> dict[str, Any]:
+        """A stored card."""
+        return {"id": "d" * 24, **fields}
+
+    def contact(self, **fields: Any) -> dict[str, Any]:
+        """A contact."""
+        return {"id": "e" * 24, **fields}

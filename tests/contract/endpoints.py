@@ -1,0 +1,140 @@
+"""Every endpoint of the contract, what the SDK calls it, and which credentials it takes.
+
+A hash-key serves where the contract's list of HMAC endpoints says so (`hash-key`: `yes` or `no`); all other
+credentials serve everywhere. A login itself (`none`) takes no credentials but the developer id.
+"""
+
+from collections.abc import Callable
+
+import attrs
+
+from gateway_async import AccessToken, BearerToken, HashKey, PasswordLogin, UserApiKey
+from gateway_async.credentials import Credentials
+from gateway_async.sandbox import Facts
+
+_ENDPOINTS = """
+    POST    /v2/token                                  tokens.create                     none
+    DELETE  /v2/token/{token}                          tokens.delete                     no
+    POST    /v2/quickinvoices                          quick_invoices.create             no
+    PUT     /v2/quickinvoices/{id}                     quick_invoices.update             no
+    GET     /v2/quickinvoices/{id}                     quick_invoices.get                no
+    GET     /v2/quickinvoices                          quick_invoices.list               no
+    DELETE  /v2/quickinvoices/{id}                     quick_invoices.delete             no
+    POST    /v2/quickinvoices/{id}/reopen              quick_invoices.reopen             no
+    PUT     /v2/quickinvoices/{id}/addTransaction      quick_invoices.add_transaction    no
+    PUT     /v2/quickinvoices/{id}/removeTransaction   quick_invoices.remove_transaction no
+    POST    /v2/quickinvoices/{id}/resend              quick_invoices.resend             no
+    POST    /v2/quickinvoices/{id}/files               quick_invoices.attach_file        no
+    DELETE  /v2/quickinvoices/{id}/files/{file_id}     quick_invoices.remove_file        no
+    POST    /v2/productfiles                           product_files.create              no
+    POST    /v2/paylinks                               paylinks.create                   no
+    PUT     /v2/paylinks/{id}                          paylinks.update                   no
+    GET     /v2/paylinks/{id}                          paylinks.get                      no
+    GET     /v2/paylinks                               paylinks.list                     no
+    DELETE  /v2/paylinks/{id}                          paylinks.delete                   no
+    POST    /v2/paylinks/{id}/resend                   paylinks.resend                   no
+    POST    /v2/accountvaults                          account_vaults.create             yes
+    PUT     /v2/accountvaults/{id}                     account_vaults.update             yes
+    GET     /v2/accountvaults/{id}                     account_vaults.get                yes
+    GET     /v2/accountvaults                          account_vaults.list               yes
+    DELETE  /v2/accountvaults/{id}                     account_vaults.delete             yes
+    GET     /v2/accountvaults/{id}/bininfo             account_vaults.bin_info           yes
+    POST    /v2/routeraccountvaults                    router_account_vaults.create      yes
+    GET     /v2/transactionbatches                     transaction_batches.list          no
+    GET     /v2/transactionbatches/{id}                transaction_batches.get           no
+    POST    /v2/transactionbatches/{id}/settle         transaction_batches.settle        no
+    POST    /v2/postbackconfigs                        postback_configs.create           no
+    PUT     /v2/postbackconfigs/{id}                   postback_configs.update           no
+    DELETE  /v2/postbackconfigs/{id}                   postback_configs.delete           no
+    POST    /v2/transactions                           transactions.create               yes
+    GET     /v2/transactions/{id}                      transactions.get                  yes
+    GET     /v2/transactions                           transactions.list                 yes
+    PUT     /v2/transactions/{id}                      transactions.update               yes
+    POST    /v2/routertransactions                     router_transactions.create        no
+    POST    /v2/contacts                               contacts.create                   no
+    PUT     /v2/contacts/{id}                          contacts.update                   no
+    GET     /v2/contacts/{id}                          contacts.get                      no
+    GET     /v2/contacts                               contacts.list                     no
+    DELETE  /v2/contacts/{id}                          contacts.delete                   no
+"""
+
+OUT_OF_SCOPE = {
+    "contactsso": "single sign-on: the contract does not show how its URL is made",
+    "hosted payment pages": "made and configured in the hosted interface",
+    "accountform, payform": "browser widgets; not shown",
+    "ticketing": "deprecated; a ticket can be spent (`TicketVaultCreate`, `TransactionCreate(ticket=…)`), not made",
+    "salestax": "not shown",
+    "recurrings, locations, users": "not shown",
+    "OAuth authorization": "not shown; its token is a `BearerToken`",
+}
+"""What the contract names and does not show, and why there is no row for it."""
+
+
+@attrs.frozen
+class Endpoint:
+    """One endpoint.
+
+    Attributes:
+        verb: the SDK's method, `resource.verb`.
+        hash_key: whether it takes a hash-key; None when it takes no credentials at all.
+    """
+
+    method: str
+    path: str
+    verb: str
+    hash_key: bool | None
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+def _endpoint(line: str) -> Endpoint:
+    method, path, verb, hash_key = line.split()
+    return Endpoint(method, path, verb, {"yes": True, "no": False, "none": None}[hash_key])
+
+
+ENDPOINTS = tuple(_endpoint(line) for line in _ENDPOINTS.strip().splitlines())
+
+
+CREDENTIALS: dict[str, Callable[[Facts, str], Credentials]] = {
+    "key": lambda user, _: UserApiKey(user.user_id, user.user_api_key),
+    "key-query": lambda user, _: UserApiKey(user.user_id, user.user_api_key, send_in="query"),
+    "key-basic": lambda user, _: UserApiKey(user.user_id, user.user_api_key, send_in="basic"),
+    "token": lambda _, token: AccessToken(token),
+    "token-query": lambda _, token: AccessToken(token, send_in="query"),
+    "login": lambda user, _: PasswordLogin(user.username, user.password, user.domain),
+    "hmac": lambda user, _: HashKey(user.user_id, user.user_hash_key),
+    "hmac-query": lambda user, _: HashKey(user.user_id, user.user_hash_key, send_in="query"),
+    "bearer": lambda _, token: BearerToken(token),
+}
+"""Every kind of credentials in every place: from the facts of a user and a token of that user."""
+
+
+def works(endpoint: Endpoint, credentials: str) -> bool:
+    """Whether an endpoint takes a kind of credentials."""
+    return endpoint.hash_key is not False or not credentials.startswith("hmac")
+
+
+def case(endpoint: Endpoint, credentials: str) -> str:
+    """What stands between the brackets of a test's id."""
+    return f"{endpoint.verb}-{credentials}"
+
+
+def print_table() -> str:
+    """The table of endpoints and credentials, in Markdown, each cell with the test that proves it."""
+    lines = [
+        f"| endpoint | {' | '.join(CREDENTIALS)} |",
+        f"|---|{'---|' * len(CREDENTIALS)}",
+        *(f"| `{endpoint}` | {' | '.join(_cell(endpoint, kind) for kind in CREDENTIALS)} |" for endpoint in ENDPOINTS),
+    ]
+    return "\n".join(lines)
+
+
+def _cell(endpoint: Endpoint, credentials: str) -> str:
+    return f"{'works' if works(endpoint, credentials) else 'refused'}[{case(endpoint, credentials)}]"
+
+
+def print_out_of_scope() -> str:
+    """What has no row, and why, in Markdown."""
+    lines = ["| named by the contract | why it has no row |", "|---|---|"]
+    return "\n".join([*lines, *(f"| {name} | {reason} |" for name, reason in OUT_OF_SCOPE.items())])

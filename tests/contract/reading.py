@@ -1,0 +1,112 @@
+"""What every answer must be, whatever was asked: in time, no 5xx, JSON or nothing, and legible to the SDK."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import httpx
+
+from gateway_async import GatewayError, StatusError
+from gateway_async._wire.call import Call
+from gateway_async._wire.convert import structure
+from gateway_async._wire.login import log_in
+from gateway_async._wire.noun import Noun
+from gateway_async._wire.paging import read_page
+from gateway_async._wire.reply import Reply, read_reply
+from gateway_async._wire.unshown import read_unshown
+from gateway_async.models.files import QuickInvoiceFile
+from gateway_async.resources.account_vaults import ACCOUNT_VAULT, BIN_INFO
+from gateway_async.resources.contacts import CONTACT
+from gateway_async.resources.paylinks import PAYLINK
+from gateway_async.resources.postback_configs import POSTBACK_CONFIG
+from gateway_async.resources.product_files import PRODUCT_FILE
+from gateway_async.resources.quick_invoices import QUICK_INVOICE
+from gateway_async.resources.router_account_vaults import ROUTER_ACCOUNT_VAULT
+from gateway_async.resources.router_transactions import ROUTER_TRANSACTION
+from gateway_async.resources.transaction_batches import TRANSACTION_BATCH
+from gateway_async.resources.transactions import TRANSACTION
+
+NOUNS: tuple[Noun[Any], ...] = (
+    ACCOUNT_VAULT,
+    CONTACT,
+    PAYLINK,
+    POSTBACK_CONFIG,
+    PRODUCT_FILE,
+    QUICK_INVOICE,
+    ROUTER_ACCOUNT_VAULT,
+    ROUTER_TRANSACTION,
+    TRANSACTION_BATCH,
+    TRANSACTION,
+)
+BY_PATH = {noun.path: noun for noun in NOUNS}
+
+ERRORS = {400: "BadRequest", 401: "Authentication", 403: "PermissionDenied", 404: "NotFound", 405: "MethodNotAllowed"}
+ERRORS |= {409: "RecordDeleted", 422: "Validation", 429: "RateLimit"}
+"""The SDK's error of each status, without the word; any other 4xx is a `StatusError`."""
+
+Reader = Callable[[Any], Any]
+
+
+def reader(operation: str) -> Reader:
+    """How the SDK reads the answer to an operation, whichever record it is about."""
+    method, _, path = operation.partition(" ")
+    if method == "DELETE" or path.endswith("/resend"):
+        return _nothing
+    if path == "/v2/token":
+        return log_in("user", "password", "domain").read
+    if path.endswith("/files"):
+        return partial(read_unshown, QuickInvoiceFile, ("file",))
+    noun = BIN_INFO if path.endswith("/bininfo") else BY_PATH["/".join(path.split("/")[:3])]
+    if method == "GET" and path == noun.path:
+        return lambda content: read_page(content, noun.plural, 1, partial(structure, noun.record))
+    return lambda content: structure(noun.record, noun.unwrapped(content))
+
+
+def _nothing(content: Any) -> None:
+    assert content is None, f"the contract shows no body here: {content!r}"
+
+
+def judge(operation: str, answer: httpx.Response) -> None:
+    """Check an answer to an operation."""
+    asked = answer.request
+    said = f"{asked.method} {asked.url} {_sent(asked)} is answered with {answer.status_code} {answer.text[:300]}"
+    assert answer.status_code < 500, said
+    assert not answer.content or answer.headers["content-type"] == "application/json", said
+    if asked.method not in ("HEAD", "OPTIONS"):
+        _judge_reading(operation, answer, said)
+
+
+def _judge_reading(operation: str, answer: httpx.Response, said: str) -> None:
+    refused = StatusError if answer.is_error else ()
+    try:
+        _read(operation, answer)
+    except refused as error:
+        _judge_refusal(answer, error, said)
+    except GatewayError as error:
+        raise AssertionError(f"{said}: {error}") from error
+
+
+def _judge_refusal(answer: httpx.Response, error: StatusError, said: str) -> None:
+    assert type(error).__name__ == ERRORS.get(answer.status_code, "Status") + "Error", said
+    assert error.fields or answer.status_code != 422, said
+
+
+def judge_struck(operation: str, answer: httpx.Response) -> None:
+    """Check an answer that a fault has spoilt: the SDK reads it, or says in its own words why not."""
+    with suppress(GatewayError):
+        _read(operation, answer)
+
+
+def _read(operation: str, answer: httpx.Response) -> None:
+    method, _, path = operation.partition(" ")
+    read = reader(operation) if answer.is_success else _nothing
+    call: Call[Any] = Call(method=method, path=path, read=read)
+    read_reply(call, Reply(answer.status_code, answer.headers, answer.content, at=0.0))
+
+
+def _sent(request: httpx.Request) -> str:
+    try:
+        return repr(request.content[:500])
+    except httpx.RequestNotRead:
+        return "a stream"

@@ -1,0 +1,464 @@
+"""The field tables of the contract, row by row, written down from it and from nothing else in this project.
+
+`row.py` says what the columns mean. The numbers are those of the fields in the contract's tables, counted there;
+a row that is lost here, or given twice, does not agree with them.
+"""
+
+from .row import Table
+
+QUICK_INVOICE = Table(
+    "quickinvoice",
+    counted=43,
+    text="""
+        id                                 id             24-36   -     no        no    yes
+        location_id                        id             24-36   1-36  required  no?   yes
+        contact_id                         id             24-36   1-36  yes       yes?  yes
+        contact_api_id                     alias          1-64    -     yes       yes?  no
+        quick_invoice_api_id               own-id         0-64    -     yes       no?   -
+        invoice_number                     text           0-64    -     yes       yes?  yes
+        title                              text           1-64    -     required  yes   yes
+        item_header                        text           0-250   -     yes       yes?  yes
+        item_footer                        text           0-250   -     yes       yes?  yes
+        item_list                          items          5-4000  -     required  yes   yes
+        amount_due                         money          10,2    -     no        no    yes
+        remaining_balance                  money          10,2    -     no        no    yes
+        due_date                           date           -       -     required  yes   yes
+        expire_date                        date           -       -     yes       yes?  yes
+        status_id                          integer:0,1,2  -       -     yes?      yes?  yes
+        payment_status_id                  integer:1,2,3  -       -     no        no    yes
+        allow_partial_pay                  flag           -       -     yes       yes?  yes
+        allow_overpayment                  flag           -       -     yes       no?   -
+        email                              text           5-128   -     yes       yes?  yes
+        cell_phone                         text           1-10    -     yes       no?   -
+        send_text_to_pay                   flag           -       -     yes       no?   -
+        send_email                         flag           -       -     yes       no    -
+        notification_days_before_due_date  integer        1-2     -     yes       yes?  yes
+        notification_on_due_date           flag           -       -     yes       yes?  yes
+        notification_days_after_due_date   integer        1-2     -     yes       yes?  yes
+        notification_email                 text           -       -     no?       no?   -
+        note                               text           0-200   -     yes       yes?  -
+        attach_files_to_email              flag           -       -     yes       yes?  -
+        files                              files          -       -     yes       no    -
+        tags                               texts          -       -     yes       no?   -
+        cc_product_transaction_id          id             24-36   1-36  yes       yes   yes
+        ach_product_transaction_id         id             24-36   1-36  yes       yes   yes
+        customer_id                        text           0-64    -     yes       no?   -
+        dl_number                          text           1-50    -     yes       no?   -
+        dl_state                           text           2       -     yes       no?   -
+        ssn4                               digits         4       -     yes       no?   -
+        dob_year                           digits         4       -     yes       no?   -
+        is_active                          flag           -       -     no        no    yes
+        active                             flag           -       -     no        no    -
+        created_ts                         moment         -       -     no        no    yes
+        modified_ts                        moment         -       -     no        no    yes
+        created_user_id                    text           -       -     no        no    yes
+        modified_user_id                   text           -       -     no        no    yes
+    """,
+    beyond="""
+        single_payment_min_amount          money          -       10,2  yes?      no?   -
+        single_payment_max_amount          money          -       10,2  yes?      no?   -
+        transactions                       list           -       -     no?       no?   -
+    """,
+)
+
+PAYLINK = Table(
+    "paylink",
+    counted=22,
+    text="""
+        id                                           id                            24-36  -     no         no    yes
+        location_id                                  id                            24-36  1-36  required?  no?   yes
+        cc_product_transaction_id                    id                            24-36  1-36  yes        yes   yes
+        ach_product_transaction_id                   id                            24-36  1-36  yes        yes   yes
+        paylink_api_id                               own-id                        0-64   -     yes        yes?  yes
+        contact_id                                   id                            24-36  1-36  yes        yes?  yes
+        contact_api_id                               alias                         1-64   -     yes        yes?  no
+        amount_due                                   money                         10,2   -     required?  no?   yes
+        cell_phone                                   text                          1-10   -     yes        yes?  yes
+        email                                        text                          5-128  -     yes        yes?  yes
+        description                                  text                          -      -     yes?       yes?  yes
+        expire_date                                  date                          -      -     yes        yes?  yes
+        delivery_method                              integer:0,1,2,3               1      -     yes        yes?  yes
+        paylink_action                               text:sale,auth-only,authonly  0-10   -     yes        yes?  yes
+        display_product_transaction_receipt_details  flag                          -      -     yes        yes?  yes
+        display_billing_fields                       flag                          -      -     yes        yes?  yes
+        status_id                                    integer:0,1                   -      -     no?        no?   yes
+        active                                       flag                          -      -     no         no    yes
+        created_ts                                   moment                        -      -     no         no    yes
+        modified_ts                                  moment                        -      -     no         no    yes
+        created_user_id                              text                          -      -     no         no    yes
+        modified_user_id                             text                          -      -     no         no    yes
+    """,
+)
+
+ACCOUNT_VAULT = Table(
+    "accountvault",
+    counted=41,
+    text="""
+        id                             id                            24-36  -      no        no    yes
+        payment_method                 text:cc,ach                   2-3    -      required  no?   yes
+        title                          text                          1-16   1-64   yes       yes?  yes
+        account_holder_name            text                          1-32   1-60   yes       yes?  yes
+        account_number                 secret                        4-19   -      yes       no?   no
+        exp_date                       digits                        4      -      yes       yes?  yes
+        account_type                   text:checking,savings         1-32   -      yes       yes?  yes
+        routing                        secret                        9      -      yes       no?   null
+        is_company                     flag                          -      -      yes       yes?  -
+        ach_sec_code                   text:WEB,PPD,CCD,TEL,POP,C21  3      -      yes       yes?  yes
+        first_six                      text                          6      -      no        no    yes
+        last_four                      text                          4      -      no        no    yes
+        expiring_in_months             integer                       -      -      no        no    yes
+        has_recurring                  flag                          -      -      no        no    yes
+        location_id                    id                            24-36  1-36   required  no?   yes
+        contact_id                     id                            24-36  1-36   yes       yes?  yes
+        account_vault_api_id           own-id                        1-36   -      yes       yes?  yes
+        billing_address                text                          1-32   -      yes       yes?  yes
+        billing_city                   text                          1-36   -      yes       yes?  yes
+        billing_state                  text                          2      2-26   yes       yes?  yes
+        billing_zip                    text                          5-10   4-12   yes       yes?  yes
+        billing_phone                  text                          1-10   -      yes       yes?  yes
+        accountvault_c1                text                          0-128  -      yes       yes?  yes
+        accountvault_c2                text                          0-128  -      yes       yes?  yes
+        accountvault_c3                text                          0-128  -      yes       yes?  yes
+        customer_id                    text                          1-50   -      yes       yes?  yes
+        dl_number                      text                          1-50   -      yes       yes?  yes
+        dl_state                       text                          2      -      yes       yes?  yes
+        ssn4                           digits                        4      -      yes       yes?  yes
+        dob_year                       digits                        4      -      yes       yes?  yes
+        terms_agree                    integer                       -      -      yes       yes?  -
+        terms_agree_ip                 text                          0-15   -      yes       yes?  -
+        track_data                     secret                        0-256  1-256  yes       no?   no
+        ticket                         secret                        1-36   -      yes       no?   no
+        previous_transaction_id        id                            24-36  1-36   yes       no?   no
+        previous_account_vault_id      id                            24-36  1-36   yes       no?   no
+        previous_account_vault_api_id  alias                         0-64   1-64   yes       no?   no
+        run_avs                        flag                          -      -      yes       no?   no
+        active                         integer                       -      -      no        no    yes
+        created_ts                     moment                        -      -      no        no    yes
+        modified_ts                    moment                        -      -      no        no    yes
+    """,
+    beyond="""
+        contact_api_id                 alias                         -      1-64   yes?      yes?  no
+        previous_transaction_api_id    alias                         -      1-64   yes?      no?   no
+    """,
+)
+
+BIN_INFO = Table(
+    "bininfo",
+    counted=14,
+    text="""
+        issuer_bank_name             text  -  -  no  no  yes
+        country_code                 text  -  -  no  no  yes
+        detail_card_product          text  -  -  no  no  yes
+        detail_card_indicator        text  -  -  no  no  yes
+        fsa_indicator                text  -  -  no  no  yes
+        prepaid_indicator            text  -  -  no  no  yes
+        product_id                   text  -  -  no  no  yes
+        regulator_indicator          text  -  -  no  no  yes
+        visa_product_sub_type        text  -  -  no  no  yes
+        visa_large_ticket_indicator  text  -  -  no  no  yes
+        account_fund_source          text  -  -  no  no  yes
+        card_class                   text  -  -  no  no  yes
+        token_ind                    text  -  -  no  no  yes
+        issuing_network              text  -  -  no  no  yes
+    """,
+)
+
+TRANSACTION_BATCH = Table(
+    "transactionbatch",
+    counted=8,
+    text="""
+        id                      id                   -  -  no  no  yes
+        batch_num               integer              -  -  no  no  yes
+        product_transaction_id  id                   -  -  no  no  yes
+        created_ts              moment               -  -  no  no  yes
+        is_open                 flag                 -  -  no  no  yes
+        processing_status_id    integer:1,2,3,4,5,6  -  -  no  no  yes
+        batch_close_ts          moment               -  -  no  no  yes
+        settlement_file_name    text                 -  -  no  no  -
+    """,
+    beyond="""
+        changelogs              list                 -  -  no  no  -
+    """,
+)
+"""`changelogs` comes with postbacks, and when it is asked for."""
+
+CHANGELOG = Table(
+    "changelog",
+    counted=8,
+    text="""
+        id                 id      -  -  no  no  yes
+        created_ts         moment  -  -  no  no  yes
+        action             text    -  -  no  no  yes
+        model              text    -  -  no  no  yes
+        model_id           id      -  -  no  no  yes
+        user_id            id      -  -  no  no  yes
+        changelog_details  list    -  -  no  no  yes
+        user               object  -  -  no  no  yes
+    """,
+)
+"""One entry of a batch's `changelogs`."""
+
+POSTBACK_CONFIG = Table(
+    "postbackconfig",
+    counted=17,
+    text="""
+        id                      id                                                      -  -     no         no    yes
+        location_id             id                                                      -  1-36  required?  no?   yes
+        resource                text:contact,transaction,transactionbatch,accountvault  -  -     required?  yes?  yes
+        product_transaction_id  id                                                      -  1-36  yes        yes?  yes
+        url                     url                                                     -  -     required?  yes?  yes
+        on_create               flag                                                    -  -     yes        yes?  yes
+        on_update               flag                                                    -  -     yes        yes?  yes
+        on_delete               flag                                                    -  -     yes        yes?  yes
+        is_active               flag                                                    -  -     yes        yes?  yes
+        format                  text:api-default                                        -  -     yes        yes?  yes
+        number_of_attempts      integer                                                 -  -     yes        yes?  yes
+        attempt_interval        integer                                                 -  -     yes        yes?  yes
+        expands                 text                                                    -  -     yes        yes?  yes
+        basic_auth_username     text                                                    -  -     yes        yes   no
+        basic_auth_password     secret                                                  -  -     yes        yes   no
+        created_ts              moment                                                  -  -     no         no    yes
+        modified_ts             moment                                                  -  -     no         no    yes
+    """,
+)
+
+TOKEN_REQUEST = Table(
+    "token request",
+    counted=3,
+    text="""
+        username  text    -  -  required  no  -
+        password  secret  -  -  required  no  no
+        domain    text    -  -  required  no  -
+    """,
+)
+"""The one body without a wrapper."""
+
+TOKEN = Table(
+    "token",
+    counted=11,
+    text="""
+        id                   id       -  -  no  no  yes
+        expire               integer  -  -  no  no  yes
+        first_name           text     -  -  no  no  yes
+        last_name            text     -  -  no  no  yes
+        password_expire_ts   moment   -  -  no  no  yes
+        time                 integer  -  -  no  no  yes
+        token                secret   -  -  no  no  yes
+        username             text     -  -  no  no  yes
+        primary_location_id  id       -  -  no  no  yes
+        timezone             text     -  -  no  no  yes
+        user_type_id         integer  -  -  no  no  yes
+    """,
+)
+
+ROUTER_ACCOUNT_VAULT = Table(
+    "routeraccountvault",
+    counted=5,
+    text="""
+        payment_method  text:cc     -  -     required  no  -
+        action          text:store  -  -     required  no  -
+        location_id     id          -  1-36  required  no  -
+        contact_id      id          -  1-36  required  no  -
+        terminal_id     id          -  1-36  required  no  -
+    """,
+)
+"""What comes back is an account vault."""
+
+ROUTER_TRANSACTION = Table(
+    "routertransaction",
+    counted=5,
+    text="""
+        action                  text:sale,authonly,refund  -  -      required  no  -
+        payment_method          text:cc                    -  -      required  no  -
+        location_id             id                         -  1-36   required  no  -
+        terminal_id             id                         -  1-36   required  no  -
+        transaction_amount      money                      -  10     required  no  -
+    """,
+    beyond="""
+        transaction_api_id      own-id                     -  1-64   yes?      no  -
+        product_transaction_id  id                         -  1-36   yes?      no  -
+        order_num               text                       -  0-32   yes?      no  -
+        description             text                       -  0-64   yes?      no  -
+        tax                     money                      -  -      yes?      no  -
+        save_account            flag                       -  -      yes?      no  -
+        contact_id              id                         -  1-36   yes?      no  -
+        contact_api_id          alias                      -  1-64   yes?      no  -
+        billing_street          text                       -  0-64   yes?      no  -
+        billing_zip             text                       -  0-12   yes?      no  -
+        po_number               text                       -  0-250  yes?      no  -
+        clerk_number            text                       -  0-250  yes?      no  -
+    """,
+)
+"""What comes back is a transaction."""
+
+PRODUCT_FILE = Table(
+    "productfile",
+    counted=3,
+    text="""
+        title                       text    -  -     required?  no   yes?
+        product_file_credential_id  text    -  -     required?  no   yes?
+        location_id                 id      -  1-36  required?  no   yes?
+    """,
+    beyond="""
+        id                          text    -  -     no?        no?  -
+        created_ts                  moment  -  -     no?        no?  -
+        modified_ts                 moment  -  -     no?        no?  -
+    """,
+)
+
+CONTACT = Table(
+    "contact",
+    counted=26,
+    text="""
+        id                      id       24-36  -      no         no    yes
+        location_id             id       24-36  1-36   required?  no?   yes
+        account_number          text     -      0-250  yes?       yes?  yes
+        contact_api_id          own-id   -      1-64   yes?       yes?  yes
+        company_name            text     -      0-250  yes?       yes?  yes
+        first_name              text     -      0-250  yes?       yes?  yes
+        last_name               text     -      1-64   required?  yes?  yes
+        email                   text     -      0-128  yes?       yes?  yes
+        address                 text     -      0-250  yes?       yes?  yes
+        city                    text     -      0-250  yes?       yes?  yes
+        state                   text     -      0-250  yes?       yes?  yes
+        zip                     text     -      0-250  yes?       yes?  yes
+        home_phone              text     -      0-10   yes?       yes?  yes
+        cell_phone              text     -      0-10   yes?       yes?  yes
+        office_phone            text     -      0-10   yes?       yes?  yes
+        office_ext_phone        text     -      0-10   yes?       yes?  yes
+        email_trx_receipt       flag     -      -      yes?       yes?  yes
+        created_ts              moment   -      -      no         no    yes
+        modified_ts             moment   -      -      no         no    yes
+        date_of_birth           date     -      -      yes?       yes?  yes
+        header_message          text     -      0-250  yes?       yes?  yes
+        header_message_type_id  integer  -      -      yes?       yes?  yes
+        contact_c1              text     -      0-250  yes?       yes?  yes
+        contact_c2              text     -      0-250  yes?       yes?  yes
+        contact_c3              text     -      0-250  yes?       yes?  yes
+        contact_balance         money    -      -      yes?       yes?  yes
+    """,
+    beyond="""
+        header_message_type     integer  -      -      yes?       yes?  -
+        update_if_exists        flag     -      -      yes?       no?   no
+    """,
+)
+
+TRANSACTION = Table(
+    "transaction",
+    counted=69,
+    text="""
+        id                             id                                       24-36  -      no        no    yes
+        payment_method                 text:cc,ach                              -      -      yes       no?   yes
+        account_vault_id               id                                       -      1-36   yes?      no?   yes
+        recurring_id                   id                                       -      -      no?       no?   yes
+        first_six                      text                                     -      -      no?       no?   yes
+        last_four                      text                                     -      -      no?       no?   yes
+        account_holder_name            text                                     -      1-60   yes?      no?   yes
+        transaction_amount             money                                    -      10     yes       yes?  yes
+        description                    text                                     -      0-64   yes?      yes?  yes
+        transaction_code               text                                     -      -      no?       no?   yes
+        avs                            text                                     -      -      no?       no?   yes
+        batch                          text                                     -      -      no?       no?   yes
+        order_num                      text                                     -      0-32   yes?      yes?  yes
+        verbiage                       text                                     -      -      no?       no?   yes
+        transaction_settlement_status  text                                     -      -      no?       no?   yes
+        effective_date                 date                                     -      -      yes?      no?   yes
+        routing                        secret                                   -      9      yes?      no?   yes
+        return_date                    date                                     -      -      no?       no?   yes
+        created_ts                     moment                                   -      -      no        no    yes
+        modified_ts                    moment                                   -      -      no        no    yes
+        transaction_api_id             own-id                                   -      1-64   yes       no?   yes
+        terms_agree                    flag                                     -      -      yes?      no?   yes
+        notification_email_address     text                                     -      0-128  yes?      yes?  yes
+        notification_email_sent        flag                                     -      -      no?       no?   yes
+        response_message               text                                     -      -      no?       no?   yes
+        auth_amount                    money                                    -      -      no?       no?   yes
+        auth_code                      text                                     -      0-250  yes?      no?   yes
+        status_id                      integer                                  -      -      no?       no?   yes
+        type_id                        integer                                  -      -      no?       no?   yes
+        location_id                    id                                       -      1-36   required  no?   yes
+        reason_code_id                 integer                                  -      -      no?       no?   yes
+        contact_id                     id                                       -      1-36   yes       yes?  yes
+        billing_zip                    text                                     -      0-12   yes?      yes?  yes
+        billing_street                 text                                     -      0-64   yes?      yes?  yes
+        product_transaction_id         id                                       -      1-36   yes?      no?   yes
+        tax                            money                                    -      -      yes?      yes?  yes
+        customer_ip                    text                                     -      0-45   yes?      no?   yes
+        customer_id                    text                                     -      0-250  yes?      yes?  yes
+        po_number                      text                                     -      0-250  yes?      yes?  yes
+        avs_enhanced                   text                                     -      -      no?       no?   yes
+        cvv_response                   text                                     -      -      no?       no?   yes
+        billing_phone                  text                                     -      0-10   yes?      yes?  yes
+        billing_city                   text                                     -      0-36   yes?      yes?  yes
+        billing_state                  text                                     -      0-26   yes?      yes?  yes
+        clerk_number                   text                                     -      0-250  yes?      yes?  yes
+        tip_amount                     money                                    -      -      yes?      yes?  yes
+        created_user_id                text                                     -      -      no        no    yes
+        modified_user_id               text                                     -      -      no        no    yes
+        ach_identifier                 text                                     -      -      no?       no?   yes
+        check_number                   text                                     -      0-250  yes?      no?   yes
+        settle_date                    date                                     -      -      no?       no?   yes
+        charge_back_date               date                                     -      -      no?       no?   yes
+        void_date                      date                                     -      -      no?       no?   yes
+        account_type                   text:checking,savings                    -      1-32   yes?      no?   yes
+        is_recurring                   flag                                     -      -      no?       no?   yes
+        is_accountvault                flag                                     -      -      no?       no?   yes
+        transaction_c1                 text                                     -      0-128  yes?      yes?  yes
+        transaction_c2                 text                                     -      0-128  yes?      yes?  yes
+        transaction_c3                 text                                     -      0-128  yes?      yes?  yes
+        additional_amounts             list                                     -      -      no?       no?   yes
+        terminal_serial_number         text                                     -      -      no?       no?   yes
+        entry_mode_id                  text                                     -      -      no?       no?   yes
+        terminal_id                    id                                       -      -      no?       no?   yes
+        quick_invoice_id               id                                       -      -      no?       no?   yes
+        ach_sec_code                   text:WEB,PPD,CCD,TEL,POP,C21             -      3      yes?      no?   yes
+        custom_data                    object                                   -      -      yes?      yes?  yes
+        hosted_payment_page_id         id                                       -      -      no?       no?   yes
+        trx_source_id                  integer                                  -      -      no?       no?   yes
+        emv_receipt_data               object                                   -      -      no?       no?   yes
+    """,
+    beyond="""
+        action                         text:sale,authonly,avsonly,force,refund  -      -      required  yes?  no
+        contact_api_id                 alias                                    -      1-64   yes       yes?  no
+        account_number                 secret                                   -      4-19   yes       no?   no
+        exp_date                       digits                                   -      4      yes       no?   no
+        cvv                            secret                                   -      3-4    yes?      no?   no
+        track_data                     secret                                   -      1-256  yes?      no?   no
+        ticket                         secret                                   -      1-36   yes?      no?   no
+        account_vault_api_id           alias                                    -      1-64   yes?      no?   no
+        previous_transaction_id        id                                       -      1-36   yes?      no?   -
+        previous_transaction_api_id    alias                                    -      1-64   yes?      no?   no
+        save_account                   flag                                     -      -      yes?      no?   no
+        dl_number                      text                                     -      1-50   yes?      no?   no
+        dl_state                       text                                     -      2      yes?      no?   no
+        ssn4                           digits                                   -      4      yes?      no?   no
+        dob_year                       digits                                   -      4      yes?      no?   no
+        subtotal_amount                money                                    -      -      yes?      yes?  yes
+        paylink_id                     id                                       -      -      no?       no?   yes
+        transaction_batch_id           id                                       -      -      no?       no?   yes
+        checkin_date                   date                                     -      -      yes?      yes?  yes
+        checkout_date                  date                                     -      -      yes?      yes?  yes
+        room_num                       text                                     -      0-250  yes?      yes?  yes
+        room_rate                      money                                    -      -      yes?      yes?  yes
+        advance_deposit                flag                                     -      -      yes?      yes?  yes
+        no_show                        flag                                     -      -      yes?      yes?  yes
+    """,
+)
+"""The contract lists the record that postbacks carry; what a request says besides is known from its other pages."""
+
+TABLES = (
+    QUICK_INVOICE,
+    PAYLINK,
+    ACCOUNT_VAULT,
+    BIN_INFO,
+    TRANSACTION_BATCH,
+    CHANGELOG,
+    POSTBACK_CONFIG,
+    TOKEN_REQUEST,
+    TOKEN,
+    ROUTER_ACCOUNT_VAULT,
+    ROUTER_TRANSACTION,
+    PRODUCT_FILE,
+    CONTACT,
+    TRANSACTION,
+)

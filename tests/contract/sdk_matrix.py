@@ -1,0 +1,154 @@
+"""The rows against the SDK's models: each function returns what is not as the row says, one line each."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import attrs
+
+import gateway_async
+from gateway_async._secrets import Secret
+from gateway_async._wire.limits import problems
+from gateway_async.models.request import Request
+
+from .desk import Blank
+from .family import Family, Recipe, Way
+from .row import Row
+from .values import out_of_bounds, tried
+
+_FITS: dict[str, tuple[type, ...]] = {
+    "integer": (int,),
+    "flag": (bool,),
+    "money": (Decimal,),
+    "date": (date,),
+    "moment": (datetime,),
+    "object": (Mapping,),
+    "items": (Mapping,),
+    "secret": (Secret, str),
+    **dict.fromkeys(("list", "texts", "files"), (Sequence,)),
+}
+"""The types of a record's field, by the row's; a text otherwise."""
+
+
+def kinds(annotation: Any) -> set[type]:
+    """The types in an annotation, without constraints and None."""
+    if get_origin(annotation) is Annotated:
+        return kinds(annotation.__origin__)
+    if get_origin(annotation) not in (None, Mapping, Sequence, tuple) and get_args(annotation):
+        return set().union(*map(kinds, get_args(annotation)))
+    if hasattr(annotation, "__args__") and get_origin(annotation) is None:  # a union written with |
+        return set().union(*map(kinds, get_args(annotation)))
+    found = get_origin(annotation) or annotation
+    return set() if found is NoneType else {found}
+
+
+def record_problems(family: Family, row: Row) -> Iterator[str]:
+    """The record has the field, of a type that fits, unless it is never answered."""
+    hints = get_type_hints(getattr(gateway_async, family.record))
+    if row.name not in hints:
+        if row.answer != "no":
+            yield f"{row}: {family.record} has no such field"
+        return
+    fitting = _FITS.get(row.type, (str,))
+    if not all(issubclass(kind, fitting) for kind in kinds(hints[row.name])):
+        yield f"{row}: {family.record} has it as {hints[row.name]}"
+
+
+def request_problems(family: Family, row: Row) -> Iterator[str]:
+    """A create and an update have the field if it can be set by them, and not otherwise."""
+    creates = [_class(way) for way in family.ways]
+    if row.name not in family.arguments:
+        yield from _offered(row, "POST", row.post != "no", any(_knows(kind, row.name) for kind in creates))
+    if family.update:
+        wanted = row.put != "no" or row.name in family.left_open
+        yield from _offered(row, "PUT", wanted, _knows(getattr(gateway_async, family.update), row.name))
+
+
+def limit_problems(family: Family, row: Row) -> Iterator[str]:
+    """What the row allows passes the checks before sending, and what is beyond its bounds is named by them."""
+    for recipe in family.recipes_of(row.name):
+        way = family.way(recipe)
+        if row.post != "no" and row.name in _fields(_class(way)):
+            beside = {name: ... for name, said in recipe.beside.items() if said is ...}
+            request = _request(_class(way), way.body(Blank()) | dict(recipe.beside) | beside)
+            yield from _limits(row, recipe, request, recipe.values)
+        update = getattr(gateway_async, family.update) if family.update else Request
+        if row.put != "no" and recipe.put and row.name in _fields(update):
+            body = {"action": "edit"} if "action" in _fields(update) else {}
+            values = recipe.values if recipe.put_values is None else recipe.put_values
+            yield from _limits(row, recipe, _request(update, body | dict(recipe.put_beside)), values)
+
+
+def required_problems(family: Family, way: Way) -> Iterator[str]:
+    """Each field of a smallest body is needed, and named when it is missing."""
+    kind = _class(way)
+    body = {name: said for name, said in way.body(Blank()).items() if name not in kind.implied}
+    for name in body:
+        if name in family.left_open:
+            continue
+        default = attrs.fields_dict(kind)[name].default
+        request = _request(kind, body)
+        object.__setattr__(request, name, None)
+        if default not in (attrs.NOTHING, None):
+            continue  # what the class says when nothing is said
+        names = way.otherwise.get(name, {name})
+        if not any(_names(line, other) for line in problems(request) for other in names):
+            yield f"{family}.{name}: {kind.__name__} does not miss it"
+
+
+def stranger_problems(family: Family) -> Iterator[str]:
+    """No model has a field that no table has."""
+    known = {*family.table.by_name, *family.expanded, "extra"}
+    for name in (family.record, family.update, *(way.request for way in family.ways)):
+        kind = getattr(gateway_async, name, None)
+        if kind:
+            yield from (
+                f"{name}.{field.name}: is in no table" for field in attrs.fields(kind) if field.name not in known
+            )
+
+
+def _class(way: Way) -> type[Request]:
+    kind: type[Request] = getattr(gateway_async, way.request)
+    return kind
+
+
+def _fields(kind: type[Any]) -> set[str]:
+    return {field.name for field in attrs.fields(kind)}
+
+
+def _knows(kind: type[Request], name: str) -> bool:
+    return name in _fields(kind) or name in kind.implied
+
+
+def _offered(row: Row, method: str, wanted: bool, offered: bool) -> Iterator[str]:
+    if wanted != offered:
+        yield f"{row}: no request can {method} it" if wanted else f"{row}: a request can {method} it"
+
+
+def _request(kind: type[Request], body: Mapping[str, Any]) -> Request:
+    hints = get_type_hints(kind)
+    known = {name: said for name, said in body.items() if name not in kind.implied and said is not ...}
+    return kind(**{name: _typed(said, hints[name]) for name, said in known.items()})
+
+
+def _typed(value: Any, hint: Any) -> Any:
+    return date.fromisoformat(value) if isinstance(value, str) and date in kinds(hint) else value
+
+
+def _limits(row: Row, recipe: Recipe, request: Request, values: tuple[str, ...] | None) -> Iterator[str]:
+    hint = get_type_hints(type(request))[row.name]
+    taken = (True, False) if row.type == "flag" else tried(row, recipe, Blank(), values)
+    for value in taken:
+        found = problems(attrs.evolve(request, **{row.name: _typed(value, hint)}))
+        if found:
+            yield f"{row}: {type(request).__name__} refuses {str(value)[:40]!r}: {found}"
+    for value in out_of_bounds(row, recipe, Blank()):
+        found = problems(attrs.evolve(request, **{row.name: value}))
+        if not found or not all(_names(line, row.name) for line in found):
+            yield f"{row}: {type(request).__name__} takes {str(value)[:40]!r}: {found}"
+
+
+def _names(line: str, name: str) -> bool:
+    return name in line.partition(":")[0].split(", ")

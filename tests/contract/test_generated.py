@@ -1,0 +1,176 @@
+"""Whatever is sent to the sandbox, it answers in time, never with a 5xx, and in words that the SDK can read.
+
+A short run with fixed requests by default. `GATEWAY_FUZZ_SECONDS=1200 pytest tests/contract/test_generated.py -k long`
+goes on with new ones for as long.
+"""
+
+import json
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import suppress
+from urllib.parse import quote
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+from gateway_async.sandbox.control_calls import CONTROLS
+from gateway_async.sandbox.faults import FAULTS
+
+from .desk import Desk
+from .drafts import DEADLINE, EVERY_OPERATION, any_draft, ascii_text, broken_bodies, good, json_values, text
+from .reading import judge, judge_struck
+
+SECONDS = float(os.environ.get("GATEWAY_FUZZ_SECONDS", "0"))
+
+SHORT = settings(
+    deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck), print_blob=False
+)
+LONG = settings(SHORT, derandomize=False, max_examples=200)
+
+PROMPT_FAULTS = sorted({*FAULTS} - {"refuse", "silence"})
+"""Those that end by themselves; of the others one ends when the caller gives up, and one closes the port."""
+
+CALM_CONTROLS = [
+    (method, path)
+    for path, controls in CONTROLS.items()
+    for method in controls
+    if not path.endswith(("/silence", "/reset"))
+]
+
+
+def one_request(data: st.DataObject, desk: Desk, operation: str) -> None:
+    """Send one generated request for an operation and check its answer."""
+    draft = any_draft(data.draw, desk, operation)
+    judge(draft.asks, draft.send(desk.http))
+
+
+def a_life(data: st.DataObject, desk: Desk) -> None:
+    """Send requests one after the other, about records that those before have made."""
+    pool: defaultdict[str, list[str]] = defaultdict(list)
+    for _ in range(data.draw(st.integers(1, 12))):
+        operation = data.draw(st.sampled_from(EVERY_OPERATION))
+        family = operation.split("/")[2]
+        draft = any_draft(data.draw, desk, operation)
+        which = data.draw(st.integers(0, 99))  # drawn in any case: what is drawn must not depend on what was answered
+        if draft.ids and pool[family]:
+            draft = draft.about(pool[family][which % len(pool[family])])
+        answer = draft.send(desk.http)
+        judge(draft.asks, answer)
+        pool[family] += ids_in(answer)
+
+
+def ids_in(answer: httpx.Response) -> list[str]:
+    """The ids of the records in an answer."""
+    body = answer.json() if answer.is_success and answer.content else {}
+    records = [record for value in body.values() for record in (value if isinstance(value, list) else [value])]
+    return [record["id"] for record in records if isinstance(record, dict) and "id" in record]
+
+
+def one_struck(data: st.DataObject, desk: Desk) -> None:
+    """Plan a misfortune, run into it, and find the sandbox well afterwards."""
+    operation = data.draw(st.sampled_from(EVERY_OPERATION))
+    draft = good(data.draw, desk, operation)
+    plan = {"operation": operation, "fault": data.draw(st.sampled_from(PROMPT_FAULTS)), "seconds": 0}
+    assert desk.stranger.post("/_sandbox/faults", json=plan).status_code == 201
+    with desk.another_client() as http, suppress(httpx.RemoteProtocolError, httpx.ReadError):
+        judge_struck(operation, draft.send(http))
+    assert desk.stranger.delete("/_sandbox/faults").status_code == 204
+    judge("GET /v2/contacts", desk.http.get("/v2/contacts", params={"page_size": 1}))
+
+
+def one_control(data: st.DataObject, desk: Desk) -> None:
+    """Send anything to a control call; the clock stays where it is, and no terminal falls silent."""
+    method, path = data.draw(st.sampled_from(CALM_CONTROLS))
+    ids = st.sampled_from([desk.facts.terminal_id, "f" * 24]) | ascii_text.filter(bool)
+    path = path.replace("{id}", quote(data.draw(ids), safe=""))
+    names = st.sampled_from(["operation", "fault", "nth", "title", "card", "exp_date", "amount", "entry_mode", "times"])
+    record = st.dictionaries(names | text, json_values, max_size=3)
+    body = data.draw(broken_bodies | (record | json_values).map(lambda value: json.dumps(value).encode()))
+    answer = desk.stranger.request(method, path, content=body if method == "POST" else b"", timeout=DEADLINE)
+    desk.stranger.delete("/_sandbox/faults")
+    assert answer.status_code < 500, f"{method} {path} {body!r} is answered with {answer.status_code} {answer.text}"
+
+
+UNFIT = {
+    "failed": (500, '{"message": "x"}'),
+    "unavailable": (503, ""),
+    "no JSON": (200, "<html>"),
+    "another list": (200, '{"accountvaults": []}'),
+    "another type": (200, '{"contacts": [{"id": "x", "contact_balance": "much"}]}'),
+    "a record without an id": (200, '{"contacts": [{"last_name": "Smith"}]}'),
+    "no reason": (422, '{"message": "x"}'),
+}
+"""Answers to a list of contacts that must not be."""
+
+
+@pytest.mark.parametrize("status_and_body", UNFIT.values(), ids=UNFIT)
+def test_an_answer_that_must_not_be_is_noticed(status_and_body: tuple[int, str]) -> None:
+    """The judge is awake."""
+    status, body = status_and_body
+    asked = httpx.Request("GET", "http://127.0.0.1/v2/contacts")
+    answer = httpx.Response(status, headers={"content-type": "application/json"}, text=body, request=asked)
+    with pytest.raises(AssertionError, match="is answered with"):
+        judge("GET /v2/contacts", answer)
+
+
+def drive(run: Callable[..., None], desk: Desk, *args: str, profile: settings, number: int = 0) -> None:
+    """Run something with generated data, each time in a sandbox as it was in the beginning."""
+
+    @seed(number)
+    @profile
+    @given(st.data())
+    def generated(data: st.DataObject) -> None:
+        desk.begin_anew()
+        run(data, desk, *args)
+
+    generated()
+
+
+@pytest.mark.parametrize("operation", EVERY_OPERATION)
+def test_a_good_request_is_taken(desk: Desk, operation: str) -> None:
+    """What the generated requests start from is right, or they would not get far."""
+
+    def sent(data: st.DataObject, desk: Desk) -> None:
+        answer = good(data.draw, desk, operation).send(desk.http)
+        judge(operation, answer)
+        assert answer.is_success, answer.text
+
+    drive(sent, desk, profile=settings(SHORT, max_examples=8))
+
+
+@pytest.mark.parametrize("operation", EVERY_OPERATION)
+def test_any_request_is_answered(desk: Desk, operation: str) -> None:
+    """Each operation, with mistakes of every kind."""
+    drive(one_request, desk, operation, profile=settings(SHORT, max_examples=40))
+
+
+def test_any_sequence_is_answered(desk: Desk) -> None:
+    """Requests about records that others have made, changed and deleted."""
+    drive(a_life, desk, profile=settings(SHORT, max_examples=80))
+
+
+def test_any_fault_is_survived(desk: Desk) -> None:
+    """The SDK says in its own words what a spoilt answer is, and the sandbox goes on."""
+    drive(one_struck, desk, profile=settings(SHORT, max_examples=120))
+
+
+def test_any_control_call_is_answered(desk: Desk) -> None:
+    """People who steer the sandbox by hand mistype too."""
+    drive(one_control, desk, profile=settings(SHORT, max_examples=200))
+
+
+@pytest.mark.skipif(not SECONDS, reason="a long run is asked for by GATEWAY_FUZZ_SECONDS")
+@pytest.mark.timeout(SECONDS + 600)
+def test_a_long_run(desk: Desk) -> None:
+    """All of it with new data, round after round, until the time is over."""
+    end, number = time.monotonic() + SECONDS, int(time.time())
+    while time.monotonic() < end:
+        number += 1
+        for run in (a_life, one_struck, one_control):
+            drive(run, desk, profile=LONG, number=number)
+        for operation in EVERY_OPERATION:
+            drive(one_request, desk, operation, profile=settings(LONG, max_examples=50), number=number)

@@ -1,0 +1,41 @@
+"""Quick invoices: what a create needs, and what a record says."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from gateway_async._wire.convert import structure
+from gateway_async.models.quick_invoices import QuickInvoice, QuickInvoiceCreate
+
+NEEDED: dict[str, Any] = {"title": "Lunch", "due_date": date(2026, 12, 1), "item_list": {"Tea": 1}}
+
+
+@pytest.mark.parametrize("missing", NEEDED)
+def test_what_an_invoice_needs(missing: str) -> None:
+    """Without a title, a due date or items it is a type error."""
+    assert QuickInvoiceCreate(**NEEDED)
+    with pytest.raises(TypeError, match=missing):
+        QuickInvoiceCreate(**{name: value for name, value in NEEDED.items() if name != missing})
+
+
+@pytest.mark.parametrize(
+    ("status", "closed"), [(0, True), (1, False), (2, True), ("2", True), (7, False), (None, False)]
+)
+def test_closed_has_two_codes(status: Any, closed: bool) -> None:
+    """0 in the answers of gateways, 2 in the contract's table."""
+    assert structure(QuickInvoice, {"id": "i", "status_id": status}).is_closed is closed
+
+
+@pytest.mark.parametrize("name", ["active", "is_active"])
+@pytest.mark.parametrize(("flag", "meaning"), [(1, True), ("0", False)])
+def test_is_active_is_given_by_either_name(name: str, flag: Any, meaning: bool) -> None:
+    """Some answers say `active`, others `is_active`."""
+    assert structure(QuickInvoice, {"id": "i", name: flag}).is_active is meaning
+    assert structure(QuickInvoice, {"id": "i"}).is_active is None
+
+
+def test_an_invoice_does_not_show_who_pays() -> None:
+    """Licence, social security number and year of birth are in no repr."""
+    invoice = QuickInvoice(id="i", ssn4="8264", dob_year="1971", dl_number="LICENCE-77")
+    assert repr(invoice) == "QuickInvoice(id='i', dl_number=***, ssn4=***, dob_year=***)"

@@ -1,0 +1,335 @@
+"""Files of invoices, the forms they come in, and the service that stores them."""
+
+import gc
+import threading
+
+import httpx
+import pytest
+
+from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.forms import FORM_LIMIT
+from gateway_async.sandbox.invoice_files import LARGEST_FILE
+from gateway_async.sandbox.tables import FILE_CONTENT
+
+PATH = "/v2/quickinvoices"
+
+
+@pytest.fixture
+def invoice(shop):
+    """An invoice without files."""
+    return shop.invoice().json()["quickinvoice"]
+
+
+def parts_of(shop, **fields):
+    """The parts of a form that makes an invoice with one item; `...` leaves one out."""
+    known = {
+        "title": "Lunch",
+        "due_date": "2030-01-31",
+        "location_id": shop.facts.location_id,
+        "item_list][Tea": "1.50",
+    }
+    texts = {name: value for name, value in (known | fields).items() if value is not ...}
+    return [(f"quickinvoice[{name}]", (None, value)) for name, value in texts.items()]
+
+
+def send(shop, *parts, **fields):
+    """POST an invoice as a form, with further parts."""
+    return shop.http.post(PATH, files=[*parts_of(shop, **fields), *parts])
+
+
+def upload(number, content=b"x", name=None, content_type=None):
+    """The part of a form that holds a file."""
+    return (f"quickinvoice[files][{number}]", (name or f"{number}.txt", content, content_type))
+
+
+def attach(shop, invoice, content=b"x", name="a.txt", field="file[file]"):
+    """Attach a file to an invoice."""
+    return shop.http.post(f"{PATH}/{invoice['id']}/files", files={field: (name, content)})
+
+
+def names_of(shop, invoice):
+    """The names of the files of an invoice."""
+    record = shop.get(f"{PATH}/{invoice['id']}", expand="files").json()["quickinvoice"]
+    return [file["name"] for file in record["files"]]
+
+
+# --- forms
+
+
+def test_a_form_says_what_json_says(shop):
+    """Texts, flags, items and numbered tags; items come back as the strings they were sent as."""
+    made = send(shop, allow_partial_pay="1", **{"tags][1": "hot", "tags][0": "red", "item_list][a 'b' \"c\"\n%": "2"})
+    record = made.json()["quickinvoice"]
+    assert made.status_code == 201
+    assert (record["title"], record["allow_partial_pay"], record["amount_due"]) == ("Lunch", 1, "3.50")
+    assert record["item_list"] == {"Tea": "1.50", "a 'b' \"c\"\n%": "2"}
+    expanded = shop.get(f"{PATH}/{record['id']}", expand="tags,files").json()["quickinvoice"]
+    assert (expanded["tags"], expanded["files"]) == (["red", "hot"], [])
+
+
+def test_files_come_with_a_form(shop, sandbox):
+    """In the order of their numbers, with name, size, type and content."""
+    made = send(shop, upload(1, b"two", 'b "2".bin'), upload(0, b"\x00\xff\r\n--", "ä.pdf", "application/pdf"))
+    invoice = made.json()["quickinvoice"]
+    first, second = shop.get(f"{PATH}/{invoice['id']}", expand="files").json()["quickinvoice"]["files"]
+    described = {"quick_invoice_id": invoice["id"], "name": "ä.pdf", "size": 6, "content_type": "application/pdf"}
+    assert first == described | {"id": first["id"], "created_ts": first["created_ts"]}
+    assert second["name"] == 'b "2".bin'
+    assert [sandbox.file(file["id"]) for file in (first, second)] == [b"\x00\xff\r\n--", b"two"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"title": ...}, "title"),
+        ({"item_list][Tea": "much"}, "item_list"),
+        ({"item_list][Tea": ...}, "item_list"),
+        ({"item_list][a][b": "1"}, "quickinvoice[item_list][a][b]"),
+        ({"item_list": "Tea"}, "item_list"),
+        ({"title][x": "1"}, "title"),
+        ({"colour": "red"}, "colour"),
+        ({"tags][x": "red"}, "tags"),
+        ({"tags": "red"}, "tags"),
+        ({"files][0": "no file"}, "files"),
+        ({"files": "no file"}, "files"),
+        ({"allow_partial_pay": "maybe"}, "allow_partial_pay"),
+    ],
+)
+def test_a_part_that_does_not_fit_is_named(shop, errors, fields, named):
+    """As a field of a JSON body is."""
+    assert named in errors(send(shop, **fields))
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [("title", "title"), ("contact[title]", "contact[title]"), ("quickinvoice[title]", "title"), ("", "")],
+)
+def test_a_part_of_something_else_is_named(shop, errors, name, named):
+    """A name without the wrapper, of another one, or that was there before."""
+    assert list(errors(send(shop, (name, (None, "Lunch"))))) == [named]
+
+
+def test_a_text_is_no_file(shop, errors):
+    """A file where a text belongs, or without a number, is a problem of that field."""
+    assert list(errors(send(shop, ("quickinvoice[files]", ("a.txt", b"x"))))) == ["files"]
+    assert list(errors(send(shop, ("quickinvoice[note]", ("a.txt", b"x"))))) == ["note"]
+
+
+def test_a_form_needs_its_wrapper(shop):
+    """One without any part is a 400, as an empty body is."""
+    boundary = {"content-type": "multipart/form-data; boundary=b"}
+    for body in (b"--b--\r\n", b"--b--"):
+        assert shop.http.post(PATH, content=body, headers=boundary).status_code == 400
+
+
+MALFORMED = {
+    "no boundary": ("multipart/form-data", b"--b--\r\n"),
+    "nothing": ("multipart/form-data; boundary=b", b""),
+    "another boundary": ("multipart/form-data; boundary=b", b"--a--\r\n"),
+    "no name": ("multipart/form-data; boundary=b", b"--b\r\ncontent-disposition: form-data\r\n\r\nx\r\n--b--\r\n"),
+    "no disposition": ("multipart/form-data; boundary=b", b"--b\r\n\r\nx\r\n--b--\r\n"),
+    "a bad header": ("multipart/form-data; boundary=b", b"--b\r\n\x00: x\r\n\r\nx\r\n--b--\r\n"),
+    "JSON": ("multipart/form-data; boundary=b", b'{"quickinvoice": {}}'),
+    "cut off": (
+        "multipart/form-data; boundary=b",
+        b'--b\r\ncontent-disposition: form-data; name="quickinvoice[title]"\r\n\r\nLunch\r\n',
+    ),
+    "a boundary of great length": ("multipart/form-data; boundary=" + "b" * 300, b"--" + b"b" * 300 + b"--\r\n"),
+    "text of another coding": (
+        "multipart/form-data; boundary=b",
+        b'--b\r\ncontent-disposition: form-data; name="quickinvoice[title]"\r\n\r\n\xff\r\n--b--\r\n',
+    ),
+    "a name of another coding": (
+        "multipart/form-data; boundary=b",
+        b'--b\r\ncontent-disposition: form-data; name="\xff"\r\n\r\nx\r\n--b--\r\n',
+    ),
+}
+
+
+@pytest.mark.parametrize(("content_type", "body"), MALFORMED.values(), ids=MALFORMED)
+@pytest.mark.parametrize("path", [PATH, "files"])
+def test_a_malformed_form_is_400(shop, invoice, caplog, path, content_type, body):
+    """With a sentence and no line in the log, and never is a part of it taken for the whole."""
+    path = path if path == PATH else f"{PATH}/{invoice['id']}/files"
+    answer = shop.http.post(path, content=body, headers={"content-type": content_type})
+    assert (answer.status_code, answer.json()["status"]) == (400, 400)
+    assert answer.json()["message"].startswith("The form ")
+    assert [line for line in caplog.records if line.name.startswith(("gateway_async", "python_multipart"))] == []
+
+
+def test_a_form_with_too_many_parts_is_400(shop):
+    """A thousand texts and a thousand files are enough."""
+    assert send(shop, *((f"quickinvoice[item_list][{n}]", (None, "1")) for n in range(1001))).status_code == 400
+
+
+# --- limits
+
+
+def test_four_files_of_five_megabytes_are_taken(shop, sandbox):
+    """The largest form that there is, and every byte of it arrives."""
+    contents = [bytes([n]) * LARGEST_FILE for n in range(4)]
+    made = send(shop, *(upload(n, content) for n, content in enumerate(contents)))
+    record = shop.get(f"{PATH}/{made.json()['quickinvoice']['id']}", expand="files").json()["quickinvoice"]
+    assert [file["size"] for file in record["files"]] == [5_242_880] * 4
+    assert [sandbox.file(file["id"]) for file in record["files"]] == contents
+
+
+def test_a_fifth_file_is_refused(shop, errors, invoice):
+    """With the invoice or after it; a removed one makes room."""
+    expected = ["An invoice has at most 4 files."]
+    assert errors(send(shop, *(upload(n) for n in range(5)))) == {"files": expected}
+    ids = [attach(shop, invoice).json()["file"]["id"] for _ in range(4)]
+    assert errors(attach(shop, invoice)) == {"file": expected}
+    assert shop.http.delete(f"{PATH}/{invoice['id']}/files/{ids[0]}").status_code == 204
+    assert attach(shop, invoice).status_code == 201
+
+
+def test_a_byte_too_many_is_refused(shop, errors, invoice):
+    """With the reason, and without a trace: neither invoice nor file is made."""
+    large = b"x" * (LARGEST_FILE + 1)
+    assert errors(send(shop, upload(0, large))) == {"files": ["0.txt is larger than 5242880 bytes."]}
+    assert errors(attach(shop, invoice, large)) == {"file": ["a.txt is larger than 5242880 bytes."]}
+    assert [one["id"] for one in shop.get(PATH).json()["quickinvoices"]] == [invoice["id"]]
+    assert names_of(shop, invoice) == []
+
+
+def test_five_large_files_are_named_and_not_too_large_a_form(shop, errors):
+    """There is room in a form for one file too many."""
+    assert list(errors(send(shop, *(upload(n, b"x" * LARGEST_FILE) for n in range(5))))) == ["files"]
+
+
+def test_a_form_without_end_is_413(shop):
+    """The answer arrives, and the connection is of use afterwards."""
+    answer = send(shop, upload(0, b"x" * FORM_LIMIT))
+    assert (answer.status_code, answer.json()["status"]) == (413, 413)
+    assert shop.get(PATH).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["x" * 256, "\0"])
+def test_a_file_has_a_name(shop, errors, invoice, name):
+    """Of 1 to 255 characters."""
+    assert list(errors(attach(shop, invoice, name=name))) == ["file"]
+
+
+# --- one by one
+
+
+def test_a_file_is_attached(shop, sandbox, invoice):
+    """201 with its record; the content type is what the form says."""
+    answer = attach(shop, invoice, b"hello")
+    file = answer.json()["file"]
+    assert answer.status_code == 201
+    assert file["_links"]["self"]["href"] == f"{shop.facts.base_url}{PATH}/{invoice['id']}/files/{file['id']}"
+    assert (file["name"], file["size"], file["content_type"]) == ("a.txt", 5, "text/plain")
+    shown = httpx.get(f"{sandbox.base_url}/_sandbox/files/{file['id']}")
+    assert (shown.content, shown.headers["content-type"]) == (b"hello", "text/plain")
+
+
+def test_a_file_may_be_empty_and_of_no_type(shop, invoice):
+    """Then it is a stream of bytes."""
+    file = attach(shop, invoice, b"", name="nothing").json()["file"]
+    assert (file["size"], file["content_type"]) == (0, "application/octet-stream")
+
+
+def test_a_file_is_removed_once(shop, sandbox, invoice):
+    """204 without a body, then 404; its content is gone."""
+    kept, gone = (attach(shop, invoice, name=name).json()["file"]["id"] for name in ("a.txt", "b.txt"))
+    answer = shop.http.delete(f"{PATH}/{invoice['id']}/files/{gone}")
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert shop.http.delete(f"{PATH}/{invoice['id']}/files/{gone}").status_code == 404
+    assert names_of(shop, invoice) == ["a.txt"]
+    assert httpx.get(f"{sandbox.base_url}/_sandbox/files/{gone}").status_code == 404
+    with pytest.raises(ValueError, match=f"^file {gone}: "):
+        sandbox.file(gone)
+    assert sandbox.file(kept) == b"x"
+    assert [row["id"] for row in sandbox._call(lambda gateway: gateway.store.select(FILE_CONTENT))] == [kept]
+
+
+def test_a_file_belongs_to_its_invoice(shop, neighbour, invoice):
+    """From another invoice, or by another location, it cannot be removed."""
+    file = attach(shop, invoice).json()["file"]["id"]
+    other = shop.invoice().json()["quickinvoice"]["id"]
+    assert shop.http.delete(f"{PATH}/{other}/files/{file}").status_code == 404
+    assert neighbour.http.delete(f"{PATH}/{invoice['id']}/files/{file}").status_code == 404
+    assert names_of(shop, invoice) == ["a.txt"]
+
+
+def test_a_closed_invoice_takes_files_and_a_deleted_one_does_not(shop):
+    """The receipt, for one."""
+    invoice = shop.invoice(status_id=0).json()["quickinvoice"]
+    file = attach(shop, invoice).json()["file"]["id"]
+    shop.http.delete(f"{PATH}/{invoice['id']}")
+    assert attach(shop, invoice).status_code == 409
+    assert shop.http.delete(f"{PATH}/{invoice['id']}/files/{file}").status_code == 409
+
+
+@pytest.mark.parametrize("field", ["file", "files[file]", "file[files]", "quickinvoice[files][0]"])
+def test_a_file_goes_by_its_name(shop, invoice, errors, field):
+    """`file[file]`, and nothing else."""
+    assert set(errors(attach(shop, invoice, field=field))) & {field, "files"}
+
+
+def test_a_file_does_not_come_as_json(shop, invoice):
+    """400, in words."""
+    assert shop.post("file", f"{PATH}/{invoice['id']}/files", {"file": "x"}).status_code == 400
+
+
+# --- the service
+
+
+def test_files_need_a_service_that_stores_them(neighbour, errors):
+    """Off in a location until it is turned on, and then on; invoices without files need none."""
+    invoice = send(neighbour).json()["quickinvoice"]
+    expected = ["The File Storage Service is not enabled for this location."]
+    assert errors(send(neighbour, upload(0))) == {"files": expected}
+    assert errors(attach(neighbour, invoice)) == {"file": expected}
+    storage = {"title": "Files", "product_file_credential_id": "1" * 24, "location_id": neighbour.facts.location_id}
+    enabled = neighbour.post("productfile", "/v2/productfiles", storage)
+    assert (enabled.status_code, enabled.json()["productfile"] | storage) == (201, enabled.json()["productfile"])
+    assert (attach(neighbour, invoice).status_code, send(neighbour, upload(0)).status_code) == (201, 201)
+
+
+def test_the_service_is_asked_for_by_name(shop, neighbour, errors):
+    """All three fields are needed, and the location must be one's own."""
+    empty = shop.post("productfile", "/v2/productfiles", {})
+    assert set(errors(empty)) == {"title", "product_file_credential_id", "location_id"}
+    storage = {"title": "Files", "product_file_credential_id": "1", "location_id": neighbour.facts.location_id}
+    foreign = shop.post("productfile", "/v2/productfiles", storage)
+    assert errors(foreign) == {"location_id": ["location_id provided is not valid"]}
+
+
+def test_files_outlive_a_restart(tmp_path, open_shop):
+    """With their content."""
+    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
+        shop = open_shop(sandbox.facts)
+        file = attach(shop, shop.invoice().json()["quickinvoice"], b"hello").json()["file"]["id"]
+    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
+        assert sandbox.file(file) == b"hello"
+
+
+def test_a_new_beginning_forgets_files(shop, sandbox, invoice):
+    """And what they held."""
+    file = attach(shop, invoice).json()["file"]["id"]
+    sandbox.reset()
+    with pytest.raises(ValueError, match="no such"):
+        sandbox.file(file)
+
+
+def test_large_files_leave_nothing_behind(open_shop):
+    """No thread and no open file outlives the sandbox, whatever became of the form."""
+    before = threading.active_count()
+    with Sandbox() as sandbox:
+        shop = open_shop(sandbox.facts)
+        large = upload(0, b"x" * LARGEST_FILE)
+        answers = [send(shop, large), send(shop, large, colour="red"), send(shop, upload(0, b"x" * FORM_LIMIT))]
+    gc.collect()
+    assert [answer.status_code for answer in answers] == [201, 422, 413]
+    assert threading.active_count() == before
+
+
+def test_faults_strike_files_too(shop, sandbox, invoice):
+    """An operation whose path has two ids is matched by its form."""
+    sandbox.fault("DELETE /v2/quickinvoices/{id}/files/{file_id}", "error_after_commit")
+    file = attach(shop, invoice).json()["file"]["id"]
+    path = f"{PATH}/{invoice['id']}/files/{file}"
+    assert [shop.http.delete(path).status_code for _ in range(2)] == [500, 404]

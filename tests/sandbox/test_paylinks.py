@@ -1,0 +1,371 @@
+"""Paylinks: made, changed while they are unpaid, sent again, and paid on their page."""
+
+import threading
+
+import pytest
+
+from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.states.paylinks import LIFE, State, Trigger
+
+DAY = 86_400
+FIELDS = {
+    "id",
+    "location_id",
+    "cc_product_transaction_id",
+    "ach_product_transaction_id",
+    "paylink_api_id",
+    "contact_id",
+    "amount_due",
+    "cell_phone",
+    "email",
+    "description",
+    "expire_date",
+    "delivery_method",
+    "paylink_action",
+    "display_product_transaction_receipt_details",
+    "display_billing_fields",
+    "status_id",
+    "active",
+    "created_ts",
+    "created_user_id",
+    "modified_ts",
+    "modified_user_id",
+}
+
+
+@pytest.fixture
+def made(shop):
+    """Make a paylink and give back the record."""
+    return lambda amount=21, **fields: shop.paylink(amount, **fields).json()["paylink"]
+
+
+@pytest.fixture
+def pay(shop):
+    """Pay a paylink on its page over HTTP."""
+    return lambda paylink, **body: shop.http.post(f"/_sandbox/paylinks/{paylink['id']}/pay", json=body)
+
+
+def read(shop, paylink):
+    """The record as it is now."""
+    return shop.get(f"/v2/paylinks/{paylink['id']}").json()["paylink"]
+
+
+def change(shop, paylink, **fields):
+    """PUT some fields."""
+    return shop.put("paylink", f"/v2/paylinks/{paylink['id']}", fields)
+
+
+def test_a_paylink_is_created_and_read_again(shop):
+    """With the fields of the contract: what POST answers with 201 is what GET answers with 200."""
+    created = shop.paylink(21)
+    paylink = created.json()["paylink"]
+    found = shop.get(f"/v2/paylinks/{paylink['id']}")
+    assert (created.status_code, found.status_code) == (201, 200)
+    assert found.json() == created.json()
+    assert set(paylink) == FIELDS | {"_links"}
+    assert paylink["_links"]["self"]["href"] == f"{shop.facts.base_url}/v2/paylinks/{paylink['id']}"
+
+
+def test_what_is_left_out_has_a_default(made, sandbox):
+    """Both merchant accounts of the location, a sale, sent by e-mail, unpaid."""
+    paylink = made()
+    expected = {
+        "amount_due": "21.00",
+        "cc_product_transaction_id": sandbox.cc_product_transaction_id,
+        "ach_product_transaction_id": sandbox.ach_product_transaction_id,
+        "paylink_action": "sale",
+        "delivery_method": 1,
+        "display_product_transaction_receipt_details": 0,
+        "display_billing_fields": 0,
+        "status_id": 0,
+        "active": 1,
+        "created_user_id": sandbox.user_id,
+        "modified_user_id": sandbox.user_id,
+    }
+    assert {name: paylink[name] for name in expected} == expected
+
+
+def test_what_is_said_is_kept(made, shop):
+    """Every field that a POST may carry comes back in the spoken form."""
+    said = {
+        "amount_due": "0.01",
+        "paylink_api_id": "p1",
+        "contact_id": shop.facts.contact_id,
+        "cell_phone": "5551234567",
+        "email": "ada@example.test",
+        "description": "Engines",
+        "expire_date": "2030-01-31",
+        "delivery_method": 3,
+        "paylink_action": "auth-only",
+        "display_product_transaction_receipt_details": 1,
+        "display_billing_fields": 1,
+    }
+    paylink = made(**said)
+    assert {name: paylink[name] for name in said} == said
+
+
+@pytest.mark.parametrize("missing", ["location_id", "amount_due"])
+def test_a_paylink_has_a_place_and_an_amount(shop, errors, missing):
+    """What nobody could pay, or nobody could get, is no paylink."""
+    assert list(errors(shop.paylink(**{missing: ...}))) == [missing]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("amount_due", 0),
+        ("amount_due", "21.001"),
+        ("delivery_method", 4),
+        ("paylink_action", "refund"),
+        ("email", "a@b."),
+        ("expire_date", "soon"),
+        ("status_id", 1),
+        ("active", 0),
+    ],
+)
+def test_what_cannot_be_is_named(shop, errors, field, value):
+    """The problem bears the name of the field."""
+    assert list(errors(shop.paylink(**{field: value}))) == [field]
+
+
+def test_a_text_message_needs_a_phone(shop, made, errors):
+    """With delivery method 2 or 3, when it is made and for as long as it is so."""
+    expected = {"cell_phone": ["Cell Phone cannot be blank when Delivery Method is 2 or 3."]}
+    for method in (2, 3):
+        assert errors(shop.paylink(delivery_method=method)) == expected
+        assert errors(change(shop, made(), delivery_method=method)) == expected
+    paylink = made(delivery_method=2, cell_phone="5551234567")
+    assert errors(change(shop, paylink, cell_phone=None)) == expected
+    assert change(shop, paylink, cell_phone=None, delivery_method=1).status_code == 200
+
+
+def test_a_merchant_account_serves_its_own_method(shop, errors):
+    """A bank product takes no cards, and the neighbour's nothing here."""
+    facts = shop.facts
+    crossed = shop.paylink(cc_product_transaction_id=facts.ach_product_transaction_id)
+    assert errors(crossed) == {"cc_product_transaction_id": ["cc_product_transaction_id provided is not valid"]}
+    assert list(errors(shop.paylink(ach_product_transaction_id="nowhere"))) == ["ach_product_transaction_id"]
+
+
+def test_one_merchant_account_must_be_left(shop, made, errors):
+    """Either can be taken out, not both."""
+    paylink = made()
+    assert (
+        change(shop, paylink, ach_product_transaction_id=None).json()["paylink"]["ach_product_transaction_id"] is None
+    )
+    assert list(errors(change(shop, paylink, cc_product_transaction_id=None))) == ["cc_product_transaction_id"]
+
+
+def test_the_contacts_own_id_is_translated(shop, made):
+    """`contact_api_id` goes in, `contact_id` comes out."""
+    contact = shop.contact(contact_api_id="c1").json()["contact"]
+    assert made(contact_api_id="c1")["contact_id"] == contact["id"]
+
+
+def test_a_paylink_is_found_changed_resent_and_deleted_by_its_own_id(shop, errors):
+    """`?api_id=1` works wherever an id stands, and the id is unique in its location."""
+    where = {"api_id": 1, "location_id": shop.facts.location_id}
+    created = shop.paylink(paylink_api_id="p 1").json()
+    assert shop.get("/v2/paylinks/p%201", **where).json() == created
+    expected = {"paylink_api_id": ["paylink_api_id already exists in this location"]}
+    assert errors(shop.paylink(paylink_api_id="p 1")) == expected
+    assert shop.put("paylink", "/v2/paylinks/p%201", {"description": "x"}, **where).status_code == 200
+    assert shop.http.post("/v2/paylinks/p%201/resend", params=where).status_code == 204
+    assert shop.http.delete("/v2/paylinks/p%201", params=where).status_code == 204
+
+
+def test_an_empty_id_of_ones_own_is_none(made):
+    """Any number of paylinks may have none."""
+    assert [made(paylink_api_id="")["paylink_api_id"] for _ in range(2)] == [None, None]
+
+
+def test_the_amount_is_set_once(shop, made, errors):
+    """By POST; a PUT may repeat it, so that a record can be sent back whole."""
+    paylink = made()
+    assert errors(change(shop, paylink, amount_due=22)) == {"amount_due": ["Amount Due cannot be set."]}
+    changed = change(shop, paylink, **paylink | {"description": "Engines"})
+    assert (changed.status_code, changed.json()["paylink"]["description"]) == (200, "Engines")
+
+
+def test_lists_are_filtered(shop, made):
+    """By any column, as in all families."""
+    made(description="Tea")
+    paylink = made(description="Engines")
+    found = shop.get("/v2/paylinks", description="gine", status_id=0).json()
+    assert [one["id"] for one in found["paylinks"]] == [paylink["id"]]
+    assert found["meta"]["pagination"]["totalCount"] == 1
+
+
+def test_every_relation_can_be_asked_for(shop, made):
+    """What the sandbox has nothing of is null or empty."""
+    paylink = made(contact_id=shop.facts.contact_id)
+    names = "contact,email_blacklist,sms_blacklist,location,tags,created_user,payment_url"
+    found = shop.get(f"/v2/paylinks/{paylink['id']}", expand=names).json()["paylink"]
+    assert [found[name]["id"] for name in ("contact", "location", "created_user")] == [
+        shop.facts.contact_id,
+        shop.facts.location_id,
+        shop.facts.user_id,
+    ]
+    assert [found[name] for name in ("email_blacklist", "sms_blacklist", "tags")] == [None, None, []]
+    assert found["payment_url"] == f"{shop.facts.base_url}?paylink_id={paylink['id']}"
+
+
+def test_a_deleted_paylink_is_gone(shop, made, pay):
+    """DELETE answers 204 without a body; then everything is refused, and who follows the link finds nothing."""
+    paylink = made()
+    path = f"/v2/paylinks/{paylink['id']}"
+    assert shop.http.delete(path).status_code == 204
+    assert [shop.http.delete(path).status_code, shop.get(path).status_code] == [409, 409]
+    assert shop.http.post(f"{path}/resend").status_code == 409
+    assert pay(paylink).status_code == 404
+    assert shop.http.delete("/v2/paylinks/nowhere").status_code == 404
+    assert shop.http.post("/v2/paylinks/nowhere/resend").status_code == 404
+
+
+# --- payments
+
+
+@pytest.mark.parametrize(("action", "status_id"), [("sale", 101), ("auth-only", 102), ("authonly", 102)])
+def test_a_payment_makes_a_transaction(shop, made, pay, action, status_id):
+    """Of the whole amount, by the action that the paylink asks for; it refers to the paylink and comes from it."""
+    paylink = made("12.34", paylink_action=action, contact_id=shop.facts.contact_id)
+    paid = pay(paylink, card="5454545454545454")
+    transaction = paid.json()["transaction"]
+    expected = {
+        "transaction_amount": "12.34",
+        "status_id": status_id,
+        "paylink_id": paylink["id"],
+        "trx_source_id": 16,
+        "account_type": "mc",
+        "contact_id": shop.facts.contact_id,
+        "product_transaction_id": paylink["cc_product_transaction_id"],
+        "created_user_id": paylink["created_user_id"],
+    }
+    assert paid.status_code == 200
+    assert {name: transaction[name] for name in expected} == expected
+    assert shop.get(f"/v2/transactions/{transaction['id']}").json()["transaction"] == transaction
+    assert shop.get("/v2/transactions", paylink_id=paylink["id"]).json()["meta"]["pagination"]["totalCount"] == 1
+
+
+def test_a_payment_pays_it(shop, made, pay):
+    """`status_id` is 1 from then on."""
+    paylink = made()
+    assert pay(paylink).json()["paylink"] == read(shop, paylink)
+    assert read(shop, paylink)["status_id"] == 1
+
+
+@pytest.mark.parametrize("amount", ["5.00", "2.01"])
+def test_a_decline_leaves_it_unpaid(shop, made, pay, amount):
+    """The customer may try again; a part that the issuer would approve is a decline too."""
+    paylink = made(amount)
+    tried = pay(paylink)
+    assert (tried.status_code, tried.json()["transaction"]["status_id"]) == (200, 301)
+    assert read(shop, paylink)["status_id"] == 0
+
+
+def test_only_the_whole_amount_pays_it(made, pay):
+    """Another amount is refused with the one that is due."""
+    paylink = made(21)
+    for other in ("20.99", "21.01", "-1", 1e9):
+        refused = pay(paylink, amount=other)
+        assert (refused.status_code, refused.json()["message"]) == (422, "amount: must be 21.00.")
+    assert [pay(paylink, amount=amount).status_code for amount in (21, "21.00")] == [200, 422]
+
+
+def test_what_cannot_be_paid_says_why(shop, sandbox, made, pay):
+    """Paid, expired, without a merchant account for cards, or with what is no card."""
+    paid, bank = made(), made()
+    expired = made(expire_date="2026-01-01")
+    pay(paid)
+    change(shop, bank, cc_product_transaction_id=None)
+    for refused, why in [
+        (pay(paid), f"paylink {paid['id']}: it is closed."),
+        (pay(expired), f"paylink {expired['id']}: it has expired."),
+        (pay(bank), f"paylink {bank['id']}: it takes no cards."),
+        (pay(made(), card="4111111111111112"), "card: is not a valid card number."),
+    ]:
+        assert (refused.status_code, refused.json()["message"]) == (422, why)
+    assert pay(made(), cards="4111111111111111").status_code == 400
+    assert sandbox.ledger()["transactions"][1:] == []
+
+
+def test_it_can_be_paid_until_its_last_day_ends(shop, sandbox, made, pay):
+    """UTC; a later date makes it payable again."""
+    sandbox.set_clock(1_800_000_000 // DAY * DAY + DAY - 60)
+    paylink, late = made(expire_date="2027-01-15"), made(expire_date="2027-01-15")
+    assert pay(paylink).status_code == 200
+    sandbox.advance(120)
+    assert pay(late).status_code == 422
+    assert change(shop, late, expire_date="2027-02-01").status_code == 200
+    assert pay(late).status_code == 200
+
+
+def test_two_customers_at_once_pay_once(sandbox, made, pay, eventually):
+    """The issuer takes a while for 8.02; whose answer comes second is refused."""
+    paylink, paid = made("8.02"), []
+    customers = [threading.Thread(target=lambda: paid.append(pay(paylink).status_code)) for _ in range(2)]
+    for customer in customers:
+        customer.start()
+    clock = sandbox._live.gateway.clock
+    eventually(lambda: len(clock.timers) == 3)  # the two of them, and midnight
+    sandbox.advance(2)
+    for customer in customers:
+        customer.join()
+    assert (sorted(paid), len(sandbox.ledger()["transactions"])) == ([200, 422], 1)
+
+
+def test_python_pays_it_too(sandbox, made):
+    """`pay_paylink` returns the transaction and the paylink as plain values, and raises ValueError."""
+    paylink = made()
+    paid = sandbox.pay_paylink(paylink["id"])
+    assert (paid["transaction"]["status_id"], paid["transaction"]["additional_amounts"]) == (101, [])
+    assert (paid["paylink"]["id"], paid["paylink"]["status_id"]) == (paylink["id"], 1)
+    with pytest.raises(ValueError, match="closed"):
+        sandbox.pay_paylink(paylink["id"])
+    with pytest.raises(ValueError, match="no such record"):
+        sandbox.pay_paylink("nowhere")
+
+
+# --- its life
+
+
+@pytest.mark.parametrize("trigger", Trigger)
+@pytest.mark.parametrize("state", State)
+def test_its_life_is_the_table(shop, made, pay, state, trigger):
+    """Whatever can happen in each state leads where the table says; what is not in the table is a 422."""
+    act = {
+        Trigger.CHANGE: lambda: change(shop, paylink, description="x"),
+        Trigger.DECLINE: lambda: pay(paylink),
+        Trigger.PAY: lambda: pay(paylink),
+    }
+    paylink = made("5.00" if (state, trigger) == (State.UNPAID, Trigger.DECLINE) else "21")
+    if state is State.PAID:
+        pay(paylink)
+    answer, after = act[trigger](), LIFE.after(state, trigger)
+    assert (answer.status_code == 422) == (after is None)
+    assert read(shop, paylink)["status_id"] == (state if after is None else after)
+
+
+def test_a_closed_paylink_cannot_be_changed(shop, made, pay, errors):
+    """Whatever the PUT says, that is the reason."""
+    paylink = made()
+    pay(paylink)
+    assert errors(change(shop, paylink, description=1)) == {"status_id": ["The paylink is closed."]}
+
+
+def test_a_file_keeps_paylinks_and_what_was_sent(tmp_path, open_shop):
+    """From one run to the next."""
+    path = tmp_path / "sandbox.db"
+    with Sandbox(data=path) as sandbox:
+        paylink = open_shop(sandbox.facts).paylink(email="ada@example.test").json()["paylink"]
+        sent = sandbox.outbox()
+    with Sandbox(data=path) as sandbox:
+        assert read(open_shop(sandbox.facts), paylink) | {"_links": {}} == paylink | {"_links": {}}
+        assert sandbox.outbox() == sent
+
+
+def test_a_reset_forgets_them(sandbox, shop, made):
+    """Paylinks and what was sent."""
+    made(email="ada@example.test")
+    sandbox.reset()
+    assert (sandbox.outbox(), shop.get("/v2/paylinks").json()["paylinks"]) == ([], [])

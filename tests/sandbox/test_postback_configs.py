@@ -1,0 +1,181 @@
+"""Postback configs: what they need, how they come back, and what they never show."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gateway_async.sandbox import Sandbox
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+PATH = "/v2/postbackconfigs"
+RESOURCES = ("contact", "transaction", "transactionbatch", "accountvault")
+
+
+@pytest.fixture
+def configure(shop):
+    """Create a config, for contacts by default; `...` leaves a field out."""
+
+    def create(query=None, **fields):
+        config = {"location_id": shop.facts.location_id, "resource": "contact", "url": "https://127.0.0.1/receiver"}
+        config = {name: value for name, value in (config | fields).items() if value is not ...}
+        return shop.post("postbackconfig", PATH, config, **(query or {}))
+
+    return create
+
+
+@pytest.mark.parametrize("resource", ["contact", "transaction"])
+def test_a_config_comes_back_as_recorded(shop, configure, resource):
+    """201, with every field of the recorded answer, in its spelling."""
+    sample = json.loads((SAMPLES / f"postbackconfig-create-{resource}-response.json").read_text())["postbackconfig"]
+    given = {name: sample[name] for name in ("resource", "on_create", "on_update", "on_delete", "is_active", "url")}
+    given |= {"expands": sample["expands"]}
+    if resource == "transaction":
+        given["product_transaction_id"] = shop.facts.cc_product_transaction_id
+    response = configure(**given)
+    config = response.json()["postbackconfig"]
+    assert (response.status_code, set(sample) - set(config)) == (201, set())
+    assert {name: config[name] for name in given} == given
+    assert config["_links"]["self"]["href"] == f"{shop.facts.base_url}{PATH}/{config['id']}"
+
+
+def test_what_is_left_out_has_a_default(configure):
+    """`api-default`, one attempt, 300 seconds; active, but asked for nothing yet."""
+    config = configure().json()["postbackconfig"]
+    assert (config["format"], config["number_of_attempts"], config["attempt_interval"]) == ("api-default", 1, 300)
+    assert [config[name] for name in ("is_active", "on_create", "on_update", "on_delete")] == [1, 0, 0, 0]
+    assert (config["expands"], config["product_transaction_id"]) == (None, None)
+
+
+@pytest.mark.parametrize("spelling", [1, "1", True, 0, "0", False])
+@pytest.mark.parametrize("flag", ["on_create", "on_update", "on_delete", "is_active"])
+def test_a_flag_comes_back_in_its_spelling(shop, configure, flag, spelling):
+    """In the type in which it was sent, then and later."""
+    config = configure(**{flag: spelling}).json()["postbackconfig"]
+    changed = shop.put("postbackconfig", f"{PATH}/{config['id']}", {"expands": ""}).json()["postbackconfig"]
+    for one in (config, changed):
+        assert (type(one[flag]), one[flag]) == (type(spelling), spelling)
+
+
+@pytest.mark.parametrize("resource", RESOURCES)
+def test_four_resources_can_be_watched(shop, configure, errors, resource):
+    """Transactions and batches of one merchant account, which must be named and exist."""
+    product = {"product_transaction_id": shop.facts.ach_product_transaction_id}
+    assert configure(resource=resource, **product).status_code == 201
+    if resource.startswith("transaction"):
+        blank = {"product_transaction_id": ["Product Transaction Id cannot be blank."]}
+        assert errors(configure(resource=resource)) == blank
+    unknown = {"product_transaction_id": ["product_transaction_id provided is not valid"]}
+    assert errors(configure(resource=resource, product_transaction_id="nowhere")) == unknown
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("resource", "paylink"),
+        ("resource", "Contact"),
+        ("resource", ""),
+        ("resource", ...),
+        ("url", "ftp://127.0.0.1/"),
+        ("url", "127.0.0.1/receiver"),
+        ("url", "https://"),
+        ("url", "https://127.0.0.1:port/"),
+        ("url", "https://[::1/"),
+        ("url", "https://127.0.0.1/a b"),
+        ("url", "https://127.0.0.1/\r\nx: y"),
+        ("url", ""),
+        ("url", ...),
+        ("location_id", ...),
+        ("on_create", 2),
+        ("on_delete", "yes"),
+        ("is_active", 1.0),
+        ("format", "xml"),
+        ("number_of_attempts", 0),
+        ("number_of_attempts", 6),
+        ("number_of_attempts", -1),
+        ("attempt_interval", 86_401),
+        ("attempt_interval", "soon"),
+        ("expands", "contact,nothing"),
+        ("basic_auth_username", "a:b"),
+        ("basic_auth_password", 7),
+        ("created_ts", 1),
+        ("postback", 1),
+    ],
+)
+def test_what_makes_no_sense_is_named(configure, errors, field, value):
+    """422, under the name of the field and no other."""
+    assert list(errors(configure(**{field: value}))) == [field]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("url", "http://127.0.0.1:8080/receiver?key=1"),
+        ("number_of_attempts", 5),
+        ("attempt_interval", 0),
+        ("attempt_interval", 299),
+        ("attempt_interval", 86_400),
+        ("format", "json"),
+        ("expands", "location,tags,changelogs"),
+    ],
+)
+def test_what_makes_sense_is_kept(configure, field, value):
+    """At the bounds too; an interval may be shorter than in production."""
+    response = configure(**{field: value})
+    assert (response.status_code, response.json()["postbackconfig"][field]) == (201, value)
+
+
+def test_a_config_is_changed(shop, sandbox, configure, errors):
+    """In part; the rules hold for the whole of it."""
+    sandbox.set_clock(4_000_000_000)
+    config = configure(number_of_attempts=3).json()["postbackconfig"]
+    sandbox.set_clock(4_000_000_060)
+    path = f"{PATH}/{config['id']}"
+    changed = shop.put("postbackconfig", path, {"is_active": "0", "url": "http://127.0.0.1/"})
+    expected = config | {"is_active": "0", "url": "http://127.0.0.1/", "modified_ts": config["modified_ts"] + 60}
+    assert (changed.status_code, changed.json()["postbackconfig"]) == (200, expected)
+    assert list(errors(shop.put("postbackconfig", path, {"resource": "transaction"}))) == ["product_transaction_id"]
+    assert list(errors(shop.put("postbackconfig", path, {"url": None}))) == ["url"]
+    assert list(errors(shop.put("postbackconfig", path, {"location_id": "other"}))) == ["location_id"]
+    assert shop.put("postbackconfig", path, changed.json()["postbackconfig"]).status_code == 200
+
+
+def test_credentials_show_only_when_asked_for(shop, configure):
+    """Neither on create nor on change, but by `expand`."""
+    secret = {"basic_auth_username": "shop", "basic_auth_password": "planted"}
+    made = configure(**secret)
+    path = f"{PATH}/{made.json()['postbackconfig']['id']}"
+    assert "planted" not in made.text
+    assert "basic_auth" not in shop.put("postbackconfig", path, {"is_active": 1}).text
+    shown = shop.put("postbackconfig", path, {}, expand=",".join(secret)).json()["postbackconfig"]
+    assert {name: shown[name] for name in secret} == secret
+    assert configure({"expand": "basic_auth_password"}).json()["postbackconfig"]["basic_auth_password"] is None
+
+
+@pytest.mark.parametrize(("method", "tail"), [("GET", ""), ("GET", "/x"), ("HEAD", ""), ("POST", "/x"), ("PUT", "")])
+def test_configs_are_not_read(shop, method, tail):
+    """405, and which methods there are."""
+    response = shop.http.request(method, PATH + tail)
+    assert response.status_code == 405
+    assert set(response.headers["allow"].split(", ")) == ({"PUT", "DELETE"} if tail else {"POST"})
+
+
+def test_a_config_is_deleted(shop, neighbour, configure):
+    """204, then 409; 404 for what never was and for what another location has."""
+    path = f"{PATH}/{configure().json()['postbackconfig']['id']}"
+    assert neighbour.http.delete(path).status_code == 404
+    answers = [shop.http.delete(path), shop.http.delete(path), shop.http.delete(f"{PATH}/nothing")]
+    assert [answer.status_code for answer in answers] == [204, 409, 404]
+    assert shop.put("postbackconfig", path, {"is_active": 1}).status_code == 409
+
+
+def test_configs_outlive_a_restart(tmp_path, open_shop):
+    """With their secrets and the spelling of their flags."""
+    config = {"resource": "contact", "url": "http://127.0.0.1/", "on_create": "1", "basic_auth_password": "planted"}
+    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
+        shop = open_shop(sandbox.facts)
+        made = shop.post("postbackconfig", PATH, config | {"location_id": sandbox.location_id}).json()
+    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
+        path = f"{PATH}/{made['postbackconfig']['id']}"
+        kept = open_shop(sandbox.facts).put("postbackconfig", path, {}, expand="basic_auth_password").json()
+    assert {name: kept["postbackconfig"][name] for name in config} == config

@@ -1,0 +1,190 @@
+"""Tokens: how one logs in, what keeps a token alive, and what ends it."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+
+from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.states.tokens import LIFE
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+MINUTES = 60
+
+
+def log_in(facts, **changes):
+    """Log in with nothing but the developer id; `...` leaves a field out."""
+    login = {"username": facts.username, "password": facts.password, "domain": facts.domain} | changes
+    login = {name: value for name, value in login.items() if value is not ...}
+    return httpx.post(f"{facts.base_url}/v2/token", json=login, headers={"developer-id": facts.developer_id})
+
+
+def token_of(facts):
+    """A token."""
+    return str(log_in(facts).json()["token"]["token"])
+
+
+def ask(facts, token, path="/v2/contacts"):
+    """The status of a request with a token."""
+    headers = {"developer-id": facts.developer_id, "access-token": token}
+    return httpx.get(facts.base_url + path, headers=headers).status_code
+
+
+def test_a_login_answers_with_a_token(sandbox):
+    """201, in the shape of the recorded answer, for 15 minutes."""
+    recorded = json.loads((SAMPLES / "token-create-response.json").read_text())["token"]
+    response = log_in(sandbox.facts)
+    token = response.json()["token"]
+    assert (response.status_code, list(token)) == (201, list(recorded))
+    assert {name: type(value) for name, value in token.items()} == {name: type(recorded[name]) for name in recorded}
+    assert (token["expire"], token["username"], token["user_type_id"]) == (15, sandbox.username, 200)
+    assert token["primary_location_id"] == sandbox.location_id
+    assert token["password_expire_ts"] > token["time"]
+    assert ask(sandbox.facts, token["token"]) == 200
+
+
+def test_each_login_has_a_token_of_its_own(sandbox):
+    """The first lives on after the second."""
+    first, second = token_of(sandbox.facts), token_of(sandbox.facts)
+    assert first != second
+    assert (ask(sandbox.facts, first), ask(sandbox.facts, second)) == (200, 200)
+
+
+@pytest.mark.parametrize(
+    ("field", "message"), [("username", "invalid user"), ("domain", "invalid user"), ("password", "invalid password")]
+)
+def test_a_wrong_login_says_what_is_wrong(sandbox, field, message):
+    """401 with the message, which repeats nothing of the login."""
+    response = log_in(sandbox.facts, **{field: "planted"})
+    assert (response.status_code, response.json()["message"]) == (401, message)
+    assert "planted" not in response.text
+
+
+def test_the_login_of_another_domain_is_another_users(sandbox):
+    """User names are unique within a domain only."""
+    second = sandbox.add_location()
+    assert log_in(sandbox.facts, username=second.username).json()["message"] == "invalid user"
+    assert log_in(second).json()["token"]["primary_location_id"] == second.location_id
+
+
+@pytest.mark.parametrize("value", [..., "", None, 7, ["x"]])
+@pytest.mark.parametrize("field", ["username", "password", "domain"])
+def test_a_login_has_three_fields(sandbox, errors, field, value):
+    """Each is a text and must be there."""
+    assert list(errors(log_in(sandbox.facts, **{field: value}))) == [field]
+
+
+def test_a_login_is_a_flat_object(sandbox, errors):
+    """Without a wrapper, and with nothing more in it."""
+    developer = {"developer-id": sandbox.developer_id}
+    for body in (b"[]", b'"x"', b"", b"{"):
+        response = httpx.post(f"{sandbox.base_url}/v2/token", content=body, headers=developer)
+        assert response.status_code == 400
+    assert list(errors(log_in(sandbox.facts, remember=True))) == ["remember"]
+
+
+def test_a_login_needs_the_developer_id_only(sandbox):
+    """Without it, it is 401, whatever else is right."""
+    login = {"username": sandbox.username, "password": sandbox.password, "domain": sandbox.domain}
+    response = httpx.post(f"{sandbox.base_url}/v2/token", json=login, headers={"user-id": sandbox.user_id})
+    assert response.status_code == 401
+
+
+def test_a_token_idles_out(sandbox):
+    """After 15 minutes without a request, and not before."""
+    token = token_of(sandbox.facts)
+    sandbox.advance(15 * MINUTES - 5)
+    assert ask(sandbox.facts, token) == 200
+    sandbox.advance(15 * MINUTES - 5)
+    assert ask(sandbox.facts, token) == 200
+    sandbox.advance(15 * MINUTES)
+    assert ask(sandbox.facts, token) == 401
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/v2/contacts/nobody", 404), ("/v2/contacts?sort=x", 422), ("/v2/nowhere", 404)]
+)
+def test_only_success_keeps_a_token_alive(sandbox, path, status):
+    """A refused request gives it no time."""
+    token = token_of(sandbox.facts)
+    sandbox.advance(10 * MINUTES)
+    assert ask(sandbox.facts, token, path) == status
+    sandbox.advance(10 * MINUTES)
+    assert ask(sandbox.facts, token) == 401
+
+
+def test_a_wait_at_a_terminal_ends_no_token(sandbox, shop):
+    """The answer that comes after 15 minutes gives it its full time again."""
+    token = token_of(sandbox.facts)
+    sandbox.advance(14 * MINUTES)
+    shop.http.headers = {"developer-id": sandbox.developer_id, "access-token": token}
+    assert shop.at_terminal().status_code == 201
+    sandbox.advance(14 * MINUTES)
+    assert ask(sandbox.facts, token) == 200
+
+
+def test_a_token_is_revoked(sandbox, shop):
+    """204 and it ends at once; a second time it is not found, as one that never was."""
+    token, other = token_of(sandbox.facts), token_of(sandbox.facts)
+    answers = [shop.http.delete(f"/v2/token/{token}") for _ in range(2)]
+    assert [(answer.status_code, answer.content == b"") for answer in answers] == [(204, True), (404, False)]
+    assert shop.http.delete("/v2/token/never%2Fwas").status_code == 404
+    assert (ask(sandbox.facts, token), ask(sandbox.facts, other)) == (401, 200)
+    assert token not in answers[1].text
+
+
+def test_a_token_revokes_itself(sandbox):
+    """It is the credential of its own revocation."""
+    token = token_of(sandbox.facts)
+    headers = {"developer-id": sandbox.developer_id, "access-token": token}
+    url = f"{sandbox.base_url}/v2/token/{token}"
+    assert [httpx.delete(url, headers=headers).status_code for _ in range(2)] == [204, 401]
+
+
+def test_an_expired_token_is_not_found(sandbox, shop):
+    """There is nothing left to revoke."""
+    token = token_of(sandbox.facts)
+    sandbox.advance(15 * MINUTES)
+    assert shop.http.delete(f"/v2/token/{token}").status_code == 404
+
+
+def test_another_users_token_is_not_found(sandbox, neighbour):
+    """One revokes one's own."""
+    token = token_of(sandbox.facts)
+    assert neighbour.http.delete(f"/v2/token/{token}").status_code == 404
+    assert ask(sandbox.facts, token) == 200
+
+
+def test_a_token_cannot_be_read(shop):
+    """405: it can be made and revoked."""
+    assert shop.get("/v2/token").status_code == 405
+    assert shop.get("/v2/token/x").status_code == 405
+
+
+def test_a_token_sees_its_own_location(sandbox, neighbour):
+    """As its user does."""
+    theirs = neighbour.contact().json()["contact"]
+    assert ask(sandbox.facts, token_of(sandbox.facts), f"/v2/contacts/{theirs['id']}") == 404
+
+
+def test_a_token_outlives_a_restart(tmp_path):
+    """A revoked one stays revoked, and no file holds either."""
+    path = tmp_path / "sandbox.db"
+    with Sandbox(data=path) as sandbox:
+        kept, revoked = token_of(sandbox.facts), token_of(sandbox.facts)
+        headers = {"developer-id": sandbox.developer_id, "access-token": revoked}
+        httpx.delete(f"{sandbox.base_url}/v2/token/{revoked}", headers=headers)
+    with Sandbox(data=path) as sandbox:
+        assert (ask(sandbox.facts, kept), ask(sandbox.facts, revoked)) == (200, 401)
+    with closing(sqlite3.connect(path)) as sql:
+        dump = "\n".join(sql.iterdump())
+    assert kept not in dump
+    assert revoked not in dump
+
+
+def test_the_life_is_printed():
+    """As a table in words."""
+    assert LIFE.print().splitlines()[-1] == "| valid | DELETE | revoked |"

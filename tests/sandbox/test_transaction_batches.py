@@ -1,0 +1,403 @@
+"""Batches: which payments are in them, what settles them, and what only their processor does."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.states.transaction_batches import LIFE
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+DAY = 24 * 60 * 60
+MORNING = datetime(2099, 3, 11, 9, tzinfo=UTC).timestamp()
+"""A Wednesday that has not been: nights that the clock has seen do not come again."""
+
+
+def batches(shop, **query):
+    """The batches that a query finds."""
+    response = shop.get("/v2/transactionbatches", **query)
+    assert response.status_code == 200, response.text
+    return response.json()["transactionbatches"]
+
+
+def numbers(shop, **query):
+    """Their numbers."""
+    return [batch["batch_num"] for batch in batches(shop, **query)]
+
+
+def settle(shop, batch_id, **query):
+    """Settle a batch."""
+    return shop.http.post(f"/v2/transactionbatches/{batch_id}/settle", params=query)
+
+
+def settled(shop, batch_id):
+    """The batch that a settlement answers with."""
+    response = settle(shop, batch_id)
+    assert response.status_code == 200, response.text
+    return response.json()["transactionbatch"]
+
+
+def paid(shop, *args, **fields):
+    """A payment."""
+    return shop.pay(*args, **fields).json()["transaction"]
+
+
+def again(shop, payment):
+    """A payment as it is now."""
+    return shop.get(f"/v2/transactions/{payment['id']}").json()["transaction"]
+
+
+def bank_payment(shop, **fields):
+    """A payment from a bank account."""
+    account = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}
+    account |= {"account_type": "checking", "account_holder_name": "Test Account", "ach_sec_code": "WEB"}
+    return paid(shop, "10.00", **(account | fields))
+
+
+def test_a_batch_begins_with_its_first_payment(shop):
+    """None is ever empty; the payment says which batch it is in, by id and by number."""
+    assert batches(shop) == []
+    sale = paid(shop)
+    [batch] = batches(shop)
+    assert (sale["transaction_batch_id"], sale["batch"]) == (batch["id"], str(batch["batch_num"]))
+    assert (batch["batch_num"], batch["is_open"], batch["processing_status_id"]) == (1, 1, 1)
+    assert (batch["batch_close_ts"], batch["settlement_file_name"]) == (None, None)
+    assert batch["product_transaction_id"] == shop.facts.cc_product_transaction_id
+    assert batch["created_ts"] == sale["created_ts"]
+
+
+def test_a_batch_carries_the_fields_of_the_contract(shop):
+    """Those of the recorded ones in the same types, the file name, and no location."""
+    recorded = json.loads((SAMPLES / "transactionbatch-list-response.json").read_text())["transactionbatches"][0]
+    paid(shop)
+    [batch] = batches(shop)
+    assert set(batch) == {*recorded, "settlement_file_name", "_links"}
+    assert {name: type(batch[name]) for name in recorded} == {name: type(value) for name, value in recorded.items()}
+    assert shop.get(f"/v2/transactionbatches/{batch['id']}").json() == {"transactionbatch": batch}
+    assert batch["_links"]["self"]["href"].endswith(f"/v2/transactionbatches/{batch['id']}")
+
+
+@pytest.mark.parametrize("action", ["sale", "force", "refund"])
+def test_what_has_money_to_settle_is_in_a_batch(shop, action):
+    """Sales, forces and refunds, the partly approved too, and whatever a terminal sold."""
+    first, part = paid(shop, action=action), paid(shop, "2.01", action=action)
+    at_terminal = shop.at_terminal().json()["routertransaction"]
+    assert {one["transaction_batch_id"] for one in (first, part, at_terminal)} == {batches(shop)[0]["id"]}
+
+
+@pytest.mark.parametrize(("action", "amount"), [("authonly", "12.50"), ("avsonly", "0.00"), ("sale", "5.00")])
+def test_what_has_none_is_in_no_batch(shop, action, amount):
+    """Authorisations, address checks and declines."""
+    made = paid(shop, amount, action=action)
+    assert (made["transaction_batch_id"], made["batch"]) == (None, None)
+    assert batches(shop) == []
+
+
+def test_an_authorisation_joins_when_it_is_completed(shop):
+    """In the batch that is open then; being voided it stays in none."""
+    auth, other = paid(shop, action="authonly"), paid(shop, action="authonly")
+    done = shop.act(auth, "authcomplete").json()["transaction"]
+    assert [done["transaction_batch_id"]] == [batch["id"] for batch in batches(shop)]
+    assert shop.act(other, "void").json()["transaction"]["transaction_batch_id"] is None
+
+
+def test_a_settlement_closes_batch_and_payments(shop, sandbox):
+    """Batch 2 and closed, with its time and file; payments 134 with the day; what was voided stays so."""
+    sandbox.set_clock(MORNING)
+    sale, refund, voided = paid(shop), paid(shop, action="refund"), paid(shop)
+    shop.act(voided, "void")
+    auth = paid(shop, action="authonly")
+    batch = settled(shop, sale["transaction_batch_id"])
+    assert (batch["is_open"], batch["processing_status_id"]) == (0, 2)
+    assert MORNING <= batch["batch_close_ts"] <= MORNING + 60
+    assert batch["settlement_file_name"] == "settlement-20990311-1.txt"
+    for one in (again(shop, sale), again(shop, refund)):
+        assert (one["status_id"], one["settle_date"]) == (134, "2099-03-11")
+        assert one["transaction_settlement_status"] == "SETTLED"
+    assert [again(shop, one)["status_id"] for one in (voided, auth)] == [201, 102]
+    assert again(shop, voided)["settle_date"] is None
+
+
+def test_the_next_payment_begins_the_next_batch(shop):
+    """Numbers count up, for each merchant account by itself."""
+    for number in (1, 2, 3):
+        sale = paid(shop)
+        assert sale["batch"] == str(number)
+        settled(shop, sale["transaction_batch_id"])
+    assert numbers(shop) == [3, 2, 1]
+
+
+def test_numbers_count_for_each_location(shop, neighbour, errors):
+    """Another location's batches are neither seen nor settled."""
+    settled(shop, paid(shop)["transaction_batch_id"])
+    theirs = paid(neighbour)
+    assert theirs["batch"] == "1"
+    assert numbers(shop) == [1]
+    assert settle(shop, theirs["transaction_batch_id"]).status_code == 404
+    assert shop.get(f"/v2/transactionbatches/{theirs['transaction_batch_id']}").status_code == 404
+    by_api_id = shop.get("/v2/transactionbatches/1", api_id=1, location_id=shop.facts.location_id)
+    assert list(errors(by_api_id)) == ["api_id"]
+
+
+def test_nothing_is_settled_twice(shop, errors):
+    """A second settlement says why not, and changes nothing."""
+    sale = paid(shop)
+    first = settled(shop, sale["transaction_batch_id"])
+    expected = {"processing_status_id": ["Settle is not allowed when processing_status_id is 2."]}
+    assert errors(settle(shop, first["id"])) == expected
+    assert shop.get(f"/v2/transactionbatches/{first['id']}").json()["transactionbatch"] == first
+
+
+def test_what_is_settled_is_refunded_but_not_voided(shop, errors):
+    """The refund is in the next batch; a settled refund is not refunded again."""
+    sale = paid(shop)
+    settled(shop, sale["transaction_batch_id"])
+    assert list(errors(shop.act(sale, "void"))) == ["action"]
+    back = {"action": "refund", "account_number": ..., "exp_date": ...}
+    refund = paid(shop, "12.50", **back, previous_transaction_id=sale["id"])
+    assert (refund["status_id"], refund["batch"]) == (111, "2")
+    settled(shop, refund["transaction_batch_id"])
+    of_refund = shop.pay("1.00", **back, previous_transaction_id=refund["id"])
+    assert list(errors(of_refund)) == ["previous_transaction_id"]
+    flags = "is_voidable,is_refundable,is_settled"
+    shown = {one["id"]: one for one in shop.get("/v2/transactions", expand=flags).json()["transactions"]}
+    assert [[shown[one["id"]][name] for name in flags.split(",")] for one in (sale, refund)] == [
+        [False, True, True],
+        [False, False, True],
+    ]
+
+
+def test_630_fails_the_first_settlement(shop):
+    """The first answers 200 with status 3 and the batch stays open; the second succeeds."""
+    sale, trouble = paid(shop), paid(shop, "6.30")
+    assert trouble["status_id"] == 101
+    first = settled(shop, sale["transaction_batch_id"])
+    assert (first["processing_status_id"], first["is_open"], first["batch_close_ts"]) == (3, 1, None)
+    assert first["settlement_file_name"] is None
+    assert (again(shop, sale)["status_id"], paid(shop)["batch"]) == (101, "1")
+    second = settled(shop, first["id"])
+    assert (second["processing_status_id"], second["is_open"]) == (2, 0)
+    assert {again(shop, one)["status_id"] for one in (sale, trouble)} == {134}
+
+
+def test_a_voided_630_troubles_nobody(shop):
+    """What is voided is not settled, so it cannot fail."""
+    trouble = paid(shop, "6.30")
+    shop.act(trouble, "void")
+    assert settled(shop, trouble["transaction_batch_id"])["processing_status_id"] == 2
+
+
+def test_open_batches_settle_at_midnight(shop, sandbox):
+    """By themselves, at midnight UTC; one with 6.30 needs a second night."""
+    sandbox.set_clock(MORNING)
+    sale = paid(shop)
+    sandbox.advance(14 * 60 * 60)
+    assert again(shop, sale)["status_id"] == 101
+    sandbox.advance(DAY - 14 * 60 * 60)
+    [batch] = batches(shop)
+    assert (batch["processing_status_id"], batch["batch_close_ts"]) == (2, MORNING + 15 * 60 * 60)
+    assert again(shop, sale)["settle_date"] == "2099-03-12"
+    trouble = paid(shop, "6.30")
+    sandbox.advance(DAY)
+    assert again(shop, trouble)["status_id"] == 101
+    sandbox.advance(DAY)
+    assert again(shop, trouble)["settle_date"] == "2099-03-14"
+
+
+def test_bank_payments_are_originated_night_by_night(shop, sandbox):
+    """They are in no batch: 131 goes to 132, 133 and 134, from the effective date on; 131 alone is voided."""
+    sandbox.set_clock(MORNING)
+    debit, later = bank_payment(shop), bank_payment(shop, effective_date="2099-03-14")
+    assert (debit["transaction_batch_id"], debit["batch"]) == (None, None)
+    seen = []
+    for _ in range(4):
+        sandbox.advance(DAY)
+        seen.append((again(shop, debit)["status_id"], again(shop, later)["status_id"]))
+    assert seen == [(132, 131), (133, 131), (134, 132), (134, 133)]
+    assert again(shop, debit)["settle_date"] == "2099-03-14"
+    assert shop.act(later, "void").status_code == 422
+    assert batches(shop) == []
+
+
+def test_a_void_stops_a_bank_payment(shop, sandbox):
+    """Voided on its day it goes nowhere."""
+    debit = bank_payment(shop)
+    assert shop.act(debit, "void").json()["transaction"]["status_id"] == 201
+    sandbox.advance(3 * DAY)
+    assert again(shop, debit)["status_id"] == 201
+
+
+@pytest.fixture
+def a_month(shop, sandbox):
+    """Batches 1 to 4, of the last month, of last week, of yesterday, and of today; the last is open."""
+    for number, days in enumerate((-20, -7, -1, 0), 1):
+        sandbox.set_clock(MORNING + days * DAY)
+        sale = paid(shop)
+        assert sale["batch"] == str(number)
+        if days:
+            sandbox.advance(60)
+            settled(shop, sale["transaction_batch_id"])
+
+
+@pytest.mark.usefixtures("a_month")
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"is_open": 1}, [4]),
+        ({"is_open": 0}, [3, 2, 1]),
+        ({"processing_status_id": "1,2"}, [4, 3, 2, 1]),
+        ({"processing_status_id": 1}, [4]),
+        ({"batch_num": 2}, [2]),
+        ({"created_ts": "today"}, [4]),
+        ({"created_ts": "yesterday"}, [3]),
+        ({"created_ts": "this week"}, [4, 3]),
+        ({"created_ts": "last week"}, [2]),
+        ({"created_ts": "last 30 days"}, [4, 3, 2, 1]),
+        ({"created_ts": "this month"}, [4, 3, 2]),
+        ({"created_ts": "last month"}, [1]),
+        ({"batch_close_ts": "today"}, []),
+        ({"batch_close_ts": "yesterday"}, [3]),
+        ({"batch_close_ts": "last month"}, [1]),
+        (
+            {"created_ts": "custom", "created_ts_from": int(MORNING - 8 * DAY), "created_ts_to": int(MORNING - DAY)},
+            [3, 2],
+        ),
+        ({"batch_close_ts": "custom", "batch_close_ts_to": int(MORNING - 7 * DAY)}, [1]),
+        ({"sort": "created_ts"}, [1, 2, 3, 4]),
+        ({"sort": "-created_ts", "page_size": 3}, [4, 3, 2]),
+        ({"sort": "-created_ts", "page_size": 3, "page": 2}, [1]),
+    ],
+)
+def test_batches_are_found(shop, query, found):
+    """By status, number, merchant account and both times, in named ranges and custom ones."""
+    assert numbers(shop, **query) == found
+
+
+def test_batches_are_found_by_merchant_account(shop):
+    """The one for bank accounts has none."""
+    paid(shop)
+    assert numbers(shop, product_transaction_id=shop.facts.cc_product_transaction_id) == [1]
+    assert numbers(shop, product_transaction_id=shop.facts.ach_product_transaction_id) == []
+
+
+def test_a_page_of_batches_has_fifteen(shop):
+    """Unless the request says otherwise."""
+    for _ in range(16):
+        settled(shop, paid(shop)["transaction_batch_id"])
+    meta = shop.get("/v2/transactionbatches", sort="-created_ts").json()["meta"]
+    assert (meta["pagination"]["perPage"], meta["pagination"]["pageCount"]) == (15, 2)
+    assert meta["sort"]["attributes"] == {"created_ts": "desc"}
+
+
+def test_its_changelogs_tell_what_happened(shop, sandbox):
+    """The newest first, with who did it, in the shape of the recorded postback; at midnight it was nobody."""
+    recorded = json.loads((SAMPLES / "postback-transactionbatch-update.json").read_text())
+    logs = json.loads(recorded["data"])["changelogs"]
+    batch = settle(shop, paid(shop)["transaction_batch_id"], expand="changelogs").json()["transactionbatch"]
+    assert [log["action"] for log in batch["changelogs"]] == ["UPDATE", "CREATE"]
+    update, creation = batch["changelogs"]
+    assert [update.keys(), update["user"].keys()] == [logs[0].keys(), logs[0]["user"].keys()]
+    assert {one["field"]: one["old_value"] for one in update["changelog_details"]} == {
+        "batch_close_ts": None,
+        "is_open": "1",
+        "processing_status_id": "1",
+        "settlement_file_name": None,
+    }
+    assert all(one.keys() == logs[0]["changelog_details"][0].keys() for one in update["changelog_details"])
+    assert (update["model"], update["model_id"]) == ("TransactionBatch", batch["id"])
+    assert (update["user"]["id"], creation["changelog_details"]) == (shop.facts.user_id, [])
+    paid(shop)
+    sandbox.advance(DAY)
+    assert batches(shop, expand="changelogs")[0]["changelogs"][0]["user"] is None
+
+
+def test_the_processor_takes_a_batch(shop, sandbox):
+    """5 closes it to payments and settlements; 2 settles what is in it."""
+    sale = paid(shop)
+    taken = sandbox.process_batch(sale["transaction_batch_id"], 5)
+    assert (taken["processing_status_id"], taken["is_open"]) == (5, 0)
+    assert taken["batch_close_ts"] is not None
+    assert settle(shop, taken["id"]).status_code == 422
+    assert paid(shop)["batch"] == "2"
+    done = sandbox.process_batch(taken["id"], 2)
+    assert (done["processing_status_id"], done["batch_close_ts"]) == (2, taken["batch_close_ts"])
+    assert again(shop, sale)["status_id"] == 134
+
+
+def test_the_processor_fails_and_tries_again(shop, sandbox):
+    """3 opens the batch again, 4 announces another try; either can be settled by hand."""
+    sale = paid(shop)
+    for status in (5, 3, 4, 5, 3):
+        batch = sandbox.process_batch(sale["transaction_batch_id"], status)
+        assert batch["processing_status_id"] == status
+        assert (batch["is_open"], batch["batch_close_ts"] is None) == (int(status != 5), status != 5)
+    assert settled(shop, batch["id"])["processing_status_id"] == 2
+    assert again(shop, sale)["status_id"] == 134
+
+
+def test_a_batch_that_is_given_up_settles_nothing(shop, sandbox):
+    """6 closes it for good; its payments stay as they are and can be voided."""
+    sale = paid(shop)
+    batch = sandbox.process_batch(sale["transaction_batch_id"], 6)
+    assert (batch["is_open"], batch["processing_status_id"]) == (0, 6)
+    sandbox.advance(DAY)
+    assert settle(shop, batch["id"]).status_code == 422
+    assert again(shop, sale)["status_id"] == 101
+    assert shop.act(sale, "void").status_code == 200
+
+
+def test_the_same_over_http(shop):
+    """POST /_sandbox/transactionbatches/{id} answers with the batch, as GET does."""
+    path = f"/_sandbox/transactionbatches/{paid(shop)['transaction_batch_id']}"
+    moved = shop.http.post(path, json={"processing_status_id": 5})
+    assert [moved.json()] == batches(shop)
+    problems = {}
+    for body in ({"processing_status_id": 4}, {"processing_status_id": 1}, {"processing_status_id": "5"}, {}):
+        refused = shop.http.post(path, json=body)
+        problems[str(body)] = (refused.status_code, refused.json()["message"].partition(":")[0])
+    assert [status for status, _ in problems.values()] == [422, 422, 400, 400]
+    assert {about for status, about in problems.values() if status == 422} == {"processing_status_id"}
+    assert shop.http.post("/_sandbox/transactionbatches/x", json={"processing_status_id": 5}).status_code == 404
+
+
+def test_only_what_the_table_allows_can_follow(shop, sandbox):
+    """Of every status and every step of the processor."""
+    ways = {1: (), 5: (5,), 3: (5, 3), 4: (5, 3, 4), 6: (6,), 2: (5, 2)}
+    for status, way in ways.items():
+        for step in (5, 2, 3, 4, 6):
+            batch_id = paid(shop)["transaction_batch_id"]
+            for before in way:
+                sandbox.process_batch(batch_id, before)
+            if (status, step) in ALLOWED:
+                assert sandbox.process_batch(batch_id, step)["processing_status_id"] == step
+            else:
+                with pytest.raises(ValueError, match=rf"^processing_status_id: {step} cannot follow {status}\."):
+                    sandbox.process_batch(batch_id, step)
+            sandbox.reset()
+
+
+ALLOWED = {(1, 5), (1, 6), (3, 4), (3, 6), (4, 5), (4, 6), (5, 2), (5, 3), (5, 6)}
+
+
+def test_an_unknown_batch_is_named(sandbox):
+    """As every unknown record is."""
+    with pytest.raises(ValueError, match=r"^transactionbatch nowhere: there is no such record\."):
+        sandbox.process_batch("nowhere", 5)
+
+
+def test_the_life_is_printed():
+    """As a table in words, beginning where batches begin."""
+    assert LIFE.print().splitlines()[4] == "| 1 to settle | settled by hand or at midnight | 2 settled |"
+
+
+def test_batches_outlive_a_restart(tmp_path, open_shop):
+    """Number and membership go on."""
+    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
+        sale = paid(open_shop(sandbox.facts))
+    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
+        shop = open_shop(sandbox.facts)
+        assert paid(shop)["transaction_batch_id"] == sale["transaction_batch_id"]
+        settled(shop, sale["transaction_batch_id"])
+        assert paid(shop)["batch"] == "2"

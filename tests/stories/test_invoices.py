@@ -1,0 +1,144 @@
+"""An invoice from its making to its payment, with files and payments from elsewhere: the SDK against the sandbox."""
+
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway_async import (
+    ApiId,
+    AsyncGateway,
+    Attachment,
+    NotFoundError,
+    PaymentStatus,
+    QuickInvoiceCreate,
+    QuickInvoiceStatus,
+    QuickInvoiceUpdate,
+    RecordDeletedError,
+    TransactionCreate,
+    ValidationError,
+)
+from gateway_async.sandbox import Sandbox
+
+pytestmark = pytest.mark.anyio
+
+INVOICES = "/v2/quickinvoices"
+
+
+def lunch(**fields: Any) -> QuickInvoiceCreate:
+    """Tea and cake, due in a far year."""
+    given: dict[str, Any] = {
+        "title": "Lunch",
+        "due_date": date(2039, 12, 1),
+        "item_list": {"Tea": Decimal("2.50"), "Crème brûlée": 4},
+        "email": "jo@example.test",
+    }
+    return QuickInvoiceCreate(**{**given, **fields})
+
+
+def sale(amount: str) -> TransactionCreate:
+    """A payment at the till."""
+    return TransactionCreate(
+        action="sale", transaction_amount=amount, account_number="4111111111111111", exp_date="1230"
+    )
+
+
+async def test_an_invoice_lives_and_dies(gateway: AsyncGateway) -> None:
+    """Create, read by both ids, list, change, close, reopen, delete; and then it is gone."""
+    invoices = gateway.quick_invoices
+    made = await invoices.create(lunch(quick_invoice_api_id="lunch-1", allow_partial_pay=True, tags=["noon"]))
+    assert (made.amount_due, made.remaining_balance, made.is_closed) == (Decimal("6.50"), Decimal("6.50"), False)
+    assert made.item_list == {"Tea": Decimal("2.50"), "Crème brûlée": Decimal(4)}
+    assert (made.payment_status_id, made.allow_partial_pay, made.is_active) == (PaymentStatus.UNPAID, True, True)
+    assert (await invoices.get(made.id)).id == (await invoices.get(ApiId("lunch-1"))).id == made.id
+    changed = await invoices.update(ApiId("lunch-1"), QuickInvoiceUpdate(title="Late lunch", item_list={"Tea": "3.00"}))
+    assert (changed.title, changed.amount_due) == ("Late lunch", 3)
+    assert [invoice.id async for invoice in invoices.list({"status_id": [1]}, sort="-created_ts")] == [made.id]
+    closed = await invoices.update(made.id, QuickInvoiceUpdate(status_id=QuickInvoiceStatus.CLOSED))
+    assert closed.is_closed
+    with pytest.raises(ValidationError):
+        await invoices.update(made.id, QuickInvoiceUpdate(note="too late"))
+    assert not (await invoices.reopen(ApiId("lunch-1"))).is_closed
+    await invoices.resend(made.id, sms=False)
+    await invoices.delete(made.id)
+    with pytest.raises(RecordDeletedError):
+        await invoices.get(made.id)
+
+
+async def test_payments_taken_elsewhere(gateway: AsyncGateway) -> None:
+    """A sale at the till is put on the invoice, and taken off again."""
+    made = await gateway.quick_invoices.create(lunch(allow_partial_pay=True))
+    paid = await gateway.transactions.create(sale("2.50"))
+    part = await gateway.quick_invoices.add_transaction(made.id, paid.id)
+    assert (part.payment_status_id, part.remaining_balance) == (PaymentStatus.PARTIALLY_PAID, 4)
+    assert [transaction.id for transaction in part.transactions or ()] == [paid.id]
+    assert (await gateway.transactions.get(paid.id)).quick_invoice_id == made.id
+    again = await gateway.quick_invoices.remove_transaction(ApiId(made.quick_invoice_api_id or ""), paid.id)
+    assert (again.payment_status_id, again.remaining_balance, again.transactions) == (PaymentStatus.UNPAID, 6.5, ())
+
+
+async def test_files_come_and_go(gateway: AsyncGateway, tmp_path: Path) -> None:
+    """With the invoice, afterwards, and away again."""
+    invoices = gateway.quick_invoices
+    path = tmp_path / "menu.txt"
+    path.write_bytes(b"tea, cake")
+    made = await invoices.create(lunch(tags=["noon"]), [Attachment("a.pdf", b"%PDF"), Attachment("menu.txt", path)])
+    assert made.item_list == {"Tea": Decimal("2.50"), "Crème brûlée": Decimal(4)}
+    attached = await invoices.attach_file(made.id, Attachment("c.bin", b"\x00\xff"))
+    assert attached is not None
+    files = (await invoices.get(made.id, expand=("files",))).files or ()
+    assert len(files) == 3
+    await invoices.remove_file(made.id, attached.id or "")
+    left = (await invoices.get(made.id, expand=("files",))).files or ()
+    assert [file.id for file in left] == [file.id for file in files if file.id != attached.id]
+    with pytest.raises(NotFoundError):
+        await invoices.remove_file(made.id, attached.id or "")
+
+
+@pytest.mark.parametrize("fault", ["close_after_commit", "reset_before_commit"])
+async def test_a_lost_answer_to_a_form(gateway: AsyncGateway, sandbox: Sandbox, fault: Any, tmp_path: Path) -> None:
+    """One invoice with its file, whether the answer was lost or the request was."""
+    sandbox.fault(f"POST {INVOICES}", fault)
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"x" * 200_000)
+    made = await gateway.quick_invoices.create(lunch(), [Attachment("a.bin", path)])
+    (listed,) = [invoice async for invoice in gateway.quick_invoices.list(expand=("files",))]
+    assert (listed.id, len(listed.files or ())) == (made.id, 1)
+
+
+OPERATIONS = {
+    "reopen": f"POST {INVOICES}/{{id}}/reopen",
+    "add_transaction": f"PUT {INVOICES}/{{id}}/addTransaction",
+    "remove_transaction": f"PUT {INVOICES}/{{id}}/removeTransaction",
+    "remove_file": f"DELETE {INVOICES}/{{id}}/files/{{file_id}}",
+}
+LOST = [
+    *[(verb, "close_after_commit", named) for verb in OPERATIONS for named in (False, True)],
+    ("add_transaction", "reset_before_commit", True),
+]
+
+
+@pytest.mark.parametrize(("verb", "fault", "named"), LOST)
+async def test_a_lost_answer_to_a_change(
+    gateway: AsyncGateway, sandbox: Sandbox, verb: str, fault: Any, named: bool
+) -> None:
+    """Whether it was carried out before the line broke or not: it is carried out once, and the caller learns it."""
+    invoices = gateway.quick_invoices
+    made = await invoices.create(lunch(allow_partial_pay=True), [Attachment("a.pdf", b"%PDF")])
+    paid = await gateway.transactions.create(sale("2.50"))
+    files = (await invoices.get(made.id, expand=("files",))).files or ()
+    prepared: dict[str, Any] = {
+        "reopen": lambda: invoices.update(made.id, QuickInvoiceUpdate(status_id=0)),
+        "remove_transaction": lambda: invoices.add_transaction(made.id, paid.id),
+    }
+    if verb in prepared:
+        await prepared[verb]()
+    arguments = {"reopen": (), "remove_file": (files[0].id,)}.get(verb, (paid.id,))
+    sandbox.fault(OPERATIONS[verb], fault)
+    await getattr(invoices, verb)(ApiId(made.quick_invoice_api_id or "") if named else made.id, *arguments)
+    now = await invoices.get(made.id, expand=("files",))
+    assert not now.is_closed
+    assert len(now.files or ()) == (0 if verb == "remove_file" else 1)
+    assert now.remaining_balance == (4 if verb == "add_transaction" else Decimal("6.50"))

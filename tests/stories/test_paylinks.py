@@ -1,0 +1,101 @@
+"""Paylinks, batches and postback configs: the SDK against the sandbox."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from gateway_async import (
+    ApiId,
+    AsyncGateway,
+    DeliveryMethod,
+    NotFoundError,
+    PaylinkCreate,
+    PaylinkStatus,
+    PaylinkUpdate,
+    PostbackConfigCreate,
+    PostbackConfigUpdate,
+    ProductFileCreate,
+    RecordDeletedError,
+    TimeRange,
+    TransactionCreate,
+)
+from gateway_async.sandbox import Sandbox
+
+pytestmark = pytest.mark.anyio
+
+SALE = TransactionCreate(action="sale", transaction_amount="2.50", account_number="4111111111111111", exp_date="1230")
+
+
+async def test_a_paylink_lives_and_dies(gateway: AsyncGateway) -> None:
+    """Create, read by both ids, list, change, send again, delete; and then it is gone."""
+    links = gateway.paylinks
+    made = await links.create(
+        PaylinkCreate(
+            amount_due=Decimal("12.50"),
+            paylink_api_id="link-1",
+            email="jo@example.test",
+            delivery_method=DeliveryMethod.EMAIL,
+            paylink_action="auth-only",
+            display_billing_fields=True,
+        )
+    )
+    assert (made.amount_due, made.status_id, made.active) == (Decimal("12.50"), PaylinkStatus.UNPAID, True)
+    assert (made.delivery_method, made.paylink_action, made.display_billing_fields) == (1, "auth-only", True)
+    assert (await links.get(made.id)).id == (await links.get(ApiId("link-1"))).id == made.id
+    changed = await links.update(ApiId("link-1"), PaylinkUpdate(description="Shoes"))
+    assert changed.description == "Shoes"
+    assert [link.id async for link in links.list({"status_id": 0})] == [made.id]
+    await links.resend(ApiId("link-1"))
+    assert links.payment_url(made.id).endswith(f"?paylink_id={made.id}")
+    await links.delete(made.id)
+    with pytest.raises(RecordDeletedError):
+        await links.get(made.id)
+
+
+@pytest.mark.parametrize("fault", ["close_after_commit", "error_after_commit"])
+async def test_a_lost_answer_makes_one_paylink(gateway: AsyncGateway, sandbox: Sandbox, fault: Any) -> None:
+    """It is found by the id that was made up for it."""
+    sandbox.fault("POST /v2/paylinks", fault)
+    made = await gateway.paylinks.create(PaylinkCreate(amount_due=5))
+    assert [link.id async for link in gateway.paylinks.list()] == [made.id]
+
+
+@pytest.mark.parametrize("fault", ["", "close_after_commit"])
+async def test_a_batch_is_settled(gateway: AsyncGateway, sandbox: Sandbox, fault: Any) -> None:
+    """The open one, found by its filters; a lost answer is settled by reading it."""
+    await gateway.transactions.create(SALE)
+    batches = gateway.transaction_batches
+    (batch,) = [each async for each in batches.list({"is_open": True, "created_ts": TimeRange.TODAY})]
+    assert (batch.is_open, batch.processing_status_id, batch.batch_close_ts) == (True, 1, None)
+    if fault:
+        sandbox.fault("POST /v2/transactionbatches/{id}/settle", fault)
+    settled = await batches.settle(batch.id)
+    assert (settled.id, settled.is_open, settled.processing_status_id) == (batch.id, False, 2)
+    assert settled.batch_close_ts is not None
+    when = settled.batch_close_ts
+    closed = batches.list({"processing_status_id": [2, 6], "batch_close_ts": TimeRange.custom(when, when)})
+    assert [each.id async for each in closed] == [batch.id]
+
+
+@pytest.mark.parametrize("fault", ["", "close_after_commit", "reset_before_commit"])
+async def test_a_postback_config_lives_and_dies(gateway: AsyncGateway, sandbox: Sandbox, fault: Any) -> None:
+    """Flags in any spelling; a lost change and a lost deletion are settled by sending them again."""
+    configs = gateway.postback_configs
+    made = await configs.create(
+        PostbackConfigCreate(url="https://127.0.0.1:1/in", resource="contact", on_create=True, basic_auth_password="pw")
+    )
+    assert (made.on_create, made.is_active, made.number_of_attempts, made.attempt_interval) == (True, True, 1, 300)
+    for method in ("PUT", "DELETE") if fault else ():
+        sandbox.fault(f"{method} /v2/postbackconfigs/{{id}}", fault)
+    changed = await configs.update(made.id, PostbackConfigUpdate(on_update=True, attempt_interval=5))
+    assert (changed.on_update, changed.attempt_interval, changed.resource) == (True, 5, "contact")
+    await configs.delete(made.id)
+    with pytest.raises((NotFoundError, RecordDeletedError)):
+        await configs.delete(made.id)
+
+
+async def test_file_storage_is_enabled(gateway: AsyncGateway) -> None:
+    """What the gateway says of it is read as far as it goes."""
+    made = await gateway.product_files.create(ProductFileCreate(title="Files", product_file_credential_id="c" * 24))
+    assert made.title in ("Files", None)
