@@ -73,7 +73,7 @@ def _looked_at(part: FilePart, limits: bool) -> FilePart | str:
 
 def _begin(attachment: Attachment) -> int:
     match attachment.content:
-        case bytes() | os.PathLike():
+        case bytes() | str() | os.PathLike():
             return 0
         case file:
             return _standing(file)
@@ -127,7 +127,7 @@ def _file(attachment: Attachment, files: ExitStack) -> BinaryIO:
     match attachment.content:
         case bytes() as content:
             return io.BytesIO(content)
-        case os.PathLike() as path:
+        case (str() | os.PathLike()) as path:
             place = Path(path)
             if place.exists() and not place.is_file():  # opening a pipe would wait for its other end
                 raise ValueError("it is no regular file")

@@ -146,7 +146,7 @@ def file_problems(attachment: Attachment) -> Iterator[str]:
         yield 'content_type must be a media type, such as "application/pdf"'
     if not _is_content(attachment.content):
         kind = type(attachment.content).__name__
-        yield f"content must be bytes, a path (pathlib.Path) or a file opened for reading bytes, not {kind}"
+        yield f"content must be bytes, a path or a file opened for reading bytes, not {kind}"
 
 
 def _is_text(value: Any) -> bool:
@@ -159,4 +159,4 @@ def _is_media_type(value: str) -> bool:
 
 def _is_content(value: Any) -> bool:
     is_file = all(callable(getattr(value, name, None)) for name in ("read", "seek", "tell"))
-    return isinstance(value, bytes) or hasattr(value, "__fspath__") or is_file
+    return isinstance(value, bytes | str) or hasattr(value, "__fspath__") or is_file

@@ -19,21 +19,21 @@ class Attachment:
 
     Attributes:
         filename: what the customer sees it called.
-        content: the bytes, the path of a file (`pathlib.Path`), or a binary file, which is sent from where it stands
-            to its end and not closed. It must be seekable, since the request may have to be sent again, and belongs to
-            one call at a time.
+        content: the bytes, the path of a file (text or `pathlib.Path`), or a binary file, which is sent from where it
+            stands to its end and not closed. It must be seekable, since the request may have to be sent again, and
+            belongs to one call at a time.
         content_type: such as `"application/pdf"`; guessed from the filename when left out.
     """
 
     filename: str
-    content: bytes | os.PathLike[str] | BinaryIO
+    content: bytes | str | os.PathLike[str] | BinaryIO
     content_type: str | None = None
 
     def __repr__(self) -> str:
         match self.content:
             case bytes():
                 kind = "bytes"
-            case os.PathLike():
+            case str() | os.PathLike():
                 kind = "path"
             case _:
                 kind = "file"

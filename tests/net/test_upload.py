@@ -102,7 +102,7 @@ MADE = answer(201, '{"quickinvoice": {"id": "i"}}')
 
 
 async def test_a_form_arrives_as_it_was_made(tmp_path: Path) -> None:
-    """Text and files, from bytes, a path and an open file, with their types; the length is told ahead."""
+    """Text and files, from bytes, a path, an open file and a path as text, with types; the length is told ahead."""
     path = tmp_path / "photo"
     path.write_bytes(os.urandom(200_000))
     inbox = Inbox()
@@ -113,7 +113,7 @@ async def test_a_form_arrives_as_it_was_made(tmp_path: Path) -> None:
                 Attachment("a.pdf", b"%PDF"),
                 Attachment('say "hi" é.txt', path, "text/x-note"),
                 Attachment("rest", file),
-                Attachment("empty.csv", b""),
+                Attachment("same.pdf", str(path)),
             ]
             assert (await gateway.quick_invoices.create(INVOICE, files)).id == "i"
             assert not file.closed
@@ -130,7 +130,7 @@ async def test_a_form_arrives_as_it_was_made(tmp_path: Path) -> None:
         "quickinvoice[files][0]": ("a.pdf", "application/pdf", b"%PDF"),
         "quickinvoice[files][1]": ("say %22hi%22 é.txt", "text/x-note", path.read_bytes()),
         "quickinvoice[files][2]": ("rest", "application/octet-stream", path.read_bytes()[-10:]),
-        "quickinvoice[files][3]": ("empty.csv", "text/csv", b""),
+        "quickinvoice[files][3]": ("same.pdf", "application/pdf", path.read_bytes()),
     }
 
 

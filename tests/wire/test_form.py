@@ -114,12 +114,12 @@ WRONG: list[tuple[Any, str]] = [
     (Attachment("a", b"", "text"), 'content_type must be a media type, such as "application/pdf"'),
     (Attachment("a", b"", "text/plain\r\nx: y"), 'content_type must be a media type, such as "application/pdf"'),
     (
-        Attachment("a", "a.pdf"),  # type: ignore[arg-type]
-        "content must be bytes, a path (pathlib.Path) or a file opened for reading bytes, not str",
+        Attachment("a", 5),  # type: ignore[arg-type]
+        "content must be bytes, a path or a file opened for reading bytes, not int",
     ),
     (
         Attachment("a", bytearray(b"")),  # type: ignore[arg-type]
-        "content must be bytes, a path (pathlib.Path) or a file opened for reading bytes, not bytearray",
+        "content must be bytes, a path or a file opened for reading bytes, not bytearray",
     ),
 ]
 
