@@ -25,6 +25,8 @@ from .values import tried, wrong
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 EVERY_OPERATION = tuple(f"{method} {path}" for path, handlers in OPERATIONS.items() for method in handlers)
+ACTIONS = ("sale", "authonly", "avsonly", "force", "refund", "debit", "credit", "void", "authcomplete", "authincrement",
+           "partialreversal", "tipadjust", "edit")  # fmt: skip
 DEADLINE = 5.0
 """Seconds in which every answer is there."""
 
@@ -234,6 +236,14 @@ def missing_field(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
     return attrs.evolve(draft, record={name: value for name, value in draft.record.items() if name != left_out})
 
 
+def another_action(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
+    """A transaction is asked for what may not be possible now."""
+    if draft.wrapper != "transaction" or not isinstance(draft.record, dict):
+        return draft
+    action = {"action": draw(st.sampled_from(ACTIONS)), "transaction_amount": draw(st.sampled_from(["1.00", "20.00"]))}
+    return attrs.evolve(draft, record=draft.record | action)
+
+
 def wild_body(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
     """The body is any JSON, in the wrapper or without it, or no JSON at all."""
     if draw(st.booleans()):
@@ -295,6 +305,7 @@ MISTAKES = (
     wrong_value,
     wild_value,
     missing_field,
+    another_action,
     wild_body,
     wild_form,
     wild_query,

@@ -8,8 +8,9 @@ import json
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -61,6 +62,27 @@ def a_life(data: st.DataObject, desk: Desk) -> None:
         answer = draft.send(desk.http)
         judge(draft.asks, answer)
         pool[family] += ids_in(answer)
+        happening = data.draw(st.none() | st.sampled_from(HAPPENINGS))
+        if happening:
+            happen(desk, happening, pool, which)
+
+
+HAPPENINGS: list[tuple[str, str, dict[str, Any]]] = [
+    ("quickinvoices", "/_sandbox/quickinvoices/{id}/pay", {}),
+    ("quickinvoices", "/_sandbox/quickinvoices/{id}/pay", {"amount": "1.00"}),
+    ("paylinks", "/_sandbox/paylinks/{id}/pay", {}),
+    *(("transactionbatches", "/_sandbox/transactionbatches/{id}", {"processing_status_id": n}) for n in range(1, 7)),
+    ("", "/_sandbox/clock", {"advance": 86400}),
+]
+"""What happens to records without a request of the merchant's: family, control call, body."""
+
+
+def happen(desk: Desk, happening: tuple[str, str, dict[str, Any]], pool: Mapping[str, list[str]], which: int) -> None:
+    """Let something happen to one of the records that are known."""
+    family, path, body = happening
+    ids = pool.get(family) or ["f" * 24]
+    answer = desk.stranger.post(path.replace("{id}", ids[which % len(ids)]), json=body, timeout=DEADLINE)
+    assert answer.status_code < 500, f"{path} {body} is answered with {answer.status_code} {answer.text}"
 
 
 def ids_in(answer: httpx.Response) -> list[str]:
