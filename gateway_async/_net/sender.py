@@ -1,41 +1,34 @@
-"""`Sender`: carries out a `Call`: attempts, deadlines, lookups of lost answers, observers.
+"""`Sender`: carries out a `Call`: attempts, deadlines, observers.
 
 Decisions are made by `_wire/retrying.py`; this file only acts on them. tenacity lives here and nowhere else.
 """
 
 import random
 from collections.abc import Iterable
-from functools import partial
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import anyio
 import anyio.lowlevel
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
-from gateway_async._net.delivery import LOOKUP_SECONDS, MAY_ARRIVE_SECONDS, Delivery, NotDoneError
+from gateway_async._net.delivery import LOOKUP_SECONDS, Delivery, NotDoneError
 from gateway_async._net.http import Http, cut_short
 from gateway_async._net.progress import Progress, Stage
+from gateway_async._net.settling import Settling
 from gateway_async._net.terminals import Terminals
-from gateway_async._wire.call import NOT_DONE, Call, Kind, NotDone
-from gateway_async._wire.retrying import Fate, Verdict, fate_of, is_definite, verdict
+from gateway_async._wire.call import Call, Kind
+from gateway_async._wire.retrying import Verdict, is_definite, verdict
 from gateway_async.errors import (
     ClientClosedError,
-    ConnectionLostError,
     DeadlineExceededError,
     GatewayError,
-    MismatchedReplyError,
-    MismatchedWriteError,
     NotSentError,
-    OutcomeUnknownError,
 )
-from gateway_async.observe import AttemptFailed, CallEnded, CallStarted, Event, LookedUp, Observer, log_event, notify
+from gateway_async.observe import AttemptFailed, CallEnded, CallStarted, Event, Observer, log_event, notify
 
 __all__ = ["Sender"]
 
 T = TypeVar("T")
-
-_SETTLE_SECONDS: Final = 2.0
-"""How long "not there" may still become "there"."""
 
 
 class Sender:
@@ -68,6 +61,13 @@ class Sender:
         self._observers = (log_event, *observers)
         self._closed = False
         self._home: object = None
+        self._settling = Settling(
+            self._tried,
+            timeout=timeout,
+            max_attempts=max_attempts,
+            is_closed=lambda: self._closed,
+            tell=self._tell,
+        )
 
     async def send(self, call: Call[T]) -> T:
         """The result of `call`.
@@ -111,7 +111,7 @@ class Sender:
             error = raised
             cancelled = isinstance(raised, anyio.get_cancelled_exc_class())
             if cancelled and delivery.may_have_left and call.kind is not Kind.READ:
-                await self._look_up_cancelled(delivery)
+                await self._settling.settle_cancelled(delivery)
             raise
         finally:
             spent = anyio.current_time() - delivery.started
@@ -133,7 +133,7 @@ class Sender:
     def _last_word(self, delivery: Delivery[Any], error: GatewayError) -> GatewayError:
         """The last attempt's error, if no attempt can have done anything; else nobody knows."""
         doubtful = delivery.may_have_left and delivery.call.kind is not Kind.READ
-        return self._unknown(delivery, error) if doubtful else error
+        return self._settling.unknown(delivery, error) if doubtful else error
 
     def _out_of_time(self, delivery: Delivery[Any], seconds: float) -> NoReturn:
         call = delivery.call
@@ -141,7 +141,7 @@ class Sender:
             raise DeadlineExceededError(seconds, call=str(call)) from None
         if not delivery.may_have_left:
             raise NotSentError(f"no connection within {seconds:g} s", call=str(call)) from None
-        raise self._unknown(delivery, DeadlineExceededError(seconds, call=str(call))) from None
+        raise self._settling.unknown(delivery, DeadlineExceededError(seconds, call=str(call))) from None
 
     async def _tried(self, delivery: Delivery[T]) -> T:
         """The first attempt as it is, the others under tenacity, which costs what they can bear."""
@@ -177,97 +177,7 @@ class Sender:
             )
             if next_step is not Verdict.LOOK_UP:
                 raise
-            return await self._recovered(delivery, error)
-
-    async def _recovered(self, delivery: Delivery[T], error: GatewayError) -> T:
-        """What became of a write that ended with `error`.
-
-        Raises:
-            NotDoneError: there is nothing, and it may be sent again.
-            OutcomeUnknownError: it cannot be told.
-        """
-        call, terminal = delivery.call, delivery.call.kind is Kind.TERMINAL
-        found = await self._looked_up(delivery, error, LOOKUP_SECONDS if terminal else _SETTLE_SECONDS)
-        if found is not NOT_DONE:
-            if call.kind is Kind.NAMED and not delivery.may_have_left:
-                raise error  # a clear no, and no earlier try: the record had this id before
-            return found
-        refused = fate_of(error) is Fate.REFUSED
-        if refused and call.kind is Kind.IDEMPOTENT:
-            raise error
-        if refused or terminal or isinstance(error, MismatchedReplyError):
-            raise self._unknown(delivery, error) from error
-        raise NotDoneError(error)
-
-    async def _looked_up(
-        self, delivery: Delivery[T], error: GatewayError, settle: float, *, cancelled: bool = False
-    ) -> T | NotDone:
-        """The result of a write as a lookup finds it; `NOT_DONE` only after `settle` seconds of it."""
-        call, outcome = delivery.call, "unknown"
-        try:
-            if call.lookup is None:
-                raise self._unknown(delivery, error) from error
-            found = await self._found(call.lookup, settle)
-            outcome = "not there" if found is NOT_DONE else "found"
-        except OutcomeUnknownError:
-            raise
-        except GatewayError as failed:
-            raise self._unknown(delivery, error) from failed
-        else:
-            return found
-        finally:
-            self._tell(LookedUp(call=str(call), api_id=call.api_id, outcome=outcome, cancelled=cancelled))
-
-    async def _found(self, lookup: Call[T | NotDone], settle: float) -> T | NotDone:
-        until = anyio.current_time() + settle
-        wait = 0.05
-        while True:
-            found = await self._tried(Delivery(lookup, settle + self._timeout, self._max_attempts))
-            left = until - anyio.current_time()
-            if found is not NOT_DONE and lookup.then is not None:
-                return await self._found(lookup.then(found), max(left, 0.0))
-            if found is not NOT_DONE or left <= 0:
-                return found
-            await anyio.sleep(min(wait, left))
-            wait = min(wait * 2, 1.0)
-
-    async def _look_up_cancelled(self, delivery: Delivery[Any]) -> None:
-        """Learn what became of a cancelled write; whoever cancelled it learns it from the observers."""
-        cancelled = ConnectionLostError("cancelled", call=str(delivery.call))
-        with anyio.move_on_after(LOOKUP_SECONDS, shield=True):
-            try:
-                await self._looked_up(delivery, cancelled, _SETTLE_SECONDS, cancelled=True)
-            except GatewayError:
-                return  # told as "unknown"
-
-    def _unknown(self, delivery: Delivery[Any], error: GatewayError) -> OutcomeUnknownError:
-        """The error that says so, and can ask again."""
-        call = delivery.call
-        facts: dict[str, Any] = {
-            "call": str(call),
-            "api_id": call.api_id,
-            "sent": call.sent,
-            "resolve": partial(self._resolved, delivery, error),
-        }
-        if isinstance(error, MismatchedReplyError):
-            return MismatchedWriteError(error.differences, **facts)
-        return OutcomeUnknownError(str(error), **facts)
-
-    async def _resolved(self, delivery: Delivery[T], error: GatewayError) -> T | None:
-        """The result of a write of which nobody knew, or None when it is certain that it was not carried out.
-
-        That is certain once it is still not there after the time in which a gateway may carry out what it got.
-        """
-        if self._closed:
-            raise self._unknown(delivery, ClientClosedError(call=str(delivery.call)))
-        patience = min(max(delivery.may_arrive_until - anyio.current_time(), 0.0), MAY_ARRIVE_SECONDS)
-        with anyio.move_on_after(patience + self._timeout):
-            found = await self._looked_up(delivery, error, patience)
-            if found is not NOT_DONE:
-                return found
-            if anyio.current_time() >= delivery.may_arrive_until:
-                return None
-        raise self._unknown(delivery, error)
+            return await self._settling.settle(delivery, error)
 
     async def _attempt(self, delivery: Delivery[T]) -> T:
         """One exchange, within the time that attempts have."""

@@ -89,10 +89,9 @@ class PaylinkCreate(Request):
 class PaylinkUpdate(Request):
     """Changes to a paylink that is not closed; what is left out stays, None is sent as null.
 
-    The product transaction ids cannot be changed after a payment.
+    `amount_due` stays as it was made; the product transaction ids cannot be changed after a payment.
     """
 
-    amount_due: Sum | Unset | None = UNSET
     paylink_api_id: ApiIdText | Unset | None = UNSET
     cc_product_transaction_id: Id | Unset | None = UNSET
     ach_product_transaction_id: Id | Unset | None = UNSET

@@ -126,7 +126,6 @@ PAYLINKS = Family(
         "ach_product_transaction_id": ACH_PRODUCT,
     },
     expanded=frozenset({"payment_url", "tags"}),
-    left_open=frozenset({"amount_due"}),
 )
 
 ACCOUNT_VAULTS = Family(

@@ -200,8 +200,8 @@ SETTLED: list[tuple[str, Verb, str, httpx.Response, httpx.Response]] = [
      invoice(status_id=2), invoice(status_id=1)),
     ("items", lambda g: g.quick_invoices.update("i", QuickInvoiceUpdate(item_list={"Tea": 3})), "PUT",
      invoice(item_list={"Tea": "3.00"}), invoice(item_list={"Tea": 2})),
-    ("amount", lambda g: g.paylinks.update("i", PaylinkUpdate(amount_due="3.00")), "PUT",
-     record("paylink", id="i", amount_due="3.00"), record("paylink", id="i", amount_due="2.00")),
+    ("method", lambda g: g.paylinks.update("i", PaylinkUpdate(delivery_method=0)), "PUT",
+     record("paylink", id="i", delivery_method="0"), record("paylink", id="i", delivery_method=1)),
     ("settle", lambda g: g.transaction_batches.settle("i"), "POST",
      record("transactionbatch", id="i", is_open=0, processing_status_id=3),
      record("transactionbatch", id="i", is_open=1, processing_status_id=1)),
@@ -288,6 +288,24 @@ async def test_a_payment_that_was_not_moved_is_moved_again(verb: str, done: str 
         assert (await getattr(gateway.quick_invoices, verb)("i", "t")).payment_status_id == 3
     assert script.methods.count("PUT") == 2
     assert done != not_done
+
+
+@pytest.mark.parametrize("verb", ["add_transaction", "remove_transaction"])
+async def test_a_payment_that_does_not_say_whose_it_is_leaves_it_unknown(verb: str) -> None:
+    """Old transactions have no such field: that is neither an invoice nor none."""
+    script = Script(put=[LOST], get=[record("transaction", id="t"), invoice()])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await getattr(gateway.quick_invoices, verb)("i", "t")
+    assert script.methods == ["PUT", "GET"]
+
+
+async def test_a_payment_may_say_whose_it_is_by_a_number() -> None:
+    """As some answers write ids."""
+    script = Script(put=[LOST], get=[record("transaction", id="t", quick_invoice_id=11), invoice(id="11")])
+    async with script.gateway() as gateway:
+        assert (await gateway.quick_invoices.add_transaction("11", "t")).id == "11"
+    assert script.methods == ["PUT", "GET", "GET"]
 
 
 async def test_an_invoice_that_cannot_be_read_afterwards_leaves_it_unknown() -> None:

@@ -200,7 +200,8 @@ async def quick_invoices(gateway: AsyncGateway, file: BinaryIO) -> None:
     assert_type(invoices.payment_url(ApiId("mine")), str)
     QuickInvoiceCreate(title="Lunch", due_date=date(2026, 12, 1))  # type: ignore[call-arg]
     QuickInvoiceCreate(title="Lunch", due_date=date(2026, 12, 1), item_list={"Tea": 2.5})  # type: ignore[dict-item]
-    Attachment("a.pdf", "a.pdf")  # type: ignore[arg-type]
+    Attachment("a.pdf", "a.pdf")
+    Attachment("a.pdf", 5)  # type: ignore[arg-type]
     await invoices.create(new, files[0])  # type: ignore[arg-type]
     await invoices.add_transaction("id", ApiId("mine"))  # type: ignore[arg-type]
 
@@ -211,7 +212,7 @@ async def paylinks(gateway: AsyncGateway) -> None:
     assert_type(await gateway.paylinks.create(new), Paylink)
     assert_type(await gateway.paylinks.get("id"), Paylink)
     assert_type(gateway.paylinks.list(), Pages[Paylink])
-    assert_type(await gateway.paylinks.update(ApiId("mine"), PaylinkUpdate(amount_due=13)), Paylink)
+    assert_type(await gateway.paylinks.update(ApiId("mine"), PaylinkUpdate(email=None)), Paylink)
     assert_type(await gateway.paylinks.delete("id"), None)
     assert_type(await gateway.paylinks.resend("id"), None)
     assert_type(gateway.paylinks.payment_url("id"), str)

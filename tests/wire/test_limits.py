@@ -253,7 +253,7 @@ MONEY = [
     (ContactCreate, "contact_balance"),
     (ContactUpdate, "contact_balance"),
     *[(QuickInvoiceCreate, f"single_payment_{bound}_amount") for bound in ("min", "max")],
-    *[(kind, "amount_due") for kind in (PaylinkCreate, PaylinkUpdate)],
+    (PaylinkCreate, "amount_due"),
 ]
 
 
@@ -288,6 +288,7 @@ WRONG_TYPES = [
     (ContactCreate, "header_message_type_id", "3", "must be a whole number, not str"),
     (ContactCreate, "header_message_type_id", 3.0, "must be a whole number, not float"),
     (ContactCreate, "header_message_type_id", True, "must be a whole number, not bool"),
+    (PaylinkCreate, "delivery_method", "2", "must be a whole number, not str"),
     (ContactCreate, "date_of_birth", "1970-01-02", "must be a date, not str"),
     (ContactCreate, "date_of_birth", datetime(1970, 1, 2, tzinfo=UTC), "must be a date, not datetime"),
     (TransactionCreate, "action", 5, "must be text, not int"),

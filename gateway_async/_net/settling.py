@@ -1,0 +1,147 @@
+"""`Settling`: learns what became of a write whose answer was lost, by reading.
+
+The law of this file: nothing is sent here but reads. What they cannot settle is `OutcomeUnknownError`.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import anyio
+
+from gateway_async._net.delivery import LOOKUP_SECONDS, MAY_ARRIVE_SECONDS, Delivery, NotDoneError
+from gateway_async._wire.call import NOT_DONE, Call, Kind, NotDone
+from gateway_async._wire.retrying import Fate, fate_of
+from gateway_async.errors import (
+    ClientClosedError,
+    ConnectionLostError,
+    GatewayError,
+    MismatchedReplyError,
+    MismatchedWriteError,
+    OutcomeUnknownError,
+)
+from gateway_async.observe import Event, LookedUp
+
+__all__ = ["Settling"]
+
+T = TypeVar("T")
+
+_SETTLE_SECONDS: Final = 2.0
+"""How long "not there" may still become "there"."""
+
+
+class Settling:
+    """Settles writes.
+
+    Args:
+        read: carries out a lookup, with attempts of its own.
+        timeout: seconds for each read of a lookup.
+        max_attempts: how often a read is tried at most.
+        is_closed: whether the client is.
+        tell: told of what was found.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[Delivery[Any]], Awaitable[Any]],
+        *,
+        timeout: float,
+        max_attempts: int,
+        is_closed: Callable[[], bool],
+        tell: Callable[[Event], None],
+    ) -> None:
+        self._read = read
+        self._timeout = timeout
+        self._max_attempts = max_attempts
+        self._is_closed = is_closed
+        self._tell = tell
+
+    async def settle(self, delivery: Delivery[T], error: GatewayError) -> T:
+        """What became of a write that ended with `error`.
+
+        Raises:
+            NotDoneError: there is nothing, and it may be sent again.
+            OutcomeUnknownError: it cannot be told.
+        """
+        call, terminal = delivery.call, delivery.call.kind is Kind.TERMINAL
+        found = await self._looked_up(delivery, error, LOOKUP_SECONDS if terminal else _SETTLE_SECONDS)
+        if found is not NOT_DONE:
+            if call.kind is Kind.NAMED and not delivery.may_have_left:
+                raise error  # a clear no, and no earlier try: the record had this id before
+            return found
+        refused = fate_of(error) is Fate.REFUSED
+        if refused and call.kind is Kind.IDEMPOTENT:
+            raise error
+        if refused or terminal or isinstance(error, MismatchedReplyError):
+            raise self.unknown(delivery, error) from error
+        raise NotDoneError(error)
+
+    async def settle_cancelled(self, delivery: Delivery[Any]) -> None:
+        """Learn what became of a cancelled write; whoever cancelled it learns it from the observers."""
+        cancelled = ConnectionLostError("cancelled", call=str(delivery.call))
+        with anyio.move_on_after(LOOKUP_SECONDS, shield=True):
+            try:
+                await self._looked_up(delivery, cancelled, _SETTLE_SECONDS, cancelled=True)
+            except GatewayError:
+                return  # told as "unknown"
+
+    def unknown(self, delivery: Delivery[Any], error: GatewayError) -> OutcomeUnknownError:
+        """The error that says so, and can ask again."""
+        call = delivery.call
+        facts: dict[str, Any] = {
+            "call": str(call),
+            "api_id": call.api_id,
+            "sent": call.sent,
+            "resolve": partial(self._resolved, delivery, error),
+        }
+        if isinstance(error, MismatchedReplyError):
+            return MismatchedWriteError(error.differences, **facts)
+        return OutcomeUnknownError(str(error), **facts)
+
+    async def _looked_up(
+        self, delivery: Delivery[T], error: GatewayError, settle: float, *, cancelled: bool = False
+    ) -> T | NotDone:
+        """The result of a write as a lookup finds it; `NOT_DONE` only after `settle` seconds of it."""
+        call, outcome = delivery.call, "unknown"
+        try:
+            if call.lookup is None:
+                raise self.unknown(delivery, error) from error
+            found = await self._found(call.lookup, settle)
+            outcome = "not there" if found is NOT_DONE else "found"
+        except OutcomeUnknownError:
+            raise
+        except GatewayError as failed:
+            raise self.unknown(delivery, error) from failed
+        else:
+            return found
+        finally:
+            self._tell(LookedUp(call=str(call), api_id=call.api_id, outcome=outcome, cancelled=cancelled))
+
+    async def _found(self, lookup: Call[T | NotDone], settle: float) -> T | NotDone:
+        until = anyio.current_time() + settle
+        wait = 0.05
+        while True:
+            found: T | NotDone = await self._read(Delivery(lookup, settle + self._timeout, self._max_attempts))
+            left = until - anyio.current_time()
+            if found is not NOT_DONE and lookup.then is not None:
+                return await self._found(lookup.then(found), max(left, 0.0))
+            if found is not NOT_DONE or left <= 0:
+                return found
+            await anyio.sleep(min(wait, left))
+            wait = min(wait * 2, 1.0)
+
+    async def _resolved(self, delivery: Delivery[T], error: GatewayError) -> T | None:
+        """The result of a write of which nobody knew, or None when it is certain that it was not carried out.
+
+        That is certain once it is still not there after the time in which a gateway may carry out what it got.
+        """
+        if self._is_closed():
+            raise self.unknown(delivery, ClientClosedError(call=str(delivery.call)))
+        patience = min(max(delivery.may_arrive_until - anyio.current_time(), 0.0), MAY_ARRIVE_SECONDS)
+        with anyio.move_on_after(patience + self._timeout):
+            found = await self._looked_up(delivery, error, patience)
+            if found is not NOT_DONE:
+                return found
+            if anyio.current_time() >= delivery.may_arrive_until:
+                return None
+        raise self.unknown(delivery, error)
