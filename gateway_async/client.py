@@ -5,7 +5,7 @@ import ssl
 import uuid
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import Self, TypedDict, Unpack, get_args
+from typing import Final, Self, TypedDict, Unpack, get_args
 
 import httpx
 
@@ -30,6 +30,8 @@ from gateway_async.resources.transaction_batches import TransactionBatches
 from gateway_async.resources.transactions import Transactions
 
 __all__ = ["AsyncGateway", "Options"]
+
+_LETTERS: Final = str.maketrans("0123456789", "ghijklmnop")
 
 
 class Options(TypedDict, total=False):
@@ -131,7 +133,7 @@ class AsyncGateway:
             max_attempts=max_attempts,
             observers=observers,
         )
-        scope = Scope(location_id, check_limits, lambda: uuid.uuid4().hex, base_url.rstrip("/"))
+        scope = Scope(location_id, check_limits, _new_id, base_url.rstrip("/"))
         self._base_url = base_url
         self.account_vaults = AccountVaults(self._sender, scope)
         self.contacts = Contacts(self._sender, scope)
@@ -184,6 +186,11 @@ class AsyncGateway:
         return f"AsyncGateway({self._base_url!r})"
 
 
+def _new_id() -> str:
+    """An integrator id that nobody has: letters only, since a run of digits could pass for a card number."""
+    return uuid.uuid4().hex.translate(_LETTERS)
+
+
 def _check_arguments(
     base_url: str,
     *,
@@ -198,7 +205,7 @@ def _check_arguments(
     problems += [f"{name}: must be a whole number above 0" for name, value in counts.items() if not _is_count(value)]
     problems += [f"base_url: {problem}" for problem in _address_problems(base_url)]
     if not is_header_text(developer_id):
-        problems.append("developer_id: must be printable ASCII text, and not empty")
+        problems.append("developer_id: must be printable ASCII text, not empty, without spaces around it")
     if not isinstance(credentials, Credentials):
         problems.append(f"credentials: must be one of {', '.join(kind.__name__ for kind in get_args(Credentials))}")
     if problems:

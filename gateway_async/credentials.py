@@ -35,8 +35,8 @@ _PLACES = ("headers", "query")
 
 
 def is_header_text(value: Any) -> bool:
-    """Whether `value` can stand in a header: printable ASCII text, and not empty."""
-    return isinstance(value, str) and value != "" and value.isascii() and value.isprintable()
+    """Whether `value` can stand in a header: printable ASCII text, not empty, and no space around it."""
+    return isinstance(value, str) and value.isascii() and value.isprintable() and value == value.strip() != ""
 
 
 def _check(send_in: Any, places: tuple[str, ...], **texts: Any) -> None:
@@ -47,7 +47,7 @@ def _check(send_in: Any, places: tuple[str, ...], **texts: Any) -> None:
     """
     problems = [] if send_in in places else [f"send_in: must be one of {', '.join(places)}"]
     problems += [
-        f"{name}: must be printable ASCII text, and not empty"
+        f"{name}: must be printable ASCII text, not empty, without spaces around it"
         for name, value in texts.items()
         if not is_header_text(value.reveal() if isinstance(value, Secret) else value)
     ]

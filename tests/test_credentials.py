@@ -33,15 +33,17 @@ def test_another_place_is_refused(place: object) -> None:
     assert refused.value.problems == ("send_in: must be one of headers, query, basic",)
 
 
-@pytest.mark.parametrize("value", ["", "line\nbreak", "tab\t", "käse", "nul\0", None, 5])
+@pytest.mark.parametrize("value", ["", "line\nbreak", "tab\t", "käse", "nul\0", " before", "behind ", None, 5])
 def test_what_cannot_be_sent_is_refused(value: object) -> None:
     """Neither the id nor the key may hold what a header cannot carry, and the refusal does not repeat it."""
     with pytest.raises(InvalidRequestError) as bad_id:
         UserApiKey(value, KEY)  # type: ignore[arg-type]
     with pytest.raises(InvalidRequestError) as bad_key:
         UserApiKey("user-1", value)  # type: ignore[arg-type]
-    assert bad_id.value.problems == ("user_id: must be printable ASCII text, and not empty",)
-    assert bad_key.value.problems == ("user_api_key: must be printable ASCII text, and not empty",)
+    assert bad_id.value.problems == ("user_id: must be printable ASCII text, not empty, without spaces around it",)
+    assert bad_key.value.problems == (
+        "user_api_key: must be printable ASCII text, not empty, without spaces around it",
+    )
 
 
 def test_basic_authorization_takes_no_colon_in_the_id() -> None:
@@ -84,7 +86,7 @@ def test_what_cannot_be_signed_with_is_refused(value: Any) -> None:
     for make, name in ((AccessToken, "token"), (BearerToken, "token"), (partial(HashKey, "user"), "user_hash_key")):
         with pytest.raises(InvalidRequestError) as refused:
             make(value)
-        assert refused.value.problems == (f"{name}: must be printable ASCII text, and not empty",)
+        assert refused.value.problems == (f"{name}: must be printable ASCII text, not empty, without spaces around it",)
 
 
 def test_a_password_is_any_text() -> None:

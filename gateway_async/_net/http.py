@@ -111,7 +111,7 @@ class Http:
         try:
             response = await self._answered(call, progress, seconds, signature)
         except Exception as error:  # noqa: BLE001  whatever a transport raises, the write may have left
-            raise _failed(error, call, progress) from None  # its frames hold the body and the signed URL
+            raise _failed(error, call, progress, signature) from None  # its frames hold the body and the signed URL
         try:
             return read_reply(call, await self._whole(response, call, signature))
         except (MalformedReplyError, MismatchedReplyError):
@@ -120,7 +120,7 @@ class Http:
         except GatewayError:
             raise
         except Exception as error:  # noqa: BLE001
-            raise _failed(error, call, progress) from None
+            raise _failed(error, call, progress, signature) from None
         finally:
             await response.aclose()
 
@@ -170,8 +170,9 @@ def cut_short(reason: str, call: Call[Any], progress: Progress) -> GatewayError:
     return NotSentError(reason, call=str(call))
 
 
-def _failed(error: Exception, call: Call[Any], progress: Progress) -> GatewayError:
-    reason = mask_text(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+def _failed(error: Exception, call: Call[Any], progress: Progress, signature: Signature) -> GatewayError:
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    reason = mask_text(said, (*call.secrets, *signature.secrets))
     if isinstance(error, _NEVER_LEFT) and progress.stage < Stage.SENDING:
         return NotSentError(reason, call=str(call))
     return cut_short(reason, call, progress)

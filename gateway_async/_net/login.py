@@ -1,10 +1,12 @@
 """`Login`: the token of a `PasswordLogin`, fetched when it is needed, kept alive by use, revoked at the end.
 
 The law of this file: one login for any number of waiting calls, and none for a token that another call has renewed.
+A refusal is theirs too: a wrong password tried a hundred times over locks its account.
 """
 
 import time
 from collections.abc import Awaitable, Callable
+from copy import copy
 from typing import Any, Final
 
 import anyio
@@ -44,11 +46,15 @@ class Login:
         self._turn = anyio.Lock()
         self._token: Token | None = None
         self._used_at = 0.0
+        self._refusal: AuthenticationError | None = None
 
     async def proof(self, call: Call[Any]) -> AccessToken:
-        """The token, fetched if there is none or its time is up."""
+        """The token, fetched if there is none or its time is up; who waits for a login gets its refusal."""
         if (token := self._fresh()) is None:
+            refusal = self._refusal
             async with self._turn:
+                if self._refusal and self._refusal is not refusal:
+                    raise copy(self._refusal)
                 token = self._fresh() or await self._renew(call)
         return AccessToken(token.token, self._credentials.send_in)
 
@@ -89,7 +95,8 @@ class Login:
                 )
         except TimeoutError:
             raise NotSentError(f"no login within {_LOGIN_SECONDS:g} s", call=str(call)) from None
-        except AuthenticationError:
+        except AuthenticationError as error:
+            self._refusal = copy(error)
             raise
         except GatewayError as error:
             raise NotSentError(f"no login: {error}", call=str(call)) from error

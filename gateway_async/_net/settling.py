@@ -137,6 +137,8 @@ class Settling:
         """
         if self._is_closed():
             raise self.unknown(delivery, ClientClosedError(call=str(delivery.call)))
+        if delivery.call.lookup is not None and delivery.call.lookup.method == "PUT":
+            raise self.unknown(delivery, error)  # setting it again, so much later, could undo what was set since
         patience = min(max(delivery.may_arrive_until - anyio.current_time(), 0.0), MAY_ARRIVE_SECONDS)
         with anyio.move_on_after(patience + self._timeout):
             found = await self._looked_up(delivery, error, patience)

@@ -8,7 +8,7 @@ import io
 import mimetypes
 import os
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final, Self, TypeVar, cast
 
@@ -20,7 +20,7 @@ import httpx
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call
 from gateway_async._wire.form import MAX_FILE_BYTES, FilePart, Form
-from gateway_async.errors import InvalidRequestError
+from gateway_async.errors import InvalidRequestError, NotSentError
 from gateway_async.models.files import Attachment
 
 __all__ = ["Upload", "measured", "opened"]
@@ -29,6 +29,9 @@ T = TypeVar("T")
 
 _STEP: Final = 64 * 1024
 """Bytes for each visit to a worker thread."""
+
+_LOOK_WITHIN: Final = 10.0
+"""Seconds that looking at all files may take, before anything is sent; a disk over a network may never answer."""
 
 _CLOSE_WITHIN: Final = 2.0
 """Seconds that closing the files may take."""
@@ -43,12 +46,18 @@ async def measured(call: Call[T], *, limits: bool) -> Call[T]:
 
     Raises:
         InvalidRequestError: a file cannot be read, or not twice, or is too large; `.problems` says which.
+        NotSentError: a file does not answer.
     """
     if call.form is None:
         return call
-    looked_at = [
-        await anyio.to_thread.run_sync(_looked_at, part, limits, abandon_on_cancel=True) for part in call.form.files
-    ]
+    try:
+        with anyio.fail_after(_LOOK_WITHIN):
+            looked_at = [
+                await anyio.to_thread.run_sync(_looked_at, part, limits, abandon_on_cancel=True)
+                for part in call.form.files
+            ]
+    except TimeoutError:
+        raise NotSentError(f"its files cannot be read within {_LOOK_WITHIN:g} s", call=str(call)) from None
     problems = [found for found in looked_at if isinstance(found, str)]
     if problems:
         raise InvalidRequestError(problems)
@@ -92,7 +101,7 @@ class _Source:
 
     def __init__(self, part: FilePart, files: ExitStack) -> None:
         self._label = part.label
-        self._file = _file(part.attachment, files)
+        self._file = _file(part, files)
         self._begins = part.begins
         self.size = max(self._file.seek(0, os.SEEK_END) - part.begins, 0)
         self._at = 0
@@ -122,9 +131,9 @@ class _Source:
             raise OSError(f"{self._label} cannot be read any more: {error}") from error
 
 
-def _file(attachment: Attachment, files: ExitStack) -> BinaryIO:
-    """The content as an open file; `files` closes it, unless it is the caller's."""
-    match attachment.content:
+def _file(part: FilePart, files: ExitStack) -> BinaryIO:
+    """The content as an open file; `files` closes it, or puts it back to where it stood if it is the caller's."""
+    match part.attachment.content:
         case bytes() as content:
             return io.BytesIO(content)
         case (str() | os.PathLike()) as path:
@@ -133,7 +142,13 @@ def _file(attachment: Attachment, files: ExitStack) -> BinaryIO:
                 raise ValueError("it is no regular file")
             return files.enter_context(place.open("rb", buffering=0))
         case file:
+            files.callback(_put_back, file, part.begins)
             return file
+
+
+def _put_back(file: BinaryIO, begins: int) -> None:
+    with suppress(Exception):  # its owner may have closed it meanwhile
+        file.seek(begins)
 
 
 class Upload:

@@ -111,7 +111,9 @@ def _type_problem(field: _Field, value: Any) -> str | None:
 
 
 def _wanted(field: _Field) -> str:
-    names = dict.fromkeys(_NAMES.get(kind, "text") for kind in field.kinds)
+    names = dict.fromkeys(
+        _NAMES.get(kind, "a whole number" if issubclass(kind, int) else "text") for kind in field.kinds
+    )
     return " or ".join(names)
 
 

@@ -6,6 +6,7 @@ from urllib.parse import quote
 from gateway_async._secrets import Secret
 from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.convert import FieldError, encode, is_utf8, structure
+from gateway_async.credentials import is_header_text
 from gateway_async.errors import AuthenticationError, InvalidRequestError
 from gateway_async.models.tokens import Token
 
@@ -60,9 +61,12 @@ def _token(content: Any) -> Token:
     if not isinstance(wrapped, dict):
         raise FieldError(".token", "missing, or not an object")
     try:
-        return structure(Token, wrapped)
+        token = structure(Token, wrapped)
     except FieldError as error:
         raise FieldError(f".token{error.path}", error.reason) from None
+    if not is_header_text(token.token.reveal()):
+        raise FieldError(".token.token", "cannot be sent in a header")
+    return token
 
 
 def _nothing(_: Any) -> None:

@@ -20,8 +20,8 @@ class Attachment:
     Attributes:
         filename: what the customer sees it called.
         content: the bytes, the path of a file (text or `pathlib.Path`), or a binary file, which is sent from where it
-            stands to its end and not closed. It must be seekable, since the request may have to be sent again, and
-            belongs to one call at a time.
+            stands to its end, put back there and not closed. It must be seekable, since the request may have to be
+            sent again, and belongs to one call at a time.
         content_type: such as `"application/pdf"`; guessed from the filename when left out.
     """
 

@@ -46,6 +46,7 @@ class PostbackConfigs:
             InvalidRequestError: nothing was sent; `.problems` says what to mend.
             NotFoundError: there is none.
             ValidationError: the gateway refuses a value; `.fields` says which.
+            OutcomeUnknownError: it may have been changed, and no read tells: set it again.
         """
         return await self._sender.send(_repeatable(POSTBACK_CONFIG.update(id, changes, self._scope)))
 

@@ -10,6 +10,7 @@ import attrs
 from gateway_async._net.upload import measured
 from gateway_async._wire.attaching import attach, detach
 from gateway_async._wire.call import Call
+from gateway_async._wire.convert import FieldError
 from gateway_async._wire.noun import Noun, Scope
 from gateway_async._wire.query import located, segment
 from gateway_async._wire.recovery import agrees, exists, is_reopened, says_or_is_closed
@@ -177,4 +178,7 @@ def _moved(ref: str | ApiId, verb: str, transaction_id: str, scope: Scope) -> Ca
 
 
 def _is_moved(verb: str, invoice_id: str, transaction: Mapping[str, Any]) -> bool:
-    return (transaction.get("quick_invoice_id") == invoice_id) is (verb == "addTransaction")
+    """Whether a transaction is whose it should be; one that does not say whose it is, as old ones do, tells nothing."""
+    if "quick_invoice_id" not in transaction:
+        raise FieldError(".transaction.quick_invoice_id", "missing")
+    return (str(transaction["quick_invoice_id"]) == invoice_id) is (verb == "addTransaction")

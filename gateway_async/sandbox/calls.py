@@ -7,6 +7,7 @@ nested without end or says one thing twice is refused in words.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from urllib.parse import parse_qsl, unquote
 from gateway_async.sandbox.errors import InvalidError, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from starlette.requests import Request
 
@@ -81,8 +82,7 @@ def read_query(request: Request) -> dict[str, str]:
         raise RefusedError(400, "The query string is not UTF-8.") from None
     query = dict(pairs)
     if len(query) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise InvalidError({name: [f"{name} is given twice."] for name in query if names.count(name) > 1})
+        raise InvalidError({name: [f"{name} is given twice."] for name in _twice(pairs)})
     return query
 
 
@@ -123,10 +123,12 @@ async def read_body(request: Request) -> bytes:
 def _read_object(pairs: list[tuple[str, Any]]) -> Row:
     record = dict(pairs)
     if len(record) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice[:100]!r} occurs twice in one object")
+        raise ValueError(f"{_twice(pairs)[0][:100]!r} occurs twice in one object")
     return record
+
+
+def _twice(pairs: Sequence[tuple[str, Any]]) -> list[str]:
+    return [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
 
 
 def _refuse_constant(name: str) -> None:

@@ -7,7 +7,6 @@ bearer token is obtained is not shown; here one of `POST /v2/token` serves as th
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -96,7 +95,7 @@ def _by_basic(gateway: Gateway, headers: Source) -> Caller | None:
         return None
     try:
         user_id, colon, key = base64.b64decode(encoded, validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # of base64, and of text that is not ASCII or UTF-8
         raise RefusedError(401, "The Authorization header cannot be read.") from None
     return _check_key(gateway, user_id, key if colon else None)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gateway_async.sandbox.clock import Clock
 from gateway_async.sandbox.faults import Faults
 from gateway_async.sandbox.identifiers import Identifiers
-from gateway_async.sandbox.tables import STORED
+from gateway_async.sandbox.tables import STORED, TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from gateway_async.sandbox.terminals import Terminals
 
 _OWN_IDS = {table.api_id: table for table in STORED if table.api_id}
+_NUMBERED = [table for table in STORED if table is not TOKEN]
+"""The tables with system ids; a token's is its digest."""
 
 
 @dataclass
@@ -40,7 +42,7 @@ class Gateway:
     facts: Facts = field(init=False)
 
     def __post_init__(self) -> None:
-        self.identifiers = Identifiers(self.clock)
+        self.identifiers = Identifiers(self.clock, self.store.newest(_NUMBERED))
         self._reserved: set[tuple[str, str, str]] = set()
 
     @property

@@ -113,9 +113,11 @@ def _check_file(upload: Part, field: str, problems: Problems) -> None:
     names = QUICK_INVOICE_FILE.by_name
     try:
         name = names["name"].read(upload.filename)
-        names["content_type"].read(upload.content_type or _UNTYPED)
+        kind = str(names["content_type"].read(upload.content_type or _UNTYPED))
     except ValueError as reason:
         problems.add(field, f"A file's {reason}")
         return
+    if not (kind.isascii() and kind.isprintable()):
+        problems.add(field, "A file's Content Type must be printable ASCII.")
     if upload.size > LARGEST_FILE:
         problems.add(field, f"{name} is larger than {LARGEST_FILE} bytes.")

@@ -34,7 +34,7 @@ _SENTENCES: dict[Occasion, str] = {
     "paid": "{title}: thank you for your payment.",
 }
 _NOTHING_LEFT = "{title}: there is nothing left to pay."
-_BY_EMAIL, _BY_SMS = frozenset({1, 3}), frozenset({2, 3})
+BY_EMAIL, BY_SMS = frozenset({1, 3}), frozenset({2, 3})
 """The values of a paylink's `delivery_method` that mean each channel."""
 
 
@@ -63,7 +63,7 @@ def tell_of_paylink(gateway: Gateway, paylink: Row, occasion: Occasion) -> None:
     due = 0 if paylink["status_id"] == State.PAID else paylink["amount_due"]
     text = _lines(_sentence(occasion, title, due), paylink_url(gateway, paylink))
     message = Message("paylink_id", paylink, occasion, title, text)
-    _send(gateway, message, email=way in _BY_EMAIL, sms=way in _BY_SMS)
+    _send(gateway, message, email=way in BY_EMAIL, sms=way in BY_SMS)
 
 
 def invoice_url(gateway: Gateway, invoice: Row) -> str:

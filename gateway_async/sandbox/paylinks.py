@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gateway_async.sandbox.answers import answer, no_body
 from gateway_async.sandbox.errors import InvalidError, Problems
-from gateway_async.sandbox.notices import tell_of_paylink
+from gateway_async.sandbox.notices import BY_SMS, tell_of_paylink
 from gateway_async.sandbox.products import check_products, default_products
 from gateway_async.sandbox.records import change, deleter, lister, locate, reader, show
 from gateway_async.sandbox.references import check_references
@@ -24,7 +24,6 @@ ACTIONS = {"sale": "sale", "auth-only": "authonly", "authonly": "authonly"}
 """What `paylink_action` may say, and the action of the transaction that the payment form makes."""
 
 _METHODS = range(4)
-_BY_SMS = (2, 3)
 
 
 async def create(call: Call) -> Response:
@@ -65,11 +64,9 @@ async def resend(call: Call) -> Response:
 def _read(call: Call, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
     values = read_fields(PAYLINK, body, problems, current=current)
     check_references(call.gateway, call.user, PAYLINK, values, problems, current=current)
-    check_products(call.gateway, values, problems)
+    check_products(call.gateway, values, problems, current=current)
     _check_words(values, problems)
     _check_delivery((current or {}) | values, problems)
-    if current:
-        _check_product_left(current | values, problems)
     return values
 
 
@@ -81,13 +78,8 @@ def _check_words(values: Row, problems: Problems) -> None:
 
 
 def _check_delivery(values: Row, problems: Problems) -> None:
-    if values.get("delivery_method") in _BY_SMS and not values.get("cell_phone") and "cell_phone" not in problems:
+    if values.get("delivery_method") in BY_SMS and not values.get("cell_phone") and "cell_phone" not in problems:
         problems.add("cell_phone", "Cell Phone cannot be blank when Delivery Method is 2 or 3.")
-
-
-def _check_product_left(values: Row, problems: Problems) -> None:
-    if values["cc_product_transaction_id"] is values["ach_product_transaction_id"] is None:
-        problems.add("cc_product_transaction_id", "One of Cc and Ach Product Transaction Id must be given.")
 
 
 get = reader(PAYLINK)

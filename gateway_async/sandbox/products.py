@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 _METHODS = {"cc_product_transaction_id": "cc", "ach_product_transaction_id": "ach"}
 
+PRODUCTS = tuple(_METHODS)
+"""The fields of a payment form that name a merchant account."""
+
 
 def default_products(gateway: Gateway, user: Row) -> Row:
     """The merchant accounts that a payment form of the caller's location uses when none are named."""
@@ -25,9 +28,19 @@ def default_product(gateway: Gateway, user: Row, method: str) -> str | None:
     return str(product["id"]) if product else None
 
 
-def check_products(gateway: Gateway, values: Row, problems: Problems) -> None:
-    """Check that each merchant account a payment form names serves the payment method it is named for."""
+def check_products(gateway: Gateway, values: Row, problems: Problems, *, current: Row | None = None) -> None:
+    """Check that each merchant account a payment form names serves the payment method it is named for.
+
+    Args:
+        gateway: Whose merchant accounts they are.
+        values: What the request carries.
+        problems: Where problems are noted.
+        current: The stored record that a PUT changes, which must be left with one; None for a POST.
+    """
     for name, method in _METHODS.items():
         product = values.get(name) and gateway.store.find(PRODUCT_TRANSACTION, id=values[name])
         if product and product["payment_method"] != method and name not in problems:
             problems.add(name, f"{name} provided is not valid")
+    left = current and current | values
+    if left and all(left[name] is None for name in PRODUCTS):
+        problems.add(PRODUCTS[0], "One of Cc and Ach Product Transaction Id must be given.")

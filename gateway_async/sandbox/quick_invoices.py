@@ -13,7 +13,7 @@ from gateway_async.sandbox.invoice_payments import counted
 from gateway_async.sandbox.kinds import BIT, total
 from gateway_async.sandbox.notices import tell_of_invoice
 from gateway_async.sandbox.paying import is_expired
-from gateway_async.sandbox.products import check_products, default_product
+from gateway_async.sandbox.products import PRODUCTS, check_products, default_product
 from gateway_async.sandbox.records import change, deleter, lister, locate, reader, show
 from gateway_async.sandbox.references import check_references
 from gateway_async.sandbox.states.quick_invoices import LIFE, Trigger, codes_of, state_of
@@ -21,7 +21,7 @@ from gateway_async.sandbox.tables import CONTACT, QUICK_INVOICE
 from gateway_async.sandbox.validation import read_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from starlette.responses import Response
 
@@ -36,7 +36,6 @@ _CLOSED = (0, 2)
 """What `status_id` of a request may be to close an invoice; answers say 0."""
 
 _UNPAID = 1
-_PRODUCTS = ("cc_product_transaction_id", "ach_product_transaction_id")
 
 
 async def create(call: Call) -> Response:
@@ -105,10 +104,9 @@ async def resend(call: Call) -> Response:
 def _read(call: Call, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
     values = read_fields(QUICK_INVOICE, body, problems, current=current)
     check_references(call.gateway, call.user, QUICK_INVOICE, values, problems, current=current)
-    check_products(call.gateway, values, problems)
-    _check_rules(_RULES, (current or {}) | values, problems)
+    check_products(call.gateway, values, problems, current=current)
+    _check_rules((current or {}) | values, problems)
     if current:
-        _check_rules(_RULES_OF_CHANGES, current | values, problems)
         _check_products_kept(current, values, problems)
     return values
 
@@ -128,7 +126,7 @@ def _known(gateway: Gateway, user: Row, values: Row) -> Row:
     """What the location and the contact know when the request does not say it."""
     contact = values.get("contact_id") and gateway.store.find(CONTACT, id=values["contact_id"])
     known = {"email": contact["email"] or None if contact else None}
-    if all(values.get(name) is None for name in _PRODUCTS):
+    if all(values.get(name) is None for name in PRODUCTS):
         known["cc_product_transaction_id"] = default_product(gateway, user, "cc")
     return known
 
@@ -146,14 +144,14 @@ def _flag(call: Call, name: str, problems: Problems) -> bool:
         return True
 
 
-def _check_rules(rules: Sequence[Rule], row: Row, problems: Problems) -> None:
-    for fields, sentence, is_broken in rules:
+def _check_rules(row: Row, problems: Problems) -> None:
+    for fields, sentence, is_broken in _RULES:
         if is_broken(row) and not any(field in problems for field in fields):
             problems.add(fields[0], sentence)
 
 
 def _check_products_kept(current: Row, values: Row, problems: Problems) -> None:
-    for name in _PRODUCTS:
+    for name in PRODUCTS:
         if current["payment_status_id"] != _UNPAID and values.get(name, current[name]) != current[name]:
             problems.add(name, f"{label(name)} cannot be changed once a payment was made.")
 
@@ -180,15 +178,6 @@ _RULES: tuple[Rule, ...] = (
         lambda row: (row.get("dl_number") is None) != (row.get("dl_state") is None),
     ),
 )
-
-_RULES_OF_CHANGES: tuple[Rule, ...] = (
-    (
-        _PRODUCTS,
-        "One of Cc and Ach Product Transaction Id must be given.",
-        lambda row: all(row[name] is None for name in _PRODUCTS),
-    ),
-)
-
 
 get = reader(QUICK_INVOICE)
 get_list = lister(QUICK_INVOICE)

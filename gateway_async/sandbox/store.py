@@ -128,6 +128,11 @@ class Store:
         found = self._sql.execute(f"SELECT {', '.join(columns)} FROM {table.plural} WHERE {rest}", values)  # noqa: S608  # names from our own tables
         return [dict(zip(columns, row, strict=True)) for row in found]
 
+    def newest(self, tables: Iterable[Table]) -> str:
+        """The greatest id in the tables; empty for none."""
+        found = (self._sql.execute(f"SELECT max(id) FROM {table.plural}").fetchone()[0] for table in tables)  # noqa: S608  # names from our own tables
+        return max(filter(None, found), default="")
+
     def total(self, table: Table, what: str, where: str, values: Sequence[Any]) -> int:
         """A count or sum over the records that match an SQL condition."""
         found = self._sql.execute(f"SELECT {what} FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables

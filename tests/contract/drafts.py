@@ -138,12 +138,12 @@ def good(draw: Draw, desk: Desk, operation: str) -> Draft:
     if special:
         return special(desk)
     collection = "/".join(path.split("/")[:3])
-    ids = (_MADE[collection](desk),) if "{" in path else ()
     family = _FAMILIES.get(collection)
     if method == "POST" and path == collection and family:
         return Draft(operation, wrapper=family.wrapper, record=_new(draw, desk, family))
     if method == "PUT" and family:
-        return Draft(operation, ids, wrapper=family.wrapper, record=_changes(draw, desk, family))
+        return _change(draw, desk, operation, family)
+    ids = (_MADE[collection](desk),) if "{" in path else ()
     return Draft(operation, ids, query=_listing(draw) if method == "GET" and path == collection else ())
 
 
@@ -159,12 +159,14 @@ def _new(draw: Draw, desk: Desk, family: Family) -> dict[str, Any]:
     return {name: value for name, value in body.items() if value is not ...}
 
 
-def _changes(draw: Draw, desk: Desk, family: Family) -> dict[str, Any]:
+def _change(draw: Draw, desk: Desk, operation: str, family: Family) -> Draft:
     rows = [row for row in family.table.rows if row.put == "yes" and family.recipes_of(row.name)[0].put]
     row = draw(st.sampled_from(rows))
     recipe = family.recipes_of(row.name)[0]
     values = recipe.values if recipe.put_values is None else recipe.put_values
-    return dict(recipe.put_beside) | {row.name: _one_of(draw, list(tried(row, recipe, desk, values)))}
+    changes = dict(recipe.put_beside) | {row.name: _one_of(draw, list(tried(row, recipe, desk, values)))}
+    made = desk.made(family.path, family.wrapper, **family.way(recipe).body(desk))
+    return Draft(operation, (made["id"],), wrapper=family.wrapper, record=changes)
 
 
 def _one_of(draw: Draw, values: list[Any]) -> Any:

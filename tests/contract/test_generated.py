@@ -42,6 +42,26 @@ CALM_CONTROLS = [
     if not path.endswith(("/silence", "/reset"))
 ]
 
+HAPPENINGS: list[tuple[str, str, dict[str, Any]]] = [
+    ("quickinvoices", "/_sandbox/quickinvoices/{id}/pay", {}),
+    ("quickinvoices", "/_sandbox/quickinvoices/{id}/pay", {"amount": "1.00"}),
+    ("paylinks", "/_sandbox/paylinks/{id}/pay", {}),
+    *(("transactionbatches", "/_sandbox/transactionbatches/{id}", {"processing_status_id": n}) for n in range(1, 7)),
+    ("", "/_sandbox/clock", {"advance": 86400}),
+]
+"""What happens to records without a request of the merchant's: family, control call, body."""
+
+UNFIT = {
+    "failed": (500, '{"message": "x"}'),
+    "unavailable": (503, ""),
+    "no JSON": (200, "<html>"),
+    "another list": (200, '{"accountvaults": []}'),
+    "another type": (200, '{"contacts": [{"id": "x", "contact_balance": "much"}]}'),
+    "a record without an id": (200, '{"contacts": [{"last_name": "Smith"}]}'),
+    "no reason": (422, '{"message": "x"}'),
+}
+"""Answers to a list of contacts that must not be."""
+
 
 def one_request(data: st.DataObject, desk: Desk, operation: str) -> None:
     """Send one generated request for an operation and check its answer."""
@@ -65,16 +85,6 @@ def a_life(data: st.DataObject, desk: Desk) -> None:
         happening = data.draw(st.none() | st.sampled_from(HAPPENINGS))
         if happening:
             happen(desk, happening, pool, which)
-
-
-HAPPENINGS: list[tuple[str, str, dict[str, Any]]] = [
-    ("quickinvoices", "/_sandbox/quickinvoices/{id}/pay", {}),
-    ("quickinvoices", "/_sandbox/quickinvoices/{id}/pay", {"amount": "1.00"}),
-    ("paylinks", "/_sandbox/paylinks/{id}/pay", {}),
-    *(("transactionbatches", "/_sandbox/transactionbatches/{id}", {"processing_status_id": n}) for n in range(1, 7)),
-    ("", "/_sandbox/clock", {"advance": 86400}),
-]
-"""What happens to records without a request of the merchant's: family, control call, body."""
 
 
 def happen(desk: Desk, happening: tuple[str, str, dict[str, Any]], pool: Mapping[str, list[str]], which: int) -> None:
@@ -117,28 +127,6 @@ def one_control(data: st.DataObject, desk: Desk) -> None:
     assert answer.status_code < 500, f"{method} {path} {body!r} is answered with {answer.status_code} {answer.text}"
 
 
-UNFIT = {
-    "failed": (500, '{"message": "x"}'),
-    "unavailable": (503, ""),
-    "no JSON": (200, "<html>"),
-    "another list": (200, '{"accountvaults": []}'),
-    "another type": (200, '{"contacts": [{"id": "x", "contact_balance": "much"}]}'),
-    "a record without an id": (200, '{"contacts": [{"last_name": "Smith"}]}'),
-    "no reason": (422, '{"message": "x"}'),
-}
-"""Answers to a list of contacts that must not be."""
-
-
-@pytest.mark.parametrize("status_and_body", UNFIT.values(), ids=UNFIT)
-def test_an_answer_that_must_not_be_is_noticed(status_and_body: tuple[int, str]) -> None:
-    """The judge is awake."""
-    status, body = status_and_body
-    asked = httpx.Request("GET", "http://127.0.0.1/v2/contacts")
-    answer = httpx.Response(status, headers={"content-type": "application/json"}, text=body, request=asked)
-    with pytest.raises(AssertionError, match="is answered with"):
-        judge("GET /v2/contacts", answer)
-
-
 def drive(run: Callable[..., None], desk: Desk, *args: str, profile: settings, number: int = 0) -> None:
     """Run something with generated data, each time in a sandbox as it was in the beginning."""
 
@@ -150,6 +138,16 @@ def drive(run: Callable[..., None], desk: Desk, *args: str, profile: settings, n
         run(data, desk, *args)
 
     generated()
+
+
+@pytest.mark.parametrize("status_and_body", UNFIT.values(), ids=UNFIT)
+def test_an_answer_that_must_not_be_is_noticed(status_and_body: tuple[int, str]) -> None:
+    """The judge is awake."""
+    status, body = status_and_body
+    asked = httpx.Request("GET", "http://127.0.0.1/v2/contacts")
+    answer = httpx.Response(status, headers={"content-type": "application/json"}, text=body, request=asked)
+    with pytest.raises(AssertionError, match="is answered with"):
+        judge("GET /v2/contacts", answer)
 
 
 @pytest.mark.parametrize("operation", EVERY_OPERATION)

@@ -22,7 +22,9 @@ from gateway_async import (
     QuickInvoiceCreate,
     QuickInvoiceFile,
     UserApiKey,
+    ValidationError,
 )
+from gateway_async._net import upload
 
 from .peer import Script, Wire, serving
 
@@ -173,6 +175,22 @@ async def test_a_form_is_sent_again_whole(tmp_path: Path) -> None:
     for body in bodies:
         assert [body.count(f"from {kind}".encode()) for kind in ("a path", "a file", "bytes")] == [1, 1, 1]
         assert b"read before" not in body
+
+
+async def test_a_file_is_put_back_where_it_stood() -> None:
+    """Given twice it is sent twice, and whole again by the next call, whether nothing was sent or the answer was no."""
+    file = io.BytesIO(b"read before; the file")
+    file.seek(len(b"read before; "))
+    same, missing = Attachment("a", file), Attachment("b", "no such file")
+    inbox = Inbox()
+    async with serving(inbox.script(answer(422), MADE)) as peer, client(peer.url) as gateway:
+        with pytest.raises(InvalidRequestError, match=r"files\[1\]: cannot be read"):
+            await gateway.quick_invoices.create(INVOICE, [same, missing])
+        with pytest.raises(ValidationError):
+            await gateway.quick_invoices.create(INVOICE, [same, same])
+        await gateway.quick_invoices.create(INVOICE, [same])
+    assert [body.count(b"\r\n\r\nthe file\r\n") for body in inbox.bodies] == [2, 1]
+    assert file.read() == b"the file"
 
 
 # --- what is refused before anything is sent
@@ -381,6 +399,24 @@ async def test_a_disk_that_hangs_ends_at_the_deadline(slow: Slow) -> None:
             with pytest.raises(OutcomeUnknownError):
                 await gateway.quick_invoices.attach_file("i", Attachment("a", slow))
             assert not slow.may_answer.is_set()
+
+
+class Silent(Slow):
+    """A file on a disk that does not even say what it is."""
+
+    def seekable(self) -> bool:
+        """Wait for the disk."""
+        return self.may_answer.wait(20)
+
+
+async def test_a_disk_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking at the files has its own bound; nothing was sent, and that is what the error says."""
+    monkeypatch.setattr(upload, "_LOOK_WITHIN", 0.1)
+    silent = Silent()
+    async with client("http://gateway.test", transport=never_asked()) as gateway:
+        with anyio.fail_after(5), pytest.raises(NotSentError, match=r"its files cannot be read within 0\.1 s"):
+            await gateway.quick_invoices.attach_file("i", Attachment("a", silent))
+    silent.may_answer.set()
 
 
 async def test_a_lost_attachment_is_unknown() -> None:

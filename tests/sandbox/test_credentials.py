@@ -48,7 +48,9 @@ def test_a_developer_id_is_always_needed(sandbox):
     assert ask(sandbox.facts, headers | {"developer-id": "another"}, query).status_code == 401
 
 
-@pytest.mark.parametrize("authorization", ["Basic", "Basic !", "Basic /w==", "Basic OmE=", "Bearer x", ""])
+@pytest.mark.parametrize(
+    "authorization", ["Basic", "Basic !", "Basic /w==", "Basic OmE=", b"Basic \xff", "Bearer x", b"Bearer \xff", ""]
+)
 def test_an_unreadable_authorization_is_refused(sandbox, authorization):
     """Whatever the header holds, the answer is 401."""
     headers = {"developer-id": sandbox.developer_id, "authorization": authorization}

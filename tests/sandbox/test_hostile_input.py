@@ -17,6 +17,9 @@ NOUNS = {
     "accountvault": "/v2/accountvaults",
     "transaction": "/v2/transactions",
     "quickinvoice": "/v2/quickinvoices",
+    "paylink": "/v2/paylinks",
+    "postbackconfig": "/v2/postbackconfigs",
+    "productfile": "/v2/productfiles",
     "routertransaction": "/v2/routertransactions",
     "routeraccountvault": "/v2/routeraccountvaults",
 }
@@ -170,6 +173,13 @@ def test_a_large_body_is_413(shop):
     answer = shop.http.post("/v2/contacts", content=b"x" * (11 * 1024 * 1024))
     assert is_refusal(answer, 413)["status"] == 413
     assert shop.get("/v2/contacts").status_code == 200
+
+
+def test_a_name_that_comes_twice_is_found_among_many(shop):
+    """As fast as it is read, wherever it stands."""
+    names = [*range(200_000), 199_999]
+    body = json.dumps({"contact": {}})[:-2] + ", ".join(f'"{name}": 1' for name in names) + "}}"
+    assert "'199999' occurs twice" in is_refusal(shop.http.post("/v2/contacts", content=body), 400)["message"]
 
 
 def test_a_chunked_body_is_bounded_too(shop):

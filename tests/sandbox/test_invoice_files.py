@@ -231,6 +231,18 @@ def test_a_file_may_be_empty_and_of_no_type(shop, invoice):
     assert (file["size"], file["content_type"]) == (0, "application/octet-stream")
 
 
+@pytest.mark.parametrize("content_type", ["text/\u65e5", "text/\u00e9", "text/\x7f"])
+def test_a_content_type_is_what_a_header_can_carry(shop, invoice, errors, content_type):
+    """Or else its content could never be shown again."""
+    head = f'--b\r\ncontent-disposition: form-data; name="file[file]"; filename="a"\r\ncontent-type: {content_type}'
+    answer = shop.http.post(
+        f"{PATH}/{invoice['id']}/files",
+        content=f"{head}\r\n\r\nx\r\n--b--\r\n".encode(),
+        headers={"content-type": "multipart/form-data; boundary=b"},
+    )
+    assert errors(answer) == {"file": ["A file's Content Type must be printable ASCII."]}
+
+
 def test_a_file_is_removed_once(shop, sandbox, invoice):
     """204 without a body, then 404; its content is gone."""
     kept, gone = (attach(shop, invoice, name=name).json()["file"]["id"] for name in ("a.txt", "b.txt"))

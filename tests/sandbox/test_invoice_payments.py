@@ -299,6 +299,17 @@ def test_a_partial_reversal_takes_a_part_back(shop, sandbox, bill):
     assert stands(read(shop, paid["quick_invoice_id"])) == (0, 3, "1.00")
 
 
+@pytest.mark.parametrize(("fields", "reopened"), [({}, 422), ({"allow_overpayment": 1}, 200)])
+def test_a_payment_that_grows_pays_a_closed_invoice_in_full(shop, bill, sale, fields, reopened):
+    """A tip, for instance; the invoice stays closed, and is reopened as one that is paid."""
+    invoice_id, transaction_id = bill(allow_partial_pay=1, **fields), sale("20.00")
+    add(shop, invoice_id, transaction_id)
+    shop.put("quickinvoice", f"{PATH}/{invoice_id}", {"status_id": 0})
+    shop.act({"id": transaction_id}, "tipadjust", tip_amount="1.00")
+    assert stands(read(shop, invoice_id)) == (0, 2, "0.00")
+    assert shop.http.post(f"{PATH}/{invoice_id}/reopen").status_code == reopened
+
+
 def test_a_settled_payment_pays(shop, sandbox, bill):
     """Settling its batch changes nothing for the invoice."""
     invoice_id = bill(allow_partial_pay=1)

@@ -233,6 +233,19 @@ def test_another_programs_database_is_left_alone(tmp_path):
     assert path.read_bytes() == before
 
 
+def test_what_is_made_after_a_restart_is_newer(tmp_path, open_shop):
+    """Also when the clock was far ahead before: lists begin with the newest, and notices end with it."""
+    made = []
+    for _ in range(2):
+        with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
+            shop = open_shop(sandbox.facts)
+            sandbox.advance(86_400 * (1 - len(made)))
+            made.append(shop.paylink(email="a@b.de").json()["paylink"]["id"])
+            listed = [paylink["id"] for paylink in shop.get("/v2/paylinks").json()["paylinks"]]
+            told = [notice["paylink_id"] for notice in sandbox.outbox()]
+    assert (listed, told) == (made[::-1], made)
+
+
 def test_a_file_of_something_else_is_refused(tmp_path):
     """Facts that are not a sandbox's are not guessed at."""
     path = tmp_path / "sandbox.db"

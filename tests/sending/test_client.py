@@ -234,3 +234,14 @@ async def test_a_key_that_the_gateway_repeats_is_masked() -> None:
         with pytest.raises(AuthenticationError) as caught:
             await gateway.contacts.get("1")
     assert caught.value.message == "key ************ is not valid"
+
+
+@pytest.mark.anyio
+async def test_an_id_that_is_made_up_has_no_digits() -> None:
+    """A long run of them could pass for a card number, and be masked where the id should be shown."""
+    script = Script(post=[echo("transaction", status_id=101)])
+    async with client(script, UserApiKey("user", KEY)) as gateway:
+        sale = TransactionCreate(action="sale", account_vault_id="v", transaction_amount="1.00", location_id="l")
+        made = {(await gateway.transactions.create(sale)).transaction_api_id for _ in range(20)}
+    assert len(made) == 20
+    assert all(name and name.isalpha() and len(name) == 32 for name in made)

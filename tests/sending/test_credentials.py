@@ -241,6 +241,36 @@ async def test_a_refused_login_ends_the_call(status: int) -> None:
     assert (len(office.logins), office.script.asked) == (1, [])
 
 
+async def test_a_refused_login_is_refused_for_all_who_wait() -> None:
+    """A hundred wrong passwords would lock the account: one is sent. A call that comes later tries again."""
+    office = Office(contacts(), login=lambda: httpx.Response(401, json={"message": "invalid password"}), slow=1.0)
+    async with office.gateway() as gateway:
+        results = await at_once(*[lambda: gateway.contacts.get("found")] * 100)
+        assert {(type(each), str(each)) for each in results} == {(AuthenticationError, str(results[0]))}
+        assert len({id(each) for each in results}) == 100
+        assert len(office.logins) == 1
+        office.login = office.issue
+        assert (await gateway.contacts.get("found")).id == "found"
+
+
+@pytest.mark.parametrize("token", ["tök", "token ", "to\nken"])
+async def test_a_token_that_cannot_be_sent_is_no_login(token: str) -> None:
+    """The payment was never sent, and that is what the error says."""
+    office = Office(contacts(), login=lambda: httpx.Response(201, json={"token": {"token": token}}))
+    async with office.gateway() as gateway:
+        with pytest.raises(NotSentError, match=r"no login: .*\$\.token\.token: cannot be sent in a header"):
+            await gateway.transactions.create(SALE)
+
+
+async def test_a_transport_that_repeats_a_key_is_masked() -> None:
+    """A proxy's error may quote the whole address, with the key in its query."""
+    script = Script(get=[lambda request: httpx.ReadError(f"cannot read {request.url}")])
+    async with client(script, UserApiKey("user", "planted-key-82c1", send_in="query")) as gateway:
+        with pytest.raises(GatewayError, match="cannot read") as lost:
+            await gateway.contacts.get("found")
+    assert "planted-key-82c1" not in str(lost.value)
+
+
 @pytest.mark.parametrize("failure", [LOST, NEVER_LEFT, httpx.ReadTimeout("slow")], ids=lambda each: type(each).__name__)
 async def test_a_login_that_fails_in_passing_is_repeated(failure: Exception) -> None:
     """As the payment itself was never sent, it is safe to begin again."""

@@ -339,6 +339,18 @@ async def test_a_lost_change_of_a_config_is_settled_by_sending_it_again() -> Non
     assert script.methods == ["PUT", "PUT"]
 
 
+async def test_a_change_of_a_config_is_not_sent_again_by_asking() -> None:
+    """Later on it could undo what was set since: `resolve()` says that nobody knows, and sends nothing."""
+    script = Script(put=[LOST])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError) as lost:
+            await gateway.postback_configs.update("c", PostbackConfigUpdate(is_active=False))
+        sent = len(script.asked)
+        with pytest.raises(OutcomeUnknownError):
+            await lost.value.resolve()
+    assert len(script.asked) == sent
+
+
 @pytest.mark.parametrize("answer", [DONE, NOT_THERE, httpx.Response(409)])
 async def test_a_lost_deletion_of_a_config_is_settled_by_deleting_it_again(answer: httpx.Response) -> None:
     """Gone now or gone before: it is gone."""

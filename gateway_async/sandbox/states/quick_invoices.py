@@ -36,6 +36,7 @@ class Trigger(StrEnum):
     PAY_PART = "paid in part"
     PAY_ALL = "paid in full"
     PAY_MORE = "paid in full or over, with allow_overpayment"
+    GROW = "a payment grows to the full amount"
     LEAVE_PART = "a payment taken back, others remain"
     LEAVE_NONE = "the last payment taken back"
     CHANGE = "PUT"
@@ -66,6 +67,7 @@ LIFE = Machine(
         (State.OPEN_PAID, Trigger.CLOSE): State.CLOSED_PAID,
         (State.CLOSED_UNPAID, Trigger.REOPEN): State.OPEN_UNPAID,
         (State.CLOSED_UNPAID, Trigger.REOPEN_OVERPAYABLE): State.OPEN_UNPAID,
+        (State.CLOSED_IN_PART, Trigger.GROW): State.CLOSED_PAID,
         (State.CLOSED_IN_PART, Trigger.LEAVE_PART): State.CLOSED_IN_PART,
         (State.CLOSED_IN_PART, Trigger.LEAVE_NONE): State.CLOSED_UNPAID,
         (State.CLOSED_IN_PART, Trigger.REOPEN): State.OPEN_IN_PART,
@@ -102,6 +104,8 @@ def codes_of(state: State) -> Row:
 def trigger_of(row: Row, paid: int, *, more: bool) -> Trigger:
     """What has happened to an invoice of which so many cents are paid now; `more` than before, or not more."""
     if paid and paid >= row["amount_due"]:
+        if not more and state_of(row) is State.CLOSED_IN_PART:
+            return Trigger.GROW
         return Trigger.PAY_MORE if row["allow_overpayment"] else Trigger.PAY_ALL
     if more:
         return Trigger.PAY_PART
