@@ -302,7 +302,7 @@ def test_importing_the_package_loads_nothing() -> None:
 )
 def test_a_value_does_not_load_the_network(name: str) -> None:
     """Errors, models and credentials can be used without httpx and without the converter."""
-    network = {"httpx", "httpcore", "anyio", "tenacity", "cattrs", "msgspec"}
+    network = {"httpx", "httpcore", "httptools", "anyio", "tenacity", "cattrs", "msgspec"}
     assert loaded_by(f"from gateway_async import {name}") & network == set()
 
 

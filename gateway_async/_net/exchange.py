@@ -1,207 +1,153 @@
-"""`Exchange`: one request and its answer on a connection of a lane.
-
-The law of this file: a connection is used again only if nothing came in behind its last answer, and nothing is sent
-twice.
-"""
+"""`Exchange`: one request and its answer on a connection of a lane."""
 
 import contextlib
-import functools
-import operator
+import re
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Generator, Mapping
-from typing import Any, cast
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator
+from typing import Final, cast
 
 import anyio
 import attrs
-import httpcore
 import httpx
 
-from gateway_async._net.lane import Lane, Origin, close
+from gateway_async._net.answer import Answer
+from gateway_async._net.connection import Connection, connect
+from gateway_async._net.lane import Lane, Origin
 from gateway_async._net.progress import Progress, Stage
 
-__all__ = ["Exchange", "extensions_of", "httpx_errors"]
+__all__ = ["Exchange"]
 
-_Trace = Callable[[str, Any], Awaitable[None]]
-
-_ERRORS: Mapping[type[Exception], type[httpx.TransportError]] = {
-    httpcore.TimeoutException: httpx.TimeoutException,
-    httpcore.PoolTimeout: httpx.PoolTimeout,
-    httpcore.ConnectTimeout: httpx.ConnectTimeout,
-    httpcore.ReadTimeout: httpx.ReadTimeout,
-    httpcore.WriteTimeout: httpx.WriteTimeout,
-    httpcore.NetworkError: httpx.NetworkError,
-    httpcore.ConnectError: httpx.ConnectError,
-    httpcore.ReadError: httpx.ReadError,
-    httpcore.WriteError: httpx.WriteError,
-    httpcore.ProtocolError: httpx.ProtocolError,
-    httpcore.LocalProtocolError: httpx.LocalProtocolError,
-    httpcore.RemoteProtocolError: httpx.RemoteProtocolError,
-    httpcore.UnsupportedProtocol: httpx.UnsupportedProtocol,
-    httpcore.ProxyError: httpx.ProxyError,
-    # What httpcore lets through: a broken TLS record, and a connection that we close in its TLS handshake.
-    ssl.SSLError: httpx.NetworkError,
-    anyio.ClosedResourceError: httpx.NetworkError,
-}
-
-# What httpcore has read beyond an answer, and whether that was the end: there is no public name for it.
-_bytes_behind = operator.attrgetter("_connection._h11_state.trailing_data")
+_UNSENDABLE: Final = re.compile(rb"[\r\n\0]")
 
 
 @attrs.define(eq=False)
 class Exchange(httpx.AsyncByteStream):
     """One request and its answer, from asking for a place until the answer is read or dropped.
 
-    It borrows the place, holds the connection, follows httpcore's trace and is the body of the answer: one
-    object, since thousands may wait.
+    It borrows the place, holds the connection and is the body of the answer: one object, since thousands may wait.
     """
 
     lane: Lane
-    question: httpcore.Request
-    extensions: dict[str, Any]
+    origin: Origin
+    tls: ssl.SSLContext | None
+    timeouts: dict[str, float | None]
     progress: Progress | None
-    caller_trace: _Trace | None
-    connection: httpcore.AsyncHTTPConnection | None = None
-    tcp_stream: httpcore.AsyncNetworkStream | None = None
-    answer: httpcore.Response | None = None
-    dialling: bool = False
-    finished: bool = False
+    connection: Connection | None = None
+    placed: bool = False
 
-    async def begin(self) -> httpcore.Response:
+    async def begin(self, request: httpx.Request) -> Answer:
         """Wait for a place, send the request and read the head of its answer; or fail, and leave nothing."""
-        self._reached(Stage.QUEUED)
-        await self._borrow(self.lane.places)
+        head = _head(request)
         try:
+            self._reached(Stage.QUEUED)
+            await self._borrow(self.lane.places)
+            self.placed = True
             self._reached(Stage.CONNECTING)
-            # An upload that ends halfway would leave its generator to the garbage collector.
-            async with contextlib.aclosing(cast("AsyncGenerator[bytes]", self.question.stream)):
-                self.answer = await self._ask()
+            async with contextlib.aclosing(_measured(request)) as body:
+                start = head + await anext(body, b"")  # so that nothing stands between taking a connection and writing
+                self.connection = await self.lane.take(self.origin) or await self._dial()
+                if self.progress is not None:
+                    self.progress.discard = self.connection.aclose
+                return await self._ask(request, start, body)
         except BaseException:
             await self.aclose()
             raise
-        self._reached(Stage.ANSWERED)
-        return self.answer
 
-    async def _ask(self) -> httpcore.Response:
-        while True:
-            try:
-                if (connection := await self.lane.take(self._origin)) is None:
-                    return await self._dial()
-                return await self._ask_on(connection)
-            except httpcore.ConnectionNotAvailable:  # closed since its last answer; nothing is written
-                await self.hang_up()
-
-    async def _dial(self) -> httpcore.Response:
+    async def _dial(self) -> Connection:
         await self._borrow(self.lane.dials)
-        self.dialling = True
         try:
             self.lane.check_open()
-            return await self._ask_on(self.lane.open(self.question.url.origin))
+            with _within(self.timeouts.get("connect"), httpx.ConnectTimeout) as scope:
+                self.lane.dialling.add(scope)
+                try:
+                    connection = await connect(self.origin[1], self.origin[2], self.tls)
+                finally:
+                    self.lane.dialling.discard(scope)
+                self.lane.busy.add(connection)
+                return connection
         finally:
-            self._dialled()
-
-    async def _ask_on(self, connection: httpcore.AsyncHTTPConnection) -> httpcore.Response:
-        self.connection = connection
-        if self.progress is not None:
-            self.progress.discard = functools.partial(close, connection)
-        if self.progress is not None or self.dialling:
-            self.extensions["trace"] = self._follow
-        return await connection.handle_async_request(self.question)
-
-    async def _follow(self, event: str, info: Mapping[str, Any]) -> None:
-        """Learn from httpcore's trace when there is a connection, and when the first byte is due."""
-        if event == "connection.connect_tcp.complete":
-            self.tcp_stream = info["return_value"]
-            self.lane.check_open()
-        elif event == "http11.send_request_headers.started":
-            self._dialled()
-            self._reached(Stage.SENDING)
-        if self.caller_trace is not None:
-            await self.caller_trace(event, info)
-
-    def _dialled(self) -> None:
-        if self.dialling:
-            self.dialling = False
             self.lane.dials.release_on_behalf_of(self)
+
+    async def _ask(self, request: httpx.Request, start: bytes, rest: AsyncIterable[bytes]) -> Answer:
+        connection = cast("Connection", self.connection)
+        self._reached(Stage.SENDING)
+        with _within(self.timeouts.get("write"), httpx.WriteTimeout):
+            await connection.send(start, rest)
+        with _within(self.timeouts.get("read"), httpx.ReadTimeout):
+            answer = await connection.head(bodiless=request.method == "HEAD")
+        self._reached(Stage.ANSWERED)
+        return answer
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while self.connection is not None:
+            with _within(self.timeouts.get("read"), httpx.ReadTimeout):
+                chunk = await self.connection.read()
+            if not chunk:
+                return
+            yield chunk
+
+    async def aclose(self) -> None:
+        """End the exchange, once; keep the connection if it is fit for another call."""
+        connection, self.connection = self.connection, None
+        try:
+            if connection is not None:
+                await self.lane.give_back(self.origin, connection)
+        finally:
+            if self.placed:
+                self.placed = False
+                self.lane.places.release_on_behalf_of(self)
 
     def _reached(self, stage: Stage) -> None:
         if self.progress is not None:
             self.progress.stage = stage
 
     async def _borrow(self, limiter: anyio.CapacityLimiter) -> None:
-        with contextlib.suppress(anyio.WouldBlock):
-            return limiter.acquire_on_behalf_of_nowait(self)
-        seconds = self.extensions.get("timeout", {}).get("pool")
         try:
-            with anyio.fail_after(seconds):
+            limiter.acquire_on_behalf_of_nowait(self)
+        except anyio.WouldBlock:
+            with _within(self.timeouts.get("pool"), httpx.PoolTimeout):
                 await limiter.acquire_on_behalf_of(self)
-        except TimeoutError:
-            raise httpx.PoolTimeout(f"no connection was free within {seconds} seconds") from None
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        if self.answer is not None:
-            with httpx_errors():
-                async for chunk in cast("AsyncIterable[bytes]", self.answer.stream):
-                    yield chunk
-
-    async def aclose(self) -> None:
-        """End the exchange, once; keep the connection if it is fit for another call."""
-        if not self.finished:
-            self.finished = True
-            try:
-                if self.answer is not None:
-                    await self.answer.aclose()
-            finally:
-                await self._leave()
-
-    async def _leave(self) -> None:
-        try:
-            if (connection := self._fit_connection()) is not None:
-                await self.lane.keep(self._origin, connection)
-            else:
-                await self.hang_up()
-        finally:
-            self.lane.places.release_on_behalf_of(self)
-
-    def _fit_connection(self) -> httpcore.AsyncHTTPConnection | None:
-        if self.answer is None or self.connection is None or not self.connection.is_available():
-            return None
-        return self.connection if _is_silent(self.connection, self.answer) else None
-
-    async def hang_up(self) -> None:
-        """Close the connection; also its socket, which httpcore forgets when a TLS handshake is cancelled."""
-        for part in (self.connection, self.tcp_stream):
-            if part is not None:
-                await close(part)
-
-    @property
-    def _origin(self) -> Origin:
-        url = self.question.url
-        return url.scheme, url.host, url.port
-
-
-def extensions_of(answer: httpcore.Response) -> dict[str, Any]:
-    return cast("dict[str, Any]", answer.extensions)  # pyright: ignore[reportUnknownMemberType]  half untyped there
-
-
-def _is_silent(connection: httpcore.AsyncHTTPConnection, answer: httpcore.Response) -> bool:
-    """Whether nothing came in behind the answer, which would pass for the next call's."""
-    tls = extensions_of(answer)["network_stream"].get_extra_info("ssl_object")
-    return _bytes_behind(connection) == (b"", False) and (tls is None or _is_drained(tls))
-
-
-def _is_drained(tls: ssl.SSLObject) -> bool:
-    try:
-        tls.read(1)
-    except ssl.SSLError as error:
-        return isinstance(error, ssl.SSLWantReadError)
-    return False
 
 
 @contextlib.contextmanager
-def httpx_errors() -> Generator[None]:
-    """Raise httpx's counterpart of a network error, with its message."""
-    try:
-        yield
-    except tuple(_ERRORS) as error:
-        counterpart = next(_ERRORS[kind] for kind in type(error).__mro__ if kind in _ERRORS)
-        raise counterpart(str(error)) from error
+def _within(seconds: float | None, kind: type[httpx.TimeoutException]) -> Generator[anyio.CancelScope]:
+    with anyio.move_on_after(seconds) as scope:
+        yield scope
+    if scope.cancelled_caught:
+        raise kind("not in time")
+
+
+def _head(request: httpx.Request) -> bytes:
+    """Request line and headers.
+
+    Raises:
+        httpx.LocalProtocolError: one of them would be read as two.
+    """
+    parts = [f"{request.method} ".encode(), request.url.raw_path, b" HTTP/1.1"]
+    for name, value in request.headers.raw:
+        parts += [b"\r\n", name, b": ", value]
+    if any(_UNSENDABLE.search(part) for part in parts if part != b"\r\n"):
+        raise httpx.LocalProtocolError("a header holds a line break")
+    return b"".join([*parts, b"\r\n\r\n"])
+
+
+async def _measured(request: httpx.Request) -> AsyncGenerator[bytes]:
+    """The body, chunked where its length is not told.
+
+    Raises:
+        httpx.LocalProtocolError: it has another length than the head says.
+    """
+    chunked, left = "transfer-encoding" in request.headers, int(request.headers.get("content-length", 0))
+    # An upload that ends halfway would leave its generator to the garbage collector.
+    async with contextlib.aclosing(
+        cast("AsyncGenerator[bytes]", aiter(cast("AsyncIterable[bytes]", request.stream)))
+    ) as chunks:
+        async for chunk in chunks:
+            left -= len(chunk)
+            if not chunked and left < 0:
+                break
+            yield b"%x\r\n%b\r\n" % (len(chunk), chunk) if chunked and chunk else chunk
+    if chunked:
+        yield b"0\r\n\r\n"
+    elif left:
+        raise httpx.LocalProtocolError("the body has another length than its head says")

@@ -3,79 +3,76 @@
 The law of this file: a call costs constant time however many others wait, and however it ends, its place comes back.
 """
 
-import contextlib
 from collections import defaultdict, deque
-from collections.abc import Callable
-from typing import Final, Protocol, cast
+from typing import Final
 
 import anyio
-import httpcore
 
-__all__ = ["Lane", "Origin", "close"]
+from gateway_async._net.connection import Connection
 
-Origin = tuple[bytes, bytes, int | None]
+__all__ = ["Lane", "Origin"]
 
-_CLOSE_WITHIN: Final = 2.0
-"""Seconds that closing one connection may take."""
+Origin = tuple[str, str, int]
 
 _DIALS_AT_ONCE: Final = 200
 """New connections that a lane sets up at a time, so that the event loop breathes while thousands begin."""
 
 
-class _Borrower(Protocol):
-    """Whoever has a place."""
-
-    async def hang_up(self) -> None:
-        """Close the connection in use."""
-
-
 class Lane:
-    """The connections of one kind of call: places for those in use, a stack of idle ones for each origin."""
+    """The connections of one kind of call: places for those in use, a stack of idle ones for each origin.
 
-    def __init__(
-        self, open_: Callable[[httpcore.Origin], httpcore.AsyncHTTPConnection], size: int, *, max_idle: int
-    ) -> None:
-        self.open = open_
+    Attributes:
+        dialling: how to end the setting up of connections that are not made yet.
+    """
+
+    def __init__(self, size: int, *, max_idle: int, keepalive_expiry: float) -> None:
         self.places = anyio.CapacityLimiter(size)
         self.dials = anyio.CapacityLimiter(_DIALS_AT_ONCE)
-        self.idle: defaultdict[Origin, deque[httpcore.AsyncHTTPConnection]] = defaultdict(deque)
-        self.max_idle = max_idle
+        self.idle: defaultdict[Origin, deque[Connection]] = defaultdict(deque)
+        self.busy: set[Connection] = set()
+        self.dialling: set[anyio.CancelScope] = set()
         self.closed = False
+        self._max_idle = max_idle
+        self._keepalive_expiry = keepalive_expiry
 
     def check_open(self) -> None:
+        """Raise RuntimeError when the lane is closed."""
         if self.closed:
             raise RuntimeError("the transport is closed")
 
-    async def take(self, origin: Origin) -> httpcore.AsyncHTTPConnection | None:
+    async def take(self, origin: Origin) -> Connection | None:
         """Give the newest idle connection that is still good; close the ones above it."""
+        self.check_open()
         idle = self.idle[origin]
         while idle:
             connection = idle.pop()
-            if not connection.has_expired():
+            if not self._has_expired(connection) and connection.is_open:
+                self.busy.add(connection)
                 return connection
-            await close(connection)
+            await connection.aclose()
         return None
 
-    async def keep(self, origin: Origin, connection: httpcore.AsyncHTTPConnection) -> None:
-        """Put a connection on its stack; close the oldest while they are too many or too old."""
+    async def give_back(self, origin: Origin, connection: Connection) -> None:
+        """Put a connection on its stack, if it is fit; close it if not, and those that are too many or too old."""
+        self.busy.discard(connection)
+        if not connection.finish(anyio.current_time()) or self.closed:
+            await connection.aclose()
+            return
         idle = self.idle[origin]
         idle.append(connection)
-        while len(idle) > 1 and (len(idle) > self.max_idle or idle[0].has_expired()):
-            await close(idle.popleft())
+        while len(idle) > 1 and (len(idle) > self._max_idle or self._has_expired(idle[0])):
+            await idle.popleft().aclose()
 
     async def aclose(self) -> None:
         """Close what is idle and what is in use; whoever still waits for a place is refused it."""
         self.closed = True
         idle = [connection for stack in self.idle.values() for connection in stack]
         self.idle.clear()
-        exchanges = cast("tuple[_Borrower, ...]", self.places.statistics().borrowers)
+        for dial in self.dialling:
+            dial.cancel()
         async with anyio.create_task_group() as closing:
-            for connection in idle:
-                closing.start_soon(close, connection)
-            for exchange in exchanges:
-                closing.start_soon(exchange.hang_up)
+            for connection in (*idle, *self.busy):
+                closing.start_soon(connection.aclose)
 
-
-async def close(part: httpcore.AsyncHTTPConnection | httpcore.AsyncNetworkStream) -> None:
-    with anyio.move_on_after(_CLOSE_WITHIN, shield=True), contextlib.suppress(Exception):
-        await part.aclose()
+    def _has_expired(self, connection: Connection) -> bool:
+        return anyio.current_time() - connection.idle_since >= self._keepalive_expiry

@@ -1,16 +1,15 @@
 """The connections: two lanes of them, and an honest word on how far each request got."""
 
 import functools
-import socket
 import ssl
-from collections.abc import AsyncIterable
-from typing import Any, Final, cast
+from typing import Final
 
 import anyio
 import httpcore
 import httpx
 
-from gateway_async._net.exchange import Exchange, extensions_of, httpx_errors
+from gateway_async._net.exchange import Exchange
+from gateway_async._net.inflate import Inflated, is_deflated
 from gateway_async._net.lane import Lane
 from gateway_async._net.progress import PROGRESS
 
@@ -22,24 +21,8 @@ LANE: Final = "gateway_async.lane"
 _IDLE_TERMINALS = 100
 """Terminal connections kept for the next call, of the thousands that may be in use at once."""
 
-# A terminal is silent for minutes: probes keep routers from forgetting the connection, and find a dead peer.
-_SOCKET_OPTIONS = [
-    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
-    *(
-        (socket.IPPROTO_TCP, getattr(socket, option), value)
-        for option, value in {
-            "TCP_KEEPIDLE": 30,
-            "TCP_KEEPALIVE": 30,  # macOS's word for TCP_KEEPIDLE
-            "TCP_KEEPINTVL": 10,
-            "TCP_KEEPCNT": 3,
-        }.items()
-        if hasattr(socket, option)
-    ),
-]
-
-# The same network code on asyncio and trio; httpcore's own for trio loses the reason of a failed TLS handshake.
-_BACKEND = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
+_UNPATCHED: Final = httpcore.AsyncConnectionPool.handle_async_request
+_PORTS: Final = {"http": 80, "https": 443}
 
 
 class PooledTransport(httpx.AsyncBaseTransport):
@@ -68,9 +51,14 @@ class PooledTransport(httpx.AsyncBaseTransport):
     ) -> None:
         self._verify = verify
         self._keepalive_expiry = keepalive_expiry
+        self._sizes = {"ordinary": max_connections, "terminal": max_terminals}
         self._lanes = {
-            "ordinary": Lane(self._open, max_connections, max_idle=max_connections),
-            "terminal": Lane(self._open, max_terminals, max_idle=_IDLE_TERMINALS),
+            name: Lane(
+                size,
+                max_idle=min(size, _IDLE_TERMINALS) if name == "terminal" else size,
+                keepalive_expiry=keepalive_expiry,
+            )
+            for name, size in self._sizes.items()
         }
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -80,48 +68,54 @@ class PooledTransport(httpx.AsyncBaseTransport):
             httpx.TransportError: The request failed; its `Progress` says how far it got.
             RuntimeError: The transport is closed.
         """
-        lane = self._lanes[request.extensions.get(LANE, "ordinary")]
-        extensions = dict(request.extensions)
+        name = request.extensions.get(LANE, "ordinary")
+        if not _is_ours():
+            return await self._foreign[name].handle_async_request(request)
+        url = request.url
+        if url.scheme not in _PORTS:
+            raise httpx.UnsupportedProtocol(f"a URL starts with http:// or https://, not with {url.scheme!r}")
         exchange = Exchange(
-            lane,
-            _question(request, extensions),
-            extensions,
-            progress=extensions.get(PROGRESS),
-            caller_trace=extensions.get("trace"),
+            self._lanes[name],
+            (url.scheme, url.host, url.port or _PORTS[url.scheme]),
+            self._ssl_context if url.scheme == "https" else None,
+            request.extensions.get("timeout", {}),
+            request.extensions.get(PROGRESS),
         )
-        with httpx_errors():
-            answer = await exchange.begin()
-        return httpx.Response(answer.status, headers=answer.headers, stream=exchange, extensions=extensions_of(answer))
+        answer = await exchange.begin(request)
+        headers = httpx.Headers(answer.headers)
+        stream: httpx.AsyncByteStream = exchange
+        if is_deflated(headers):
+            del headers["content-encoding"]
+            stream = Inflated(exchange)
+        facts = {"http_version": b"HTTP/1.1", "reason_phrase": answer.reason}
+        return httpx.Response(answer.status, headers=headers, stream=stream, extensions=facts)
 
     async def aclose(self) -> None:
-        """Close every connection, also those in use; bounded in time, and not stopped by cancellation."""
+        """Close every connection, also those in use."""
         with anyio.CancelScope(shield=True):
             for lane in self._lanes.values():
                 await lane.aclose()
-
-    def _open(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection:
-        return httpcore.AsyncHTTPConnection(
-            origin,
-            ssl_context=self._ssl_context if origin.scheme == b"https" else None,
-            keepalive_expiry=self._keepalive_expiry,
-            network_backend=_BACKEND,
-            socket_options=_SOCKET_OPTIONS,
-        )
+        if "_foreign" in self.__dict__:
+            for transport in self._foreign.values():
+                await transport.aclose()
 
     @functools.cached_property
     def _ssl_context(self) -> ssl.SSLContext:
         # Loading the trusted certificates takes tens of milliseconds: not before the first https call.
         return httpx.create_ssl_context(verify=self._verify)
 
+    @functools.cached_property
+    def _foreign(self) -> dict[str, httpx.AsyncHTTPTransport]:
+        return {
+            name: httpx.AsyncHTTPTransport(
+                verify=self._ssl_context,
+                trust_env=False,
+                limits=httpx.Limits(max_connections=size, keepalive_expiry=self._keepalive_expiry),
+            )
+            for name, size in self._sizes.items()
+        }
 
-def _question(request: httpx.Request, extensions: dict[str, Any]) -> httpcore.Request:
-    url = request.url
-    if url.scheme not in ("http", "https"):
-        raise httpx.UnsupportedProtocol(f"a URL starts with http:// or https://, not with {url.scheme!r}")
-    return httpcore.Request(
-        request.method,
-        httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
-        headers=request.headers.raw,
-        content=aiter(cast("AsyncIterable[bytes]", request.stream)),
-        extensions=extensions,
-    )
+
+def _is_ours() -> bool:
+    """Whether our own connections carry a request: nobody (respx, in somebody's test) stands in for httpcore."""
+    return httpcore.AsyncConnectionPool.handle_async_request is _UNPATCHED

@@ -130,31 +130,6 @@ async def test_cancelled_calls() -> None:
     assert (progress.stage, progress.may_have_left) == (Stage.SENDING, True)
 
 
-ONE_CALL = [
-    "http11.send_request_headers.started",
-    "http11.send_request_body.started",
-    "http11.receive_response_headers.started",
-    "http11.receive_response_body.started",
-    "http11.response_closed.started",
-]
-
-
-@pytest.mark.parametrize("tracked", [False, True])
-async def test_trace_of_the_caller(tracked: bool) -> None:
-    """A caller's own trace hears everything, whether or not progress is asked for."""
-    events: list[str] = []
-
-    async def trace(event: str, info: Any) -> None:
-        events.append(event)
-
-    async with serving() as peer, client(peer) as http:
-        for _ in range(2):
-            progress = {PROGRESS: Progress()} if tracked else {}
-            await http.get("/", extensions={"trace": trace, **progress})
-    begun = [event for event in events if event.endswith(".started")]
-    assert begun == ["connection.connect_tcp.started", *ONE_CALL, *ONE_CALL]
-
-
 async def test_request_is_left_as_it_was() -> None:
     """The transport adds nothing to a request, which its maker may send again."""
     async with serving() as peer, client(peer) as http:

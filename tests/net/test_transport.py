@@ -2,13 +2,11 @@
 
 import socket
 
-import httpcore
 import httpx
 import pytest
 import respx
 
-from gateway_async._net import transport as module
-from gateway_async._net.exchange import httpx_errors
+from gateway_async._net import connection as module
 from gateway_async._net.transport import PooledTransport
 
 from .peer import Peer, Wire, always, answer_all, answer_never, client, once, serving
@@ -156,8 +154,9 @@ async def test_ipv6() -> None:
 async def test_socket_options() -> None:
     """A connection probes a silent peer, and does not hold back small packets."""
     async with serving() as peer, client(peer) as http:
-        answer = await http.get("/")
-        wire = answer.extensions["network_stream"].get_extra_info("socket")
+        await http.get("/")
+        (connection,) = next(iter(http._transport._lanes["ordinary"].idle.values()))  # type: ignore[attr-defined]
+        wire = connection._raw
         options = {(level, option): wire.getsockopt(level, option) for level, option, _ in module._SOCKET_OPTIONS}
         assert options == {(level, option): value for level, option, value in module._SOCKET_OPTIONS}
 
@@ -170,38 +169,6 @@ async def test_respx_patch() -> None:
             answers = [await http.get("http://gateway.test/v2/contacts") for _ in range(3)]
     assert [(answer.status_code, answer.json()) for answer in answers] == [(201, {"ok": True})] * 3
     assert transport._lanes["ordinary"].places.borrowed_tokens == 0
-
-
-HTTPCORE_ERRORS = {
-    name: error
-    for name, error in vars(httpcore).items()
-    if isinstance(error, type) and issubclass(error, Exception) and name != "ConnectionNotAvailable"
-}
-
-
-@pytest.mark.parametrize("name", HTTPCORE_ERRORS)
-def test_every_error_of_httpcore(name: str) -> None:
-    """Each public error of httpcore becomes httpx's error of the same name, with its message."""
-    with pytest.raises(getattr(httpx, name)) as raised, httpx_errors():
-        raise HTTPCORE_ERRORS[name]("what happened")
-    assert type(raised.value) is getattr(httpx, name)
-    assert str(raised.value) == "what happened"
-
-
-def test_error_of_a_kind_that_httpcore_adds() -> None:
-    """An error that httpcore derives from one of its own becomes the nearest that httpx has."""
-
-    class QuicReadError(httpcore.ReadError):
-        pass
-
-    with pytest.raises(httpx.ReadError), httpx_errors():
-        raise QuicReadError
-
-
-def test_errors_of_others() -> None:
-    """What is not httpcore's passes as it is."""
-    with pytest.raises(KeyError), httpx_errors():
-        raise KeyError
 
 
 def test_transport_is_made_outside_an_event_loop() -> None:

@@ -1,0 +1,112 @@
+"""`Answer`: what comes in, as llhttp reads it.
+
+The law of this file: an answer is complete where its own head says so, and what lies behind it belongs to nobody.
+"""
+
+from typing import Final
+
+import httptools
+import httpx
+
+__all__ = ["Answer"]
+
+_HEAD_LIMIT: Final = 64 * 1024
+"""Bytes of a head; a page of cookies has some thousands."""
+
+
+class Answer:
+    """One answer; those before it that only inform (100 Continue, 103 Early Hints) are skipped.
+
+    Attributes:
+        head_seen: whether status and headers are there.
+        complete: whether all of it is there.
+        may_follow: whether another request may go over the connection: it is whole, and nothing lies behind it.
+    """
+
+    __slots__ = (
+        "_chunks", "_head_bytes", "_parser", "complete", "head_seen", "headers", "may_follow", "reason",
+        "status",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._chunks: list[bytes] = []
+        self._head_bytes = 0
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.status = 0
+        self.reason = b""
+        self.head_seen = False
+        self.complete = False
+        self.may_follow = False
+
+    @property
+    def version(self) -> bytes:
+        """The server's HTTP version."""
+        return b"HTTP/" + self._parser.get_http_version().encode()
+
+    def feed(self, data: bytes) -> None:
+        """Take in what came.
+
+        Raises:
+            httpx.RemoteProtocolError: it is no HTTP, or its head has no end.
+        """
+        if not self.head_seen:
+            self._head_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            if not self.complete:
+                raise httpx.RemoteProtocolError(f"not an answer in HTTP: {error}") from None
+            self.may_follow = False
+        if not self.head_seen and self._head_bytes > _HEAD_LIMIT:
+            raise httpx.RemoteProtocolError(f"the head of the answer is longer than {_HEAD_LIMIT} bytes")
+
+    def ends_here(self) -> bool:
+        """Whether the server's closing is the end of the answer: of a body that nothing else measures."""
+        self.complete = self.head_seen and not self._is_measured()
+        return self.complete
+
+    def end_here(self) -> None:
+        """Take the head for the whole answer, as to a HEAD."""
+        self.complete, self.may_follow = True, self._parser.should_keep_alive()
+
+    def take(self) -> bytes:
+        """What has come in of the body and was not taken yet."""
+        chunks = b"".join(self._chunks)
+        self._chunks.clear()
+        return chunks
+
+    def _is_measured(self) -> bool:
+        return any(name.lower() in (b"content-length", b"transfer-encoding") for name, _ in self.headers)
+
+    # --- what llhttp tells
+
+    def on_message_begin(self) -> None:
+        if self.complete:
+            self.may_follow = False
+
+    def on_status(self, reason: bytes) -> None:
+        if not self.complete:
+            self.reason = reason
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self.head_seen:
+            self.headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        if self.head_seen:
+            return
+        self.status = self._parser.get_status_code()
+        if self.status < 200:  # noqa: PLR2004
+            self.headers.clear()
+        else:
+            self.head_seen = True
+
+    def on_body(self, chunk: bytes) -> None:
+        if not self.complete:
+            self._chunks.append(chunk)
+
+    def on_message_complete(self) -> None:
+        if self.head_seen and not self.complete:
+            self.complete = True
+            self.may_follow = self._parser.should_keep_alive()
