@@ -1,6 +1,7 @@
 """The real command, in a process of its own."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,6 +23,8 @@ Serve = Callable[..., tuple[Process, Facts]]
 
 def start_python(*arguments: str, **environment: str) -> Process:
     """Start this Python with output that is kept; whoever starts it ends it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; children would inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     return subprocess.Popen(  # noqa: S603  what runs is this project
         [sys.executable, *arguments],
         env=_ENVIRONMENT | environment,
