@@ -24,25 +24,22 @@ class Answer:
     """
 
     __slots__ = (
-        "_chunks", "_head_bytes", "_parser", "complete", "head_seen", "headers", "may_follow", "reason",
-        "status",
+        "_chunks", "_head_bytes", "_header_bytes", "_parser", "complete", "head_seen", "headers", "may_follow",
+        "reason", "status", "version",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
         self._chunks: list[bytes] = []
         self._head_bytes = 0
+        self._header_bytes = 0
         self.headers: list[tuple[bytes, bytes]] = []
         self.status = 0
         self.reason = b""
+        self.version = b""
         self.head_seen = False
         self.complete = False
         self.may_follow = False
-
-    @property
-    def version(self) -> bytes:
-        """The server's HTTP version."""
-        return b"HTTP/" + self._parser.get_http_version().encode()
 
     def feed(self, data: bytes) -> None:
         """Take in what came.
@@ -50,15 +47,15 @@ class Answer:
         Raises:
             httpx.RemoteProtocolError: it is no HTTP, or its head has no end.
         """
-        if not self.head_seen:
-            self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             if not self.complete:
                 raise httpx.RemoteProtocolError(f"not an answer in HTTP: {error}") from None
             self.may_follow = False
-        if not self.head_seen and self._head_bytes > _HEAD_LIMIT:
+        self._head_bytes += 0 if self.head_seen else len(data)
+        if max(self._head_bytes, self._header_bytes) > _HEAD_LIMIT:
+            self.may_follow = False
             raise httpx.RemoteProtocolError(f"the head of the answer is longer than {_HEAD_LIMIT} bytes")
 
     def ends_here(self) -> bool:
@@ -91,12 +88,14 @@ class Answer:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self.head_seen:
-            self.headers.append((name, value))
+            self._header_bytes += len(name) + len(value)
+            self.headers.append((name, value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
         if self.head_seen:
             return
         self.status = self._parser.get_status_code()
+        self.version = b"HTTP/" + self._parser.get_http_version().encode()
         if self.status < 200:  # noqa: PLR2004
             self.headers.clear()
         else:

@@ -3,8 +3,8 @@
 import contextlib
 import re
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator
-from typing import Final, cast
+from collections.abc import AsyncGenerator, AsyncIterable, Generator
+from typing import Final, Self, cast
 
 import anyio
 import attrs
@@ -78,13 +78,14 @@ class Exchange(httpx.AsyncByteStream):
         self._reached(Stage.ANSWERED)
         return answer
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        while self.connection is not None:
-            with _within(self.timeouts.get("read"), httpx.ReadTimeout):
-                chunk = await self.connection.read()
-            if not chunk:
-                return
-            yield chunk
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        with _within(self.timeouts.get("read"), httpx.ReadTimeout):
+            if self.connection is not None and (chunk := await self.connection.read()):
+                return chunk
+        raise StopAsyncIteration
 
     async def aclose(self) -> None:
         """End the exchange, once; keep the connection if it is fit for another call."""

@@ -1,19 +1,21 @@
 """`Inflated`: a compressed body, unpacked a little at a time, so that a small answer cannot fill the memory."""
 
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing
-from typing import Final, cast
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Final, Self
 
-import attrs
 import httpx
+
+if TYPE_CHECKING:
+    from zlib import _Decompress
 
 __all__ = ["Inflated", "is_deflated"]
 
 _STEP: Final = 256 * 1024
 """Bytes that are unpacked at a time."""
 
-_GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
+_WITH_HEADER: Final = 32 + zlib.MAX_WBITS
+_WITHOUT_HEADER: Final = -zlib.MAX_WBITS
 _CODINGS: Final = ("gzip", "x-gzip", "deflate")
 
 
@@ -22,34 +24,47 @@ def is_deflated(headers: httpx.Headers) -> bool:
     return headers.get("content-encoding", "").strip().lower() in _CODINGS
 
 
-@attrs.frozen(eq=False)
 class Inflated(httpx.AsyncByteStream):
     """The body of an answer with `Content-Encoding: gzip` or `deflate`."""
 
-    packed: httpx.AsyncByteStream
+    def __init__(self, packed: httpx.AsyncByteStream) -> None:
+        self._packed = packed
+        self._chunks: AsyncIterator[bytes] = aiter(packed)
+        self._unpack: _Decompress | None = None
+        self._rest = b""
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Unpack.
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Unpack a little more.
 
         Raises:
             httpx.DecodingError: it is packed in no such way, or cut off.
         """
-        unpack = zlib.decompressobj(_GZIP_OR_ZLIB)
-        async with aclosing(cast("AsyncGenerator[bytes]", aiter(self.packed))) as chunks:
-            async for chunk in chunks:
-                for piece in _pieces(unpack, chunk):
-                    yield piece
-        if not unpack.eof:
-            raise httpx.DecodingError("the compressed body is cut off")
-
-    async def aclose(self) -> None:
-        await self.packed.aclose()
-
-
-def _pieces(unpack: "zlib._Decompress", chunk: bytes) -> Iterator[bytes]:
-    while chunk and not unpack.eof:
+        while not self._rest:
+            self._rest = await anext(self._chunks, b"")
+            if not self._rest:
+                self._end()
+        if self._unpack is None:
+            self._unpack = zlib.decompressobj(_WITH_HEADER if _has_header(self._rest) else _WITHOUT_HEADER)
         try:
-            yield unpack.decompress(chunk, _STEP)
+            piece = self._unpack.decompress(self._rest, _STEP)
         except zlib.error as error:
             raise httpx.DecodingError(f"the body is not what its head says: {error}") from None
-        chunk = unpack.unconsumed_tail
+        self._rest = self._unpack.unconsumed_tail
+        return piece
+
+    async def aclose(self) -> None:
+        """Close what is underneath."""
+        await self._packed.aclose()
+
+    def _end(self) -> None:
+        if self._unpack is not None and not self._unpack.eof:
+            raise httpx.DecodingError("the compressed body is cut off")
+        raise StopAsyncIteration
+
+
+def _has_header(start: bytes) -> bool:
+    """Whether a body begins as gzip or zlib; some servers' `deflate` has no header at all."""
+    return start[:1] in (b"\x1f", b"\x78")

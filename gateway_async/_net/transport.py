@@ -87,7 +87,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         if is_deflated(headers):
             del headers["content-encoding"]
             stream = Inflated(exchange)
-        facts = {"http_version": b"HTTP/1.1", "reason_phrase": answer.reason}
+        facts = {"http_version": answer.version, "reason_phrase": answer.reason}
         return httpx.Response(answer.status, headers=headers, stream=stream, extensions=facts)
 
     async def aclose(self) -> None:
