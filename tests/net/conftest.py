@@ -18,9 +18,9 @@ def authority() -> trustme.CA:
 
 @pytest.fixture(scope="session")
 def server_tls(authority: trustme.CA) -> ssl.SSLContext:
-    """What the server at 127.0.0.1 shows."""
+    """What the server at 127.0.0.1 and ::1 shows."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.issue_cert("127.0.0.1", "::1").configure_cert(context)
     return context
 
 

@@ -129,8 +129,6 @@ async def test_addresses_and_tls(
     host: str, secured: bool, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
 ) -> None:
     """IPv4 and IPv6, in clear text and with a certificate of a local authority."""
-    if secured and host == "::1":
-        pytest.skip("the certificate is for 127.0.0.1")
     async with serving(echo, host=host, tls=server_tls if secured else None) as peer:
         ours = await answers(PooledTransport(verify=client_tls), peer.url, "POST")
         theirs = await answers(httpx.AsyncHTTPTransport(verify=client_tls), peer.url, "POST")

@@ -1,0 +1,96 @@
+"""Router calls are cancelled by the thousand, in whichever phase: nothing stays behind, the pool is as large as before."""
+
+import functools
+import ssl
+from typing import Any
+
+import anyio
+import anyio.abc
+import attrs
+import pytest
+
+from gateway_async import AsyncGateway, RouterTransactionCreate, UserApiKey
+from gateway_async._net.lane import Lane
+
+from .peer import Peer, Script, answer_never, serving, until
+
+# Each lookup of a cancelled call takes its time, so on one event loop.
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+
+CALLS = 1000
+AT_ONCE = 200
+"""As many connections as a lane sets up at a time."""
+
+
+@attrs.frozen
+class Phase:
+    """Where the calls are when they are cancelled."""
+
+    script: Script = answer_never
+    secured: bool = False
+    steps: int = 0
+
+
+PHASES = {
+    "just begun": Phase(steps=3),
+    "connecting": Phase(secured=True),
+    "sending": Phase(steps=12),
+    "waiting": Phase(),
+}
+
+
+def client(peer: Peer, *, secured: bool = False) -> AsyncGateway:
+    """A client with a place at the terminals for each call, whose lookups give up soon."""
+    url = peer.url.replace("http:", "https:") if secured else peer.url
+    options: dict[str, Any] = {"verify": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)} if secured else {}
+    return AsyncGateway(
+        url,
+        developer_id="d",
+        credentials=UserApiKey("u", "k"),
+        location_id="loc",
+        timeout=0.2,
+        max_terminals=AT_ONCE,
+        **options,
+    )
+
+
+def terminal_lane(gateway: AsyncGateway) -> Lane:
+    """The connections of a client's calls at terminals."""
+    lane: Lane = gateway._sender._http._client._transport._inner._lanes["terminal"]  # type: ignore[attr-defined]
+    return lane
+
+
+@pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES)
+async def test_a_thousand_cancelled_calls(phase: Phase) -> None:
+    """No connection, no place, no turn at a terminal stays taken; afterwards as many calls go through as before."""
+    async with serving(phase.script) as peer, client(peer, secured=phase.secured) as gateway:
+        for _ in range(CALLS // AT_ONCE):
+            await begin_and_cancel(gateway, peer, phase)
+        lane = terminal_lane(gateway)
+        await peer.deserted()
+        assert (lane.places.borrowed_tokens, lane.dials.borrowed_tokens, lane.busy, lane.dialling) == (
+            0,
+            0,
+            set(),
+            set(),
+        )
+        assert lane.places.available_tokens == AT_ONCE
+        assert gateway._sender._terminals._queues == {}
+
+
+async def begin_and_cancel(gateway: AsyncGateway, peer: Peer, phase: Phase) -> None:
+    """Start two hundred calls at as many terminals, and cancel them where the phase says."""
+    async with anyio.create_task_group() as tasks:
+        for number in range(AT_ONCE):
+            tasks.start_soon(functools.partial(gateway.router_transactions.create, sale(number)))
+        if phase.steps:
+            for _ in range(phase.steps):
+                await anyio.lowlevel.checkpoint()
+        else:
+            await until(lambda: peer.open >= AT_ONCE)
+        tasks.cancel_scope.cancel()
+
+
+def sale(number: int) -> RouterTransactionCreate:
+    """A sale at a terminal of its own."""
+    return RouterTransactionCreate(action="sale", terminal_id=f"t{number}", transaction_amount="12.50")
