@@ -1,4 +1,4 @@
-"""Router calls are cancelled by the thousand, in whichever phase: nothing stays behind, the pool is as large as before."""
+"""A thousand router calls are cancelled in each phase: nothing stays behind, and the pool is as large as before."""
 
 import functools
 import ssl
