@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         DeclinedError,
         GatewayError,
         InvalidRequestError,
+        LedgerError,
         MalformedReplyError,
         MethodNotAllowedError,
         MismatchedReplyError,
@@ -29,12 +30,15 @@ if TYPE_CHECKING:
         OutcomeUnknownError,
         PermissionDeniedError,
         RateLimitError,
+        Reached,
         RecordDeletedError,
         ServerError,
         StatusError,
         TerminalBusyError,
         ValidationError,
     )
+    from gateway_async.leases import RedisTerminalLease, TerminalLease
+    from gateway_async.ledger import Intent, Ledger, Recovered
     from gateway_async.models.account_vaults import (
         AccountVault,
         AccountVaultUpdate,
@@ -82,6 +86,7 @@ if TYPE_CHECKING:
         TransactionCreate,
         TransactionUpdate,
     )
+    from gateway_async.sqlite_ledger import SqliteLedger
 
 __all__ = [
     "UNSET",
@@ -111,7 +116,10 @@ __all__ = [
     "EntryMode",
     "GatewayError",
     "HashKey",
+    "Intent",
     "InvalidRequestError",
+    "Ledger",
+    "LedgerError",
     "MalformedReplyError",
     "MethodNotAllowedError",
     "MismatchedReplyError",
@@ -142,15 +150,20 @@ __all__ = [
     "QuickInvoiceStatus",
     "QuickInvoiceUpdate",
     "RateLimitError",
+    "Reached",
     "ReasonCode",
     "RecordDeletedError",
+    "Recovered",
+    "RedisTerminalLease",
     "RouterAccountVaultCreate",
     "RouterTransactionCreate",
     "Secret",
     "ServerError",
+    "SqliteLedger",
     "StatusError",
     "SwipedVaultCreate",
     "TerminalBusyError",
+    "TerminalLease",
     "TicketVaultCreate",
     "TimeRange",
     "Token",
@@ -173,6 +186,8 @@ _MODULES = (
     "errors",
     "_secrets",
     "credentials",
+    "leases",
+    "ledger",
     "models.identifiers",
     "models.codes",
     "models.page",
@@ -189,6 +204,7 @@ _MODULES = (
     "models.postback_configs",
     "_net.pages",
     "client",
+    "sqlite_ledger",
 )
 
 

@@ -16,9 +16,12 @@ from gateway_async._net.transport import PooledTransport
 from gateway_async._wire.noun import Scope
 from gateway_async.credentials import Credentials, UserApiKey, is_header_text
 from gateway_async.errors import InvalidRequestError
+from gateway_async.leases import TerminalLease
+from gateway_async.ledger import Ledger, Recovered
 from gateway_async.observe import Observer
 from gateway_async.resources.account_vaults import AccountVaults
 from gateway_async.resources.contacts import Contacts
+from gateway_async.resources.inquiries import lookup_of
 from gateway_async.resources.paylinks import Paylinks
 from gateway_async.resources.postback_configs import PostbackConfigs
 from gateway_async.resources.product_files import ProductFiles
@@ -44,7 +47,10 @@ class Options(TypedDict, total=False):
     terminal_timeout: float
     max_connections: int
     max_terminals: int
+    terminal_lease: TerminalLease | None
+    block_unsettled_terminals: bool
     max_attempts: int
+    ledger: Ledger | None
     transport: httpx.AsyncBaseTransport | None
     verify: ssl.SSLContext | str | bool
     observers: Iterable[Observer]
@@ -68,7 +74,13 @@ class AsyncGateway:
         terminal_timeout: seconds a router call may stay open at the terminal.
         max_connections: ordinary calls under way at once; more wait.
         max_terminals: router calls held open at once, over connections of their own; more wait.
+        terminal_lease: shares terminals with other processes and hosts, such as a `RedisTerminalLease`; one for each
+            client, which closes it. Without it, only calls of this client wait for each other.
+        block_unsettled_terminals: keep a terminal closed (`TerminalBusyError`) while an earlier call, of which nobody
+            knows the outcome, may still be waiting there for a card, and while the ledger has an open intent on it.
         max_attempts: how often a call is tried at most, where trying again is safe.
+        ledger: keeps every call that moves money or stores an account on disk before it is sent, and its outcome
+            after, for `recover()`; such as a `SqliteLedger`. One for each client, which closes it.
         transport: any `httpx.AsyncBaseTransport` in place of the package's own, for a proxy or a test, say. What it
             reports as `httpx.ConnectError`, `ConnectTimeout` or `PoolTimeout` is believed to have never left: some
             transports say so of requests that were read, and are not fit for payments.
@@ -104,7 +116,10 @@ class AsyncGateway:
         terminal_timeout: float = 300.0,
         max_connections: int = 100,
         max_terminals: int = 5000,
+        terminal_lease: TerminalLease | None = None,
+        block_unsettled_terminals: bool = True,
         max_attempts: int = 3,
+        ledger: Ledger | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         verify: ssl.SSLContext | str | bool = True,
         observers: Iterable[Observer] = (),
@@ -130,11 +145,15 @@ class AsyncGateway:
             timeout=timeout,
             terminal_timeout=terminal_timeout,
             max_terminals=max_terminals,
+            terminal_lease=terminal_lease,
+            block_unsettled_terminals=block_unsettled_terminals,
             max_attempts=max_attempts,
+            ledger=ledger,
             observers=observers,
         )
         scope = Scope(location_id, check_limits, _new_id, base_url.rstrip("/"))
         self._base_url = base_url
+        self._has_ledger = ledger is not None
         self.account_vaults = AccountVaults(self._sender, scope)
         self.contacts = Contacts(self._sender, scope)
         self.paylinks = Paylinks(self._sender, scope)
@@ -167,8 +186,34 @@ class AsyncGateway:
         options.setdefault("developer_id", developer_id)
         return cls(base_url, **options)
 
+    async def recover(self, *, wait: float = 30.0) -> list[Recovered]:
+        """Find out what became of every call that the ledger has an open intent of: what a crash left behind.
+
+        Await it when your program starts. Each is looked up, and nothing is sent again. What is found or certainly not
+        made is settled in the ledger; the rest stays open for the next time. Calls that this client has under way are
+        left alone, and other processes may use the ledger and recover at the same time.
+
+        Args:
+            wait: seconds to wait at most for what is not there and may still arrive. After a crash that is 30 seconds,
+                as long as no other process has the ledger open; a terminal may take a card for as long as
+                `terminal_timeout`, and longer than that nothing is in doubt.
+
+        Returns:
+            One `Recovered` for each, the oldest first.
+
+        Raises:
+            InvalidRequestError: the client has no ledger, or `wait` is no number from 0.
+            LedgerError: the ledger cannot be read.
+            NotSentError: the client is closed.
+        """
+        if not self._has_ledger:
+            raise InvalidRequestError("ledger: the client was made without one")
+        if isinstance(wait, bool) or not isinstance(wait, int | float) or not wait >= 0:
+            raise InvalidRequestError("wait: must be a number of seconds from 0")
+        return await self._sender.recover(lookup_of, wait)
+
     async def aclose(self) -> None:
-        """Revoke the token of a `PasswordLogin` and close every connection.
+        """Revoke the token of a `PasswordLogin`, close every connection and the ledger.
 
         Calls after it raise `ClientClosedError`; a second close is harmless.
         """

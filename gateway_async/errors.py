@@ -15,20 +15,22 @@
     │   ├── RateLimitError          429, `.retry_after`
     │   └── ServerError             5xx to a read (a write that gets one is looked up)
     ├── DeadlineExceededError       a read ran out of time: safe to repeat
-    ├── ConnectionLostError         a read lost its connection, again and again: safe to repeat
+    ├── ConnectionLostError         a read lost its connection, again and again: safe to repeat; `.reached`
     ├── MalformedReplyError         a read's answer cannot be understood: `.path` says where
     ├── MismatchedReplyError        the answer belongs to another request
-    ├── OutcomeUnknownError         a write left and nobody could say what became of it: `await error.resolve()`
+    ├── OutcomeUnknownError         nobody can say what became of a write: `.reached`, `await error.resolve()`
     │   └── MismatchedWriteError    a write got another request's answer (a MismatchedReplyError too)
     ├── DeclinedError               asked for by `transaction.raise_for_decline()`
-    └── TerminalBusyError           someone else holds the terminal
+    ├── TerminalBusyError           someone else holds the terminal
+    └── LedgerError                 the ledger's file cannot be used; a call that needs it ends as NotSentError
 
 Every error writes its own sentence from its facts, and none of them ever holds a card number or a secret.
 """
 
+import enum
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from gateway_async._secrets import mask_text
 
@@ -41,6 +43,7 @@ __all__ = [
     "DeclinedError",
     "GatewayError",
     "InvalidRequestError",
+    "LedgerError",
     "MalformedReplyError",
     "MethodNotAllowedError",
     "MismatchedReplyError",
@@ -50,12 +53,31 @@ __all__ = [
     "OutcomeUnknownError",
     "PermissionDeniedError",
     "RateLimitError",
+    "Reached",
     "RecordDeletedError",
     "ServerError",
     "StatusError",
     "TerminalBusyError",
     "ValidationError",
 ]
+
+
+class Reached(enum.StrEnum):
+    """How far a request got, as far as this side can tell; in the order of its life.
+
+    It claims too much rather than too little: what may have left counts as sent.
+    """
+
+    NOT_CONNECTED = "not connected"
+    """It waited for a connection."""
+    NOTHING_WRITTEN = "connecting, nothing written"
+    """A connection was being opened and secured, or was open; none of the request was written."""
+    SENT = "sent in part or whole, no answer"
+    """The first byte may have left; also all that a transport does not report."""
+    ANSWER_CUT = "answer cut off"
+    """The head of an answer came, and its body broke off."""
+    ANSWERED = "answered"
+    """A whole answer came, which settles nothing: a failure of the gateway's, an unreadable one, another call's."""
 
 
 class GatewayError(Exception):
@@ -95,11 +117,16 @@ class InvalidRequestError(GatewayError):
 
 
 class NotSentError(GatewayError):
-    """The request provably never reached the gateway, so repeating it is safe."""
+    """The request provably never reached the gateway, so repeating it is safe.
 
-    def __init__(self, reason: str, *, call: str = "") -> None:
+    Attributes:
+        reached: how far it got: `Reached.NOT_CONNECTED` or `Reached.NOTHING_WRITTEN`.
+    """
+
+    def __init__(self, reason: str, *, call: str = "", reached: Reached = Reached.NOT_CONNECTED) -> None:
         self.reason = reason
         self.call = call
+        self.reached = reached
         super().__init__(f"{call or 'the request'} was not sent: {reason}")
 
 
@@ -216,11 +243,16 @@ class DeadlineExceededError(GatewayError):
 
 
 class ConnectionLostError(GatewayError):
-    """The connection broke, or nothing more came over it, before the whole answer was there."""
+    """The connection broke, or nothing more came over it, before the whole answer was there.
 
-    def __init__(self, reason: str, *, call: str = "") -> None:
+    Attributes:
+        reached: how far the request got: `Reached.SENT` or `Reached.ANSWER_CUT`.
+    """
+
+    def __init__(self, reason: str, *, call: str = "", reached: Reached = Reached.SENT) -> None:
         self.reason = reason
         self.call = call
+        self.reached = reached
         super().__init__(f"{call or 'the call'}: the connection was lost: {reason}")
 
 
@@ -266,8 +298,14 @@ class OutcomeUnknownError(GatewayError):
     Attributes:
         api_id: the integrator id under which it can be looked up, or None when the call has none.
         sent: what was sent, secrets masked.
+        reached: how far it got, the furthest of its attempts.
         reason: what happened, in words.
     """
+
+    if TYPE_CHECKING:
+        # "Is it true?" has no answer here, so type checkers refuse `if error:` (write `is not None`). At run time it is
+        # true as every exception is: `logging`, `traceback` and `concurrent.futures` ask.
+        def __bool__(self) -> NoReturn: ...
 
     def __init__(
         self,
@@ -276,15 +314,17 @@ class OutcomeUnknownError(GatewayError):
         call: str = "",
         api_id: str | None = None,
         sent: Mapping[str, Any] | None = None,
+        reached: Reached = Reached.SENT,
         resolve: Callable[[], Awaitable[Any]] | None = None,
     ) -> None:
         self.reason = reason
         self.call = call
         self.api_id = api_id
         self.sent: Mapping[str, Any] = dict(sent or {})
+        self.reached = reached
         self._resolve = resolve
         named = f" (api id {mask_text(api_id)})" if api_id else ""
-        super().__init__(f"{call or 'the call'}{named}: the outcome is unknown: {reason}")
+        super().__init__(f"{call or 'the call'}{named}: the outcome is unknown ({reached}): {reason}")
 
     async def resolve(self) -> Any:
         """Look the write up again; for up to 30 seconds, as long as it may still arrive at the gateway.
@@ -314,11 +354,13 @@ class MismatchedWriteError(MismatchedReplyError, OutcomeUnknownError):
         call: str = "",
         api_id: str | None = None,
         sent: Mapping[str, Any] | None = None,
+        reached: Reached = Reached.ANSWERED,
         resolve: Callable[[], Awaitable[Any]] | None = None,
     ) -> None:
         lines = tuple(differences)
+        facts: dict[str, Any] = {"call": call, "api_id": api_id, "sent": sent, "resolve": resolve}
         reason = "the answer belongs to another request"
-        OutcomeUnknownError.__init__(self, reason, call=call, api_id=api_id, sent=sent, resolve=resolve)
+        OutcomeUnknownError.__init__(self, reason, reached=reached, **facts)
         self.differences = lines
         self.args = (_mismatch(call, lines),)
 
@@ -340,15 +382,35 @@ class DeclinedError(GatewayError):
 
 
 class TerminalBusyError(GatewayError):
-    """Someone else is using the terminal; nothing was charged.
+    """Someone else is using the terminal, or an earlier call there is not settled; this call charged nothing.
+
+    Either it was not sent, or the gateway refused it with a 403, 409 or 422 that says in words that the terminal is
+    busy or in use (then `__cause__` is that refusal).
 
     Attributes:
         terminal_id: the terminal.
-        holder: who holds it, as far as it is known.
+        holder: who holds it, as far as it is known: another client's `owner`, or an earlier call.
+        advice: what to do about it; empty when waiting is all.
     """
 
-    def __init__(self, terminal_id: str, *, holder: str = "", call: str = "") -> None:
+    def __init__(self, terminal_id: str, *, holder: str = "", advice: str = "", call: str = "") -> None:
         self.terminal_id = terminal_id
         self.holder = holder
+        self.advice = advice
         self.call = call
-        super().__init__(f"terminal {terminal_id} is busy" + (f": {holder} holds it" if holder else ""))
+        held = f": {mask_text(holder)} holds it" if holder else ""
+        super().__init__(f"terminal {terminal_id} is busy{held}" + (f"; {advice}" if advice else ""))
+
+
+class LedgerError(GatewayError):
+    """A ledger's file cannot be used.
+
+    Attributes:
+        path: the file.
+        reason: why, in words.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"the ledger {path} cannot be used: {reason}")

@@ -10,6 +10,7 @@ Observers are called in order, in the task that makes the call; one that raises 
 card number and no secret. `log_event` is always there: it writes to the logger `gateway_async`.
 """
 
+import enum
 import logging
 from collections.abc import Callable, Iterable
 
@@ -23,8 +24,13 @@ __all__ = [
     "CallEnded",
     "CallStarted",
     "Event",
+    "LeaseInDoubt",
     "LookedUp",
     "Observer",
+    "OnProgress",
+    "RepeatsUsedUp",
+    "TerminalProgress",
+    "TerminalState",
     "log_event",
     "notify",
 ]
@@ -95,8 +101,77 @@ class CallEnded:
     error: BaseException | None = None
 
 
-Event = CallStarted | AttemptFailed | LookedUp | CallEnded
+@attrs.frozen(kw_only=True)
+class LeaseInDoubt:
+    """The lease of a terminal could not be prolonged while a call waits there; the call goes on.
+
+    Somebody else may get the terminal meanwhile: the call itself is safe, the customer may be asked twice.
+
+    Attributes:
+        terminal_id: the terminal.
+        reason: why, in words.
+    """
+
+    call: str
+    api_id: str | None = None
+    terminal_id: str
+    reason: str
+
+
+@attrs.frozen(kw_only=True)
+class RepeatsUsedUp:
+    """A call could be tried again and is not, as the client has made as many repeats as its calls allow.
+
+    The gateway is in trouble: more requests would not help it. The call ends with its last attempt's error.
+    """
+
+    call: str
+    api_id: str | None = None
+
+
+Event = CallStarted | AttemptFailed | LookedUp | LeaseInDoubt | RepeatsUsedUp | CallEnded
 Observer = Callable[[Event], object]
+
+
+class TerminalState(enum.StrEnum):
+    """How a call for a terminal stands."""
+
+    IN_LINE = "in line"
+    """Other calls of this client come first, or it has `max_terminals` open."""
+    HELD = "held"
+    """Somebody else has the terminal."""
+    AT_TERMINAL = "at the terminal"
+    """The gateway has it, or is getting it: the customer's turn."""
+    LOOKING_UP = "looking it up"
+    """An answer was lost, this call's or that of the one before it, and the gateway is asked what became of it."""
+
+
+@attrs.frozen(kw_only=True)
+class TerminalProgress:
+    """How a call for a terminal stands, for a till's screen: `str(progress)` is a line of it.
+
+    Attributes:
+        terminal_id: the terminal.
+        api_id: the integrator id of what is made, if it has one.
+        state: where the call is.
+        holder: who has the terminal, when somebody else does.
+        waited: seconds since the call was made.
+        left: seconds until this state ends at the latest, or None when nothing bounds it.
+    """
+
+    terminal_id: str
+    api_id: str | None
+    state: TerminalState
+    holder: str = ""
+    waited: float
+    left: float | None
+
+    def __str__(self) -> str:
+        stands = f"{self.state} by {self.holder}" if self.holder else str(self.state)
+        return f"{stands}, {self.waited:.0f} s" + ("" if self.left is None else f", {self.left:.0f} s left")
+
+
+OnProgress = Callable[[TerminalProgress], object]
 
 
 def notify(observers: Iterable[Observer], event: Event) -> None:
@@ -121,6 +196,8 @@ def _level(event: Event) -> int:
             return logging.INFO
         case AttemptFailed(verdict="look up"):
             return logging.WARNING
+        case LeaseInDoubt() | RepeatsUsedUp():
+            return logging.WARNING
         case LookedUp(outcome=outcome):
             return logging.ERROR if outcome == "unknown" else logging.WARNING
         case _:
@@ -136,6 +213,10 @@ def _sentence(event: Event) -> str:
             return f"{named} attempt {event.attempt} failed, next: {event.verdict}: {event.error}"
         case LookedUp():
             return f"{named} looked up: {event.outcome}" + (", after cancellation" if event.cancelled else "")
+        case RepeatsUsedUp():
+            return f"{named} is not tried again: the client's repeats are used up"
+        case LeaseInDoubt():
+            return f"{named} goes on, the lease of terminal {event.terminal_id} in doubt: {event.reason}"
         case CallEnded():
             ended = "done" if event.error is None else type(event.error).__name__
             return f"{named} ended after {event.attempts} attempts and {event.seconds:.3f} s: {ended}"

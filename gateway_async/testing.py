@@ -10,7 +10,7 @@
 pytest finds it by itself; the sandbox and the client are loaded when a test first asks for them.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -18,9 +18,11 @@ import pytest
 
 if TYPE_CHECKING:
     from gateway_async import AsyncGateway
+    from gateway_async.crashing import CrashReport
+    from gateway_async.crashing.scene import Prepare, Scenario
     from gateway_async.sandbox import Sandbox
 
-__all__ = ["gateway", "sandbox"]
+__all__ = ["crash_test", "gateway", "sandbox"]
 
 _NO_SANDBOX = "the fixture 'sandbox' needs an extra: pip install 'gateway-async[sandbox]' ({} is not installed)"
 _NO_LOOP = "the fixture 'gateway' needs an event loop: mark the test with pytest.mark.anyio, or install pytest-asyncio"
@@ -50,6 +52,41 @@ def gateway(request: pytest.FixtureRequest) -> "AsyncGateway":
     """
     opened: AsyncGateway = request.getfixturevalue(_opener(request))
     return opened
+
+
+@pytest.fixture
+def crash_test(sandbox: "Sandbox") -> "Callable[..., Awaitable[CrashReport]]":
+    """Stop a scenario at every moment, and ask the fixture `sandbox` whether all payments are known afterwards.
+
+        async def pay(gateway):
+            new = TransactionCreate(
+                action="sale", transaction_amount="12.50", account_number="4111111111111111", exp_date="1230"
+            )
+            await gateway.transactions.create(new)
+
+        @pytest.mark.asyncio
+        async def test_paying_survives_crashes(crash_test):
+            await crash_test(pay, kills=20)
+
+    `await crash_test(scenario, kills=10, seed=0, prepare=None, **options)` cancels the scenario at every await, kills
+    its process at `kills` random moments, recovers each time with a new client on the same ledger, and fails the test
+    when something was done twice, lost or left open in silence. It returns the report. `prepare` is called with the
+    sandbox before each run; `options` are those of the client that are numbers (`gateway_async.crashing`).
+    """
+
+    async def run(
+        scenario: "Scenario", *, kills: int = 10, seed: int = 0, prepare: "Prepare | None" = None, **options: float
+    ) -> "CrashReport":
+        from gateway_async.crashing import cancel_everywhere, kill_everywhere
+
+        report = await cancel_everywhere(scenario, sandbox, prepare=prepare, **options)
+        if kills:
+            report += await kill_everywhere(scenario, sandbox, kills=kills, seed=seed, prepare=prepare, **options)
+        if report.problems:
+            pytest.fail(str(report), pytrace=False)
+        return report
+
+    return run
 
 
 def _opener(request: pytest.FixtureRequest) -> str:

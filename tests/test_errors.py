@@ -1,9 +1,12 @@
 """The error tree: as drawn, picklable, facts as attributes, and no secret in any of it."""
 
 import copy
+import logging
 import pickle
 import re
+import traceback
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -16,6 +19,7 @@ from gateway_async.errors import (
     DeclinedError,
     GatewayError,
     InvalidRequestError,
+    LedgerError,
     MalformedReplyError,
     MismatchedReplyError,
     MismatchedWriteError,
@@ -23,6 +27,7 @@ from gateway_async.errors import (
     NotSentError,
     OutcomeUnknownError,
     RateLimitError,
+    Reached,
     StatusError,
     TerminalBusyError,
     ValidationError,
@@ -87,7 +92,7 @@ EXAMPLES: list[tuple[GatewayError, dict[str, Any], str]] = [
     ),
     (
         ConnectionLostError("reset", call="GET /v2/contacts"),
-        {"reason": "reset"},
+        {"reason": "reset", "reached": Reached.SENT},
         "GET /v2/contacts: the connection was lost: reset",
     ),
     (
@@ -101,9 +106,9 @@ EXAMPLES: list[tuple[GatewayError, dict[str, Any], str]] = [
         "GET /v2/contacts/a: the answer belongs to another request: id is 'b', not 'a'",
     ),
     (
-        OutcomeUnknownError("connection lost", call=CALL, api_id="order-7", sent={"action": "sale"}),
-        {"reason": "connection lost", "api_id": "order-7", "sent": {"action": "sale"}},
-        "POST /v2/transactions (api id order-7): the outcome is unknown: connection lost",
+        OutcomeUnknownError("reset", call=CALL, api_id="order-7", sent={"action": "sale"}, reached=Reached.ANSWER_CUT),
+        {"reason": "reset", "api_id": "order-7", "sent": {"action": "sale"}, "reached": "answer cut off"},
+        "POST /v2/transactions (api id order-7): the outcome is unknown (answer cut off): reset",
     ),
     (
         MismatchedWriteError(["id is 'b', not 'a'"], call=CALL, api_id="order-7", sent={"action": "sale"}),
@@ -119,6 +124,11 @@ EXAMPLES: list[tuple[GatewayError, dict[str, Any], str]] = [
         TerminalBusyError("term-1", holder="till 2", call="POST /v2/routertransactions"),
         {"terminal_id": "term-1", "holder": "till 2"},
         "terminal term-1 is busy: till 2 holds it",
+    ),
+    (
+        LedgerError("payments.db", "the disk is full"),
+        {"path": "payments.db", "reason": "the disk is full", "call": ""},
+        "the ledger payments.db cannot be used: the disk is full",
     ),
 ]
 NAMES = [type(error).__name__ for error, _, _ in EXAMPLES]
@@ -194,7 +204,7 @@ def test_an_error_survives_pickle_and_copy(
         (ConnectionLostError("reset"), "the call: the connection was lost: reset"),
         (MalformedReplyError("$", "not JSON"), "the call: the answer cannot be read at $: not JSON"),
         (MismatchedReplyError(["x"]), "the call: the answer belongs to another request: x"),
-        (OutcomeUnknownError("lost"), "the call: the outcome is unknown: lost"),
+        (OutcomeUnknownError("lost"), "the call: the outcome is unknown (sent in part or whole, no answer): lost"),
         (TerminalBusyError("t"), "terminal t is busy"),
         (
             DeclinedError(declined(), reason_code_id=None, message=None),
@@ -216,8 +226,8 @@ def test_field_messages_are_read_only() -> None:
 
 def test_api_ids_that_look_like_cards_are_masked() -> None:
     """An integrator who used a card number as an id does not find it in the message; the attribute keeps it."""
-    error = OutcomeUnknownError("lost", api_id="4111111111111111")
-    assert str(error) == "the call (api id ************1111): the outcome is unknown: lost"
+    error = OutcomeUnknownError("lost", api_id="4111111111111111", reached=Reached.ANSWERED)
+    assert str(error) == "the call (api id ************1111): the outcome is unknown (answered): lost"
     assert error.api_id == "4111111111111111"
 
 
@@ -239,3 +249,15 @@ async def test_resolve_without_a_way_raises_the_error_again() -> None:
     with pytest.raises(OutcomeUnknownError, match="order-7") as raised:
         await error.resolve()
     assert raised.value is error
+
+
+def test_an_unknown_outcome_can_be_logged_printed_and_carried(caplog: pytest.LogCaptureFixture) -> None:
+    """Type checkers refuse to ask whether it is true; the standard library asks, and must get an answer."""
+    error = OutcomeUnknownError("lost")
+    logging.getLogger("till").error("what now?", exc_info=error)
+    assert "the outcome is unknown" in caplog.text
+    assert "the outcome is unknown" in "".join(traceback.format_exception(error))
+    future: Future[None] = Future()
+    future.set_exception(error)
+    with pytest.raises(OutcomeUnknownError):
+        future.result()

@@ -5,7 +5,17 @@ import logging
 import pytest
 
 from gateway_async.errors import ConnectionLostError, NotSentError
-from gateway_async.observe import AttemptFailed, CallEnded, CallStarted, Event, LookedUp, log_event, notify
+from gateway_async.observe import (
+    AttemptFailed,
+    CallEnded,
+    CallStarted,
+    Event,
+    LeaseInDoubt,
+    LookedUp,
+    RepeatsUsedUp,
+    log_event,
+    notify,
+)
 
 CALL = "POST /v2/transactions"
 LOST = ConnectionLostError("reset", call=CALL)
@@ -35,6 +45,16 @@ SENTENCES: list[tuple[Event, int, str]] = [
         "POST /v2/transactions looked up: not there, after cancellation",
     ),
     (LookedUp(call=CALL, outcome="unknown"), logging.ERROR, "POST /v2/transactions looked up: unknown"),
+    (
+        LeaseInDoubt(call=CALL, terminal_id="t", reason="till-8 has it"),
+        logging.WARNING,
+        "POST /v2/transactions goes on, the lease of terminal t in doubt: till-8 has it",
+    ),
+    (
+        RepeatsUsedUp(call=CALL, api_id="order-7"),
+        logging.WARNING,
+        "POST /v2/transactions (order-7) is not tried again: the client's repeats are used up",
+    ),
     (
         CallEnded(call=CALL, attempts=2, seconds=0.25),
         logging.DEBUG,

@@ -158,3 +158,55 @@ def test_the_plugin_loads_nothing_before_it_is_used(pytester: pytest.Pytester, m
         """
     )
     pytester.runpytest_subprocess("-p", "gateway_async.testing").assert_outcomes(passed=1)
+
+
+CRASHES = """
+    from gateway_async import TransactionCreate
+
+    async def pay(gateway):
+        new = TransactionCreate(
+            action="sale", transaction_amount="12.50", account_number="4111111111111111", exp_date="1230"
+        )
+        await gateway.transactions.create(new)
+"""
+
+
+def test_a_scenario_survives_crashes(pytester: pytest.Pytester) -> None:
+    """The fixture cancels and kills a function of the test file, on whatever loop the test runs."""
+    pytester.makepyfile(
+        CRASHES
+        + """
+    import pytest
+
+    @pytest.mark.anyio
+    @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+    async def test_paying_survives_crashes(crash_test, anyio_backend):
+        report = await crash_test(pay, kills=1)
+        assert {crash.when.split()[0] for crash in report.crashes} == {"cancelled", "not", "killed"}
+        """
+    )
+    pytester.runpytest(*STRICT).assert_outcomes(passed=2)
+
+
+def test_a_scenario_that_loses_money_fails_its_test(pytester: pytest.Pytester) -> None:
+    """With the rules that are broken, and the moments at which they were."""
+    pytester.makepyfile(
+        CRASHES
+        + """
+    import pytest
+
+    @pytest.mark.asyncio
+    async def test_loses(crash_test, sandbox):
+        async def pay_elsewhere(gateway):
+            async with sandbox.gateway() as other:
+                await pay(gateway)
+                await pay(other)
+
+        await crash_test(pay_elsewhere, kills=0)
+        """
+    )
+    result = pytester.runpytest(*STRICT)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["pay_elsewhere: * crashes, * broken rules; calls: *", "*was charged, and the ledger says nothing of it"]
+    )

@@ -1,12 +1,14 @@
 """`Delivery`: one call on its way, what has been tried, and how much time is left for more."""
 
+from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 import anyio
 
+from gateway_async._net.budget import Budget
 from gateway_async._wire.call import Call, Kind
-from gateway_async._wire.retrying import Verdict, pause, verdict
-from gateway_async.errors import GatewayError
+from gateway_async._wire.retrying import Verdict, decide, fate_of, is_definite, pause
+from gateway_async.errors import GatewayError, OutcomeUnknownError, Reached
 
 __all__ = ["LOOKUP_SECONDS", "MAY_ARRIVE_SECONDS", "Delivery", "NotDoneError"]
 
@@ -29,51 +31,78 @@ class NotDoneError(GatewayError):
 
 
 class Delivery(Generic[T]):
-    """One call on its way: what has been tried, and how much time is left."""
+    """One call on its way: what has been tried, and how much time is left.
+
+    Args:
+        call: what is sent.
+        seconds: for all of it, lookups included.
+        max_attempts: how often it is tried at most.
+        budget: what repeats are taken from; None when they are not limited, as those of a lookup.
+    """
 
     __slots__ = (
         "attempt",
         "attempts_until",
+        "budget",
         "call",
+        "doubt",
+        "intent_id",
         "max_attempts",
         "may_arrive_until",
         "may_have_left",
+        "on_lookup",
         "patience",
+        "pause",
+        "reached",
         "started",
     )
 
-    def __init__(self, call: Call[T], seconds: float, max_attempts: int) -> None:
+    def __init__(self, call: Call[T], seconds: float, max_attempts: int, budget: Budget | None = None) -> None:
         self.call = call
+        self.budget = budget
         self.max_attempts = max_attempts
         self.started = anyio.current_time()
         self.patience = seconds - _lookup_reserve(call.kind, seconds)
         self.attempts_until = self.started + self.patience
         self.attempt = 0
+        self.pause = 0.0
+        self.reached: Reached | None = None
         self.may_have_left = False
         self.may_arrive_until = self.started
+        self.intent_id: str | None = None
+        self.doubt: OutcomeUnknownError | None = None
+        self.on_lookup: Callable[[], object] = lambda: None
 
     def attempt_seconds(self) -> float | None:
         """How long an attempt may take; a read is bounded by its deadline alone."""
         return None if self.call.kind is Kind.READ else self.attempts_until - anyio.current_time()
 
-    def note(self, *, may_have_left: bool) -> None:
-        """Keep in mind that an attempt ended without a clear answer, if the gateway may have got it."""
-        if may_have_left:
+    def note(self, error: GatewayError) -> None:
+        """Keep in mind how an attempt ended, if the gateway may have carried it out."""
+        if not is_definite(self.call.kind, error, may_have_left_before=self.may_have_left):
+            self.reached = max(self.reached or Reached.SENT, fate_of(error).reached, key=list(Reached).index)
             self.may_have_left = True
             held = self.attempts_until if self.call.kind is Kind.TERMINAL else 0.0
             self.may_arrive_until = max(anyio.current_time(), held) + MAY_ARRIVE_SECONDS
 
-    def may_repeat(self, error: BaseException) -> bool:
-        """Whether another attempt is safe, allowed, and can begin in time."""
-        if not isinstance(error, GatewayError) or self.attempt >= self.max_attempts:
-            return False
-        safe = isinstance(error, NotDoneError) or verdict(self.call.kind, error) is Verdict.AGAIN
-        return safe and anyio.current_time() + self.pause(error, 0.0) < self.attempts_until
+    def may_repeat(self, error: BaseException, chance: float) -> bool:
+        """Whether another attempt is safe, allowed, and can begin in time, `pause` seconds from now.
 
-    def pause(self, error: BaseException, jitter: float) -> float:
-        """Seconds to wait before the next attempt."""
+        Args:
+            error: what the last attempt ended with.
+            chance: a random number from 0 to 1.
+        """
         cause = error.cause if isinstance(error, NotDoneError) else error
-        return pause(cause, self.attempt, jitter) if isinstance(cause, GatewayError) else 0.0
+        if not isinstance(cause, GatewayError) or self.attempt >= self.max_attempts:
+            return False
+        if error is cause and decide(self.call.kind, cause).step is not Verdict.AGAIN:
+            return False
+        self.pause = pause(cause, self.attempt, chance)
+        return anyio.current_time() + self.pause < self.attempts_until
+
+    def spend(self) -> bool:
+        """Take a repeat out of the budget, if it has one."""
+        return self.budget is None or self.budget.spend()
 
 
 def _lookup_reserve(kind: Kind, seconds: float) -> float:

@@ -25,6 +25,7 @@ from gateway_async.errors import (
     MalformedReplyError,
     MismatchedReplyError,
     NotSentError,
+    Reached,
 )
 
 __all__ = ["MAX_BODY", "Http", "cut_short"]
@@ -112,6 +113,7 @@ class Http:
             response = await self._answered(call, progress, seconds, signature)
         except Exception as error:  # noqa: BLE001  whatever a transport raises, the write may have left
             raise _failed(error, call, progress, signature) from None  # its frames hold the body and the signed URL
+        progress.stage = Stage.ANSWERED  # also where the transport does not report
         try:
             return read_reply(call, await self._whole(response, call, signature))
         except (MalformedReplyError, MismatchedReplyError):
@@ -166,13 +168,15 @@ class Http:
 def cut_short(reason: str, call: Call[Any], progress: Progress) -> GatewayError:
     """The error of an exchange that ended in its midst."""
     if progress.may_have_left:
-        return ConnectionLostError(reason, call=str(call))
-    return NotSentError(reason, call=str(call))
+        return ConnectionLostError(reason, call=str(call), reached=progress.reached)
+    return NotSentError(reason, call=str(call), reached=progress.reached)
 
 
 def _failed(error: Exception, call: Call[Any], progress: Progress, signature: Signature) -> GatewayError:
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     reason = mask_text(said, (*call.secrets, *signature.secrets))
     if isinstance(error, _NEVER_LEFT) and progress.stage < Stage.SENDING:
-        return NotSentError(reason, call=str(call))
+        waiting = progress.stage is Stage.QUEUED or isinstance(error, httpx.PoolTimeout)
+        reached = Reached.NOT_CONNECTED if waiting else Reached.NOTHING_WRITTEN
+        return NotSentError(reason, call=str(call), reached=reached)
     return cut_short(reason, call, progress)

@@ -9,6 +9,8 @@ import enum
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from gateway_async.errors import Reached
+
 __all__ = ["PROGRESS", "Progress", "Stage"]
 
 PROGRESS: Final = "gateway_async.progress"
@@ -28,6 +30,16 @@ class Stage(enum.IntEnum):
     """The first byte may have left."""
     ANSWERED = 4
     """The head of the answer was read."""
+
+
+_REACHED: Final = {
+    Stage.UNREPORTED: Reached.SENT,
+    Stage.QUEUED: Reached.NOT_CONNECTED,
+    Stage.CONNECTING: Reached.NOTHING_WRITTEN,
+    Stage.SENDING: Reached.SENT,
+    Stage.ANSWERED: Reached.ANSWER_CUT,
+}
+"""How far a request got that ended in this stage."""
 
 
 async def _discard_nothing() -> None:
@@ -57,3 +69,8 @@ class Progress:
     def may_have_left(self) -> bool:
         """Whether the gateway may have seen the request: true unless it provably has not."""
         return self.stage not in (Stage.QUEUED, Stage.CONNECTING)
+
+    @property
+    def reached(self) -> Reached:
+        """How far an attempt got that ends now, without a whole answer."""
+        return _REACHED[self.stage]

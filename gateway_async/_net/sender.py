@@ -5,26 +5,50 @@ Decisions are made by `_wire/retrying.py`; this file only acts on them. tenacity
 
 import random
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 import anyio
 import anyio.lowlevel
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
+from tenacity import AsyncRetrying, retry_if_exception
 
+from gateway_async._net.books import Books
+from gateway_async._net.budget import Budget
 from gateway_async._net.delivery import LOOKUP_SECONDS, Delivery, NotDoneError
 from gateway_async._net.http import Http, cut_short
+from gateway_async._net.leasing import Leasing
 from gateway_async._net.progress import Progress, Stage
+from gateway_async._net.recovering import LookupOf, Recovering
+from gateway_async._net.screen import Screen, screen_of
 from gateway_async._net.settling import Settling
 from gateway_async._net.terminals import Terminals
-from gateway_async._wire.call import Call, Kind
-from gateway_async._wire.retrying import Verdict, is_definite, verdict
+from gateway_async._net.unsettled import Unsettled
+from gateway_async._wire.busy import says_busy
+from gateway_async._wire.call import NOT_DONE, Call, Kind, NotDone
+from gateway_async._wire.retrying import Verdict, decide
 from gateway_async.errors import (
     ClientClosedError,
     DeadlineExceededError,
     GatewayError,
     NotSentError,
+    OutcomeUnknownError,
+    StatusError,
+    TerminalBusyError,
 )
-from gateway_async.observe import AttemptFailed, CallEnded, CallStarted, Event, Observer, log_event, notify
+from gateway_async.leases import TerminalLease
+from gateway_async.ledger import Ledger, Recovered
+from gateway_async.observe import (
+    AttemptFailed,
+    CallEnded,
+    CallStarted,
+    Event,
+    Observer,
+    OnProgress,
+    RepeatsUsedUp,
+    TerminalState,
+    log_event,
+    notify,
+)
 
 __all__ = ["Sender"]
 
@@ -39,6 +63,9 @@ class Sender:
         timeout: seconds in all for an ordinary call, attempts, waits and lookups included.
         terminal_timeout: seconds a router call may stay open at the terminal.
         max_terminals: how many router calls may be open at once.
+        terminal_lease: shares the terminals with other clients; closed with the sender.
+        block_unsettled_terminals: whether a terminal is closed while an earlier call may still be under way there.
+        ledger: keeps what is under way, for a time after a crash; closed with the sender.
         max_attempts: how often a call is tried at most.
         observers: told of every event.
     """
@@ -50,14 +77,23 @@ class Sender:
         timeout: float,
         terminal_timeout: float,
         max_terminals: int,
+        terminal_lease: TerminalLease | None,
+        block_unsettled_terminals: bool,
+        ledger: Ledger | None,
         max_attempts: int,
         observers: Iterable[Observer],
     ) -> None:
         self._http = http
         self._timeout = timeout
         self._terminal_timeout = terminal_timeout
-        self._terminals = Terminals(max_terminals)
+        self._terminals = Terminals(
+            max_terminals,
+            Unsettled(blocks=block_unsettled_terminals, ledger=ledger),
+            Leasing(terminal_lease, self._tell) if terminal_lease is not None else None,
+        )
         self._max_attempts = max_attempts
+        self._budget = Budget()
+        self._books = Books(ledger)
         self._observers = (log_event, *observers)
         self._closed = False
         self._home: object = None
@@ -66,11 +102,12 @@ class Sender:
             timeout=timeout,
             max_attempts=max_attempts,
             is_closed=lambda: self._closed,
+            books=self._books,
             tell=self._tell,
         )
 
-    async def send(self, call: Call[T]) -> T:
-        """The result of `call`.
+    async def send(self, call: Call[T], on_progress: OnProgress | None = None) -> T:
+        """The result of `call`; `on_progress` is told how it stands while it waits for a terminal.
 
         Raises:
             GatewayError: as the tree in `errors.py` says.
@@ -79,30 +116,83 @@ class Sender:
         self._refuse_elsewhere(call)
         self._http.check(call)
         if call.kind is not Kind.TERMINAL:
-            return await self._deliver(call, self._timeout)
-        async with self._terminals.turn(call.terminal_id or ""):
-            self._refuse_when_closed(call)
-            return await self._deliver(call, self._terminal_timeout + LOOKUP_SECONDS)
+            return await self._deliver(self._delivery(call, self._timeout), self._timeout)
+        async with screen_of(call, on_progress) as screen, self._terminals.turn(call, screen):
+            return await self._at_terminal(call, screen)
+
+    async def recover(self, lookup_of: LookupOf, wait: float) -> list[Recovered]:
+        """What became of the calls whose intents the ledger has open; `wait` seconds at most for what may arrive.
+
+        Raises:
+            NotSentError: the client is closed, or belongs to another event loop.
+            LedgerError: the ledger cannot be read.
+        """
+        self._refuse_when_closed("recover()")
+        self._refuse_elsewhere("recover()")
+        return await Recovering(self._books, self._read, lookup_of, self._tell).recover(wait)
+
+    async def _read(self, lookup: Call[T]) -> T:
+        self._http.check(lookup)
+        return await self._in_time(Delivery(lookup, self._timeout, self._max_attempts), self._timeout)
 
     async def aclose(self) -> None:
         """Close the connections; calls after it are refused."""
         self._closed = True
-        await self._http.aclose()
+        try:
+            await self._terminals.aclose()
+        finally:
+            try:
+                await self._http.aclose()
+            finally:
+                await self._books.aclose()
 
-    def _refuse_when_closed(self, call: Call[Any]) -> None:
+    def _refuse_when_closed(self, call: Call[Any] | str) -> None:
         if self._closed:
             raise ClientClosedError(call=str(call))
 
-    def _refuse_elsewhere(self, call: Call[Any]) -> None:
+    def _refuse_elsewhere(self, call: Call[Any] | str) -> None:
         """Connections belong to the event loop that opened them: in another one they would hang."""
         here = anyio.lowlevel.current_token()
         self._home = self._home or here
         if self._home != here:
             raise NotSentError("the client belongs to another event loop: make one for each", call=str(call))
 
-    async def _deliver(self, call: Call[T], seconds: float) -> T:
+    async def _at_terminal(self, call: Call[T], screen: Screen) -> T:
+        """A call whose turn at its terminal has come."""
+        self._refuse_when_closed(call)
+        call = await self._prepared(call)
+        seconds = self._terminal_timeout + LOOKUP_SECONDS
+        delivery = self._delivery(call, seconds)
+        delivery.on_lookup = partial(screen.show, TerminalState.LOOKING_UP, seconds=LOOKUP_SECONDS)
+        screen.show(TerminalState.AT_TERMINAL, seconds=self._terminal_timeout)
+        try:
+            return await self._deliver(delivery, seconds)
+        except OutcomeUnknownError as error:
+            delivery.doubt = error
+            raise
+        except StatusError as error:
+            if not says_busy(error):
+                raise
+            raise TerminalBusyError(call.terminal_id or "", call=str(call)) from error
+        finally:
+            self._terminals.ended(delivery)
+
+    async def _prepared(self, call: Call[T]) -> Call[T]:
+        """The call to send: what the read that goes before it makes of it."""
+        if call.first is None:
+            return call
+        try:
+            return await self._deliver(self._delivery(call.first, self._timeout), self._timeout)
+        except GatewayError as error:
+            raise NotSentError(f"what must be read before it cannot be: {error}", call=str(call)) from error
+
+    def _delivery(self, call: Call[T], seconds: float) -> Delivery[T]:
+        self._budget.earn()
+        return Delivery(call, seconds, self._max_attempts, self._budget)
+
+    async def _deliver(self, delivery: Delivery[T], seconds: float) -> T:
         """The call within its deadline, observed, and looked up when it is cancelled."""
-        delivery = Delivery(call, seconds, self._max_attempts)
+        call = delivery.call
         self._tell(CallStarted(call=str(call), api_id=call.api_id))
         error: BaseException | None = None
         try:
@@ -112,28 +202,31 @@ class Sender:
             cancelled = isinstance(raised, anyio.get_cancelled_exc_class())
             if cancelled and delivery.may_have_left and call.kind is not Kind.READ:
                 await self._settling.settle_cancelled(delivery)
+            await self._books.failed(delivery, raised)
             raise
         finally:
+            self._books.forget(delivery)
             spent = anyio.current_time() - delivery.started
             self._tell(
                 CallEnded(call=str(call), api_id=call.api_id, attempts=delivery.attempt, seconds=spent, error=error)
             )
 
     async def _in_time(self, delivery: Delivery[T], seconds: float) -> T:
+        result: T | NotDone = NOT_DONE
         try:
             with anyio.fail_after(seconds):
-                return await self._tried(delivery)
+                await self._books.intend(delivery)
+                result = await self._tried(delivery)
+                await self._books.note(delivery.intent_id, "done", result)
+                return result
         except TimeoutError:
+            if result is not NOT_DONE:  # only its ledger was too slow
+                return result
             self._out_of_time(delivery, seconds)
         except NotDoneError as error:
-            raise self._last_word(delivery, error.cause) from error.cause.__cause__
+            raise self._settling.last_word(delivery, error.cause) from error.cause.__cause__
         except NotSentError as error:
-            raise self._last_word(delivery, error) from error.__cause__
-
-    def _last_word(self, delivery: Delivery[Any], error: GatewayError) -> GatewayError:
-        """The last attempt's error, if no attempt can have done anything; else nobody knows."""
-        doubtful = delivery.may_have_left and delivery.call.kind is not Kind.READ
-        return self._settling.unknown(delivery, error) if doubtful else error
+            raise self._settling.last_word(delivery, error) from error.__cause__
 
     def _out_of_time(self, delivery: Delivery[Any], seconds: float) -> NoReturn:
         call = delivery.call
@@ -148,15 +241,24 @@ class Sender:
         try:
             return await self._settled(delivery)
         except GatewayError as error:
-            if not delivery.may_repeat(error):
+            if not self._may_repeat(delivery, error):
                 raise
-            await anyio.sleep(delivery.pause(error, random.random()))  # noqa: S311
+            await anyio.sleep(delivery.pause)
         return await AsyncRetrying(
-            retry=retry_if_exception(delivery.may_repeat),
-            wait=lambda state: delivery.pause(_failure(state), random.random()),  # noqa: S311
+            retry=retry_if_exception(partial(self._may_repeat, delivery)),
+            wait=lambda _: delivery.pause,
             sleep=anyio.sleep,
             reraise=True,
         )(self._settled, delivery)
+
+    def _may_repeat(self, delivery: Delivery[Any], error: BaseException) -> bool:
+        """Whether there is another attempt; if so, it is taken out of the client's budget."""
+        if not delivery.may_repeat(error, random.random()):  # noqa: S311
+            return False
+        if delivery.spend():
+            return True
+        self._tell(RepeatsUsedUp(call=str(delivery.call), api_id=delivery.call.api_id))
+        return False
 
     async def _settled(self, delivery: Delivery[T]) -> T:
         """One attempt, and the lookup where its outcome is uncertain."""
@@ -165,19 +267,19 @@ class Sender:
         try:
             return await self._attempt(delivery)
         except GatewayError as error:
-            next_step = verdict(call.kind, error, may_have_left_before=left_before)
+            decision = decide(call.kind, error, may_have_left_before=left_before)
             self._tell(
                 AttemptFailed(
                     call=str(call),
                     api_id=call.api_id,
                     attempt=delivery.attempt,
                     error=error,
-                    verdict=next_step.value,
+                    verdict=decision.step.value,
                 )
             )
-            if next_step is not Verdict.LOOK_UP:
+            if decision.step is not Verdict.LOOK_UP:
                 raise
-            return await self._settling.settle(delivery, error)
+            return await self._settling.settle(delivery, error, decision.otherwise)
 
     async def _attempt(self, delivery: Delivery[T]) -> T:
         """One exchange, within the time that attempts have."""
@@ -188,19 +290,15 @@ class Sender:
             with anyio.fail_after(delivery.attempt_seconds()):
                 return await self._http.exchange(call, progress, delivery.patience)
         except TimeoutError:
-            delivery.note(may_have_left=progress.may_have_left)
-            raise cut_short("no answer in time", call, progress) from None
+            late = cut_short("no answer in time", call, progress)
+            delivery.note(late)
+            raise late from None
         except GatewayError as error:
-            delivery.note(may_have_left=not is_definite(error))
+            delivery.note(error)
             raise
         except BaseException:
-            delivery.note(may_have_left=progress.may_have_left)
+            delivery.note(cut_short("cancelled", call, progress))
             raise
 
     def _tell(self, event: Event) -> None:
         notify(self._observers, event)
-
-
-def _failure(state: RetryCallState) -> BaseException:
-    failure = state.outcome.exception() if state.outcome else None
-    return failure or ConnectionError()

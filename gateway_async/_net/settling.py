@@ -9,9 +9,10 @@ from typing import Any, Final, TypeVar
 
 import anyio
 
+from gateway_async._net.books import Books
 from gateway_async._net.delivery import LOOKUP_SECONDS, MAY_ARRIVE_SECONDS, Delivery, NotDoneError
 from gateway_async._wire.call import NOT_DONE, Call, Kind, NotDone
-from gateway_async._wire.retrying import Fate, fate_of
+from gateway_async._wire.retrying import Verdict, fate_of
 from gateway_async.errors import (
     ClientClosedError,
     ConnectionLostError,
@@ -27,7 +28,7 @@ __all__ = ["Settling"]
 T = TypeVar("T")
 
 _SETTLE_SECONDS: Final = 2.0
-"""How long "not there" may still become "there"."""
+"""In which what a gateway got shows up, if it is in good health."""
 
 
 class Settling:
@@ -38,6 +39,7 @@ class Settling:
         timeout: seconds for each read of a lookup.
         max_attempts: how often a read is tried at most.
         is_closed: whether the client is.
+        books: told of what became of calls that had ended.
         tell: told of what was found.
     """
 
@@ -48,61 +50,81 @@ class Settling:
         timeout: float,
         max_attempts: int,
         is_closed: Callable[[], bool],
+        books: Books,
         tell: Callable[[Event], None],
     ) -> None:
         self._read = read
         self._timeout = timeout
         self._max_attempts = max_attempts
         self._is_closed = is_closed
+        self._books = books
         self._tell = tell
 
-    async def settle(self, delivery: Delivery[T], error: GatewayError) -> T:
-        """What became of a write that ended with `error`.
+    async def settle(self, delivery: Delivery[T], error: GatewayError, otherwise: Verdict) -> T:
+        """What became of a write that ended with `error`; `otherwise` is what follows when there is nothing to find.
 
         Raises:
             NotDoneError: there is nothing, and it may be sent again.
             OutcomeUnknownError: it cannot be told.
+            GatewayError: `error`, where it has the last word.
         """
-        call, terminal = delivery.call, delivery.call.kind is Kind.TERMINAL
-        found = await self._looked_up(delivery, error, LOOKUP_SECONDS if terminal else _SETTLE_SECONDS)
+        call = delivery.call
+        found = await self._looked_up(delivery, error, _settle_seconds(delivery, otherwise))
         if found is not NOT_DONE:
             if call.kind is Kind.NAMED and not delivery.may_have_left:
                 raise error  # a clear no, and no earlier try: the record had this id before
             return found
-        refused = fate_of(error) is Fate.REFUSED
-        if refused and call.kind is Kind.IDEMPOTENT:
-            raise error
-        if refused or terminal or isinstance(error, MismatchedReplyError):
-            raise self.unknown(delivery, error) from error
-        raise NotDoneError(error)
+        match otherwise:
+            case Verdict.AGAIN:
+                raise NotDoneError(error)
+            case Verdict.STOP:
+                raise error
+            case _:
+                raise self.unknown(delivery, error) from error
 
     async def settle_cancelled(self, delivery: Delivery[Any]) -> None:
         """Learn what became of a cancelled write; whoever cancelled it learns it from the observers."""
         cancelled = ConnectionLostError("cancelled", call=str(delivery.call))
+        delivery.doubt = self.unknown(delivery, cancelled)
         with anyio.move_on_after(LOOKUP_SECONDS, shield=True):
             try:
-                await self._looked_up(delivery, cancelled, _SETTLE_SECONDS, cancelled=True)
+                found = await self._looked_up(delivery, cancelled, _SETTLE_SECONDS, cancelled=True)
             except GatewayError:
                 return  # told as "unknown"
+            if found is not NOT_DONE:
+                delivery.doubt = None
+                await self._books.settle(delivery.intent_id, "done", found)
 
-    def unknown(self, delivery: Delivery[Any], error: GatewayError) -> OutcomeUnknownError:
-        """The error that says so, and can ask again."""
+    def last_word(
+        self, delivery: Delivery[Any], error: GatewayError, failed: GatewayError | None = None
+    ) -> GatewayError:
+        """The last attempt's error, if no attempt can have done anything; else nobody knows."""
+        doubtful = delivery.may_have_left and delivery.call.kind is not Kind.READ
+        return self.unknown(delivery, error, failed) if doubtful else error
+
+    def unknown(
+        self, delivery: Delivery[Any], error: GatewayError, failed: GatewayError | None = None
+    ) -> OutcomeUnknownError:
+        """The error that says so, and can ask again; `failed` is what the lookup ended with, if it was made."""
         call = delivery.call
         facts: dict[str, Any] = {
             "call": str(call),
             "api_id": call.api_id,
             "sent": call.sent,
+            "reached": delivery.reached or fate_of(error).reached,
             "resolve": partial(self._resolved, delivery, error),
         }
         if isinstance(error, MismatchedReplyError):
             return MismatchedWriteError(error.differences, **facts)
-        return OutcomeUnknownError(str(error), **facts)
+        reason = f"{error}; then its lookup failed: {failed}" if failed else str(error)
+        return OutcomeUnknownError(reason, **facts)
 
     async def _looked_up(
         self, delivery: Delivery[T], error: GatewayError, settle: float, *, cancelled: bool = False
     ) -> T | NotDone:
         """The result of a write as a lookup finds it; `NOT_DONE` only after `settle` seconds of it."""
         call, outcome = delivery.call, "unknown"
+        delivery.on_lookup()
         try:
             if call.lookup is None:
                 raise self.unknown(delivery, error) from error
@@ -111,7 +133,7 @@ class Settling:
         except OutcomeUnknownError:
             raise
         except GatewayError as failed:
-            raise self.unknown(delivery, error) from failed
+            raise self.last_word(delivery, error, failed) from failed
         else:
             return found
         finally:
@@ -143,7 +165,17 @@ class Settling:
         with anyio.move_on_after(patience + self._timeout):
             found = await self._looked_up(delivery, error, patience)
             if found is not NOT_DONE:
+                await self._books.settle(delivery.intent_id, "done", found)
                 return found
             if anyio.current_time() >= delivery.may_arrive_until:
+                await self._books.settle(delivery.intent_id, "not_made")
                 return None
         raise self.unknown(delivery, error)
+
+
+def _settle_seconds(delivery: Delivery[Any], otherwise: Verdict) -> float:
+    """How long "not there" may still become "there"."""
+    if not delivery.may_have_left:
+        return 0.0
+    at_terminal = delivery.call.kind is Kind.TERMINAL and otherwise is Verdict.UNKNOWN
+    return LOOKUP_SECONDS if at_terminal else _SETTLE_SECONDS

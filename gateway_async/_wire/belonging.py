@@ -4,20 +4,36 @@ A value that the record leaves out or has as null proves nothing, so it is no di
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from typing import Any, Final
+
+import attrs
 
 from gateway_async._secrets import mask_text
 from gateway_async.errors import MismatchedReplyError
+from gateway_async.models.record import Record
+from gateway_async.models.request import Request
 
-__all__ = ["check_belongs", "same_value"]
+__all__ = ["check_belongs", "check_changed", "check_refusal", "same_value"]
 
 _NOT_CHARGED: Final = frozenset({"201", "301"})
 """A void sets the amount to 0, and so may a decline."""
 
+_UNCHANGED: Final[Mapping[str, frozenset[str]]] = {
+    "void": frozenset({"101", "102", "111", "121", "131", "132", "133", "134"}),
+    "authcomplete": frozenset({"102"}),
+}
+"""Action → what a transaction's `status_id` can be before it, and not after."""
+
+_TO_A_SUM: Final = frozenset({"authcomplete", "authincrement"})
+"""Actions after which a transaction's amount is the one that was sent."""
+
 _ADDED: Final = ("tip_amount", "surcharge_amount", "auth_surcharge_fee")
 """What may have been added to the amount at the terminal."""
+
+_TOP: Final = re.compile(r"[.\[]")
 
 _MONEY: Final = re.compile(r"-?[0-9]+\.[0-9][0-9]")
 
@@ -31,6 +47,45 @@ def check_belongs(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Non
     differences = tuple(_differences(expected, record))
     if differences:
         raise MismatchedReplyError(differences)
+
+
+def check_changed(action: str, sent: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+    """Compare the raw transaction with what an action makes of it: an older answer about it may come late.
+
+    Raises:
+        MismatchedReplyError: it is as it was before.
+    """
+    status = record.get("status_id")
+    if str(status) in _UNCHANGED.get(action, ()):
+        raise MismatchedReplyError((f"status_id is {status} still, after {action}",))
+    if action in _TO_A_SUM and sent.get("transaction_amount") is not None:
+        check_belongs({"transaction_amount": sent["transaction_amount"]}, record)
+
+
+def check_refusal(named: Iterable[str], own: frozenset[str]) -> None:
+    """Compare the fields that a refusal names with those of what was sent.
+
+    One that this package has never heard of proves nothing: gateways learn new ones.
+
+    Args:
+        named: what the refusal names, such as `"item_list.Tea"`.
+        own: what a refusal of the call can name; when it is empty, that is not known.
+
+    Raises:
+        MismatchedReplyError: it names fields of other resources only.
+    """
+    fields = {_TOP.split(name, maxsplit=1)[0] for name in named}
+    if own and fields and fields.isdisjoint(own) and fields <= _every_field():
+        raise MismatchedReplyError((f"it refuses {', '.join(sorted(fields))}, which this request cannot have",))
+
+
+@cache
+def _every_field() -> frozenset[str]:
+    """The fields of all resources."""
+    kinds: list[type[Any]] = [Record, Request]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    return frozenset(field.name for kind in kinds for field in attrs.fields(kind))
 
 
 def _differences(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:

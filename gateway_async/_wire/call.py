@@ -9,9 +9,10 @@ import attrs
 
 from gateway_async._secrets import Secret, mask_text
 from gateway_async._wire.form import Form
+from gateway_async._wire.inquiry import Inquiry
 from gateway_async.errors import StatusError
 
-__all__ = ["NOT_DONE", "Call", "Kind", "NotDone"]
+__all__ = ["NOT_DONE", "Call", "Entry", "Kind", "NotDone"]
 
 T = TypeVar("T")
 
@@ -42,6 +43,21 @@ class NotDone(enum.Enum):
 NOT_DONE: Final = NotDone.NOT_DONE
 
 
+@attrs.frozen(kw_only=True)
+class Entry:
+    """What a ledger keeps of a call, beyond what the call says of itself.
+
+    Attributes:
+        resource: where the call stands on the client, such as `"router_transactions"`.
+        location_id: the location in which the call's `api_id` is unique, as far as it is known.
+        inquiry: what tells later whether the call was carried out; None when nothing can.
+    """
+
+    resource: str
+    location_id: str | None
+    inquiry: Inquiry | None
+
+
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class Call(Generic[T]):
     """One request to the gateway.
@@ -54,11 +70,14 @@ class Call(Generic[T]):
             `MismatchedReplyError` where it answers another question.
         kind: what repeating the call could do.
         api_id: the integrator id of what is written.
+        fields: what a refusal of it can name, as far as it is known; empty where it is not.
         sent: what is written, with the secrets masked, for errors and logs.
         secrets: what the body holds and no answer's text may repeat.
         terminal_id: the terminal the call waits at.
         lookup: the read that tells what became of it: the write's own result, or `NOT_DONE`.
+        first: of a call at a terminal: a read that goes before it, whose result is the call to send in its place.
         then: of a lookup: what it found → the read whose result is the answer, where that is another record.
+        entry: what a ledger keeps of it, if it moves money or stores an account.
         absent: the result when the gateway says that the record is not there (404, 409); `...` makes it an error.
         signed: whether credentials go with it; a login has none yet.
         refusal: the error that a refusal is, whatever its status says.
@@ -71,12 +90,15 @@ class Call(Generic[T]):
     params: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
     form: Form | None = None
+    fields: frozenset[str] = frozenset()
     sent: Mapping[str, Any] = _NOTHING
     secrets: tuple[Secret, ...] = ()
     api_id: str | None = None
     terminal_id: str | None = None
     lookup: "Call[T | NotDone] | None" = None
+    first: "Call[Call[T]] | None" = None
     then: Callable[[Any], "Call[T]"] | None = None
+    entry: Entry | None = None
     absent: Any = ...
     signed: bool = True
     refusal: type[StatusError] | None = None

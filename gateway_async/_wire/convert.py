@@ -10,7 +10,8 @@ None: some gateways' languages write them for each other.
 - `datetime | date`: either form of date, `YYYY-MM-DD HH:MM:SS` being UTC;
 - open codes: the code or its digits; unknown ones are kept; secrets: text;
 - `Mapping[str, Decimal]`: amounts by name; a tuple of records: a list of them;
-- a record: unknown keys go to `extra`, missing ones are None; a problem is a `FieldError` that says where.
+- a record: unknown keys go to `extra`, missing ones are None; a problem is a `FieldError` that says where. Only dates,
+  times and free-form fields are not worth the whole answer: one that does not fit is None, and in `extra` as it came.
 
 Writing, by the value: `bool` → 1/0, money → `"12.50"` (the number 12.50 where the contract takes numbers), dates →
 `YYYY-MM-DD`, datetimes → Unix seconds, secrets → their value; `UNSET` in an update and None in a create are left out.
@@ -326,12 +327,21 @@ def _sorted_out(data: Any, hooks: Mapping[str, tuple[Hook, Any]]) -> tuple[dict[
                 extra[name] = value
             elif value is not None:
                 hook, kind = hooks[name]
-                values[name] = None if _is_nothing(value, kind) else hook(value, kind)
+                try:
+                    values[name] = None if _is_nothing(value, kind) else hook(value, kind)
+                except ValueError:
+                    if kind not in _MAY_BE_ODD:
+                        raise
+                    extra[name] = value
     except FieldError as error:
         raise FieldError(f".{name}{error.path}", error.reason) from None
     except ValueError as error:
         raise FieldError(f".{name}", str(error)) from None
     return values, extra
+
+
+_MAY_BE_ODD: Final = frozenset({datetime, date, datetime | date, Mapping[str, Any], Sequence[Any]})
+"""Kinds of fields that no money, id or code hangs on."""
 
 
 def _is_nothing(value: Any, kind: Any) -> bool:

@@ -4,20 +4,21 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 import attrs
 
 from gateway_async._secrets import AccountNumber, Secret, mask_text
-from gateway_async._wire.belonging import check_belongs
-from gateway_async._wire.call import NOT_DONE, Call, Kind, NotDone
+from gateway_async._wire.belonging import check_belongs, check_changed
+from gateway_async._wire.call import NOT_DONE, Call, Entry, Kind, NotDone
 from gateway_async._wire.convert import FieldError, encode, fields_of, structure, unstructure
 from gateway_async._wire.form import attachment_problems, form_of, name_problems
+from gateway_async._wire.inquiry import Inquiry
 from gateway_async._wire.limits import problems
 from gateway_async._wire.paging import read_page
 from gateway_async._wire.query import Params, expansion, located
-from gateway_async._wire.recovery import Done, done_when, exists, says
+from gateway_async._wire.recovery import EXISTS, SAYS, Mark, mark_of, shows
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment
 from gateway_async.models.identifiers import ApiId
@@ -62,6 +63,8 @@ class Noun(Generic[R]):
         api_id: the field that holds the integrator's id, if the resource has one.
         answers: the wrappers an answer may come in, where they differ from `name`.
         filed_as: the noun under which what was created is found, where it is another one.
+        resource: where the noun stands on the client.
+        moves_money: whether making or acting on one moves money or stores an account, so that a ledger keeps it.
     """
 
     name: str
@@ -72,6 +75,8 @@ class Noun(Generic[R]):
     api_id: str | None = None
     answers: tuple[str, ...] = attrs.field(default=attrs.Factory(lambda self: (self.name,), takes_self=True))
     filed_as: "Noun[R] | None" = None
+    resource: str = attrs.field(default=attrs.Factory(lambda self: self.plural, takes_self=True))
+    moves_money: bool = False
 
     @property
     def path(self) -> str:
@@ -84,10 +89,10 @@ class Noun(Generic[R]):
         scope: Scope,
         *,
         kind: Kind = Kind.NAMED,
-        done: Done = exists,
+        mark: Mark = EXISTS,
         files: Sequence[Attachment] = (),
     ) -> Call[R]:
-        """Make a record. `done(sent, raw record)` tells whether the record that bears its integrator id is the one.
+        """Make a record. By its `mark` the record that bears its integrator id is known to be the one.
 
         With `files` it goes as a form, else as JSON.
 
@@ -100,20 +105,23 @@ class Noun(Generic[R]):
         content = unstructure(new)
         expected = _expected(new, content, self.api_id)
         name, location_id = content.get(self.api_id or ""), content.get("location_id")
+        filed_as = self.filed_as or self
+        found = ApiId(name, location_id) if name and location_id else None
+        inquiry = filed_as.inquiry(found, scope, expected, mark, content) if found else None
         return Call(
             method="POST",
             path=self.path,
             kind=kind if name or kind is Kind.TERMINAL else Kind.UNNAMED,
             body=None if files else encode({self.name: content}),
             form=form_of(self.name, content, files) if files else None,
+            fields=self._fields(),
             read=self._reader(expected),
             sent=_masked(new),
             secrets=_secrets_of(new),
             api_id=name,
             terminal_id=content.get("terminal_id"),
-            lookup=(self.filed_as or self).lookup(ApiId(name, location_id), scope, expected, partial(done, content))
-            if name and location_id
-            else None,
+            lookup=filed_as.lookup(inquiry) if inquiry else None,
+            entry=self._entry(location_id, inquiry),
         )
 
     def get(self, ref: Ref, scope: Scope, expand: Sequence[str] = ()) -> Call[R]:
@@ -136,10 +144,10 @@ class Noun(Generic[R]):
         changes: Request,
         scope: Scope,
         *,
-        kind: Kind = Kind.IDEMPOTENT,
-        done: Done = says,
+        mark: Mark | None = SAYS,
+        moves_money: bool = False,
     ) -> Call[R]:
-        """Change a record. `done(sent, raw record)` tells whether the change has been made.
+        """Change a record. Its `mark` shows that the change has been made; without one, it cannot be looked up.
 
         Raises:
             InvalidRequestError: the id cannot be sent, or with every problem of `changes`.
@@ -149,18 +157,20 @@ class Noun(Generic[R]):
         content = unstructure(changes)
         changed = self._changed(ref, content)
         identity = self._identity(changed, scope)
-        told = kind is not Kind.UNNAMED
+        inquiry = self.inquiry(changed, scope, identity, mark, content) if mark else None
         return Call(
             method="PUT",
             path=path,
             params=params,
-            kind=kind,
+            kind=Kind.IDEMPOTENT if mark else Kind.UNNAMED,
             body=encode({self.name: content}),
+            fields=self._fields(),
             read=self._reader(identity),
             sent=_masked(changes),
             secrets=_secrets_of(changes),
             api_id=ref.value if isinstance(ref, ApiId) else None,
-            lookup=self.lookup(changed, scope, identity, partial(done, content)) if told else None,
+            lookup=self.lookup(inquiry) if inquiry else None,
+            entry=self._entry(identity.get("location_id"), inquiry) if moves_money else None,
         )
 
     def act(self, ref: Ref, changes: Request, scope: Scope) -> Call[R]:
@@ -170,8 +180,14 @@ class Noun(Generic[R]):
             InvalidRequestError: the id cannot be sent, or with every problem of `changes`.
         """
         action = str(getattr(changes, "action", ""))
-        done = done_when(action)
-        return self.update(ref, changes, scope, kind=Kind.IDEMPOTENT if done else Kind.UNNAMED, done=done or says)
+        call = self.update(ref, changes, scope, mark=mark_of(action), moves_money=action != "edit")
+        sent = unstructure(changes)
+
+        def read(content: Any) -> R:
+            check_changed(action, sent, self.unwrapped(content))
+            return call.read(content)
+
+        return attrs.evolve(call, read=read)
 
     def verb(
         self,
@@ -181,11 +197,11 @@ class Noun(Generic[R]):
         *,
         method: str = "POST",
         content: Mapping[str, Any] | None = None,
-        done: Done | None = None,
+        mark: Mark | None = None,
     ) -> Call[R]:
         """Do what the last word of a path says (`reopen`, `settle`), with `content` if it takes any.
 
-        `done(sent, raw record)` tells whether it was done; without it, it cannot be looked up.
+        Its `mark` shows that it was done; without one, it cannot be looked up.
 
         Raises:
             InvalidRequestError: the id cannot be sent.
@@ -193,16 +209,18 @@ class Noun(Generic[R]):
         path, params = self.place(ref, scope)
         identity = self._identity(ref, scope)
         sent = content or {}
+        inquiry = self.inquiry(ref, scope, identity, mark, sent) if mark else None
         return Call(
             method=method,
             path=f"{path}/{verb}",
             params=params,
-            kind=Kind.IDEMPOTENT if done else Kind.UNNAMED,
+            kind=Kind.IDEMPOTENT if mark else Kind.UNNAMED,
             body=encode({self.name: content}) if content else None,
             read=self._reader(identity),
             sent={name: mask_text(str(value)) for name, value in sent.items()},
             api_id=ref.value if isinstance(ref, ApiId) else None,
-            lookup=self.lookup(ref, scope, identity, partial(done, sent)) if done else None,
+            lookup=self.lookup(inquiry) if inquiry else None,
+            entry=self._entry(identity.get("location_id"), inquiry),
         )
 
     def notify(self, ref: Ref, verb: str, scope: Scope, params: Params = ()) -> Call[None]:
@@ -261,9 +279,12 @@ class Noun(Generic[R]):
         Raises:
             InvalidRequestError: the id cannot be sent.
         """
+        return self._place(ref, scope.location_id)
+
+    def _place(self, ref: Ref, location_id: str | None) -> tuple[str, Params]:
         if isinstance(ref, ApiId) and self.api_id is None:
             raise InvalidRequestError(f"id: {self.plural} are not found by an ApiId")
-        segment, params = located(ref, scope.location_id)
+        segment, params = located(ref, location_id)
         return f"{self.path}/{segment}", params
 
     def _identity(self, ref: Ref, scope: Scope) -> Mapping[str, Any]:
@@ -276,18 +297,43 @@ class Noun(Generic[R]):
         renamed = content.get(self.api_id or "")
         return attrs.evolve(ref, value=renamed) if renamed and isinstance(ref, ApiId) else ref
 
-    def lookup(
-        self, ref: Ref, scope: Scope, expected: Mapping[str, Any], done: Callable[[Mapping[str, Any]], bool]
-    ) -> "Call[R | NotDone]":
-        """The read that tells whether a write was carried out: its record, if `done` says so of it."""
-        path, params = self.place(ref, scope)
+    def inquiry(
+        self, ref: Ref, scope: Scope, expected: Mapping[str, Any], mark: Mark, sent: Mapping[str, Any]
+    ) -> Inquiry:
+        """How to find out, by reading the record, whether a write that sent `sent` was carried out."""
+        api_id = ref if isinstance(ref, ApiId) else None
+        return Inquiry(
+            resource=self.resource,
+            id=api_id.value if api_id else str(ref),
+            location_id=api_id.location_id or scope.location_id if api_id else None,
+            expected=expected,
+            mark=mark.name,
+            sent=mark.facts(sent),
+        )
+
+    def lookup(self, inquiry: Inquiry) -> "Call[R | NotDone]":
+        """The read that tells whether a write was carried out: its record, if it bears the mark.
+
+        Raises:
+            InvalidRequestError: the id cannot be sent.
+        """
+        path, params = self._place(inquiry.ref, None)
 
         def read(content: Any) -> R | NotDone:
             data = self.unwrapped(content)
-            check_belongs(expected, data)
-            return self._record(data) if done(data) else NOT_DONE
+            check_belongs(inquiry.expected, data)
+            return self._record(data) if shows(inquiry.mark, inquiry.sent, data) else NOT_DONE
 
         return Call(method="GET", path=path, params=params, read=read, absent=NOT_DONE)
+
+    def _entry(self, location_id: str | None, inquiry: Inquiry | None) -> Entry | None:
+        if not self.moves_money:
+            return None
+        return Entry(resource=self.resource, location_id=location_id, inquiry=inquiry)
+
+    def _fields(self) -> frozenset[str]:
+        """Every field that such a record has, or that can be sent for one."""
+        return _names((self.record, *self.creates, *self.updates))
 
     def _reader(self, expected: Mapping[str, Any]) -> Callable[[Any], R]:
         def read(content: Any) -> R:
@@ -314,6 +360,11 @@ class Noun(Generic[R]):
             return structure(self.record, data)
         except FieldError as error:
             raise FieldError(f".{self.answers[0]}{error.path}", error.reason) from None
+
+
+@cache
+def _names(kinds: tuple[type[Any], ...]) -> frozenset[str]:
+    return frozenset(field.name for kind in kinds for field in attrs.fields(kind))
 
 
 def _checked_type(request: Any, kinds: tuple[type[Request], ...]) -> Request:

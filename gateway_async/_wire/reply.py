@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
-from math import isfinite
+from math import nan
 from typing import Any, Final, TypeVar
 
 import attrs
 
 from gateway_async._secrets import Secret, mask_text
+from gateway_async._wire.belonging import check_refusal
 from gateway_async._wire.call import Call
 from gateway_async._wire.convert import FieldError, decode
 from gateway_async.errors import (
@@ -43,6 +44,9 @@ _ERRORS: Final[Mapping[int, type[StatusError]]] = {
     429: RateLimitError,
 }
 _ABSENT: Final = (404, 409)
+_SECONDS: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
+_LONGEST_PAUSE: Final = 86_400.0
+"""Seconds: whoever asks for more than a day's pause, or one in the past, has made a mistake."""
 _BUSY: Final = (429, 502, 503, 504)
 """Answers that say nothing of the request itself."""
 _READ: Final = 20_000
@@ -75,6 +79,13 @@ def read_reply(call: Call[T], reply: Reply) -> T:
         MalformedReplyError: it said yes, in a form that cannot be understood.
         MismatchedReplyError: it answered another question.
     """
+    try:
+        return _result(call, reply)
+    except MismatchedReplyError as error:
+        raise MismatchedReplyError(error.differences, call=str(call)) from None
+
+
+def _result(call: Call[T], reply: Reply) -> T:
     if 200 <= reply.status < 300:  # noqa: PLR2004
         return _success(call, reply)
     if reply.status in _ABSENT and call.absent is not ...:
@@ -92,8 +103,6 @@ def _success(call: Call[T], reply: Reply) -> T:
         return call.read(content)
     except FieldError as error:
         raise MalformedReplyError(f"${error.path}", error.reason, call=str(call)) from None
-    except MismatchedReplyError as error:
-        raise MismatchedReplyError(error.differences, call=str(call)) from None
 
 
 def _refusal(call: Call[Any], reply: Reply) -> StatusError:
@@ -101,12 +110,14 @@ def _refusal(call: Call[Any], reply: Reply) -> StatusError:
     if call.refusal and reply.status not in _BUSY:
         kind = call.refusal
     message, fields = _said(call, reply)
+    if kind is ValidationError:
+        check_refusal(fields, call.fields)
     return kind(
         reply.status,
         call=str(call),
         message=message,
         fields=fields,
-        retry_after=_retry_after(reply.headers.get("retry-after"), reply.at),
+        retry_after=_retry_after(reply.headers, reply.at),
     )
 
 
@@ -160,17 +171,24 @@ def _excerpt(call: Call[Any], reply: Reply) -> str:
     return _fit(call, reply, line)
 
 
-def _retry_after(value: str | None, now: float) -> float | None:
-    """Seconds from a `Retry-After` header, which is seconds or an HTTP date; nonsense is None."""
-    if not value:
-        return None
+def _retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds from a `Retry-After` header, which is seconds or an HTTP date; absurd ones are None.
+
+    A date is measured from the answer's own `Date`, so that a clock of ours that goes wrong does not matter.
+    """
+    value = headers.get("retry-after", "").strip()
+    if _SECONDS.fullmatch(value):
+        seconds = float(value)
+    else:
+        until, since = _moment(value), _moment(headers.get("date", ""))
+        seconds = nan if until is None else until - (now if since is None else since)
+    return seconds if 0 <= seconds <= _LONGEST_PAUSE else None
+
+
+def _moment(http_date: str) -> float | None:
+    """Unix seconds of an HTTP date; one without a zone is GMT."""
     try:
-        seconds = float(value) if re.fullmatch(r"\d+(\.\d+)?", value.strip()) else _seconds_until(value, now)
+        moment = parsedate_to_datetime(http_date)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (TypeError, ValueError, OverflowError):
         return None
-    return max(seconds, 0.0) if isfinite(seconds) else None
-
-
-def _seconds_until(http_date: str, now: float) -> float:
-    moment = parsedate_to_datetime(http_date)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from gateway_async.cli.demo import demo
+from gateway_async.cli.ledger import ledger
 from gateway_async.cli.sandbox import sandbox
 
 __all__ = ["app"]
@@ -13,6 +14,7 @@ __all__ = ["app"]
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command()(demo)
 app.command()(sandbox)
+app.command()(ledger)
 
 
 def _show_version(asked: bool) -> None:
@@ -30,5 +32,6 @@ def gateway_async(
 ) -> None:
     """A payment gateway on your own machine, to learn, build and test with.
 
-    No account is needed, no real card, and nothing leaves 127.0.0.1.
+    No account is needed, no real card, and nothing leaves 127.0.0.1; only `ledger --recover` asks the gateway of your
+    environment.
     """

@@ -22,7 +22,8 @@ class Record:
     """A record as the gateway answered it.
 
     A field that the gateway left out is None. What the model does not know, links and expanded relations among it, is
-    in `extra`, exactly as it came (numbers with a fraction as `Decimal`).
+    in `extra`, exactly as it came (numbers with a fraction as `Decimal`). So is a date, a time or free-form data that
+    does not fit its field, which then is None; an amount, an id or a code that does not makes the answer unreadable.
     """
 
     extra: Mapping[str, Any] = attrs.field(default=_NOTHING, converter=_read_only, hash=False)

@@ -37,6 +37,8 @@ ACCOUNT_VAULT: Final = Noun(
     ),
     updates=(AccountVaultUpdate,),
     api_id="account_vault_api_id",
+    resource="account_vaults",
+    moves_money=True,
 )
 BIN_INFO: Final = Noun(name="bininfo", plural="accountvaults", record=BinInfo)
 

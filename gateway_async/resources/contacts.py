@@ -1,14 +1,13 @@
 """`gateway.contacts` (contract, *Endpoints appearing only as usage*)."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import attrs
 
-from gateway_async._wire.belonging import same_value
 from gateway_async._wire.call import Kind
 from gateway_async._wire.noun import Noun
-from gateway_async._wire.recovery import says
+from gateway_async._wire.recovery import BEARS_THE_NAME, SAYS
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
 from gateway_async.models.identifiers import ApiId
 from gateway_async.resources.listed import Listed
@@ -40,8 +39,8 @@ class Contacts(Listed[Contact]):
             OutcomeUnknownError: it may have been made; `await error.resolve()` asks again.
         """
         if getattr(new, "update_if_exists", False):  # doing it twice is doing it once
-            return await self._sender.send(CONTACT.create(new, self._scope, kind=Kind.IDEMPOTENT, done=says))
-        return await self._sender.send(CONTACT.create(new, self._scope, done=_bears_the_name))
+            return await self._sender.send(CONTACT.create(new, self._scope, kind=Kind.IDEMPOTENT, mark=SAYS))
+        return await self._sender.send(CONTACT.create(new, self._scope, mark=BEARS_THE_NAME))
 
     async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> Contact:  # noqa: A002
         """Read a contact.
@@ -67,8 +66,3 @@ class Contacts(Listed[Contact]):
             NotFoundError: there is none; `RecordDeletedError` where it is gone already or must stay.
         """
         await self._sender.send(CONTACT.delete(id, self._scope))
-
-
-def _bears_the_name(sent: Mapping[str, Any], contact: Mapping[str, Any]) -> bool:
-    """Whether a contact under the sent integrator id is the one that was sent, and not one that had it before."""
-    return same_value(sent.get("last_name"), contact.get("last_name"))

@@ -42,7 +42,7 @@ class Paylinks(Listed[Paylink]):
             ValidationError: the gateway refuses it; `.fields` says why.
             OutcomeUnknownError: it may have been made; `await error.resolve()` asks again.
         """
-        return await self._sender.send(PAYLINK.create(new, self._scope, done=agrees("amount_due")))
+        return await self._sender.send(PAYLINK.create(new, self._scope, mark=agrees("amount_due")))
 
     async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> Paylink:  # noqa: A002
         """Read a paylink.

@@ -1,7 +1,6 @@
 """`gateway.quick_invoices` (contract, *Quick invoices*)."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -10,10 +9,9 @@ import attrs
 from gateway_async._net.upload import measured
 from gateway_async._wire.attaching import attach, detach
 from gateway_async._wire.call import Call
-from gateway_async._wire.convert import FieldError
 from gateway_async._wire.noun import Noun, Scope
 from gateway_async._wire.query import located, segment
-from gateway_async._wire.recovery import agrees, exists, is_reopened, says_or_is_closed
+from gateway_async._wire.recovery import EXISTS, IS_OFF_INVOICE, IS_ON_INVOICE, IS_REOPENED, SAYS_OR_IS_CLOSED, agrees
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
 from gateway_async.models.identifiers import ApiId
@@ -31,6 +29,8 @@ QUICK_INVOICE: Final = Noun(
     updates=(QuickInvoiceUpdate,),
     api_id="quick_invoice_api_id",
 )
+_MOVES: Final = {"addTransaction": IS_ON_INVOICE, "removeTransaction": IS_OFF_INVOICE}
+"""How a transaction shows that it was put on an invoice, or taken off."""
 
 
 @attrs.frozen
@@ -54,7 +54,7 @@ class QuickInvoices(Listed[QuickInvoice]):
             ValidationError: the gateway refuses it: no file storage for the location, say; `.fields` says why.
             OutcomeUnknownError: it may have been made; `await error.resolve()` asks again.
         """
-        call = QUICK_INVOICE.create(new, self._scope, done=agrees("title", "item_list"), files=files)
+        call = QUICK_INVOICE.create(new, self._scope, mark=agrees("title", "item_list"), files=files)
         return await self._sender.send(await measured(call, limits=self._scope.check_limits))
 
     async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> QuickInvoice:  # noqa: A002
@@ -72,7 +72,7 @@ class QuickInvoices(Listed[QuickInvoice]):
             InvalidRequestError: nothing was sent; `.problems` says what to mend.
             ValidationError: the gateway refuses: it is closed, say; `.fields` says why.
         """
-        return await self._sender.send(QUICK_INVOICE.update(id, changes, self._scope, done=says_or_is_closed))
+        return await self._sender.send(QUICK_INVOICE.update(id, changes, self._scope, mark=SAYS_OR_IS_CLOSED))
 
     async def delete(self, id: str | ApiId) -> None:  # noqa: A002
         """Delete an invoice.
@@ -88,7 +88,7 @@ class QuickInvoices(Listed[QuickInvoice]):
         Raises:
             ValidationError: it cannot be reopened; `.fields` says why.
         """
-        return await self._sender.send(QUICK_INVOICE.verb(id, "reopen", self._scope, done=is_reopened))
+        return await self._sender.send(QUICK_INVOICE.verb(id, "reopen", self._scope, mark=IS_REOPENED))
 
     async def add_transaction(self, id: str | ApiId, transaction_id: str) -> QuickInvoice:  # noqa: A002
         """Count a payment that was taken elsewhere towards an open invoice.
@@ -164,21 +164,14 @@ def _moved(ref: str | ApiId, verb: str, transaction_id: str, scope: Scope) -> Ca
     begins with the invoice.
     """
     segment(transaction_id, "transaction_id")
-    call = QUICK_INVOICE.verb(ref, verb, scope, method="PUT", content={"transaction_id": transaction_id}, done=exists)
+    call = QUICK_INVOICE.verb(ref, verb, scope, method="PUT", content={"transaction_id": transaction_id}, mark=EXISTS)
     invoice: Any = call.lookup
 
     def settled(invoice_id: str) -> Call[Any]:
-        done = partial(_is_moved, verb, invoice_id)
-        whose: Any = TRANSACTION.lookup(transaction_id, scope, {"id": transaction_id}, done)
+        mark, sent = _MOVES[verb], {"quick_invoice_id": invoice_id}
+        whose: Any = TRANSACTION.lookup(TRANSACTION.inquiry(transaction_id, scope, {"id": transaction_id}, mark, sent))
         return attrs.evolve(whose, then=lambda _: QUICK_INVOICE.get(ref, scope))
 
     if isinstance(ref, ApiId):
         return attrs.evolve(call, lookup=attrs.evolve(invoice, then=lambda found: settled(found.id)))
     return attrs.evolve(call, lookup=settled(ref))
-
-
-def _is_moved(verb: str, invoice_id: str, transaction: Mapping[str, Any]) -> bool:
-    """Whether a transaction is whose it should be; one that does not say whose it is, as old ones do, tells nothing."""
-    if "quick_invoice_id" not in transaction:
-        raise FieldError(".transaction.quick_invoice_id", "missing")
-    return (str(transaction["quick_invoice_id"]) == invoice_id) is (verb == "addTransaction")

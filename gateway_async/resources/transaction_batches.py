@@ -6,13 +6,19 @@ from typing import Final
 import attrs
 
 from gateway_async._wire.noun import Noun
-from gateway_async._wire.recovery import is_settled
+from gateway_async._wire.recovery import IS_SETTLED
 from gateway_async.models.transaction_batches import TransactionBatch
 from gateway_async.resources.listed import Listed
 
 __all__ = ["TRANSACTION_BATCH", "TransactionBatches"]
 
-TRANSACTION_BATCH: Final = Noun(name="transactionbatch", plural="transactionbatches", record=TransactionBatch)
+TRANSACTION_BATCH: Final = Noun(
+    name="transactionbatch",
+    plural="transactionbatches",
+    record=TransactionBatch,
+    resource="transaction_batches",
+    moves_money=True,
+)
 
 
 @attrs.frozen
@@ -43,4 +49,4 @@ class TransactionBatches(Listed[TransactionBatch]):
             PermissionDeniedError: the user may not settle.
             OutcomeUnknownError: it may have been settled; `await error.resolve()` asks again.
         """
-        return await self._sender.send(TRANSACTION_BATCH.verb(id, "settle", self._scope, done=is_settled))
+        return await self._sender.send(TRANSACTION_BATCH.verb(id, "settle", self._scope, mark=IS_SETTLED))

@@ -22,6 +22,7 @@ TRANSACTION: Final = Noun(
     creates=(TransactionCreate,),
     updates=(TransactionUpdate,),
     api_id="transaction_api_id",
+    moves_money=True,
 )
 
 

@@ -18,8 +18,10 @@ from gateway_async.sandbox import invoice_payments, nightly, outbox, paylink_pay
 from gateway_async.sandbox.cards import EntryMode, check_expiry, read_card
 from gateway_async.sandbox.errors import UnknownRecordError
 from gateway_async.sandbox.kinds import show_money
+from gateway_async.sandbox.mishaps import refuse
 from gateway_async.sandbox.operations import is_operation
 from gateway_async.sandbox.records import links
+from gateway_async.sandbox.scenarios import plans_of
 from gateway_async.sandbox.states import transactions as states
 from gateway_async.sandbox.tables import ACCOUNT_VAULT, PAYLINK, QUICK_INVOICE, TERMINAL, TRANSACTION, TRANSACTION_BATCH
 
@@ -47,8 +49,12 @@ _LEDGER = (
     "status_id",
     "reason_code_id",
     "last_four",
+    "is_open",
+    "processing_status_id",
     "created_ts",
 )
+_REFUNDS = (30, 40)
+_NO_MONEY = (21,)
 
 
 class UnknownTerminalError(ValueError):
@@ -59,7 +65,7 @@ class UnknownTerminalError(ValueError):
 
 
 async def add_fault(gateway: Gateway, plan: Plan) -> None:
-    """Put a plan in force. `refuse` begins at once: for its seconds nothing listens on the port.
+    """Put a plan in force. A `refuse` of the first request begins at once: nothing listens on the port.
 
     Raises:
         ValueError: The plan makes no sense, or its operation is not one of the gateway's.
@@ -67,11 +73,22 @@ async def add_fault(gateway: Gateway, plan: Plan) -> None:
     plan.check()
     if not is_operation(plan.operation):
         raise ValueError("operation: must be a method and a path of the gateway, as in POST /v2/transactions.")
-    if plan.fault == "refuse":
-        await gateway.listener.shut()
-        gateway.clock.call_at(gateway.clock.now() + plan.seconds, gateway.listener.reopen_soon)
+    if plan.begins_at_once:
+        await refuse(gateway, plan.seconds)
     else:
         gateway.faults.plans.append(plan)
+
+
+async def add_scenario(gateway: Gateway, name: str) -> list[Row]:
+    """Put the plans of a named misfortune in force, and describe them.
+
+    Raises:
+        ValueError: There is none of that name.
+    """
+    plans = plans_of(name)
+    for plan in plans:
+        await add_fault(gateway, plan)
+    return [plan.describe() for plan in plans]
 
 
 def faults(gateway: Gateway) -> list[Row]:
@@ -86,15 +103,20 @@ async def clear_faults(gateway: Gateway) -> None:
 
 
 def ledger(gateway: Gateway) -> Row:
-    """How often each integrator id was charged or stored, and the records that say so."""
+    """How often each integrator id was charged, refunded or stored, and the records that say so.
+
+    A payment that was voided was charged all the same; a decline and an address check move no money.
+    """
     payments = gateway.store.select(TRANSACTION)
     vaults = gateway.store.select(ACCOUNT_VAULT)
-    made = [row for row in payments if row["status_id"] != states.State.DECLINED]
+    made = [row for row in payments if row["status_id"] != states.State.DECLINED and row["type_id"] not in _NO_MONEY]
     return {
-        "charged": _count(TRANSACTION, made),
+        "charged": _count(TRANSACTION, [row for row in made if row["type_id"] not in _REFUNDS]),
+        "refunded": _count(TRANSACTION, [row for row in made if row["type_id"] in _REFUNDS]),
         "stored": _count(ACCOUNT_VAULT, vaults),
         "transactions": [_brief(TRANSACTION, row) for row in payments],
         "accountvaults": [_brief(ACCOUNT_VAULT, row) for row in vaults],
+        "transactionbatches": [_brief(TRANSACTION_BATCH, row) for row in gateway.store.select(TRANSACTION_BATCH)],
     }
 
 
@@ -263,6 +285,19 @@ def _describe(gateway: Gateway, row: Row) -> Row:
     ]
     silent = gateway.terminals.is_silent(row["id"])
     return {"id": row["id"], "title": row["title"], "silent": silent, "waiting": calls}
+
+
+async def wait_until_idle(gateway: Gateway, seconds: float) -> None:
+    """Wait until no request is under way, in real time.
+
+    Raises:
+        TimeoutError: One still is.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            await gateway.listener.idle()
+    except TimeoutError:
+        raise TimeoutError(f"a request is still under way after {seconds:g} seconds.") from None
 
 
 async def reset(gateway: Gateway) -> None:

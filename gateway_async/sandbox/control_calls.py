@@ -59,6 +59,12 @@ class NewFault(msgspec.Struct, forbid_unknown_fields=True):
     retry_after: float | None = 1.0
 
 
+class NewScenario(msgspec.Struct, forbid_unknown_fields=True):
+    """The other body of POST /_sandbox/faults."""
+
+    scenario: str
+
+
 class NewTerminal(msgspec.Struct, forbid_unknown_fields=True):
     """Body of POST /_sandbox/terminals."""
 
@@ -99,6 +105,13 @@ async def _read(request: Request, body: type[_Body]) -> _Body:
         raise RefusedError(400, str(problem)) from None
 
 
+def _convert(content: Any, body: type[_Body]) -> _Body:
+    try:
+        return msgspec.convert(content, body)
+    except msgspec.ValidationError as problem:
+        raise RefusedError(400, str(problem)) from None
+
+
 async def _show_index(_gateway: Gateway, _request: Request) -> Response:
     calls = {f"{method} {path}": call.does for path, calls in CONTROLS.items() for method, call in calls.items()}
     return answer({"calls": calls})
@@ -124,7 +137,10 @@ async def _show_faults(gateway: Gateway, _request: Request) -> Response:
 
 
 async def _add_fault(gateway: Gateway, request: Request) -> Response:
-    plan = Plan(**msgspec.structs.asdict(await _read(request, NewFault)))
+    new = await _read(request, dict[str, Any])
+    if "scenario" in new:
+        return answer({"faults": await control.add_scenario(gateway, _convert(new, NewScenario).scenario)}, 201)
+    plan = Plan(**msgspec.structs.asdict(_convert(new, NewFault)))
     await control.add_fault(gateway, plan)
     return answer(plan.describe(), 201)
 
@@ -214,7 +230,9 @@ CONTROLS: dict[str, dict[str, Control]] = {
     "/_sandbox/faults": {
         "GET": Control("Shows the planned faults.", _show_faults),
         "POST": Control(
-            'Plans one: {"operation": "POST /v2/transactions", "fault": "close_after_commit"}.', _add_fault
+            'Plans one: {"operation": "POST /v2/transactions", "fault": "close_after_commit"}, or those of a '
+            'scenario: {"scenario": "answer lost after approval"}.',
+            _add_fault,
         ),
         "DELETE": Control("Gives up every planned fault.", _clear_faults),
     },
@@ -250,7 +268,9 @@ CONTROLS: dict[str, dict[str, Control]] = {
         "GET": Control("Shows what customers were told; also ?quick_invoice_id=… or ?paylink_id=….", _show_outbox)
     },
     "/_sandbox/ledger": {
-        "GET": Control("Shows how often each integrator id was charged or stored, and the records.", _show_ledger)
+        "GET": Control(
+            "Shows how often each integrator id was charged, refunded or stored, and the records.", _show_ledger
+        )
     },
     "/_sandbox/reset": {
         "POST": Control("Cuts off what waits, forgets records and faults, and sets the clock right.", _reset)

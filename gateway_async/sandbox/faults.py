@@ -3,10 +3,13 @@
 An operation is a method and a path, with ids as `{id}`: "PUT /v2/transactions/{id}"; a literal id means
 that one record. A plan counts the requests that match it from the moment it is made, and strikes
 either from the `nth` on, `times` times, or by chance with a `probability` and a `seed`.
+
+`refuse` keeps a request from arriving, so it strikes behind the request before: at once for the first.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from math import inf
 from random import Random
@@ -35,6 +38,9 @@ FaultName = Literal[
 
 FAULTS: tuple[str, ...] = get_args(FaultName)
 
+_REMEMBERED = 1000
+"""Struck requests that a plan can name, the newest."""
+
 
 @dataclass(slots=True)
 class Plan:
@@ -51,6 +57,7 @@ class Plan:
         retry_after: What `Retry-After` says, in seconds; None leaves the header out.
         seen: Matching requests so far.
         struck: Requests that went wrong so far.
+        struck_ids: Of the newest of them, the integrator id that was written, or the id in the path.
     """
 
     operation: str
@@ -63,6 +70,7 @@ class Plan:
     retry_after: float | None = 1.0
     seen: int = 0
     struck: int = 0
+    struck_ids: deque[str] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
     _chance: Random = field(default_factory=Random, repr=False)
 
     def __post_init__(self) -> None:
@@ -88,6 +96,11 @@ class Plan:
             if not is_kept:
                 raise ValueError(rule)
 
+    @property
+    def begins_at_once(self) -> bool:
+        """Whether it waits for no request: the port is closed before the first one."""
+        return self.fault == "refuse" and self.nth == 1 and self.probability is None
+
     def matches(self, method: str, path: str) -> bool:
         """Whether the plan is about a request; the path is percent-encoded."""
         wanted, _, pattern = self.operation.partition(" ")
@@ -97,7 +110,8 @@ class Plan:
         """Count a matching request, and say whether it is struck."""
         self.seen += 1
         spent = self.times is not None and self.struck >= self.times
-        lucky = self.seen < self.nth if self.probability is None else self._chance.random() >= self.probability
+        first = self.nth - 1 if self.fault == "refuse" else self.nth
+        lucky = self.seen < first if self.probability is None else self._chance.random() >= self.probability
         if spent or lucky:
             return False
         self.struck += 1
@@ -106,7 +120,7 @@ class Plan:
     def describe(self) -> dict[str, Any]:
         """The plan as control calls show it."""
         names = [name for name in self.__slots__ if not name.startswith("_")]
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names} | {"struck_ids": [*self.struck_ids]}
 
 
 def is_path(pattern: str, path: str) -> bool:
@@ -120,12 +134,11 @@ def _stands_for(part: str, other: str) -> bool:
 
 
 class Faults:
-    """The plans that are in force; the oldest that strikes wins."""
+    """The plans that are in force."""
 
     def __init__(self) -> None:
         self.plans: list[Plan] = []
 
-    def strike(self, method: str, path: str) -> Plan | None:
-        """The plan that strikes a request, if one does. Every matching plan counts the request."""
-        striking = [plan for plan in self.plans if plan.matches(method, path) and plan.strikes()]
-        return next(iter(striking), None)
+    def strike(self, method: str, path: str) -> list[Plan]:
+        """The plans that strike a request, the oldest first. Every matching plan counts the request."""
+        return [plan for plan in self.plans if plan.matches(method, path) and plan.strikes()]

@@ -31,13 +31,10 @@ _NO_LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 _GARBAGE = b'\x00\xff{"transaction": \xfe\xfe'
 _HTML = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
 _CUT_LENGTH = 10
+_OWN_IDS = ("transaction_api_id", "account_vault_api_id", "quick_invoice_api_id", "paylink_api_id", "contact_api_id")
 _STRANGER = {
+    **dict.fromkeys(_OWN_IDS, "somebody-elses"),
     "id": "ffffffffffffffffffffffff",
-    "contact_api_id": "somebody-elses",
-    "account_vault_api_id": "somebody-elses",
-    "transaction_api_id": "somebody-elses",
-    "quick_invoice_api_id": "somebody-elses",
-    "paylink_api_id": "somebody-elses",
     "last_four": "0026",
     "transaction_amount": "9999.99",
 }
@@ -252,14 +249,49 @@ MISHAPS: dict[str, Callable[[Occasion], Awaitable[None]]] = {
 """Every fault but `refuse`, which strikes before there is a request."""
 
 
+async def refuse(gateway: Gateway, seconds: float) -> None:
+    """Close the port for some seconds; requests that have come are still answered."""
+    await gateway.listener.shut()
+    gateway.clock.call_at(gateway.clock.now() + seconds, gateway.listener.reopen_soon)
+
+
 def with_faults(app: ASGIApp, gateway: Gateway) -> ASGIApp:
-    """An application whose requests go wrong as planned."""
+    """An application whose requests go wrong as planned; of several plans the oldest wins."""
 
     async def run(scope: Scope, receive: Receive, send: Send) -> None:
-        plan = gateway.faults.strike(scope["method"], scope["path"])
-        if plan is None:
+        plans = gateway.faults.strike(scope["method"], scope["path"])
+        if not plans:
             await app(scope, receive, send)
-        else:
+            return
+        struck_id, receive = await _id_of(scope, receive)
+        refusals = [plan for plan in plans if plan.fault == "refuse"]
+        mishaps = [plan for plan in plans if plan.fault != "refuse"][:1]
+        for plan in (*refusals, *mishaps):
+            plan.struck_ids.append(struck_id)
+        for plan in refusals:
+            await refuse(gateway, plan.seconds)
+        for plan in mishaps:
             await MISHAPS[plan.fault](Occasion(plan, gateway, app, scope, receive, send))
+        if not mishaps:
+            await app(scope, receive, send)
 
     return run
+
+
+async def _id_of(scope: Scope, receive: Receive) -> tuple[str, Receive]:
+    """The integrator id that a request writes, or else the end of its path; and what it still has to say."""
+    first: list[Message] = [await receive()]
+    written = _written_id(first[0].get("body", b""))
+
+    async def receive_again() -> Message:
+        return first.pop() if first else await receive()
+
+    return written or scope["path"].rpartition("/")[2], receive_again
+
+
+def _written_id(body: bytes) -> str | None:
+    try:
+        records = _records(msgspec.json.decode(body))
+    except (msgspec.DecodeError, RecursionError, AttributeError):
+        return None  # no JSON, not all of it, or no record
+    return next((str(record[name]) for record in records for name in _OWN_IDS if record.get(name)), None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from gateway_async.sandbox.control_calls import CONTROLS
 from gateway_async.sandbox.kinds import show_money
 from gateway_async.sandbox.processor import SCRIPTS, TRIGGERS
+from gateway_async.sandbox.scenarios import SCENARIOS
 from gateway_async.sandbox.states import (
     paylinks,
     quick_invoices,
@@ -36,6 +37,11 @@ def control_calls() -> str:
     return _table(("call", "what it does"), ((f"`{method} {path}`", _code(does)) for path, method, does in calls))
 
 
+def scenarios() -> str:
+    """Every named misfortune and what happens in it."""
+    return _table(("scenario", "what happens"), ((f"`{name}`", one.says) for name, one in SCENARIOS.items()))
+
+
 def card_amounts() -> str:
     """The amounts by which a card that is keyed, or kept in a vault, is not simply approved."""
     rows = ((_range(run), _codes(run), _outcome(run)) for run in _runs(TRIGGERS, _kind_of_outcome))
@@ -55,6 +61,7 @@ def lives() -> str:
 
 PRINTED: Mapping[str, Callable[[], str]] = {
     "control calls": control_calls,
+    "scenarios": scenarios,
     "card amounts": card_amounts,
     "terminal amounts": terminal_amounts,
     "lives": lives,

@@ -195,7 +195,7 @@ class Sandbox:
 
         Args:
             operation: Method and path, with ids as `{id}`.
-            fault: What shall happen. `refuse` begins at once: the port is closed for `seconds`.
+            fault: What shall happen. `refuse` closes the port behind the request before, for the first at once.
             nth: The first matching request from now on that is struck.
             times: How many are struck; 1, and without limit by chance.
             probability: The chance of each matching request, from 0 to 1, instead of `nth`.
@@ -209,8 +209,16 @@ class Sandbox:
         plan = Plan(operation, fault, nth, times, probability, seed, seconds, retry_after)
         self._run(control.add_fault, plan)
 
+    def scenario(self, name: str) -> None:
+        """Plan a named misfortune, such as "answer lost after approval"; the README of the sandbox lists them.
+
+        Raises:
+            ValueError: There is none of that name.
+        """
+        self._run(control.add_scenario, name)
+
     def faults(self) -> list[Row]:
-        """The plans of misfortune, each with the requests it has `seen` and `struck`."""
+        """The plans of misfortune, each with the requests it has `seen` and `struck`, and `struck_ids`."""
         return self._call(control.faults)
 
     def clear_faults(self) -> None:
@@ -238,7 +246,10 @@ class Sandbox:
         self._call(lambda gateway: gateway.clock.advance(seconds))
 
     def ledger(self) -> Row:
-        """How often each integrator id was charged (`charged`) or stored (`stored`), and the records."""
+        """How often each integrator id was `charged`, `refunded` or `stored`, and the records.
+
+        A payment that was voided was charged all the same; a decline and an address check move no money.
+        """
         return self._call(control.ledger)
 
     def pay_quick_invoice(
@@ -409,6 +420,17 @@ class Sandbox:
         """
         account = control.read_test_card(card, exp_date)
         return self._call(seed.add_ticket, {"location_id": self.location_id}, account)
+
+    def wait_until_idle(self, *, timeout: float = 10.0) -> None:
+        """Wait until no request is under way: then whatever a client sent that has gone was done, or never will be.
+
+        Args:
+            timeout: How long to wait, in seconds of real time.
+
+        Raises:
+            TimeoutError: A request still is.
+        """
+        self._run(control.wait_until_idle, timeout)
 
     def reset(self) -> None:
         """Cut off whatever waits, forget records and faults, and set the clock right."""

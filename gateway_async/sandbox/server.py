@@ -122,6 +122,20 @@ class Listener:
         """Reopen from where nothing can be awaited."""
         self._reopening = asyncio.ensure_future(self.reopen())
 
+    async def idle(self) -> None:
+        """Return when no request is under way, those that are still in the sockets included."""
+        await self._knock()
+        asking = asyncio.current_task()
+        while tasks := self._requests.keys() - {asking}:
+            await asyncio.wait(tasks)
+
+    async def _knock(self) -> None:
+        """Be answered: whatever came before has been read then."""
+        reader, writer = await asyncio.open_connection(*self._server.sockets[0].getsockname()[:2])
+        writer.write(b"GET /_sandbox HTTP/1.1\r\nhost: knock\r\nconnection: close\r\n\r\n")
+        await reader.read()
+        writer.close()
+
     async def cut_off(self) -> None:
         """End every request, with its connection, but for the one that asks for it."""
         asking = asyncio.current_task()

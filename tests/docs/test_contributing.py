@@ -14,7 +14,7 @@ from gateway_async.models.contacts import Contact, ContactCreate
 
 from .documents import PACKAGE, ROOT, blocks, read
 
-ALONE = ("sandbox/", "cli/")
+ALONE = ("sandbox/", "crashing/", "cli/")
 """Folders that the tree names without their files."""
 
 

@@ -1,6 +1,7 @@
 """Every program of the README runs as it is printed, against a sandbox."""
 
 import csv
+import os
 import re
 import runpy
 import subprocess
@@ -118,18 +119,22 @@ def test_the_script_writes_a_row_for_each_vault(sandbox: Sandbox) -> None:
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("environment")
 async def test_a_piece_runs_where_the_readme_says_it_stands(
-    piece: Block, sandbox: Sandbox, gateway: AsyncGateway
+    piece: Block, sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a client, a stored card and a terminal at hand, the piece runs as it is printed."""
+    """With a client, a stored card and a terminal at hand, the piece runs as it is printed, in a folder of its own."""
+    if "redis://" in piece.text and not os.environ.get("GATEWAY_TEST_REDIS"):
+        pytest.skip("start a Redis on 127.0.0.1 and set GATEWAY_TEST_REDIS=redis://127.0.0.1:6379/0")
+    monkeypatch.chdir(tmp_path)
     card = await gateway.account_vaults.create(CARD)
     given = {"gateway": gateway, "card": card, "terminal_id": sandbox.terminal_id, "contact_id": sandbox.contact_id}
     await run_block(piece, given)
 
 
 def test_the_tests_in_the_readme_pass(pytester: pytest.Pytester) -> None:
-    """The plugin's fixtures do what the example says, without any configuration."""
-    pytester.makepyfile(program("Your tests").text)
-    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+    """The plugin's fixtures do what the examples say, without any configuration."""
+    for place, block in enumerate(block for block in PYTHON if block.headline == "Your tests"):
+        pytester.makepyfile(**{f"test_{place}": block.text})
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=3)
 
 
 def test_ci_runs_the_commands_of_the_readme() -> None:

@@ -50,6 +50,7 @@ def client(peer: Peer, *, secured: bool = False) -> AsyncGateway:
         location_id="loc",
         timeout=0.2,
         max_terminals=AT_ONCE,
+        block_unsettled_terminals=False,
         **options,
     )
 

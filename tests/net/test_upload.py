@@ -295,7 +295,7 @@ FAILURES = {
 async def test_a_file_that_fails_in_mid_send_is_never_sent(error: Exception | None, says: str) -> None:
     """The server gets no whole request; the invoice is looked up, and the outcome is said to be unknown."""
     inbox = Inbox()
-    async with serving(inbox.script(answer(500))) as peer, client(peer.url) as gateway:
+    async with serving(inbox.script(answer(403))) as peer, client(peer.url) as gateway:
         with pytest.raises(OutcomeUnknownError, match=says):
             await gateway.quick_invoices.create(INVOICE, [Attachment("a", Failing(error))])
     assert [head.split(b" ")[0] for head in inbox.heads] == [b"GET"]

@@ -81,17 +81,24 @@ def test_a_reset_begins_anew(shop, sandbox):
     sandbox.fault("GET /v2/contacts", "unavailable")
     sandbox.advance(86400)
     assert shop.http.post("/_sandbox/reset").status_code == 204
-    assert sandbox.ledger() == {"charged": {}, "stored": {}, "transactions": [], "accountvaults": []}
+    assert not any(sandbox.ledger().values())
     assert [one["id"] for one in shop.get("/v2/contacts").json()["contacts"]] == [shop.facts.contact_id]
     assert abs(now(shop) - time.time()) < 60
     assert shop.pay(transaction_api_id="t1").status_code == 201
 
 
 def test_the_ledger_over_http(shop):
-    """How often each id was charged or stored, and the records; a decline is not a charge."""
-    shop.pay(transaction_api_id="paid")
+    """How often each id was charged, refunded or stored, and the records; a decline is no charge, a void stays one."""
+    paid = shop.pay(transaction_api_id="paid").json()["transaction"]
     shop.pay("5.00", transaction_api_id="declined")
+    shop.pay("0.00", transaction_api_id="address", action="avsonly")
+    back = {"action": "refund", "account_number": ..., "exp_date": ..., "previous_transaction_id": paid["id"]}
+    shop.pay("1.00", transaction_api_id="back", **back)
+    shop.act(shop.pay(transaction_api_id="voided").json()["transaction"], "void")
     shop.vault(account_vault_api_id="kept")
     ledger = shop.get("/_sandbox/ledger").json()
-    assert (ledger["charged"], ledger["stored"]) == ({"paid": 1}, {"kept": 1})
-    assert [one["transaction_api_id"] for one in ledger["transactions"]] == ["paid", "declined"]
+    assert (ledger["charged"], ledger["refunded"]) == ({"paid": 1, "voided": 1}, {"back": 1})
+    assert ledger["stored"] == {"kept": 1}
+    made = ["paid", "declined", "address", "back", "voided"]
+    assert [one["transaction_api_id"] for one in ledger["transactions"]] == made
+    assert [one["is_open"] for one in ledger["transactionbatches"]] == [1]

@@ -9,6 +9,9 @@ from threading import Thread
 import httpx
 import pytest
 
+from gateway_async.sandbox.faults import FAULTS
+from gateway_async.sandbox.scenarios import SCENARIOS
+
 OPERATION = "POST /v2/transactions"
 
 
@@ -17,18 +20,22 @@ def pay_raw(sandbox):
     """Send one sale over a plain socket, and return every byte that comes back until the peer is done."""
 
     def pay(api_id="t1", idle=0.3):
-        sale = {"action": "sale", "account_number": "4111111111111111", "exp_date": "1230"}
-        sale |= {"location_id": sandbox.location_id, "transaction_amount": "1.00", "transaction_api_id": api_id}
-        body = json.dumps({"transaction": sale}).encode()
-        head = f"POST /v2/transactions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n"
-        head += f"developer-id: {sandbox.developer_id}\r\nuser-id: {sandbox.user_id}\r\n"
-        head += f"user-api-key: {sandbox.user_api_key}\r\n\r\n"
         with closing(socket.create_connection(address(sandbox))) as connection:
             connection.settimeout(idle)
-            connection.sendall(head.encode() + body)
+            connection.sendall(request_of(sandbox, api_id))
             return read_all(connection)
 
     return pay
+
+
+def request_of(facts, api_id):
+    """The bytes of one sale."""
+    sale = {"action": "sale", "account_number": "4111111111111111", "exp_date": "1230"}
+    sale |= {"location_id": facts.location_id, "transaction_amount": "1.00", "transaction_api_id": api_id}
+    body = json.dumps({"transaction": sale}).encode()
+    head = f"POST /v2/transactions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n"
+    head += f"developer-id: {facts.developer_id}\r\nuser-id: {facts.user_id}\r\n"
+    return f"{head}user-api-key: {facts.user_api_key}\r\n\r\n".encode() + body
 
 
 def address(sandbox):
@@ -187,6 +194,34 @@ def test_a_refusal_ends_when_faults_are_cleared(shop, sandbox):
     assert shop.pay().status_code == 201
 
 
+def test_connections_are_refused_behind_a_request(shop, sandbox, eventually):
+    """The request before the nth is still answered; then nothing listens."""
+    sandbox.fault(OPERATION, "refuse", nth=2, seconds=3600)
+    assert shop.pay().status_code == 201
+    with pytest.raises(httpx.ConnectError):
+        shop.pay()
+    sandbox.advance(3600)
+    eventually(lambda: serves(sandbox))
+    assert [shop.pay().status_code for _ in range(2)] == [201, 201]
+
+
+def test_connections_are_refused_by_chance(shop, sandbox):
+    """Behind each request that is struck."""
+    sandbox.fault(OPERATION, "refuse", probability=1, seconds=3600)
+    assert shop.pay().status_code == 201
+    with pytest.raises(httpx.ConnectError):
+        shop.pay()
+
+
+def test_a_refusal_and_another_fault_strike_together(shop, sandbox):
+    """The request is met by the other fault, and those after it by nobody."""
+    sandbox.fault(OPERATION, "refuse", nth=2, seconds=3600)
+    sandbox.fault(OPERATION, "unavailable")
+    assert shop.pay().status_code == 503
+    with pytest.raises(httpx.ConnectError):
+        shop.pay()
+
+
 def test_the_nth_request_is_struck(shop, sandbox):
     """Counted from when the plan was made, as many as it says."""
     shop.pay()
@@ -219,6 +254,55 @@ def test_a_plan_may_be_about_one_record(shop, sandbox):
     """A literal id is that id."""
     sandbox.fault("GET /v2/contacts/a", "unavailable")
     assert [shop.get(f"/v2/contacts/{name}").status_code for name in ("b", "a")] == [404, 503]
+
+
+def test_a_plan_tells_whom_it_struck(shop, sandbox):
+    """By the integrator id that was written, or the id in the path."""
+    for operation in (OPERATION, "POST /v2/contacts", "GET /v2/contacts/{id}"):
+        sandbox.fault(operation, "error_before_commit")
+    shop.pay(transaction_api_id="t1")
+    shop.http.post("/v2/contacts", content="[[")
+    shop.get("/v2/contacts/a")
+    assert [plan["struck_ids"] for plan in sandbox.faults()] == [["t1"], ["contacts"], ["a"]]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_scenario_is_a_list_of_plans(shop, sandbox, scenario):
+    """The same by HTTP as in Python."""
+    sandbox.scenario(scenario)
+    plans = sandbox.faults()
+    sandbox.clear_faults()
+    answer = shop.http.post("/_sandbox/faults", json={"scenario": scenario})
+    assert (answer.status_code, answer.json()["faults"]) == (201, plans)
+    assert sandbox.faults() == plans != []
+
+
+def test_a_bad_day_has_every_fault(sandbox):
+    """For each kind of write."""
+    sandbox.scenario("a bad day")
+    assert {plan["fault"] for plan in sandbox.faults()} == set(FAULTS)
+
+
+def test_a_scenario_that_there_is_not(shop, sandbox):
+    """Is refused with the names of those that there are."""
+    answer = shop.http.post("/_sandbox/faults", json={"scenario": "sunshine"})
+    assert (answer.status_code, answer.json()["message"].partition(":")[0]) == (422, "scenario")
+    with pytest.raises(ValueError, match=r"^scenario: must be one of answer lost after approval; "):
+        sandbox.scenario("sunshine")
+
+
+def test_waiting_until_nothing_is_under_way(sandbox):
+    """A caller who hung up leaves a payment that is still made; while one waits for an answer, it is not idle."""
+    with closing(socket.create_connection(address(sandbox))) as connection:
+        connection.sendall(request_of(sandbox, "left"))
+    sandbox.wait_until_idle()
+    assert sandbox.ledger()["charged"] == {"left": 1}
+    sandbox.fault(OPERATION, "silence")
+    with closing(socket.create_connection(address(sandbox))) as connection:
+        connection.sendall(request_of(sandbox, "waits"))
+        with pytest.raises(TimeoutError, match="still under way"):
+            sandbox.wait_until_idle(timeout=0.1)
+    sandbox.wait_until_idle()
 
 
 def test_plans_over_http(shop, sandbox):

@@ -1,7 +1,7 @@
 """A gateway that answers by script: what each request gets, in order, and what it was asked."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import anyio
@@ -10,6 +10,15 @@ import httpx
 from gateway_async import AsyncGateway, UserApiKey
 
 Answer = httpx.Response | Exception | Callable[[httpx.Request], "Awaitable[Answer] | Answer"]
+
+
+class BrokenOff(httpx.AsyncByteStream):
+    """The body of an answer whose connection breaks in the midst of it."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Half of it."""
+        yield b'{"transaction": '
+        raise LOST
 
 
 class Script(httpx.AsyncBaseTransport):
@@ -30,6 +39,8 @@ class Script(httpx.AsyncBaseTransport):
             answer = await given if isinstance(given, Awaitable) else given
         if isinstance(answer, Exception):
             raise answer
+        if isinstance(answer.stream, BrokenOff):
+            return httpx.Response(answer.status_code, stream=answer.stream)
         return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
 
     @property
@@ -43,10 +54,8 @@ class Script(httpx.AsyncBaseTransport):
 
     def gateway(self, **options: Any) -> AsyncGateway:
         """A client of this gateway."""
-        options.setdefault("location_id", "loc")
-        return AsyncGateway(
-            "https://gateway.test", developer_id="dev", credentials=UserApiKey("user", "key"), transport=self, **options
-        )
+        given: dict[str, Any] = {"location_id": "loc", "credentials": UserApiKey("user", "key"), **options}
+        return AsyncGateway("https://gateway.test", developer_id="dev", transport=self, **given)
 
 
 def echo(wrapper: str, **changes: Any) -> Callable[[httpx.Request], httpx.Response]:
@@ -68,6 +77,7 @@ def record(wrapper: str, **fields: Any) -> httpx.Response:
 
 NOT_THERE = httpx.Response(404, json={"name": "Not Found", "message": "not found", "code": 0, "status": 404})
 LOST = httpx.ReadError("connection reset")
+CUT = httpx.Response(200, stream=BrokenOff())
 NEVER_LEFT = httpx.ConnectError("connection refused")
 
 

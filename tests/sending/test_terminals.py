@@ -1,12 +1,16 @@
 """Terminals: one call at a time each, and no place lost to a cancellation."""
 
+import json
+
 import anyio
+import anyio.lowlevel
+import attrs
 import httpx
 import pytest
 
-from gateway_async import RouterAccountVaultCreate, RouterTransactionCreate
+from gateway_async import RouterAccountVaultCreate, RouterTransactionCreate, TerminalBusyError, ValidationError
 
-from .script import Script, record
+from .script import Script, record, refused
 
 pytestmark = pytest.mark.anyio
 
@@ -44,6 +48,31 @@ async def test_two_calls_for_one_terminal_run_one_after_the_other() -> None:
         assert counter.waiting == 1
         counter.go_on.set()
     assert (counter.most, len(script.asked)) == (1, 3)
+
+
+async def test_calls_for_one_terminal_are_served_in_the_order_in_which_they_came() -> None:
+    """Two thousand stand in line for one device; every third gives up, and nobody is overtaken."""
+    served: list[str] = []
+
+    async def serve(request: httpx.Request) -> httpx.Response:
+        served.append(json.loads(request.content)["routertransaction"]["transaction_api_id"])
+        await anyio.lowlevel.checkpoint()
+        return record("transaction", status_id=101)
+
+    async def stand(name: str) -> None:
+        with anyio.CancelScope() as given_up[name]:
+            await gateway.router_transactions.create(attrs.evolve(sale("one"), transaction_api_id=name))
+
+    names = [f"sale-{number}" for number in range(2000)]
+    given_up: dict[str, anyio.CancelScope] = {}
+    async with Script(post=[serve]).gateway() as gateway, anyio.create_task_group() as tasks:
+        for name in names:
+            tasks.start_soon(stand, name)
+            await anyio.lowlevel.checkpoint()
+        for name in names[::3]:
+            given_up[name].cancel()
+    waited = [name for name in names if name not in names[::3]]
+    assert [name for name in served if name in waited] == waited
 
 
 async def test_terminals_do_not_wait_for_each_other() -> None:
@@ -89,7 +118,8 @@ async def test_cancelled_waiters_leave_the_queue() -> None:
 
 async def test_a_stored_card_is_an_account_vault() -> None:
     """The terminal's answer comes under `accountvault`, with `active` as the text "1"."""
-    script = Script(post=[record("accountvault", last_four="1111", active="1", exp_date="1221")])
+    before = httpx.Response(200, json={"accountvaults": []})
+    script = Script(post=[record("accountvault", last_four="1111", active="1", exp_date="1221")], get=[before])
     async with script.gateway() as gateway:
         vault = await gateway.router_account_vaults.create(
             RouterAccountVaultCreate(terminal_id="t", contact_id="c", location_id="here")
@@ -106,3 +136,34 @@ async def test_a_stored_card_is_an_account_vault() -> None:
             }
         }
     ]
+
+
+BUSY = [
+    refused(terminal_id="Terminal is busy."),
+    refused(terminal_id="is currently in use"),
+    httpx.Response(409, json={"message": "The terminal is in use by another request"}),
+    httpx.Response(403, json={"name": "Forbidden", "message": "Terminal 11 busy"}),
+]
+NOT_BUSY = [
+    refused(terminal_id="Terminal not found"),
+    refused(terminal_id="Terminal is not in use."),
+    refused(transaction_amount="The system is busy."),
+    refused(terminal_id="Terminal Id cannot be blank.", description="busy"),
+]
+
+
+@pytest.mark.parametrize("answer", BUSY, ids=range(len(BUSY)))
+async def test_a_gateway_that_says_busy_is_believed(answer: httpx.Response) -> None:
+    """A refusal that says so of the terminal in plain words is `TerminalBusyError`, with the refusal as its cause."""
+    async with Script(post=[answer]).gateway() as gateway:
+        with pytest.raises(TerminalBusyError, match="terminal one is busy") as caught:
+            await gateway.router_transactions.create(sale("one"))
+    assert getattr(caught.value.__cause__, "status_code", None) == answer.status_code
+
+
+@pytest.mark.parametrize("answer", NOT_BUSY, ids=range(len(NOT_BUSY)))
+async def test_any_other_refusal_stays_what_it_is(answer: httpx.Response) -> None:
+    """Busy is not read out of words that do not say it of the terminal."""
+    async with Script(post=[answer]).gateway() as gateway:
+        with pytest.raises(ValidationError):
+            await gateway.router_transactions.create(sale("one"))

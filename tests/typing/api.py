@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, BinaryIO, assert_type
+from typing import Any, BinaryIO, Never, assert_type
 
 from gateway_async import (
     UNSET,
@@ -32,7 +32,9 @@ from gateway_async import (
     DeliveryMethod,
     GatewayError,
     HashKey,
+    Intent,
     InvalidRequestError,
+    Ledger,
     MalformedReplyError,
     MismatchedReplyError,
     OutcomeUnknownError,
@@ -55,10 +57,15 @@ from gateway_async import (
     QuickInvoiceStatus,
     QuickInvoiceUpdate,
     RateLimitError,
+    Reached,
+    Recovered,
+    RedisTerminalLease,
     RouterAccountVaultCreate,
     RouterTransactionCreate,
+    SqliteLedger,
     StatusError,
     SwipedVaultCreate,
+    TerminalLease,
     TicketVaultCreate,
     TimeRange,
     Token,
@@ -73,7 +80,7 @@ from gateway_async import (
     VaultCopyCreate,
 )
 from gateway_async._secrets import Secret
-from gateway_async.observe import CallEnded, Event
+from gateway_async.observe import CallEnded, Event, TerminalProgress, TerminalState
 
 KEY = UserApiKey("user", "key")
 
@@ -245,11 +252,41 @@ async def router(gateway: AsyncGateway) -> None:
     """Both router endpoints."""
     pay = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount=12)
     assert_type(await gateway.router_transactions.create(pay), Transaction)
+    assert_type(await gateway.router_transactions.create(pay, on_progress=show), Transaction)
     store = RouterAccountVaultCreate(terminal_id="term", contact_id="c1")
     assert_type(await gateway.router_account_vaults.create(store), AccountVault)
+    assert_type(await gateway.router_account_vaults.create(store, on_progress=print), AccountVault)
     RouterTransactionCreate(action="sale", terminal_id="term")  # type: ignore[call-arg]
     RouterAccountVaultCreate(terminal_id="term")  # type: ignore[call-arg]
     await gateway.router_transactions.create(store)  # type: ignore[arg-type]
+    await gateway.router_transactions.create(pay, on_progress=len)  # type: ignore[arg-type]
+
+
+def show(progress: TerminalProgress) -> None:
+    """A till's screen."""
+    assert_type(progress.state, TerminalState)
+    assert_type((progress.holder, progress.waited, progress.left), tuple[str, float, float | None])
+
+
+def leases() -> None:
+    """A lease of the package's, or one's own."""
+    lease: TerminalLease = RedisTerminalLease("redis://till", owner="till-7", seconds=30, wait=None)
+    AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, terminal_lease=lease)
+    RedisTerminalLease("redis://till")  # type: ignore[call-arg]
+
+
+async def ledgers(gateway: AsyncGateway) -> None:
+    """What a crash left behind."""
+    ledger: Ledger = SqliteLedger(Path("payments.db"), keep_days=7)
+    AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, ledger=ledger)
+    AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, ledger="payments.db")  # type: ignore[arg-type]
+    assert_type(await ledger.open_intents("till"), Sequence[Intent])
+    found = await gateway.recover(wait=5)
+    assert_type(found, list[Recovered])
+    assert_type(found[0].api_id, str | None)
+    assert_type(found[0].outcome, str)
+    assert_type(found[0].sent_at, datetime)
+    assert_type(found[0].error, GatewayError | None)
 
 
 def ways_of_storing() -> None:
@@ -349,9 +386,15 @@ async def errors(error: GatewayError) -> None:
     if isinstance(error, OutcomeUnknownError):
         assert_type(error.api_id, str | None)
         assert_type(error.sent, Mapping[str, Any])
+        assert_type(error.reached, Reached)
         assert_type(await error.resolve(), Any)
     if isinstance(error, DeclinedError):
         assert_type(error.reason_code_id, int | None)
+
+
+def truth(error: OutcomeUnknownError) -> None:
+    """An unknown outcome is neither true nor false: `if error:` does not pass a type checker."""
+    assert_type(error.__bool__(), Never)
 
 
 def values(moment: datetime) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_async._wire.belonging import check_belongs, same_value
+from gateway_async._wire.belonging import check_belongs, check_changed, check_refusal, same_value
 from gateway_async.errors import MismatchedReplyError
 
 
@@ -113,3 +113,74 @@ def test_another_value(sent: Any, got: Any) -> None:
 def test_texts_that_differ_are_different(sent: str, got: str) -> None:
     """No two different texts are the same, unless they are amounts."""
     assert same_value(sent, got) == (sent == got) or "." in sent
+
+
+# --- an older answer about the same record
+
+
+def is_older(action: str, sent: dict[str, Any], record: dict[str, Any]) -> bool:
+    """Whether an answer shows the transaction as it was before the action."""
+    try:
+        check_changed(action, sent, record)
+    except MismatchedReplyError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("status", [101, "102", 111, 121, 131, 132, 133, 134])
+def test_what_is_not_voided_is_from_before_the_void(status: Any) -> None:
+    """Every status that a void ends."""
+    assert is_older("void", {}, {"status_id": status})
+
+
+@pytest.mark.parametrize("status", [201, "201", 301, None, "", 999])
+def test_voided_declined_and_unheard_of_are_answers_to_a_void(status: Any) -> None:
+    """A new code and silence prove nothing."""
+    assert not is_older("void", {}, {"status_id": status})
+
+
+@pytest.mark.parametrize("action", ["authcomplete", "authincrement"])
+def test_the_sum_tells_an_older_answer(action: str) -> None:
+    """After a capture or an increment the amount is the one that was sent; in cents or in whole."""
+    sent = {"transaction_amount": "15.00"}
+    assert is_older(action, sent, {"status_id": 101, "transaction_amount": "10.00"})
+    assert not is_older(action, sent, {"status_id": 101, "transaction_amount": 15})
+    assert not is_older(action, sent, {"status_id": 101})
+
+
+@pytest.mark.parametrize("action", ["edit", "partialreversal", "tipadjust", ""])
+def test_of_other_actions_nothing_is_known(action: str) -> None:
+    """Their answers are believed."""
+    assert not is_older(action, {"transaction_amount": "15.00"}, {"status_id": 101, "transaction_amount": "10.00"})
+
+
+# --- another's refusal
+
+
+@pytest.mark.parametrize(
+    ("named", "believed"),
+    [
+        (["transaction_amount"], True),
+        (["item_list", "transaction_amount"], True),
+        (["item_list.Tea"], False),
+        (["item_list", "due_date"], False),
+        (["a_field_of_next_year"], True),
+        (["item_list", "a_field_of_next_year"], True),
+        (["transaction_amount[0]"], True),
+        ([""], True),
+        ([], True),
+    ],
+)
+def test_a_refusal_of_other_resources_fields_is_anothers(named: list[str], believed: bool) -> None:
+    """Only fields that this package knows, and knows to be others', tell that a refusal went astray."""
+    try:
+        check_refusal(named, frozenset({"transaction_amount"}))
+    except MismatchedReplyError:
+        assert not believed
+    else:
+        assert believed
+
+
+def test_of_a_call_without_known_fields_any_refusal_is_believed() -> None:
+    """A verb such as `settle` says nothing of what a refusal can name."""
+    check_refusal(["item_list"], frozenset())

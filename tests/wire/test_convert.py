@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal, localcontext
 from enum import Enum
@@ -43,6 +44,14 @@ def problem(kind: type[Record], data: Any) -> tuple[str, str]:
         structure(kind, data)
     assert str(failed.value) == f"{failed.value.path}: {failed.value.reason}"
     return failed.value.path, failed.value.reason
+
+
+def is_passed_over(kind: type[Record], field: str, value: Any) -> bool:
+    """Whether a value that does not fit leaves its field empty, is kept as it came, and shown nowhere."""
+    record = structure(kind, {"id": "t", field: value})
+    return (getattr(record, field), dict(record.extra)) == (None, {field: value}) and repr(record).endswith(
+        f"(id='t', extra=<{field}>)"
+    )
 
 
 # --- booleans
@@ -150,8 +159,8 @@ def test_timestamps_are_aware_and_utc(moment: datetime) -> None:
 
 @pytest.mark.parametrize("value", ["soon", True, 10**15, 10**25, "1e30", "1e999999999", -(10**15), [], 1.5])
 def test_what_is_no_timestamp(value: Any) -> None:
-    """A time out of the calendar's range is refused."""
-    assert problem(Transaction, {"id": "t", "created_ts": value})[0] == ".created_ts"
+    """A time out of the calendar's range is not worth the whole answer."""
+    assert is_passed_over(Transaction, "created_ts", value)
 
 
 @pytest.mark.parametrize(
@@ -175,10 +184,8 @@ def test_dates(value: Any, day: date | None) -> None:
 
 @pytest.mark.parametrize("value", ["2025-13-01", "18.11.2025", "soon", True, [], {}, 20251118.5, "4111111111111111"])
 def test_what_is_no_date(value: Any) -> None:
-    """Anything else is refused, and not repeated: it may be a card number."""
-    path, reason = problem(Contact, {"id": "c", "date_of_birth": value})
-    assert path == ".date_of_birth"
-    assert reason in ("not a date", "not a text")
+    """Anything else is passed over, and not shown: it may be a card number."""
+    assert is_passed_over(Contact, "date_of_birth", value)
 
 
 @pytest.mark.parametrize(
@@ -206,10 +213,8 @@ def test_a_void_date_has_many_forms(value: Any, moment: datetime | date | None) 
 
 @pytest.mark.parametrize("value", ["4111 1111 1111 1111", "soon", "2025-11-18 25:00:00", [], True])
 def test_what_is_no_void_date(value: Any) -> None:
-    """Anything else is refused without repeating it."""
-    path, reason = problem(Transaction, {"id": "t", "void_date": value})
-    assert path == ".void_date"
-    assert "1" not in reason
+    """Anything else is passed over: whether a payment was voided, its status tells."""
+    assert is_passed_over(Transaction, "void_date", value)
 
 
 # --- codes
@@ -274,17 +279,26 @@ def test_lists(value: Any, found: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "reason"),
-    [
-        ("custom_data", [1], "not an object"),
-        ("custom_data", "text", "not an object"),
-        ("additional_amounts", {}, "not a list"),
-        ("additional_amounts", 5, "not a list"),
-    ],
+    ("field", "value"),
+    [("custom_data", [1]), ("custom_data", "text"), ("additional_amounts", {}), ("additional_amounts", 5)],
 )
-def test_what_is_no_structure(field: str, value: Any, reason: str) -> None:
-    """A structure of another kind is refused."""
-    assert problem(Transaction, {"id": "t", field: value}) == (f".{field}", reason)
+def test_what_is_no_structure(field: str, value: Any) -> None:
+    """Free-form data of another form is passed over."""
+    assert is_passed_over(Transaction, field, value)
+
+
+ODD: dict[Any, Any] = {datetime: "soon", date: "soon", datetime | date: "soon", Mapping[str, Any]: 5, Sequence[Any]: 5}
+
+
+@pytest.mark.parametrize("field", sorted(set(fields_of(Transaction)) - {"id"}))
+def test_an_odd_value_costs_the_answer_only_where_it_matters(field: str) -> None:
+    """Dates, times and free-form data are passed over; an amount, an id, a code, a flag or a text is not."""
+    kind = fields_of(Transaction)[field]
+    odd = next((value for form, value in ODD.items() if kind == form | None), [{}])
+    if odd == [{}]:
+        assert problem(Transaction, {"id": "t", field: odd})[0] == f".{field}"
+    else:
+        assert is_passed_over(Transaction, field, odd)
 
 
 @pytest.mark.parametrize("field", sorted(set(fields_of(Transaction)) - {"id"}))
@@ -341,7 +355,7 @@ def test_reading_ends_in_a_record_or_a_field_error(fields: dict[str, Any]) -> No
     """No value of any kind in any field makes reading fail in another way."""
     blamed, unknown = "", set(fields) - set(fields_of(Transaction))
     try:
-        unknown = set(structure(Transaction, {"id": "t", **fields}).extra)
+        unknown = set(structure(Transaction, {"id": "t", **fields}).extra) - set(fields_of(Transaction))
     except FieldError as error:
         blamed = error.path.removeprefix(".")
     assert (blamed in {"", *fields}, unknown) == (True, set(fields) - set(fields_of(Transaction)))

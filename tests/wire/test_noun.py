@@ -9,9 +9,11 @@ import attrs
 import pytest
 
 from gateway_async._secrets import AccountNumber, Secret
-from gateway_async._wire.call import NOT_DONE, Call, Kind
+from gateway_async._wire.call import NOT_DONE, Call, Entry, Kind
 from gateway_async._wire.convert import FieldError
+from gateway_async._wire.inquiry import Inquiry
 from gateway_async._wire.noun import Noun, Scope
+from gateway_async._wire.recovery import BEARS_THE_NAME, IS_SETTLED, SAYS
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
 from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, BinInfo, CardVaultCreate
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
@@ -19,6 +21,7 @@ from gateway_async.models.identifiers import ApiId
 from gateway_async.models.transactions import RouterTransactionCreate, Transaction, TransactionCreate, TransactionUpdate
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT, BIN_INFO
 from gateway_async.resources.router_transactions import ROUTER_TRANSACTION
+from gateway_async.resources.transaction_batches import TRANSACTION_BATCH
 from gateway_async.resources.transactions import TRANSACTION
 
 CARD = "4111111111111111"
@@ -212,10 +215,10 @@ def test_a_request_belongs_to_its_verb() -> None:
 
 
 def test_a_create_may_want_more_than_existence() -> None:
-    """Where the api id may belong to an older record, `done` tells whether it is the one that was sent."""
+    """Where the api id may belong to an older record, a mark tells whether it is the one that was sent."""
     named = attrs.evolve(NAMELESS, api_id="contact_api_id")
     new = ContactCreate(last_name="Smith", contact_api_id="mine")
-    lookup = named.create(new, SCOPE, done=lambda sent, record: record.get("last_name") == sent["last_name"]).lookup
+    lookup = named.create(new, SCOPE, mark=BEARS_THE_NAME).lookup
     assert lookup is not None
     assert lookup.read({"contact": {"id": "c1", "last_name": "Smith"}}) == Contact(id="c1", last_name="Smith")
     assert lookup.read({"contact": {"id": "c1", "last_name": "Jones"}}) is NOT_DONE
@@ -267,7 +270,7 @@ def test_an_answer_without_its_wrapper_is_refused(content: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "path"), [({}, ".accountvault.id"), ({"id": "v1", "created_ts": "soon"}, ".accountvault.created_ts")]
+    ("data", "path"), [({}, ".accountvault.id"), ({"id": "v1", "title": []}, ".accountvault.title")]
 )
 def test_a_bad_field_is_named_by_its_path(data: dict[str, Any], path: str) -> None:
     """The path leads through the wrapper to the field."""
@@ -455,8 +458,8 @@ def test_a_verb_is_a_call() -> None:
 
 
 def test_a_verb_whose_effect_shows_is_looked_up() -> None:
-    """`done` is asked of what was sent and of the raw record."""
-    call = SALE.verb("t1", "undo", SCOPE, content={"batch": "5"}, done=lambda sent, raw: raw["batch"] == sent["batch"])
+    """The mark is looked for in the raw record, with what was sent."""
+    call = SALE.verb("t1", "undo", SCOPE, content={"batch": "5"}, mark=SAYS)
     assert call.kind is Kind.IDEMPOTENT
     assert call.lookup is not None
     assert (call.lookup.method, call.lookup.path) == ("GET", "/v2/transactions/t1")
@@ -477,3 +480,58 @@ def test_a_notification_is_a_call_without_a_result() -> None:
     assert call.params == (("api_id", "1"), ("location_id", "loc"), ("sms", "0"))
     assert call.read(None) is None
     assert call.read({"anything": 1}) is None
+
+
+# --- what a ledger keeps
+
+
+def test_a_ledger_keeps_what_moves_money() -> None:
+    """Charging, storing, settling and what is done to a payment; editing, reading and deleting are not for it."""
+    kept = {
+        "sale": SALE.create(NEW_SALE, SCOPE),
+        "void": SALE.act("t1", TransactionUpdate(action="void"), SCOPE),
+        "reversal": SALE.act("t1", TransactionUpdate(action="partialreversal", transaction_amount="1.00"), SCOPE),
+        "store": VAULT.create(NEW_VAULT, SCOPE),
+        "edit": SALE.act("t1", TransactionUpdate(action="edit", description="x"), SCOPE),
+        "get": SALE.get("t1", SCOPE),
+        "update": VAULT.update("v1", AccountVaultUpdate(title="x"), SCOPE),
+        "delete": VAULT.delete("v1", SCOPE),
+        "contact": NAMELESS.create(ContactCreate(last_name="Smith"), SCOPE),
+    }
+    assert {name for name, call in kept.items() if call.entry} == {"sale", "void", "reversal", "store"}
+
+
+def test_an_entry_holds_what_finds_the_record_again() -> None:
+    """Ids and sums, under the name that the resource has on the client; what has no mark has no inquiry."""
+    new = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="5.00", description="x")
+    entry = AT_TERMINAL.create(new, SCOPE, kind=Kind.TERMINAL).entry
+    expected = {"transaction_api_id": "made-up", "location_id": "loc", "transaction_amount": "5.00"}
+    inquiry = Inquiry(
+        resource="transactions", id="made-up", location_id="loc", expected=expected, mark="exists", sent={}
+    )
+    assert entry == Entry(resource="router_transactions", location_id="loc", inquiry=inquiry)
+    reversal = TransactionUpdate(action="partialreversal", transaction_amount="1.00")
+    assert SALE.act("t1", reversal, SCOPE).entry == Entry(resource="transactions", location_id=None, inquiry=None)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        SALE.create(NEW_SALE, SCOPE),
+        SALE.act(ApiId("mine"), TransactionUpdate(action="authcomplete", transaction_amount="9.00"), SCOPE),
+        SALE.act("t1", TransactionUpdate(action="tipadjust", tip_amount="2.00"), SCOPE),
+        TRANSACTION_BATCH.verb("t1", "settle", SCOPE, mark=IS_SETTLED),
+    ],
+    ids=str,
+)
+def test_a_lookup_is_made_of_the_inquiry_alone(call: Call[Any]) -> None:
+    """What a ledger gives back from its file asks the same as the call would have."""
+    assert call.entry is not None
+    assert call.entry.inquiry is not None
+    noun = TRANSACTION_BATCH if "batches" in call.path else SALE
+    again = noun.lookup(Inquiry.read(json.loads(json.dumps(call.entry.inquiry.as_json()))))
+    assert call.lookup is not None
+    assert (again.method, again.path, again.params) == (call.lookup.method, call.lookup.path, call.lookup.params)
+    wrapper = "transactionbatch" if "batches" in call.path else "transaction"
+    for record in ({"id": "t1", "status_id": 101, "tip_amount": "2.00"}, {"id": "t1", "status_id": 102}):
+        assert isinstance(again.read({wrapper: record}), type(call.lookup.read({wrapper: record})))

@@ -62,7 +62,7 @@ def test_what_is_no_list(content: Any) -> None:
     [
         ([{"id": "a"}, None], ".contacts[1]", "not an object"),
         ([{"id": "a"}, {"id": "b"}, {}], ".contacts[2].id", "missing"),
-        ([{"id": "a", "created_ts": "soon"}], ".contacts[0].created_ts", "not a whole number"),
+        ([{"id": "a", "contact_balance": "much"}], ".contacts[0].contact_balance", "not an amount"),
     ],
 )
 def test_a_bad_row_is_named(rows: list[Any], path: str, reason: str) -> None:

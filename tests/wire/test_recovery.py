@@ -5,17 +5,24 @@ from typing import Any
 
 import pytest
 
+from gateway_async._wire.convert import FieldError
 from gateway_async._wire.recovery import (
+    BEARS_THE_NAME,
+    EXISTS,
+    IS_OFF_INVOICE,
+    IS_ON_INVOICE,
+    IS_REOPENED,
+    IS_SETTLED,
+    SAYS,
+    SAYS_OR_IS_CLOSED,
+    Mark,
     agrees,
-    done_when,
-    exists,
-    is_reopened,
-    is_settled,
-    says,
-    says_or_is_closed,
+    mark_of,
+    shows,
 )
 from gateway_async.models.codes import TransactionAction
 
+MOVES = (IS_ON_INVOICE, IS_OFF_INVOICE)
 SETTLED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
     ("void", {}, {"status_id": 201}, True),
     ("void", {}, {"status_id": "201"}, True),
@@ -36,30 +43,44 @@ SETTLED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("action", "sent", "record", "done"), SETTLED)
-def test_the_mark_of_an_action(action: str, sent: dict[str, Any], record: dict[str, Any], done: bool) -> None:
+def done(mark: Mark, sent: dict[str, Any], record: dict[str, Any]) -> bool:
+    """Whether `record` shows that what was sent has been done."""
+    return shows(mark.name, mark.facts(sent), record)
+
+
+@pytest.mark.parametrize(("action", "sent", "record", "expected"), SETTLED)
+def test_the_mark_of_an_action(action: str, sent: dict[str, Any], record: dict[str, Any], expected: bool) -> None:
     """The record tells whether the action was carried out, with what was sent."""
-    mark = done_when(action)
+    mark = mark_of(action)
     assert mark is not None
-    assert mark({"action": action, **sent}, record) is done
+    assert done(mark, {"action": action, **sent}, record) is expected
+
+
+@pytest.mark.parametrize("action", ["void", "authcomplete", "authincrement", "tipadjust"])
+def test_the_mark_of_moved_money_compares_sums_only(action: str) -> None:
+    """Nothing else of what was sent is needed, so that none of it need be kept."""
+    mark = mark_of(action)
+    assert mark is not None
+    sent = {"tip_amount": "1.00", "description": "a card", "notification_email_address": "a@example.test"}
+    assert set(mark.facts(sent)) <= {"tip_amount"}
 
 
 def test_actions_without_a_mark() -> None:
     """What leaves no mark of its own, and what nobody knows, cannot be settled by reading."""
-    marked = {action for action in [*TransactionAction, "brand new", ""] if done_when(action)}
+    marked = {action for action in [*TransactionAction, "brand new", ""] if mark_of(action)}
     assert marked == {"void", "authcomplete", "authincrement", "tipadjust", "edit"}
 
 
 def test_a_record_says_what_was_sent() -> None:
     """Every value must be there, in any spelling; the action itself is no value of the record."""
-    assert says({"action": "edit", "flag": 1, "tax": "1.00"}, {"flag": "1", "tax": 1})
-    assert not says({"flag": 1, "tax": "1.00"}, {"flag": True})
-    assert says({"update_if_exists": 1}, {})
+    assert done(SAYS, {"action": "edit", "flag": 1, "tax": "1.00"}, {"flag": "1", "tax": 1})
+    assert not done(SAYS, {"flag": 1, "tax": "1.00"}, {"flag": True})
+    assert done(SAYS, {"update_if_exists": 1}, {})
 
 
 def test_a_record_that_is_there_was_made() -> None:
     """A create wants no more than its record's existence."""
-    assert exists({"tax": "1.00"}, {})
+    assert done(EXISTS, {"tax": "1.00"}, {})
 
 
 @pytest.mark.parametrize(
@@ -76,11 +97,33 @@ def test_a_record_that_is_there_was_made() -> None:
 def test_a_record_that_does_not_contradict(record: dict[str, Any], agreed: bool) -> None:
     """Silence agrees; another value is another record's, that had the same name before."""
     sent = {"title": "Lunch", "item_list": {"Tea": Decimal("2.5")}}
-    assert agrees("title", "item_list", "note")(sent, record) is agreed
+    assert done(agrees("title", "item_list", "note"), sent, record) is agreed
+
+
+def test_a_contact_bears_the_name() -> None:
+    """One of another name had the integrator id before."""
+    assert done(BEARS_THE_NAME, {"last_name": "Smith", "city": "X"}, {"last_name": "Smith", "city": "Y"})
+    assert not done(BEARS_THE_NAME, {"last_name": "Smith"}, {"last_name": "Jones"})
+
+
+def test_a_payment_says_whose_it_is() -> None:
+    """On an invoice or off it; a record that says nothing of invoices cannot tell."""
+    sent = {"quick_invoice_id": "i"}
+    on, off = ([done(mark, sent, {"quick_invoice_id": whose}) for whose in ("i", "j", None)] for mark in MOVES)
+    assert (on, off) == ([True, False, False], [False, True, True])
+    for mark in MOVES:
+        with pytest.raises(FieldError):
+            done(mark, sent, {})
+
+
+def test_a_mark_that_nobody_knows() -> None:
+    """A ledger of a later version may name one."""
+    with pytest.raises(KeyError):
+        shows("is on the moon", {}, {})
 
 
 @pytest.mark.parametrize(
-    ("sent", "invoice", "done"),
+    ("sent", "invoice", "expected"),
     [
         ({"status_id": 0}, {"status_id": 0}, True),
         ({"status_id": 0}, {"status_id": 2}, True),
@@ -91,18 +134,13 @@ def test_a_record_that_does_not_contradict(record: dict[str, Any], agreed: bool)
         ({"note": "x"}, {"status_id": 2, "note": "x"}, True),
     ],
 )
-def test_a_closed_invoice_has_two_codes(sent: dict[str, Any], invoice: dict[str, Any], done: bool) -> None:
+def test_a_closed_invoice_has_two_codes(sent: dict[str, Any], invoice: dict[str, Any], expected: bool) -> None:
     """Closing is done when the invoice is closed, whichever of the two it says."""
-    assert says_or_is_closed(sent, invoice) is done
+    assert done(SAYS_OR_IS_CLOSED, sent, invoice) is expected
 
 
 def test_the_marks_of_reopening_and_settling() -> None:
     """An open invoice was reopened, and a batch that is not open was settled; silence proves nothing."""
-    assert [is_reopened({}, {"status_id": status}) for status in (1, "1", 0, 2, None)] == [
-        True,
-        True,
-        False,
-        False,
-        False,
-    ]
-    assert [is_settled({}, {"is_open": flag}) for flag in (0, "0", False, 1, None)] == [True, True, True, False, False]
+    opened = [done(IS_REOPENED, {}, {"status_id": status}) for status in (1, "1", 0, 2, None)]
+    settled = [done(IS_SETTLED, {}, {"is_open": flag}) for flag in (0, "0", False, 1, None)]
+    assert (opened, settled) == ([True, True, False, False, False], [True, True, True, False, False])

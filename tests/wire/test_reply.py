@@ -259,7 +259,7 @@ def test_a_success_that_is_no_json(body: bytes, reason: str) -> None:
         (b"", "$", "not an object"),
         (b"[]", "$", "not an object"),
         (b"{}", "$.id", "missing"),
-        (b'{"id": "c1", "created_ts": "soon"}', "$.created_ts", "not a whole number"),
+        (b'{"id": "c1", "city": []}', "$.city", "not a text"),
     ],
 )
 def test_a_success_that_does_not_fit(body: bytes, path: str, reason: str) -> None:
@@ -303,21 +303,38 @@ def test_an_answer_does_not_show_its_body() -> None:
         ("7", 7.0),
         (" 7 ", 7.0),
         ("1.5", 1.5),
-        ("172800", 172800.0),
+        ("86400", 86400.0),
         ("Tue, 18 Nov 2025 12:00:30 GMT", 30.0),
         ("Tue, 18 Nov 2025 13:00:30 +0100", 30.0),
         ("Tuesday, 18-Nov-25 12:00:30 GMT", 30.0),
         ("Tue Nov 18 12:00:30 2025", 30.0),
-        ("Tue, 18 Nov 2025 11:59:00 GMT", 0.0),
+        ("Wed, 19 Nov 2025 12:00:00 GMT", 86400.0),
         *[
             (nonsense, None)
-            for nonsense in ("", "soon", "-1", "1e3", "nan", "inf", "9" * 400, "7 s", "٧x", "18 Foo 2025")
+            for nonsense in ("", "soon", "-1", "1e3", "nan", "inf", "9" * 400, "7 s", "٧", "18 Foo 2025")
+        ],
+        *[
+            (absurd, None)
+            for absurd in (
+                "86401",
+                "1000000000",
+                "Tue, 18 Nov 2025 11:59:00 GMT",
+                "Wed, 19 Nov 2025 12:00:01 GMT",
+                "Sun, 18 Nov 2125 12:00:00 GMT",
+            )
         ],
     ],
 )
 def test_retry_after(header: str, seconds: float | None) -> None:
-    """Seconds, or a date in any of HTTP's three forms, become seconds from now; nonsense is None."""
+    """Seconds, or a date in any of HTTP's three forms, become seconds from now; all that is absurd is None."""
     assert refusal(429, retry_after=header).retry_after == seconds
+
+
+def test_a_retry_date_is_measured_by_the_gateways_own_clock() -> None:
+    """Where the answer has a `Date`, this machine's clock does not matter; one that is none is passed over."""
+    until = "Mon, 01 Jan 2024 00:00:30 GMT"
+    assert refusal(429, retry_after=until, date="Mon, 01 Jan 2024 00:00:00 GMT").retry_after == 30.0
+    assert refusal(429, retry_after="Tue, 18 Nov 2025 12:00:30 GMT", date="noon").retry_after == 30.0
 
 
 def test_retry_after_does_not_depend_on_the_machines_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:

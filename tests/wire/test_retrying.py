@@ -1,11 +1,11 @@
-"""The decision table of money, cell by cell."""
+"""The decision table of money, cell by cell; `tests/sending/test_table.py` sees each cell obeyed."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_async._wire.call import Kind
-from gateway_async._wire.retrying import Fate, Verdict, fate_of, is_definite, pause, print_table, verdict
+from gateway_async._wire.retrying import TABLE, Fate, Verdict, decide, fate_of, is_definite, pause, print_table
 from gateway_async.errors import (
     AuthenticationError,
     ClientClosedError,
@@ -17,51 +17,77 @@ from gateway_async.errors import (
     MismatchedWriteError,
     NotSentError,
     RateLimitError,
+    Reached,
     ServerError,
     StatusError,
-    ValidationError,
+    TerminalBusyError,
 )
 
 EXPECTED = """
-| what became of it | read | named write | idempotent write | unnamed write | terminal |
-|---|---|---|---|---|---|
-| provably not sent | again | again | again | again | again |
-| sent, no whole answer | again | look up | look up | look up | look up |
-| 2xx that does not parse | stop | look up | look up | look up | look up |
-| another question's answer | again | look up | look up | look up | look up |
-| 429 | again | look up | look up | stop | stop |
-| 502, 503, 504 | again | look up | look up | look up | look up |
-| other 5xx, 3xx, 408 | stop | look up | look up | look up | look up |
-| other 4xx | stop | stop | stop | stop | stop |
-"""
+| how far it got | what came back | read | named write | idempotent write | unnamed write | terminal | pause before another try |
+|---|---|---|---|---|---|---|---|
+| not connected | – | again | again | again | again | again | back-off |
+| connecting, nothing written | – | again | again | again | again | again | back-off |
+| sent in part or whole, no answer | – | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | back-off |
+| answer cut off | – | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | back-off |
+| answered | 2xx that does not parse | stop | look up, else again | look up, else again | look up, else unknown | look up, else unknown | back-off |
+| answered | another question's answer | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | back-off |
+| answered | 429 | again | look up, else again | look up, else again | stop | stop | as asked, and back-off |
+| answered | 502, 503, 504 | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and back-off |
+| answered | other 5xx, 3xx, 408 | stop | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and back-off |
+| answered | 404 | stop | look up, else stop | stop | stop | look up, else stop | – |
+| answered | other 4xx | stop | stop | stop | stop | stop | – |
+| answered | 404 or other 4xx, after a try that may have arrived | stop | look up, else unknown | look up, else stop | stop | stop | – |
+"""  # noqa: E501
 
+REFUSALS: list[GatewayError] = [
+    *[StatusError(status) for status in (400, 401, 402, 403, 405, 409, 410, 418, 422, 499)],
+    AuthenticationError(500),
+    TerminalBusyError("t"),
+]
 ERRORS: dict[Fate, list[GatewayError]] = {
-    Fate.NOT_SENT: [NotSentError("no route")],
+    Fate.QUEUED: [NotSentError("no place")],
+    Fate.UNWRITTEN: [NotSentError("no route", reached=Reached.NOTHING_WRITTEN)],
     Fate.LOST: [ConnectionLostError("reset"), DeadlineExceededError(1.0), GatewayError("odd")],
+    Fate.CUT: [ConnectionLostError("reset", reached=Reached.ANSWER_CUT)],
     Fate.UNREADABLE: [MalformedReplyError("$", "not JSON")],
     Fate.MISMATCHED: [MismatchedReplyError(["id"]), MismatchedWriteError(["id"])],
     Fate.THROTTLED: [RateLimitError(429)],
     Fate.OVERLOADED: [ServerError(status) for status in (502, 503, 504)],
     Fate.FAILED: [*[ServerError(status) for status in (500, 501, 505, 599)], StatusError(302), StatusError(408)],
-    Fate.REFUSED: [StatusError(status) for status in (400, 401, 402, 403, 404, 405, 409, 410, 418, 422, 499)],
+    Fate.ABSENT: [StatusError(404)],
+    Fate.REFUSED: REFUSALS,
+    Fate.REFUSED_LATER: [StatusError(404), *REFUSALS],
 }
 CELLS = [
     (fate, kind, cell)
     for fate, line in zip(Fate, EXPECTED.strip().splitlines()[2:], strict=True)
-    for kind, cell in zip(Kind, line.strip("| ").split(" | ")[1:], strict=True)
+    for kind, cell in zip(Kind, line.strip("| ").split(" | ")[2:-1], strict=True)
 ]
+
+
+def is_later(fate: Fate) -> bool:
+    """Whether an earlier attempt may have been carried out."""
+    return fate is Fate.REFUSED_LATER
 
 
 @pytest.mark.parametrize(("fate", "kind", "cell"), CELLS, ids=lambda part: getattr(part, "name", part))
 def test_each_cell(fate: Fate, kind: Kind, cell: str) -> None:
-    """For every error of a fate and every kind of call the verdict is the one in the table."""
-    assert [verdict(kind, error).value for error in ERRORS[fate]] == [cell] * len(ERRORS[fate])
+    """For every error of a fate and every kind of call the decision is the one in the table."""
+    decisions = {str(decide(kind, error, may_have_left_before=is_later(fate))) for error in ERRORS[fate]}
+    assert decisions == {cell}
 
 
 @pytest.mark.parametrize("fate", Fate)
 def test_each_error_has_its_fate(fate: Fate) -> None:
     """What an error says about how far the call got."""
-    assert {fate_of(error) for error in ERRORS[fate]} == {fate}
+    assert {fate_of(error, may_have_left_before=is_later(fate)) for error in ERRORS[fate]} == {fate}
+
+
+@pytest.mark.parametrize("fate", [fate for fate in Fate if fate not in (Fate.ABSENT, Fate.REFUSED, Fate.REFUSED_LATER)])
+def test_an_earlier_try_changes_the_meaning_of_refusals_only(fate: Fate) -> None:
+    """Whatever is in doubt stays in doubt, and what never left has never left."""
+    assert {fate_of(error, may_have_left_before=True) for error in ERRORS[fate]} == {fate}
 
 
 def test_the_printed_table() -> None:
@@ -70,59 +96,53 @@ def test_the_printed_table() -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.READ])
-@pytest.mark.parametrize("fate", [fate for fate in Fate if fate is not Fate.NOT_SENT])
+@pytest.mark.parametrize("fate", [fate for fate in Fate if fate not in (Fate.QUEUED, Fate.UNWRITTEN)])
 def test_no_write_that_left_is_sent_again_unasked(fate: Fate, kind: Kind) -> None:
     """Only what provably never left is repeated without a lookup."""
-    verdicts = {verdict(kind, error, may_have_left_before=left) for error in ERRORS[fate] for left in (True, False)}
-    assert Verdict.AGAIN not in verdicts
+    assert TABLE[fate][kind].step is not Verdict.AGAIN
+
+
+@pytest.mark.parametrize("kind", [Kind.TERMINAL, Kind.UNNAMED])
+@pytest.mark.parametrize("fate", [fate for fate in Fate if fate not in (Fate.QUEUED, Fate.UNWRITTEN)])
+def test_what_a_lookup_cannot_clear_is_never_sent_again(fate: Fate, kind: Kind) -> None:
+    """A customer may still stand at a terminal, and what has no name leaves no trace: neither is sent twice."""
+    assert TABLE[fate][kind].otherwise is not Verdict.AGAIN
 
 
 @pytest.mark.parametrize(
-    ("kind", "what"),
+    ("kind", "more"),
     [
-        (Kind.READ, Verdict.STOP),
-        (Kind.NAMED, Verdict.LOOK_UP),
-        (Kind.IDEMPOTENT, Verdict.LOOK_UP),
-        (Kind.UNNAMED, Verdict.STOP),
-        (Kind.TERMINAL, Verdict.STOP),
+        (Kind.READ, set(Fate)),
+        (Kind.NAMED, set()),
+        (Kind.IDEMPOTENT, {Fate.ABSENT}),
+        (Kind.UNNAMED, {Fate.ABSENT}),
+        (Kind.TERMINAL, set()),
     ],
 )
-def test_a_refusal_may_be_an_earlier_attempts_doing(kind: Kind, what: Verdict) -> None:
-    """A refusal after an attempt that may have left is looked up, where there is something to look up."""
-    error = ValidationError(422, fields={"transaction_api_id": ("already exists in this location",)})
-    assert verdict(kind, error, may_have_left_before=True) is what
-    assert verdict(kind, error) is Verdict.STOP
-
-
-def test_a_refused_login_is_no_earlier_attempts_doing_for_a_read() -> None:
-    """A 401 ends a read, whatever happened before."""
-    assert verdict(Kind.READ, AuthenticationError(401), may_have_left_before=True) is Verdict.STOP
-
-
-def test_what_is_certain() -> None:
-    """Never sent, turned away and refused are a definite no; after anything else the write may have been done."""
-    definite = {fate for fate in Fate if all(is_definite(error) for error in ERRORS[fate])}
-    doubtful = {fate for fate in Fate if not any(is_definite(error) for error in ERRORS[fate])}
-    assert definite == {Fate.NOT_SENT, Fate.THROTTLED, Fate.REFUSED}
-    assert doubtful == set(Fate) - definite
+def test_what_is_certain(kind: Kind, more: set[Fate]) -> None:
+    """Never sent, turned away and refused are a definite no; after anything else a write may have been done."""
+    definite = {
+        fate for fate in Fate for error in ERRORS[fate] if is_definite(kind, error, may_have_left_before=is_later(fate))
+    }
+    assert definite == {Fate.QUEUED, Fate.UNWRITTEN, Fate.THROTTLED, Fate.REFUSED, Fate.REFUSED_LATER} | more
 
 
 @pytest.mark.parametrize("kind", Kind)
 def test_a_closed_client_stays_closed(kind: Kind) -> None:
     """Trying again would not open it."""
-    assert verdict(kind, ClientClosedError()) is Verdict.STOP
+    assert str(decide(kind, ClientClosedError())) == "stop"
 
 
 # --- pauses
 
 
 @pytest.mark.parametrize(
-    ("attempt", "jitter", "seconds"),
-    [(1, 0.0, 0.05), (1, 1.0, 0.1), (2, 1.0, 0.2), (3, 1.0, 0.4), (6, 1.0, 3.2), (7, 1.0, 5.0), (7, 0.0, 2.5)],
+    ("attempt", "chance", "seconds"),
+    [(1, 0.0, 0.0), (1, 1.0, 0.2), (2, 1.0, 0.4), (2, 0.5, 0.2), (5, 1.0, 3.2), (6, 1.0, 5.0), (6, 0.25, 1.25)],
 )
-def test_pauses_grow(attempt: int, jitter: float, seconds: float) -> None:
-    """Each pause is twice the last, up to five seconds, and half of it is chance."""
-    assert pause(ConnectionLostError("reset"), attempt, jitter) == pytest.approx(seconds)
+def test_pauses_grow(attempt: int, chance: float, seconds: float) -> None:
+    """A pause is all chance, up to twice as much as before, and to five seconds: clients do not come back together."""
+    assert pause(ConnectionLostError("reset"), attempt, chance) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("error", [RateLimitError(429, retry_after=7.0), ServerError(503, retry_after=7.0)])
@@ -133,6 +153,6 @@ def test_the_gateways_pause_is_kept(error: StatusError) -> None:
 
 
 @given(st.integers(1, 10**6), st.floats(0, 1))
-def test_a_pause_is_bounded(attempt: int, jitter: float) -> None:
+def test_a_pause_is_bounded(attempt: int, chance: float) -> None:
     """However long it goes on, a pause stays between nothing and five seconds."""
-    assert 0 < pause(ConnectionLostError("reset"), attempt, jitter) <= 5
+    assert 0 <= pause(ConnectionLostError("reset"), attempt, chance) <= 5

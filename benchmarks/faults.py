@@ -1,0 +1,212 @@
+"""Thousands of writes on a bad day: is any payment made twice, is any lost, and does the client know of each?
+
+    python benchmarks/faults.py --writes 10000
+
+Sales, vault stores, sales at terminals, voids and captures, 64 at once, while each fault of the sandbox strikes 2 % of
+them and of their lookups. Prints what became of the calls that each fault struck, and what the sandbox's ledger says.
+It ends with an error when a payment was made twice, or when client and ledger disagree.
+"""
+
+import argparse
+import time
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from typing import Any, Final
+
+import anyio
+import attrs
+from sandbox_process import client_of, control, sandbox_process
+
+from gateway_async import (
+    AccountVault,
+    AsyncGateway,
+    CardVaultCreate,
+    GatewayError,
+    NotSentError,
+    OutcomeUnknownError,
+    RouterTransactionCreate,
+    TerminalBusyError,
+    Transaction,
+    TransactionCreate,
+)
+
+CARD: Final = {"account_number": "4111111111111111", "exp_date": "1230"}
+CONCURRENCY: Final = 64
+TERMINALS: Final = 32
+TIMEOUT: Final = 8.0
+RESOLVED_WITHIN: Final = 120.0
+"""Seconds in which an unknown outcome is asked for, once in a while: the asking, too, has a bad day."""
+
+OUTCOMES: Final = (
+    *("done", "refused", "terminal busy", "not sent"),
+    *("unknown, then found", "unknown, then not made", "unknown"),
+)
+MADE: Final = frozenset({"done", "unknown, then found"})
+VOIDED: Final = 201
+AUTHORISED: Final = 102
+
+Made = AccountVault | Transaction
+
+
+@attrs.define
+class Write:
+    """One call, as the client sees it.
+
+    Attributes:
+        noun: what was written: a key of the sandbox's ledger page, or what was done to a payment.
+        name: the integrator id that was written, or the id of the payment.
+    """
+
+    noun: str
+    name: str
+    outcome: str = "unknown"
+    result: Made | None = None
+
+
+class Day:
+    """What happens to a number of writes."""
+
+    def __init__(self, gateway: AsyncGateway, terminals: list[str]) -> None:
+        self._gateway = gateway
+        self._terminals = terminals
+        at_terminals = (self._terminal_sale,) if terminals else ()
+        self._kinds = (self._sale, self._store, self._sale, self._void, self._store, self._capture, *at_terminals)
+        self.writes: list[Write] = []
+
+    async def run(self, count: int) -> None:
+        """Carry out `count` writes, `CONCURRENCY` at once."""
+        numbers = iter(range(count))
+        async with anyio.create_task_group() as tasks:
+            for _ in range(CONCURRENCY):
+                tasks.start_soon(self._work, numbers, count)
+
+    async def _work(self, numbers: Iterator[int], count: int) -> None:
+        for number in numbers:
+            if len(self.writes) >= count:
+                return
+            await self._kinds[number % len(self._kinds)](f"id-{number}")
+
+    async def _sale(self, name: str, action: str = "sale") -> Write:
+        new = TransactionCreate(action=action, transaction_amount="1.00", transaction_api_id=name, **CARD)
+        return await self._known("charged", name, self._gateway.transactions.create, new)
+
+    async def _store(self, name: str) -> Write:
+        name = name.replace("-", "")  # an id of a vault is letters and digits
+        new = CardVaultCreate(account_vault_api_id=name, **CARD)
+        return await self._known("stored", name, self._gateway.account_vaults.create, new)
+
+    async def _terminal_sale(self, name: str) -> Write:
+        terminal = self._terminals[int(name[3:]) % len(self._terminals)]
+        new = RouterTransactionCreate(
+            action="sale", terminal_id=terminal, transaction_amount="1.00", transaction_api_id=name
+        )
+        return await self._known("charged", name, self._gateway.router_transactions.create, new)
+
+    async def _void(self, name: str) -> None:
+        sale = await self._sale(name)
+        if sale.result:
+            await self._known("voided", sale.result.id, self._gateway.transactions.void, sale.result.id)
+
+    async def _capture(self, name: str) -> None:
+        sale = await self._sale(name, "authonly")
+        if sale.result:
+            await self._known("captured", sale.result.id, self._gateway.transactions.complete, sale.result.id)
+
+    async def _known(self, noun: str, name: str, call: Callable[[Any], Awaitable[Made]], what: object) -> Write:
+        write = Write(noun, name)
+        self.writes.append(write)
+        try:
+            write.result, write.outcome = await call(what), "done"
+        except OutcomeUnknownError as unknown:
+            await resolve(write, unknown)
+        except NotSentError:
+            write.outcome = "not sent"
+        except TerminalBusyError:
+            write.outcome = "terminal busy"
+        except GatewayError:
+            write.outcome = "refused"
+        return write
+
+
+async def resolve(write: Write, unknown: OutcomeUnknownError) -> None:
+    """Ask what became of a write until it is known."""
+    with anyio.move_on_after(RESOLVED_WITHIN):
+        while write.outcome == "unknown":
+            try:
+                write.result = await unknown.resolve()
+                write.outcome = "unknown, then found" if write.result else "unknown, then not made"
+            except OutcomeUnknownError:
+                await anyio.sleep(1)
+
+
+def ledger_of(facts: dict[str, Any]) -> dict[str, Counter[str]]:
+    """How often each thing was done, by the sandbox's own ledger."""
+    page = control(facts, "GET", "ledger")
+    states = {row["id"]: row["status_id"] for row in page["transactions"]}
+    return {
+        "charged": Counter(page["charged"]),
+        "stored": Counter(page["stored"]),
+        "voided": Counter(key for key, status in states.items() if status == VOIDED),
+        "captured": Counter(key for key, status in states.items() if status not in (AUTHORISED, VOIDED)),
+    }
+
+
+def lost(writes: list[Write], ledger: dict[str, Counter[str]]) -> list[Write]:
+    """The writes of which client and ledger disagree, or of which the client does not know."""
+    return [
+        write
+        for write in writes
+        if write.outcome == "unknown" or (ledger[write.noun][write.name] > 0) != (write.outcome in MADE)
+    ]
+
+
+def struck_by(facts: dict[str, Any]) -> dict[str, set[str]]:
+    """Fault → the ids of the writes that it struck; those of which only lookups were struck stand apart."""
+    struck = defaultdict[str, set[str]](set)
+    for plan in control(facts, "GET", "faults")["faults"]:
+        struck["(a lookup)" if plan["operation"].startswith("GET") else plan["fault"]].update(plan["struck_ids"])
+    lookups = struck.pop("(a lookup)", set())
+    struck["(a lookup)"] = lookups.difference(*struck.values())
+    return struck
+
+
+def table(writes: list[Write], struck: dict[str, set[str]]) -> str:
+    """Faults × outcomes; a call that several faults struck, one for each attempt, counts for each of them."""
+    names = set[str]().union(*struck.values())
+    rows = {fault: [write for write in writes if write.name in ids] for fault, ids in struck.items()}
+    rows |= {"(nothing)": [write for write in writes if write.name not in names], "all calls": writes}
+    lines = [("struck by", "calls", *OUTCOMES)]
+    for fault, hit in rows.items():
+        counts = Counter(write.outcome for write in hit)
+        lines.append((fault, str(len(hit)), *(str(counts[outcome]) for outcome in OUTCOMES)))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+
+
+async def main(count: int, *, quick: bool) -> None:
+    """Run the day, print it, and judge it."""
+    with sandbox_process("--terminal-delay", "0") as facts:
+        terminals = [control(facts, "POST", "terminals", {})["id"] for _ in range(0 if quick else TERMINALS)]
+        for scenario in ["a bad day"] if quick else ["a bad day", "a bad day for lookups"]:
+            control(facts, "POST", "faults", {"scenario": scenario})
+        async with client_of(facts, timeout=TIMEOUT, terminal_timeout=TIMEOUT, max_attempts=4) as gateway:
+            day, began = Day(gateway, terminals), time.perf_counter()
+            await day.run(count)
+            spent = time.perf_counter() - began
+        struck, ledger = struck_by(facts), ledger_of(facts)
+    doubles = [name for times in ledger.values() for name, count in times.items() if count > 1]
+    missing = lost(day.writes, ledger)
+    print(table(day.writes, struck))
+    print(f"{len(day.writes)} writes in {spent:.0f} s: {len(doubles)} double, {len(missing)} lost")
+    assert not doubles, doubles
+    assert not missing, missing
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--writes", type=int, default=2000)
+    parser.add_argument("--backend", choices=("asyncio", "trio"), default="asyncio")
+    parser.add_argument("--quick", action="store_true", help="without what takes half a minute to be certain of")
+    arguments = parser.parse_args()
+    anyio.run(partial(main, quick=arguments.quick), arguments.writes, backend=arguments.backend)

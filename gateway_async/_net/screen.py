@@ -1,0 +1,77 @@
+"""`Screen`: what a till shows of a call that waits at a terminal. Without a callback it costs nothing."""
+
+import inspect
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import anyio
+
+from gateway_async._net.beside import beside
+from gateway_async._wire.call import Call
+from gateway_async.errors import InvalidRequestError
+from gateway_async.observe import OnProgress, TerminalProgress, TerminalState, logger
+
+__all__ = ["Screen", "screen_of"]
+
+_TICK_SECONDS: Final = 1.0
+
+
+@asynccontextmanager
+async def screen_of(call: Call[Any], on_progress: OnProgress | None) -> AsyncIterator["Screen"]:
+    """The screen of a call, told anew every second while the block lasts.
+
+    Raises:
+        InvalidRequestError: `on_progress` is an async function, which nobody would await.
+    """
+    if inspect.iscoroutinefunction(on_progress):
+        raise InvalidRequestError("on_progress: must be a plain function, not an async one")
+    screen = Screen(call, on_progress)
+    if on_progress is None:
+        yield screen
+        return
+    async with beside(screen.tick):
+        yield screen
+
+
+class Screen:
+    """Tells a till how its call stands."""
+
+    __slots__ = ("_began", "_call", "_on_progress", "_shown", "_until")
+
+    def __init__(self, call: Call[Any], on_progress: OnProgress | None) -> None:
+        self._call = call
+        self._on_progress = on_progress
+        self._began = anyio.current_time()
+        self._shown: tuple[TerminalState, str] | None = None
+        self._until: float | None = None
+
+    def show(self, state: TerminalState, *, holder: str = "", seconds: float | None = None) -> None:
+        """Show a state that lasts for `seconds` at most, or for nobody knows how long, unless it is shown already."""
+        if self._on_progress is not None and self._shown != (state, holder):
+            self._shown = state, holder
+            self._until = None if seconds is None else anyio.current_time() + seconds
+            self._tell(self._on_progress, state, holder)
+
+    async def tick(self) -> None:
+        """Show the seconds going by."""
+        while self._on_progress is not None:
+            await anyio.sleep(_TICK_SECONDS)
+            if self._shown is not None:
+                self._tell(self._on_progress, *self._shown)
+
+    def _tell(self, on_progress: OnProgress, state: TerminalState, holder: str) -> None:
+        now = anyio.current_time()
+        try:
+            on_progress(
+                TerminalProgress(
+                    terminal_id=self._call.terminal_id or "",
+                    api_id=self._call.api_id,
+                    state=state,
+                    holder=holder,
+                    waited=now - self._began,
+                    left=None if self._until is None else max(self._until - now, 0.0),
+                )
+            )
+        except Exception:  # noqa: BLE001  a till's screen must not cost a payment
+            logger.exception("on_progress failed")

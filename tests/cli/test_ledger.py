@@ -1,0 +1,136 @@
+"""`gateway-async ledger`: what it lists, what it recovers, and how it ends."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import anyio
+import attrs
+import pytest
+
+from gateway_async import Intent, SqliteLedger, TransactionCreate
+from gateway_async._ledger_file import LedgerFile, Outcome
+from gateway_async.sandbox import Sandbox
+
+from .processes import COMMAND, Ended, run, start_python
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+OPEN = Intent(
+    id="1",
+    call="POST /v2/transactions",
+    resource="transactions",
+    api_id="order-17",
+    location_id="loc",
+    terminal_id="till-1",
+    sent_at=NOON,
+    certain_at=NOON + timedelta(seconds=50),
+    sent={"transaction_amount": "12.50"},
+    inquiry=None,
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A ledger with one open intent and one settled."""
+    file = LedgerFile(tmp_path / "payments.db")
+    settled = attrs.evolve(OPEN, id="2", api_id="order-18", terminal_id=None)
+    file.write([OPEN, settled], [Outcome("2", "done", "t18", datetime.now(UTC))])
+    file.close()
+    return tmp_path / "payments.db"
+
+
+def rows(ended: Ended) -> list[tuple[str | None, ...]]:
+    """Of each line of JSON, who it was and what became of it."""
+    lines = map(json.loads, ended.stdout.splitlines())
+    return [(row["api_id"], row["outcome"], row["record_id"]) for row in lines]
+
+
+def test_what_is_open_is_listed_for_people(path: Path) -> None:
+    """With its time, call, id, amount and terminal, and what to do; status 3 tells a script."""
+    ended = run("ledger", str(path))
+    assert (ended.returncode, ended.stderr) == (3, "")
+    for shown in ("2026-11-21", "12:00:00", "order-17", "12.50", "till-1", "open", "--recover"):
+        assert shown in ended.stdout
+    assert "order-18" not in ended.stdout
+
+
+def test_lines_of_json(path: Path) -> None:
+    """One for each call, for programs; `--all` lists what is settled too."""
+    assert rows(run("ledger", str(path), "--json")) == [("order-17", "open", None)]
+    ended = run("ledger", str(path), "--json", "--all")
+    assert rows(ended) == [("order-17", "open", None), ("order-18", "done", "t18")]
+    assert json.loads(ended.stdout.splitlines()[0])["sent_at"] == "2026-11-21T12:00:00+00:00"
+
+
+def test_nothing_open(path: Path) -> None:
+    """Status 0."""
+    file = LedgerFile(path)
+    file.write([], [Outcome("1", "not_made", None, datetime.now(UTC))])
+    file.close()
+    ended = run("ledger", str(path))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "Nothing is open" in ended.stdout
+
+
+def test_a_file_that_is_no_ledger(tmp_path: Path) -> None:
+    """One line, status 1; one that is not there is wrong usage and is not made."""
+    diary = tmp_path / "diary.txt"
+    diary.write_text("Dear diary, " * 100)
+    ended = run("ledger", str(diary))
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == f"gateway-async: the ledger {diary} cannot be used: it is not a ledger\n"
+    assert run("ledger", str(tmp_path / "none.db")).returncode == 2
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_recovering_without_an_environment(path: Path) -> None:
+    """The error names what is missing."""
+    ended = recover(path)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "GATEWAY_BASE_URL: is not set in the environment" in ended.stderr
+
+
+def recover(path: Path, *options: str, **environment: str) -> Ended:
+    """Run `gateway-async ledger --recover`."""
+    with start_python(*COMMAND, "ledger", str(path), "--recover", *options, **environment) as process:
+        try:
+            output, errors = process.communicate(timeout=50)
+        finally:
+            process.kill()
+    return Ended(process.args, process.returncode, output, errors)
+
+
+async def lose(sandbox: Sandbox, path: Path) -> None:
+    """Charge a card, and end before the answer is there."""
+    sandbox.fault("POST /v2/transactions", "silence")
+    sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=10)
+    new = TransactionCreate(
+        action="sale",
+        transaction_amount="12.50",
+        account_number="4111111111111111",
+        exp_date="1230",
+        transaction_api_id="lost",
+    )
+    async with sandbox.gateway(ledger=SqliteLedger(path)) as gateway:
+        with anyio.move_on_after(2):
+            await gateway.transactions.create(new)
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)], ids=["table", "json"])
+def test_recovering(sandbox: Sandbox, tmp_path: Path, options: tuple[str, ...]) -> None:
+    """What was charged is found and settled; the next time there is nothing left."""
+    path = tmp_path / "lost.db"
+    anyio.run(lose, sandbox, path)
+    sandbox.clear_faults()
+    environment = {
+        "GATEWAY_BASE_URL": sandbox.base_url,
+        "GATEWAY_DEVELOPER_ID": sandbox.developer_id,
+        "GATEWAY_USER_ID": sandbox.user_id,
+        "GATEWAY_USER_API_KEY": sandbox.user_api_key,
+        "GATEWAY_LOCATION_ID": sandbox.location_id,
+    }
+    ended = recover(path, *options, **environment)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "lost" in ended.stdout
+    assert "found" in ended.stdout
+    assert run("ledger", str(path)).returncode == 0

@@ -1,0 +1,591 @@
+"""What a client's ledger is told: the intent before anything is sent, the outcome once it is known, nothing else."""
+
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import anyio
+import attrs
+import httpx
+import pytest
+import trio.testing
+
+from gateway_async import (
+    AccountVaultUpdate,
+    ApiId,
+    AsyncGateway,
+    CardVaultCreate,
+    ClientClosedError,
+    ContactCreate,
+    DeadlineExceededError,
+    Intent,
+    InvalidRequestError,
+    LedgerError,
+    NotSentError,
+    OutcomeUnknownError,
+    RouterAccountVaultCreate,
+    RouterTransactionCreate,
+    TransactionCreate,
+    TransactionUpdate,
+    ValidationError,
+)
+
+from .script import LOST, NEVER_LEFT, NOT_THERE, Script, echo, record, refused
+
+pytestmark = pytest.mark.anyio
+
+CARD = "4111111111111111"
+SALE = TransactionCreate(
+    action="sale", account_vault_id="vault", transaction_amount=Decimal("12.50"), transaction_api_id="mine"
+)
+APPROVED = echo("transaction", status_id=101)
+
+
+async def silence(_: httpx.Request) -> httpx.Response:
+    """No answer, ever."""
+    await trio.sleep_forever()
+    raise AssertionError
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Virtual time: waiting for what may still arrive costs nothing."""
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+class Memory:
+    """A ledger that notes what it is told, in order, and fails when it is told to."""
+
+    def __init__(self, script: Script, *, broken: Sequence[str] = (), left_open: Sequence[Intent] = ()) -> None:
+        self.script = script
+        self.broken = broken
+        self.intents: list[Intent] = []
+        self.notes: list[tuple[Any, ...]] = []
+        self.left_open = left_open
+
+    async def intend(self, intent: Intent) -> None:
+        """Note the intent, and how many requests have been sent until then."""
+        self.intents.append(intent)
+        self._note("intend", len(self.script.asked))
+        await anyio.lowlevel.checkpoint()
+
+    async def settle(self, intent_id: str, outcome: str, record_id: str | None = None) -> None:
+        """Note the outcome."""
+        known = {intent.id for intent in (*self.intents, *self.left_open)}
+        assert intent_id in known
+        self._note("settle", outcome, record_id)
+        await anyio.lowlevel.checkpoint()
+
+    async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
+        """What the test says."""
+        if "open_intents" in self.broken:
+            raise LedgerError("some.db", "it is damaged")
+        return [] if terminal_id else self.left_open
+
+    async def aclose(self) -> None:
+        """Note it."""
+        self._note("aclose")
+
+    def _note(self, name: str, *facts: Any) -> None:
+        self.notes.append((name, *facts))
+        if name in self.broken:
+            raise LedgerError("some.db", "the disk is full")
+
+
+def intent(script: Script, **facts: Any) -> Intent:
+    """The intent that a client keeps of a sale, as it finds it again after a crash; `facts` replace what it says."""
+    return attrs.evolve(_kept_of_a_sale(script), **facts)
+
+
+def _kept_of_a_sale(script: Script) -> Intent:
+    call = {"resource": "transactions", "id": "mine", "location_id": "loc", "mark": "exists"}
+    expected = {"transaction_api_id": "mine", "location_id": "loc", "transaction_amount": "12.50"}
+    now = datetime.now(UTC)
+    return Intent(
+        id="left",
+        call="POST /v2/transactions",
+        resource="transactions",
+        api_id="mine",
+        location_id="loc",
+        terminal_id=None,
+        sent_at=now,
+        certain_at=now + timedelta(seconds=20),
+        sent={"transaction_amount": "12.50"},
+        inquiry={"kind": "record", **call, "expected": expected, "sent": {}},
+    )
+
+
+# --- what is kept
+
+
+async def test_the_intent_is_kept_before_anything_is_sent_and_the_outcome_after() -> None:
+    """One intent, before the first byte; then the record that came of it."""
+    script = Script(post=[APPROVED])
+    ledger = Memory(script)
+    async with script.gateway(ledger=ledger) as gateway:
+        await gateway.transactions.create(SALE)
+    assert ledger.notes == [("intend", 0), ("settle", "done", "made"), ("aclose",)]
+
+
+async def test_what_an_intent_says() -> None:
+    """Who, what, how much, when, and until when it may arrive: the attempts' time, and 30 seconds."""
+    script = Script(post=[APPROVED])
+    ledger = Memory(script)
+    before = datetime.now(UTC)
+    async with script.gateway(ledger=ledger) as gateway:
+        await gateway.transactions.create(SALE)
+    (kept,) = ledger.intents
+    assert before <= kept.sent_at <= datetime.now(UTC)
+    assert timedelta(seconds=49.9) < kept.certain_at - kept.sent_at < timedelta(seconds=50.1)
+    assert attrs.asdict(attrs.evolve(kept, id="", sent_at=before, certain_at=before)) == {
+        "id": "",
+        "call": "POST /v2/transactions",
+        "resource": "transactions",
+        "api_id": "mine",
+        "location_id": "loc",
+        "terminal_id": None,
+        "sent_at": before,
+        "certain_at": before,
+        "sent": {
+            "action": "sale",
+            "payment_method": "cc",
+            "transaction_amount": "12.50",
+            "transaction_api_id": "mine",
+            "account_vault_id": "vault",
+            "location_id": "loc",
+        },
+        "inquiry": {
+            "kind": "record",
+            "resource": "transactions",
+            "id": "mine",
+            "location_id": "loc",
+            "expected": {"transaction_api_id": "mine", "location_id": "loc", "transaction_amount": "12.50"},
+            "mark": "exists",
+            "sent": {},
+        },
+    }
+
+
+async def test_a_terminals_intent_is_in_doubt_for_as_long_as_its_customer_stands_there() -> None:
+    """The terminal's whole time, and 30 seconds."""
+    script = Script(post=[echo("routertransaction", status_id=101)])
+    ledger = Memory(script)
+    async with script.gateway(ledger=ledger, terminal_timeout=120) as gateway:
+        await gateway.router_transactions.create(
+            RouterTransactionCreate(action="sale", terminal_id="till", transaction_amount="12.50")
+        )
+    (kept,) = ledger.intents
+    assert (kept.resource, kept.terminal_id) == ("router_transactions", "till")
+    assert timedelta(seconds=149) < kept.certain_at - kept.sent_at < timedelta(seconds=151)
+
+
+Verb = Callable[[AsyncGateway], Awaitable[Any]]
+VOID = TransactionUpdate(action="void")
+REVERSAL = TransactionUpdate(action="partialreversal", transaction_amount="1.00")
+STORE = CardVaultCreate(account_number=CARD, exp_date="1230")
+SWIPE = RouterAccountVaultCreate(terminal_id="till", contact_id="c1")
+KEPT: dict[str, Verb] = {
+    "account_vaults": lambda gateway: gateway.account_vaults.create(STORE),
+    "transactions": lambda gateway: gateway.transactions.update("t1", VOID),
+    "transactions, without a mark": lambda gateway: gateway.transactions.update("t1", REVERSAL),
+    "transaction_batches": lambda gateway: gateway.transaction_batches.settle("b1"),
+    "router_account_vaults": lambda gateway: gateway.router_account_vaults.create(SWIPE),
+}
+NOT_KEPT: dict[str, Verb] = {
+    "read": lambda gateway: gateway.transactions.get("t1"),
+    "edit": lambda gateway: gateway.transactions.update("t1", TransactionUpdate(action="edit", description="x")),
+    "title": lambda gateway: gateway.account_vaults.update("v1", AccountVaultUpdate(title="x")),
+    "contact": lambda gateway: gateway.contacts.create(ContactCreate(last_name="Smith")),
+    "delete": lambda gateway: gateway.account_vaults.delete("v1"),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+async def test_what_moves_money_or_stores_an_account_is_kept(name: str) -> None:
+    """Whatever becomes of it: here the gateway refuses."""
+    script = Script(**{method: [refused(it="may not be")] for method in ("get", "post", "put")})
+    if name == "router_account_vaults":
+        script.answers["get"] = [httpx.Response(200, json={"accountvaults": []})]
+    ledger = Memory(script)
+    async with script.gateway(ledger=ledger) as gateway:
+        with pytest.raises(ValidationError):
+            await KEPT[name](gateway)
+    assert [intent.resource for intent in ledger.intents] == [name.partition(",")[0]]
+    assert ledger.notes[1:] == [("settle", "refused", None), ("aclose",)]
+
+
+@pytest.mark.parametrize("verb", NOT_KEPT.values(), ids=NOT_KEPT)
+async def test_what_moves_no_money_is_not_kept(verb: Verb) -> None:
+    """The ledger hears nothing of it."""
+    script = Script(**{method: [refused(it="may not be")] for method in ("get", "post", "put", "delete")})
+    ledger = Memory(script)
+    async with script.gateway(ledger=ledger) as gateway:
+        with pytest.raises(ValidationError):
+            await verb(gateway)
+    assert ledger.notes == [("aclose",)]
+
+
+async def test_a_client_without_a_ledger_asks_for_none() -> None:
+    """Nothing is kept, and there is nothing to recover."""
+    script = Script(post=[APPROVED])
+    async with script.gateway() as gateway:
+        await gateway.transactions.create(SALE)
+        with pytest.raises(InvalidRequestError, match="made without one"):
+            await gateway.recover()
+
+
+async def test_an_id_that_could_be_a_card_number_is_not_kept() -> None:
+    """It costs the lookup after a crash: the intent stands there without one."""
+    script = Script(post=[APPROVED])
+    ledger = Memory(script)
+    async with script.gateway(ledger=ledger) as gateway:
+        await gateway.transactions.create(attrs.evolve(SALE, transaction_api_id=CARD))
+    (kept,) = ledger.intents
+    assert (kept.api_id, kept.inquiry) == ("************1111", None)
+    assert CARD not in repr(kept)
+
+
+async def test_a_gateways_id_is_none_whatever_its_digits() -> None:
+    """One in a thousand of them has a run of digits that could pass for a card number."""
+    script = Script(put=[record("transaction", id=(long := f"11eb{CARD}beef"), status_id=201)])
+    ledger = Memory(script)
+    async with script.gateway(ledger=ledger) as gateway:
+        await gateway.transactions.void(long)
+    assert ledger.intents[0].inquiry is not None
+
+
+# --- outcomes
+
+
+@pytest.mark.parametrize(
+    ("answers", "outcome"),
+    [
+        ({"post": [LOST], "get": [record("transaction", status_id=101)]}, ("done", "found")),
+        ({"post": [refused(transaction_amount="too much")]}, ("refused", None)),
+        ({"post": [NEVER_LEFT]}, ("not_sent", None)),
+        ({"post": [LOST], "get": [NOT_THERE]}, None),
+        ({"post": [LOST], "get": [LOST]}, None),
+    ],
+    ids=["found", "refused", "not sent", "not there", "not readable"],
+)
+async def test_an_outcome_is_kept_only_when_it_is_known(answers: Any, outcome: tuple[Any, ...] | None) -> None:
+    """An unknown one leaves the intent open."""
+    script = Script(**answers)
+    ledger = Memory(script)
+    async with script.gateway(ledger=ledger) as gateway:
+        with contextlib.suppress(ValidationError, NotSentError, OutcomeUnknownError):
+            await gateway.transactions.create(SALE)
+    settled = [("settle", *outcome)] if outcome else []
+    assert ledger.notes[1:] == [*settled, ("aclose",)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "settled"),
+    [(record("transaction"), ("settle", "done", "found")), (NOT_THERE, ("settle", "not_made", None))],
+)
+async def test_resolving_settles_the_intent(answer: httpx.Response, settled: tuple[Any, ...]) -> None:
+    """What `resolve()` finds out is kept, be it that there is nothing."""
+    script = Script(post=[LOST], get=[NOT_THERE])
+    ledger = Memory(script)
+    async with script.gateway(ledger=ledger, max_attempts=1) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        script.answers["get"] = [answer]
+        await caught.value.resolve()
+    assert ledger.notes == [("intend", 0), settled, ("aclose",)]
+
+
+async def cancelled_after(script: Script, ledger: Memory, seconds: float) -> None:
+    """Cancel a sale."""
+    async with script.gateway(ledger=ledger) as gateway:
+        with anyio.move_on_after(seconds) as scope:
+            await gateway.transactions.create(SALE)
+        assert scope.cancelled_caught
+
+
+async def test_a_cancelled_call_that_is_found_is_settled() -> None:
+    """The lookup under the shield tells."""
+    script = Script(post=[silence], get=[record("transaction")])
+    ledger = Memory(script)
+    await cancelled_after(script, ledger, 1)
+    assert ledger.notes == [("intend", 0), ("settle", "done", "found"), ("aclose",)]
+
+
+async def test_a_cancelled_call_that_is_not_there_stays_open() -> None:
+    """It may still arrive."""
+    script = Script(post=[silence], get=[NOT_THERE])
+    ledger = Memory(script)
+    await cancelled_after(script, ledger, 1)
+    assert ledger.notes == [("intend", 0), ("aclose",)]
+
+
+async def test_cancelled_while_the_intent_is_written_nothing_was_sent() -> None:
+    """The intent may be there, so it is settled."""
+    script = Script(post=[APPROVED])
+    ledger = Memory(script)
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        async with script.gateway(ledger=ledger) as gateway:
+            await gateway.transactions.create(SALE)
+    assert ledger.notes == [("intend", 0), ("settle", "not_sent", None), ("aclose",)]
+    assert script.asked == []
+
+
+# --- a ledger that fails
+
+
+async def test_what_cannot_be_kept_is_not_sent() -> None:
+    """The error says why, and that nothing was sent."""
+    script = Script(post=[APPROVED])
+    async with script.gateway(ledger=Memory(script, broken=["intend"])) as gateway:
+        with pytest.raises(NotSentError, match=r"its intent could not be kept: .* the disk is full"):
+            await gateway.transactions.create(SALE)
+    assert script.asked == []
+
+
+async def test_a_ledger_that_hangs_does_not_outlast_the_deadline() -> None:
+    """Nothing was sent, and the call ends on time."""
+
+    class Hanging(Memory):
+        async def intend(self, intent: Intent) -> None:
+            self.intents.append(intent)
+            await anyio.sleep_forever()
+
+    script = Script(post=[APPROVED])
+    async with script.gateway(ledger=Hanging(script), timeout=3) as gateway:
+        with pytest.raises(NotSentError):
+            await gateway.transactions.create(SALE)
+    assert trio.current_time() == pytest.approx(3)
+    assert script.asked == []
+
+
+async def test_an_outcome_that_cannot_be_kept_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """The caller gets the result all the same."""
+    script = Script(post=[APPROVED])
+    async with script.gateway(ledger=Memory(script, broken=["settle"])) as gateway:
+        assert (await gateway.transactions.create(SALE)).approved
+    assert "an outcome (done) could not be kept: the ledger some.db cannot be used: the disk is full" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("answer", "seconds"), [(APPROVED, 20), (refused(it="may not be"), 5)], ids=["done", "refused"]
+)
+async def test_a_ledger_that_hangs_over_an_outcome_does_not_hide_it(answer: Any, seconds: float) -> None:
+    """The caller gets it at the call's deadline at the latest, and an error five seconds after it is known."""
+
+    class Hanging(Memory):
+        async def settle(self, *_: object) -> None:
+            await anyio.sleep_forever()
+
+    script = Script(post=[answer])
+    async with script.gateway(ledger=Hanging(script), timeout=20) as gateway:
+        if answer is APPROVED:
+            assert (await gateway.transactions.create(SALE)).approved
+        else:
+            with pytest.raises(ValidationError):
+                await gateway.transactions.create(SALE)
+    assert trio.current_time() == pytest.approx(seconds)
+
+
+# --- recovering
+
+
+async def recovered(script: Script, *left_open: Intent, **options: Any) -> tuple[list[tuple[Any, ...]], Memory]:
+    """What `recover()` says of intents, and what the ledger is told."""
+    ledger = Memory(script, left_open=left_open)
+    async with script.gateway(ledger=ledger) as gateway:
+        found = await gateway.recover(**options)
+    return [(each.api_id, each.outcome, each.record and each.record.id) for each in found], ledger
+
+
+async def test_what_is_found_is_recovered() -> None:
+    """The record is given and its intent is settled; the lookup is the one that the call would have made."""
+    script = Script(get=[record("transaction", status_id=101)])
+    found, ledger = await recovered(script, intent(script))
+    assert found == [("mine", "found", "found")]
+    assert ledger.notes == [("settle", "done", "found"), ("aclose",)]
+    assert (script.asked[0].url.path, dict(script.asked[0].url.params)) == (
+        "/v2/transactions/mine",
+        {"api_id": "1", "location_id": "loc"},
+    )
+
+
+async def test_what_is_not_there_was_not_made_once_nothing_can_be_under_way() -> None:
+    """Twenty seconds are left of that; "not there" before is no answer."""
+    script = Script(get=[NOT_THERE])
+    found, ledger = await recovered(script, intent(script))
+    assert found == [("mine", "not_made", None)]
+    assert ledger.notes == [("settle", "not_made", None), ("aclose",)]
+    assert trio.current_time() == pytest.approx(20, abs=0.2)
+
+
+async def test_what_arrives_meanwhile_is_found() -> None:
+    """Ten seconds after the start it is there."""
+    script = Script(get=[lambda _: NOT_THERE if trio.current_time() < 10 else record("transaction")])
+    assert (await recovered(script, intent(script)))[0] == [("mine", "found", "found")]
+
+
+async def test_what_may_arrive_for_longer_stays_open() -> None:
+    """A terminal's customer has five minutes: after 30 seconds nobody knows yet."""
+    script = Script(get=[NOT_THERE])
+    long = datetime.now(UTC) + timedelta(seconds=300)
+    found, ledger = await recovered(script, intent(script, certain_at=long))
+    assert found == [("mine", "unknown", None)]
+    assert ledger.notes == [("aclose",)]
+    assert trio.current_time() == pytest.approx(30)
+
+
+async def test_who_does_not_want_to_wait_need_not() -> None:
+    """One lookup; what is not there yet stays open."""
+    script = Script(get=[NOT_THERE])
+    assert (await recovered(script, intent(script), wait=0))[0] == [("mine", "unknown", None)]
+    assert script.methods == ["GET"]
+
+
+async def test_many_are_looked_up_at_once_and_told_in_order() -> None:
+    """A hundred take as long as one."""
+    script = Script(get=[lambda _: NOT_THERE])
+    _, ledger = await recovered(script, *(intent(script, id=f"left-{n}") for n in range(100)))
+    assert trio.current_time() == pytest.approx(20, abs=0.2)
+    assert len(ledger.notes) == 101
+
+
+@pytest.mark.parametrize(
+    "inquiry",
+    [
+        None,
+        {"resource": "transactions", "id": "mine", "mark": "of a later version"},
+        {"resource": "later", "id": "mine", "mark": "exists"},
+        {"kind": "later", "resource": "transactions", "id": "mine", "mark": "exists"},
+        {"resource": "transactions", "id": "", "mark": "exists"},
+        {"later": 1},
+    ],
+)
+async def test_what_nothing_can_tell_is_unknown(inquiry: Mapping[str, Any] | None) -> None:
+    """No inquiry, or one that this version does not know: it is listed and stays open."""
+    script = Script(get=[NOT_THERE])
+    found, ledger = await recovered(script, intent(script, inquiry=inquiry))
+    assert (found, ledger.notes, script.asked) == ([("mine", "unknown", None)], [("aclose",)], [])
+
+
+async def test_another_record_under_the_id_is_not_taken_for_it() -> None:
+    """The amount is another: nobody knows, and the error says so."""
+    script = Script(get=[record("transaction", transaction_amount="99.00")])
+    ledger = Memory(script, left_open=[intent(script)])
+    async with script.gateway(ledger=ledger) as gateway:
+        (found,) = await gateway.recover()
+    assert (found.outcome, found.record) == ("unknown", None)
+    assert "transaction_amount is '99.00', not '12.50'" in str(found.error)
+
+
+async def test_a_gateway_that_does_not_let_anyone_in_is_not_asked_again() -> None:
+    """The error says what to mend."""
+    script = Script(get=[httpx.Response(401, json={"message": "who?"})])
+    ledger = Memory(script, left_open=[intent(script)])
+    async with script.gateway(ledger=ledger) as gateway:
+        (found,) = await gateway.recover()
+    assert (found.outcome, type(found.error).__name__) == ("unknown", "AuthenticationError")
+    assert script.methods == ["GET"]
+
+
+async def test_a_gateway_that_is_away_is_asked_until_the_time_is_over() -> None:
+    """It may come back; if it does not, nobody knows."""
+    script = Script(get=[lambda _: NEVER_LEFT if trio.current_time() < 15 else record("transaction")])
+    assert (await recovered(script, intent(script)))[0] == [("mine", "found", "found")]
+    script = Script(get=[silence])
+    ledger = Memory(script, left_open=[intent(script)])
+    async with script.gateway(ledger=ledger, timeout=3) as gateway:
+        (found,) = await gateway.recover()
+    assert found.outcome == "unknown"
+    assert isinstance(found.error, DeadlineExceededError)
+
+
+async def test_what_is_under_way_in_this_client_is_left_alone() -> None:
+    """Its call settles it."""
+    script = Script(post=[silence], get=[NOT_THERE])
+    ledger = Memory(script)
+    async with script.gateway(ledger=ledger) as gateway, anyio.create_task_group() as tasks:
+        tasks.start_soon(gateway.transactions.create, SALE)
+        await anyio.sleep(1)
+        ledger.left_open = ledger.intents
+        assert await gateway.recover() == []
+        tasks.cancel_scope.cancel()
+
+
+async def test_what_this_client_left_unknown_can_be_recovered_by_it() -> None:
+    """A call that has ended is not under way."""
+    script = Script(post=[LOST], get=[NOT_THERE])
+    ledger = Memory(script)
+    async with script.gateway(ledger=ledger, max_attempts=1) as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.transactions.create(SALE)
+        ledger.left_open = ledger.intents
+        script.answers["get"] = [record("transaction")]
+        (found,) = await gateway.recover()
+    assert found.outcome == "found"
+
+
+@pytest.mark.parametrize(
+    ("changes", "shown", "outcome"),
+    [
+        (VOID, {"status_id": 201}, "found"),
+        (VOID, {"status_id": 101}, "not_made"),
+        (TransactionUpdate(action="authincrement", transaction_amount="20.00"), {"transaction_amount": 20}, "found"),
+        (REVERSAL, {"status_id": 101}, "unknown"),
+    ],
+)
+async def test_what_was_done_to_a_payment_is_recovered_by_its_mark(
+    changes: TransactionUpdate, shown: dict[str, Any], outcome: str
+) -> None:
+    """The intent that was kept is enough; a partial reversal leaves no mark."""
+    script = Script(put=[silence], get=[NOT_THERE])
+    ledger = Memory(script)
+    async with script.gateway(ledger=ledger) as gateway:
+        with anyio.move_on_after(1):
+            await gateway.transactions.update(ApiId("mine"), changes)
+    after = Script(get=[record("transaction", **shown)])
+    long_ago = datetime.now(UTC) - timedelta(seconds=1)
+    found, _ = await recovered(after, attrs.evolve(ledger.intents[0], certain_at=long_ago))
+    assert [each[1] for each in found] == [outcome]
+
+
+async def test_a_card_stored_at_a_terminal_is_recovered_as_the_newcomer() -> None:
+    """The intent knows which vaults the contact had before."""
+    old = {"id": "old", "contact_id": "c1", "payment_method": "cc"}
+    script = Script(post=[silence], get=[httpx.Response(200, json={"accountvaults": [old]})])
+    ledger = Memory(script)
+    async with script.gateway(ledger=ledger) as gateway:
+        with anyio.move_on_after(1):
+            await gateway.router_account_vaults.create(SWIPE)
+    after = Script(get=[httpx.Response(200, json={"accountvaults": [{**old, "id": "new"}, old]})])
+    async with after.gateway(ledger=Memory(after, left_open=ledger.intents)) as gateway:
+        (found,) = await gateway.recover()
+    assert (found.resource, found.outcome, found.record.id) == ("router_account_vaults", "found", "new")
+
+
+async def test_a_ledger_that_cannot_be_read_recovers_nothing() -> None:
+    """And says so."""
+    script = Script(get=[NOT_THERE])
+    async with script.gateway(ledger=Memory(script, broken=["open_intents"])) as gateway:
+        with pytest.raises(LedgerError, match="it is damaged"):
+            await gateway.recover()
+
+
+async def test_a_closed_client_recovers_nothing() -> None:
+    """As it does nothing else."""
+    script = Script(get=[NOT_THERE])
+    async with script.gateway(ledger=Memory(script)) as gateway:
+        pass
+    with pytest.raises(ClientClosedError):
+        await gateway.recover()
+
+
+@pytest.mark.parametrize("wait", [-1, "30", True, float("nan")])
+async def test_a_wait_that_is_none(wait: Any) -> None:
+    """It is a number of seconds."""
+    script = Script(get=[NOT_THERE])
+    async with script.gateway(ledger=Memory(script)) as gateway:
+        with pytest.raises(InvalidRequestError, match="wait: must be a number of seconds"):
+            await gateway.recover(wait=wait)

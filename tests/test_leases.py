@@ -1,0 +1,311 @@
+"""`RedisTerminalLease`, with a real Redis, and tills in processes of their own."""
+
+import asyncio
+import json
+import os
+import pickle
+import socket
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+import pytest
+
+from gateway_async import (
+    InvalidRequestError,
+    NotSentError,
+    RedisTerminalLease,
+    RouterTransactionCreate,
+    TerminalBusyError,
+    TerminalLease,
+)
+from gateway_async.observe import Event, LeaseInDoubt, TerminalProgress, TerminalState
+from gateway_async.sandbox import Sandbox
+
+from .cli.processes import Process, start_python
+
+REDIS = os.environ.get("GATEWAY_TEST_REDIS", "")
+TILL = str(Path(__file__).with_name("till.py"))
+redis_only = pytest.mark.skipif(not REDIS, reason="needs a Redis: GATEWAY_TEST_REDIS=redis://127.0.0.1:6379/0")
+asyncio_only = pytest.mark.parametrize("anyio_backend", ["asyncio"])
+
+Leases = Any
+
+
+@pytest.fixture
+def box() -> Iterator[Sandbox]:
+    """A gateway whose terminals wait for a person."""
+    with Sandbox(terminals="manual") as box:
+        yield box
+
+
+@pytest.fixture
+async def lease(anyio_backend: str) -> AsyncIterator[Leases]:
+    """Makes leases for tills in this process, and closes them."""
+    made: list[RedisTerminalLease] = []
+
+    def make(owner: str, **options: Any) -> RedisTerminalLease:
+        made.append(RedisTerminalLease(REDIS, owner=owner, **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        await each.aclose()
+
+
+def sale(box: Sandbox, name: str) -> RouterTransactionCreate:
+    """A sale at the terminal of `box`."""
+    return RouterTransactionCreate(
+        action="sale", terminal_id=box.terminal_id, transaction_amount="1.00", transaction_api_id=name
+    )
+
+
+def till(box: Sandbox, owner: str, *, sales: int = 1, seconds: float = 30.0) -> Process:
+    """A till that is ready to sell, in a process of its own; whoever starts it ends it."""
+    names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id", "terminal_id")
+    facts = {name: getattr(box, name) for name in names}
+    facts |= {"redis": REDIS, "owner": owner, "sales": sales, "seconds": seconds}
+    process = start_python(TILL, json.dumps(facts))
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def test_what_a_lease_takes() -> None:
+    """Every argument that cannot be right is named."""
+    with pytest.raises(InvalidRequestError) as caught:
+        RedisTerminalLease("http://till", owner=" ", seconds=0.5, wait=-1)
+    assert [problem.partition(":")[0] for problem in caught.value.problems] == ["owner", "seconds", "wait", "url"]
+
+
+def test_a_lease_does_not_show_its_password() -> None:
+    """Its repr says who and how long, and nothing of the address."""
+    lease: TerminalLease = RedisTerminalLease("redis://:planted-82c1@127.0.0.1", owner="till-7", wait=5)
+    assert repr(lease) == "RedisTerminalLease(owner='till-7', seconds=30, wait=5)"
+
+
+def test_a_busy_terminal_can_be_pickled() -> None:
+    """The error crosses processes with its facts."""
+    error = pickle.loads(pickle.dumps(TerminalBusyError("t", holder="till-8", advice="wait")))  # noqa: S301  our own
+    assert (str(error), error.holder, error.advice) == ("terminal t is busy: till-8 holds it; wait", "till-8", "wait")
+
+
+@pytest.mark.anyio
+@asyncio_only
+async def test_a_redis_that_is_away_lets_nothing_through(box: Sandbox) -> None:
+    """A port at which nobody listens: the call was not sent, and the error says why."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"redis://:planted-82c1@127.0.0.1:{free.getsockname()[1]}"
+        async with box.gateway(terminal_lease=RedisTerminalLease(address, owner="till-7")) as gateway:
+            with pytest.raises(NotSentError, match="the terminal's lease cannot be had: ConnectionError") as caught:
+                await gateway.router_transactions.create(sale(box, "never"))
+    assert "planted" not in str(caught.value)
+    assert box.terminals()[0]["waiting"] == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["trio"])
+async def test_on_trio_nothing_goes_through(box: Sandbox) -> None:
+    """redis-py needs asyncio: the call was not sent, and the error says why."""
+    async with box.gateway(terminal_lease=RedisTerminalLease("redis://127.0.0.1", owner="till-7")) as gateway:
+        with pytest.raises(NotSentError, match="RedisTerminalLease needs asyncio"):
+            await gateway.router_transactions.create(sale(box, "never"))
+
+
+@redis_only
+@pytest.mark.anyio
+@asyncio_only
+async def test_a_terminal_is_taken_once(lease: Leases) -> None:
+    """Who comes second is told who has it; who has it may take it again; given back, it is free."""
+    one, two, terminal = lease("till-1"), lease("till 2"), os.urandom(8).hex()
+    assert await one.take(terminal, "a") is None
+    assert await two.take(terminal, "b") == "till-1"
+    assert await one.take(terminal, "a") is None
+    await two.release(terminal, "a")  # another owner's name, so not his
+    assert await two.take(terminal, "b") == "till-1"
+    await one.release(terminal, "a")
+    assert await two.take(terminal, "b") is None
+    assert await one.take(terminal, "a") == "till 2"
+    await two.release(terminal, "b")
+    await one.release(terminal, "a")
+
+
+@redis_only
+@pytest.mark.anyio
+@asyncio_only
+async def test_who_asked_first_gets_it_first(lease: Leases) -> None:
+    """A till with many sales in its own line cannot keep the others from the terminal."""
+    one, two, three, terminal = lease("one"), lease("two"), lease("three"), os.urandom(8).hex()
+    assert await one.take(terminal, "1") is None
+    assert [await each.take(terminal, name) for each, name in ((two, "2"), (three, "3"))] == ["one", "one"]
+    await one.release(terminal, "1")
+    assert [await each.take(terminal, name) for each, name in ((one, "1"), (three, "3"))] == ["two", "two"]
+    await two.release(terminal, "2")  # leaves the line
+    assert [await each.take(terminal, name) for each, name in ((one, "1"), (three, "3"))] == ["three", None]
+    for each, name in ((one, "1"), (three, "3")):
+        await each.release(terminal, name)
+
+
+@redis_only
+@pytest.mark.anyio
+@asyncio_only
+async def test_who_no_longer_asks_has_left_the_line(lease: Leases) -> None:
+    """A till that was killed while it waited keeps its place for two seconds, and then lets the next one through."""
+    one, killed, three, terminal = lease("one"), lease("killed"), lease("three"), os.urandom(8).hex()
+    await one.take(terminal, "1")
+    await killed.take(terminal, "2")
+    await one.release(terminal, "1")
+    assert await three.take(terminal, "3") == "killed"
+    with anyio.fail_after(4):
+        while await three.take(terminal, "3") is not None:
+            await anyio.lowlevel.checkpoint()
+    await three.release(terminal, "3")
+
+
+@redis_only
+@pytest.mark.anyio
+@asyncio_only
+async def test_a_lease_leaves_nothing_behind(lease: Leases) -> None:
+    """Given back, its keys are gone from the store."""
+    one, terminal = lease("one"), os.urandom(8).hex()
+    await one.take(terminal, "1")
+    assert len(await one._redis.keys(f"*{terminal}*")) == 1
+    assert 29_000 < await one._redis.pttl(f"gateway_async:{{{terminal}}}:lease") <= 30_000
+    await one.release(terminal, "1")
+    assert await one._redis.keys(f"*{terminal}*") == []
+
+
+@redis_only
+@pytest.mark.anyio
+@asyncio_only
+async def test_three_processes_never_ask_two_customers() -> None:
+    """Three tills, each in a process of its own, sell twelve times in all: one call at a time at the terminal."""
+    with (
+        Sandbox(terminal_delay=0.02) as box,
+        till(box, "a", sales=4) as a,
+        till(box, "b", sales=4) as b,
+        till(box, "c", sales=4) as c,
+    ):
+        tills = (a, b, c)
+        try:
+            most = 0
+            while any(each.poll() is None for each in tills):
+                most = max(most, len(box.terminals()[0]["waiting"]))
+                await anyio.lowlevel.checkpoint()
+            said = [each.communicate(timeout=10) for each in tills]
+        finally:
+            for each in tills:
+                each.kill()
+        sold = [name for output, _ in said for name in json.loads(output)]
+        assert (most, len(sold), [errors for _, errors in said]) == (1, 12, ["", "", ""])
+        assert box.ledger()["charged"] == dict.fromkeys(sold, 1)
+
+
+@redis_only
+@pytest.mark.anyio
+@asyncio_only
+async def test_a_killed_holder_is_outlived_by_its_lease_alone(box: Sandbox, lease: Leases) -> None:
+    """After kill -9 the next till waits for what is left of the lease, sees who held it, and goes on."""
+    shown: list[TerminalProgress] = []
+    with till(box, "till-a", seconds=2) as process:
+        try:
+            await anyio.to_thread.run_sync(box.wait_for_call)
+        finally:
+            process.kill()
+    killed = anyio.current_time()
+    async with box.gateway(terminal_lease=lease("till-b")) as gateway, anyio.create_task_group() as tasks:
+
+        async def sell() -> None:
+            assert (await gateway.router_transactions.create(sale(box, "b"), on_progress=shown.append)).approved
+
+        tasks.start_soon(sell)
+        with anyio.fail_after(10):
+            while len(box.terminals()[0]["waiting"]) < 2:  # the device still shows the dead till's sale
+                await anyio.lowlevel.checkpoint()
+        waited = anyio.current_time() - killed
+        box.cancel()
+        box.present()
+    assert {each.holder for each in shown if each.state is TerminalState.HELD} == {"till-a"}
+    assert waited < 2.5
+    assert box.ledger()["charged"] == {"b": 1}
+
+
+@redis_only
+@pytest.mark.anyio
+@asyncio_only
+async def test_a_long_call_keeps_its_lease(box: Sandbox, lease: Leases) -> None:
+    """A lease of one second is prolonged for as long as the customer takes."""
+    async with box.gateway(terminal_lease=lease("a", seconds=1)) as a, anyio.create_task_group() as tasks:
+        tasks.start_soon(a.router_transactions.create, sale(box, "long"))
+        await box.called()
+        async with box.gateway(terminal_lease=lease("b", wait=2)) as b:
+            with pytest.raises(TerminalBusyError, match="a holds it"):
+                await b.router_transactions.create(sale(box, "second"))
+        box.present()
+    assert box.ledger()["charged"] == {"long": 1}
+
+
+@redis_only
+@pytest.mark.anyio
+@asyncio_only
+async def test_a_cancelled_task_leaves_its_lease_to_run_out(box: Sandbox, lease: Leases) -> None:
+    """The device still shows the sale, so the next till waits; the same client settles it and goes on at once."""
+    shown: list[TerminalProgress] = []
+    async with box.gateway(terminal_lease=lease("a")) as gateway:
+        task = asyncio.create_task(gateway.router_transactions.create(sale(box, "cancelled"), on_progress=shown.append))
+        await box.called()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert shown[-1].state is TerminalState.LOOKING_UP
+        async with box.gateway(terminal_lease=lease("b", wait=0)) as other:
+            with pytest.raises(TerminalBusyError, match="a holds it"):
+                await other.router_transactions.create(sale(box, "other"))
+        box.cancel()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(gateway.router_transactions.create, sale(box, "next"))
+            await box.called()
+            box.present()
+    assert box.ledger()["charged"] == {"next": 1}
+
+
+@redis_only
+@pytest.mark.anyio
+@asyncio_only
+async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> None:
+    """Redis forgot it and another till came: the call goes on, and observers learn who has the terminal."""
+    events: list[Event] = []
+    other = lease("other")
+    async with (
+        box.gateway(terminal_lease=lease("a", seconds=1), observers=[events.append]) as gateway,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(gateway.router_transactions.create, sale(box, "mine"))
+        await box.called()
+        await other._redis.delete(f"gateway_async:{{{box.terminal_id}}}:lease")
+        assert await other.take(box.terminal_id, "stolen") is None
+        with anyio.fail_after(5):
+            while not any(isinstance(event, LeaseInDoubt) for event in events):
+                await anyio.lowlevel.checkpoint()
+        box.present()
+    (doubt,) = [event for event in events if isinstance(event, LeaseInDoubt)]
+    assert (doubt.terminal_id, doubt.reason) == (box.terminal_id, "other has it")
+    assert box.ledger()["charged"] == {"mine": 1}
+    assert await other.take(box.terminal_id, "stolen") is None  # not given back by who had lost it
+    await other.release(box.terminal_id, "stolen")
+
+
+@redis_only
+@pytest.mark.anyio
+@asyncio_only
+async def test_a_closed_lease_is_not_opened_again(lease: Leases) -> None:
+    """A call that is still in line when its client is closed gets nothing; a second close is harmless."""
+    one = lease("one")
+    await one.aclose()
+    await one.aclose()
+    with pytest.raises(RuntimeError, match="the lease is closed"):
+        await one.take("t", "1")

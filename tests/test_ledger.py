@@ -1,0 +1,449 @@
+"""The ledger in a file: what it keeps, what it survives, and what it refuses."""
+
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import anyio
+import attrs
+import pytest
+
+from gateway_async import Intent, InvalidRequestError, Ledger, LedgerError, SqliteLedger
+from gateway_async._ledger_file import Entry, LedgerFile, Outcome, in_plain_words
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+SALE = Intent(
+    id="first",
+    call="POST /v2/transactions",
+    resource="transactions",
+    api_id="mine",
+    location_id="loc",
+    terminal_id="till",
+    sent_at=NOON,
+    certain_at=NOON + timedelta(seconds=50, microseconds=1),
+    sent={"transaction_amount": "12.50"},
+    inquiry={"kind": "record", "expected": {"transaction_amount": "12.50"}},
+)
+BARE = Intent(
+    id="second",
+    call="PUT /v2/transactions/t1",
+    resource="transactions",
+    api_id=None,
+    location_id=None,
+    terminal_id=None,
+    sent_at=NOON,
+    certain_at=datetime(2099, 1, 1, tzinfo=UTC),
+    sent={},
+    inquiry=None,
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where a ledger may be made."""
+    return tmp_path / "payments.db"
+
+
+def outcomes(path: Path) -> dict[str, tuple[str | None, str | None]]:
+    """The outcome and the record of each intent in a file."""
+    file = LedgerFile(path)
+    try:
+        return {entry.intent.id: (entry.outcome, entry.record_id) for entry in file.entries()}
+    finally:
+        file.close()
+
+
+def content(path: Path) -> bytes | None:
+    """What is in a file, if it is one."""
+    return path.read_bytes() if path.is_file() else None
+
+
+# --- what it keeps
+
+
+@pytest.mark.anyio
+async def test_intents_come_back_as_they_were(path: Path) -> None:
+    """Every value, also after the file was closed; the oldest first."""
+    ledger: Ledger = SqliteLedger(path)
+    await ledger.intend(BARE)
+    await ledger.intend(SALE)
+    assert list(await ledger.open_intents()) == [BARE, SALE]
+    await ledger.aclose()
+    again = SqliteLedger(str(path))
+    first, second = await again.open_intents()
+    assert (attrs.evolve(first, certain_at=BARE.certain_at), second) == (BARE, SALE)
+    await again.aclose()
+
+
+@pytest.mark.anyio
+async def test_the_open_intents_of_a_terminal(path: Path) -> None:
+    """Those of other terminals, and of none, are not among them."""
+    ledger = SqliteLedger(path)
+    await ledger.intend(SALE)
+    await ledger.intend(BARE)
+    assert [list(await ledger.open_intents(terminal)) for terminal in ("till", "other")] == [[SALE], []]
+    await ledger.aclose()
+
+
+@pytest.mark.anyio
+async def test_a_settled_intent_is_not_open(path: Path) -> None:
+    """It is told at once, and is in the file after closing."""
+    ledger = SqliteLedger(path)
+    await ledger.intend(SALE)
+    await ledger.intend(BARE)
+    await ledger.settle("first", "done", "t1")
+    assert list(await ledger.open_intents()) == [BARE]
+    await ledger.settle("second", "not_sent")
+    await ledger.settle("nobody", "done")
+    await ledger.aclose()
+    assert outcomes(path) == {"first": ("done", "t1"), "second": ("not_sent", None)}
+
+
+@pytest.mark.anyio
+async def test_the_first_word_stands_unless_it_was_done_after_all(path: Path) -> None:
+    """Two processes may settle one intent; who has seen the record is right."""
+    ledger = SqliteLedger(path)
+    for intent in (SALE, BARE):
+        await ledger.intend(intent)
+        await ledger.settle(intent.id, "not_made")
+        assert await ledger.open_intents() == []
+    await ledger.settle("first", "done", "t1")
+    await ledger.settle("second", "refused")
+    await ledger.aclose()
+    assert outcomes(path) == {"first": ("done", "t1"), "second": ("not_made", None)}
+
+
+@pytest.mark.anyio
+async def test_an_outcome_alone_is_written_a_moment_later(path: Path) -> None:
+    """Nobody has to come after it: another process sees it soon."""
+    ledger = SqliteLedger(path)
+    await ledger.intend(SALE)
+    await ledger.settle("first", "done", "t1")
+    with anyio.fail_after(10):
+        while outcomes(path)["first"] == (None, None):
+            await anyio.sleep(0.01)
+    await ledger.aclose()
+
+
+@pytest.mark.anyio
+async def test_thousands_at_once_share_few_transactions(path: Path) -> None:
+    """All that waits is written together: far fewer than one sync for each."""
+    ledger = SqliteLedger(path)
+    commits = 0
+    write = LedgerFile.write
+
+    def counted(self: LedgerFile, *work: Any) -> None:
+        nonlocal commits
+        commits += 1
+        write(self, *work)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LedgerFile, "write", counted)
+        async with anyio.create_task_group() as tasks:
+            for number in range(2000):
+                tasks.start_soon(ledger.intend, attrs.evolve(SALE, id=str(number)))
+    assert len(await ledger.open_intents()) == 2000
+    assert commits < 20
+    await ledger.aclose()
+
+
+@pytest.mark.anyio
+async def test_what_was_settled_long_ago_is_forgotten(path: Path) -> None:
+    """After `keep_days`, when the file is next opened; what is open is kept for ever."""
+    file = LedgerFile(path)
+    file.write([SALE, BARE, attrs.evolve(SALE, id="third")], [])
+    now = datetime.now(UTC)
+    file.write([], [Outcome("first", "done", None, now - timedelta(days=8))])
+    file.write([], [Outcome("third", "done", None, now - timedelta(days=6))])
+    file.close()
+    ledger = SqliteLedger(path, keep_days=7)
+    await ledger.open_intents()
+    await ledger.aclose()
+    assert set(outcomes(path)) == {"second", "third"}
+
+
+@pytest.mark.parametrize("days", [0, -1, True, "30", float("nan"), float("inf")])
+def test_days_that_are_none(days: Any) -> None:
+    """A number above 0."""
+    with pytest.raises(InvalidRequestError, match="keep_days"):
+        SqliteLedger("payments.db", keep_days=days)
+
+
+def test_entries_tell_everything(path: Path) -> None:
+    """Open and settled ones, with the time of settling."""
+    file = LedgerFile(path)
+    file.write([SALE, BARE], [Outcome("first", "done", "t1", NOON)])
+    assert list(file.entries()) == [Entry(SALE, "done", "t1", NOON), Entry(BARE, None, None, None)]
+    file.close()
+
+
+# --- who uses it
+
+
+@pytest.mark.anyio
+async def test_two_ledgers_on_one_file(path: Path) -> None:
+    """Each sees what the other has kept."""
+    one, other = SqliteLedger(path), SqliteLedger(path)
+    await one.intend(SALE)
+    await other.intend(BARE)
+    assert list(await one.open_intents()) == list(await other.open_intents()) == [SALE, BARE]
+    await other.settle("first", "done")
+    await other.aclose()
+    assert list(await one.open_intents()) == [BARE]
+    await one.aclose()
+
+
+def test_one_ledger_under_several_event_loops(path: Path) -> None:
+    """Each in a thread of its own, asyncio and trio at once; then under a loop that comes later."""
+    ledger = SqliteLedger(path)
+
+    async def intend(name: str) -> None:
+        for number in range(50):
+            await ledger.intend(attrs.evolve(SALE, id=f"{name}-{number}"))
+
+    threads = [
+        threading.Thread(target=anyio.run, args=(intend, f"{backend}-{n}"), kwargs={"backend": backend})
+        for backend in ("asyncio", "trio")
+        for n in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    async def count() -> int:
+        try:
+            return len(await ledger.open_intents())
+        finally:
+            await ledger.aclose()
+
+    assert anyio.run(count) == 200
+
+
+@pytest.mark.anyio
+async def test_a_ledger_that_was_never_used_makes_no_file(path: Path) -> None:
+    """Closing it, even twice, is harmless."""
+    ledger = SqliteLedger(path)
+    await ledger.aclose()
+    await ledger.aclose()
+    assert content(path) is None
+
+
+@pytest.mark.anyio
+async def test_a_closed_ledger_says_so(path: Path) -> None:
+    """What it is asked afterwards is not silently lost; nothing is left beside the file, and no thread."""
+    before = threading.active_count()
+    ledger = SqliteLedger(path)
+    await ledger.intend(SALE)
+    assert threading.active_count() == before + 1
+    await ledger.aclose()
+    await ledger.aclose()
+    for ask in (ledger.intend(BARE), ledger.settle("first", "done"), ledger.open_intents()):
+        with pytest.raises(LedgerError, match="it is closed"):
+            await ask
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    assert threading.active_count() == before
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_intent_can_be_settled(path: Path) -> None:
+    """Whether it was written or not, it is not open afterwards."""
+    ledger = SqliteLedger(path)
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await ledger.intend(SALE)
+    await ledger.settle("first", "not_sent")
+    assert await ledger.open_intents() == []
+    await ledger.aclose()
+
+
+# --- what it survives
+
+CHILD = """
+import sys, anyio, attrs
+from gateway_async import Intent, SqliteLedger
+from datetime import UTC, datetime, timedelta
+now = datetime.now(UTC)
+async def main():
+    ledger = SqliteLedger(sys.argv[1])
+    async def keep(name):
+        for number in range(10**9):
+            id = f"{name}-{number}"
+            await ledger.intend(Intent(id=id, call="c", resource="r", api_id=id, location_id=None,
+                terminal_id=sys.argv[2] or None, sent_at=now, certain_at=now + timedelta(hours=1),
+                sent={}, inquiry=None))
+            sys.stdout.write(f"kept {id}\\n"); sys.stdout.flush()
+            if number % 2:
+                await ledger.settle(id, "done")
+    async with anyio.create_task_group() as tasks:
+        for name in "abcdefgh":
+            tasks.start_soon(keep, name)
+anyio.run(main)
+"""
+
+
+def killed(path: Path, lines: int, terminal: str = "") -> list[str]:
+    """The ids that a process had kept, as it said before it was killed after so many."""
+    command = [sys.executable, "-c", CHILD, str(path), terminal]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603  our own program
+        assert process.stdout
+        said = [process.stdout.readline() for _ in range(lines)]
+        process.send_signal(signal.SIGKILL)
+        said += process.stdout.readlines()
+    return [line.split()[1] for line in said if line.startswith("kept ") and line.endswith("\n")]
+
+
+@pytest.mark.parametrize("lines", [1, 20, 333])
+def test_what_was_kept_outlives_kill_9(path: Path, lines: int) -> None:
+    """Every intent whose `intend` had returned is in the file, and the file is whole."""
+    kept = killed(path, lines)
+    assert len(kept) >= lines
+    assert set(kept) <= set(outcomes(path))
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()
+
+
+@pytest.mark.anyio
+async def test_after_a_crash_nothing_is_under_way_for_longer_than_30_seconds(path: Path) -> None:
+    """Nobody else has the file open, so whoever wrote it is dead and sends nothing more."""
+    killed(path, 5)
+    ledger = SqliteLedger(path)
+    latest = max(intent.certain_at for intent in await ledger.open_intents())
+    assert timedelta(seconds=20) < latest - datetime.now(UTC) <= timedelta(seconds=30)
+    await ledger.aclose()
+
+
+@pytest.mark.anyio
+async def test_after_a_crash_the_customer_still_stands_at_the_terminal(path: Path) -> None:
+    """A terminal takes a card whether the till lives or not."""
+    killed(path, 5, "till")
+    ledger = SqliteLedger(path)
+    earliest = min(intent.certain_at for intent in await ledger.open_intents())
+    assert earliest - datetime.now(UTC) > timedelta(minutes=50)
+    await ledger.aclose()
+
+
+@pytest.mark.anyio
+async def test_while_others_have_the_file_open_nobody_is_taken_for_dead(path: Path) -> None:
+    """Their calls may have attempts left."""
+    one = SqliteLedger(path)
+    await one.intend(BARE)
+    other = SqliteLedger(path)
+    assert [intent.certain_at for intent in await other.open_intents()] == [BARE.certain_at]
+    await other.aclose()
+    await one.aclose()
+
+
+# --- what it refuses
+
+
+def foreign(path: Path) -> None:
+    """Another program's database."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+
+
+def foreign_with_a_name(path: Path) -> None:
+    """Another program's database that says whose it is."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA application_id = 7")
+    connection.close()
+
+
+def of_a_later_version(path: Path) -> None:
+    """A ledger that a later version of the package has made."""
+    LedgerFile(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    connection.close()
+
+
+REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "foreign": (foreign, "it is another program's"),
+    "named": (foreign_with_a_name, "it is another program's"),
+    "later": (of_a_later_version, "a later version of this package made it"),
+    "text": (lambda path: path.write_text("Dear diary, " * 100), "it is not a ledger"),
+    "folder": (lambda path: path.mkdir(), "it cannot be opened or made"),
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", REFUSED)
+async def test_a_file_that_is_no_ledger_is_refused_and_left_as_it_is(path: Path, kind: str) -> None:
+    """In plain words; not a byte of it is changed."""
+    make, says = REFUSED[kind]
+    make(path)
+    before = content(path)
+    ledger = SqliteLedger(path)
+    for ask in (ledger.intend(SALE), ledger.open_intents()):
+        with pytest.raises(LedgerError, match=says) as caught:
+            await ask
+        assert str(path) in str(caught.value)
+    await ledger.aclose()
+    assert content(path) == before
+
+
+@pytest.mark.anyio
+async def test_a_folder_that_is_not_there_yet(path: Path) -> None:
+    """Nothing is kept, until it is there."""
+    ledger = SqliteLedger(path.parent / "later" / "payments.db")
+    with pytest.raises(LedgerError, match="is the folder there"):
+        await ledger.intend(SALE)
+    (path.parent / "later").mkdir()
+    await ledger.intend(SALE)
+    assert list(await ledger.open_intents()) == [SALE]
+    await ledger.aclose()
+
+
+@pytest.mark.anyio
+async def test_a_full_disk_takes_nothing_and_later_everything(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Who waits is told; outcomes wait for better days."""
+    ledger = SqliteLedger(path)
+    await ledger.intend(SALE)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))  # as a full disk: no file may grow
+    try:
+        await ledger.settle("first", "done", "t1")
+        with pytest.raises(LedgerError, match="the disk failed, or is full"):
+            await ledger.intend(BARE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    await ledger.intend(attrs.evolve(BARE, id="third"))
+    assert [intent.id for intent in await ledger.open_intents()] == ["third"]
+    await ledger.aclose()
+    assert "outcomes wait to be written" in caplog.text
+
+
+@pytest.fixture
+def read_only(path: Path) -> Path:
+    """A ledger that may not be written."""
+    LedgerFile(path).close()
+    path.chmod(0o400)
+    return path
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anything")
+async def test_a_file_that_may_only_be_read(read_only: Path) -> None:
+    """It says so."""
+    ledger = SqliteLedger(read_only)
+    with pytest.raises(LedgerError, match="read-only"):
+        await ledger.intend(SALE)
+    await ledger.aclose()
+
+
+def test_troubles_in_plain_words() -> None:
+    """By SQLite's codes, whatever their circumstances; what is not known is said as SQLite says it."""
+    full, odd = sqlite3.OperationalError("x"), sqlite3.OperationalError("odd")
+    full.sqlite_errorcode = sqlite3.SQLITE_FULL | 7 << 8
+    assert (in_plain_words(full), in_plain_words(odd)) == ("the disk is full", "odd")

@@ -1,0 +1,39 @@
+"""An inquiry is plain values: what is written of it can be read back."""
+
+import json
+
+import pytest
+
+from gateway_async._wire.inquiry import Inquiry
+from gateway_async.models.identifiers import ApiId
+
+BY_API_ID = Inquiry(
+    resource="transactions",
+    id="mine",
+    location_id="loc",
+    expected={"transaction_api_id": "mine", "location_id": "loc", "transaction_amount": "12.50"},
+    mark="exists",
+)
+BY_ID = Inquiry(
+    resource="transactions", id="t1", expected={"id": "t1"}, mark="is completed", sent={"transaction_amount": "9.00"}
+)
+
+
+@pytest.mark.parametrize("inquiry", [BY_API_ID, BY_ID])
+def test_an_inquiry_survives_json(inquiry: Inquiry) -> None:
+    """Exactly."""
+    assert Inquiry.read(json.loads(json.dumps(inquiry.as_json()))) == inquiry
+
+
+def test_what_names_the_record() -> None:
+    """The gateway's own id, or the integrator's with its location."""
+    assert (BY_ID.ref, BY_API_ID.ref) == ("t1", ApiId("mine", "loc"))
+
+
+@pytest.mark.parametrize(
+    "content", [{}, {"resource": "transactions", "id": "t1", "mark": "exists", "of_a_later_version": 1}]
+)
+def test_what_is_no_inquiry(content: dict[str, object]) -> None:
+    """What lacks something, or holds what this version does not know, is refused rather than guessed at."""
+    with pytest.raises(ValueError, match="not an inquiry"):
+        Inquiry.read(content)
