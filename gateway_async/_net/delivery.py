@@ -54,6 +54,7 @@ class Delivery(Generic[T]):
         "patience",
         "pause",
         "reached",
+        "seconds",
         "started",
     )
 
@@ -61,6 +62,7 @@ class Delivery(Generic[T]):
         self.call = call
         self.budget = budget
         self.max_attempts = max_attempts
+        self.seconds = seconds
         self.started = anyio.current_time()
         self.patience = seconds - _lookup_reserve(call.kind, seconds)
         self.attempts_until = self.started + self.patience

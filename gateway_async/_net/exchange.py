@@ -124,12 +124,11 @@ def _head(request: httpx.Request) -> bytes:
     Raises:
         httpx.LocalProtocolError: one of them would be read as two.
     """
-    parts = [f"{request.method} ".encode(), request.url.raw_path, b" HTTP/1.1"]
-    for name, value in request.headers.raw:
-        parts += [b"\r\n", name, b": ", value]
-    if any(_UNSENDABLE.search(part) for part in parts if part != b"\r\n"):
+    lines = [b"%b %b HTTP/1.1" % (request.method.encode(), request.url.raw_path)]
+    lines += [b"%b: %b" % field for field in request.headers.raw]
+    if any(map(_UNSENDABLE.search, lines)):
         raise httpx.LocalProtocolError("a header holds a line break")
-    return b"".join([*parts, b"\r\n\r\n"])
+    return b"\r\n".join([*lines, b"", b""])
 
 
 async def _measured(request: httpx.Request) -> AsyncGenerator[bytes]:

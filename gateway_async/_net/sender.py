@@ -116,7 +116,7 @@ class Sender:
         self._refuse_elsewhere(call)
         self._http.check(call)
         if call.kind is not Kind.TERMINAL:
-            return await self._deliver(self._delivery(call, self._timeout), self._timeout)
+            return await self._deliver(self._delivery(call, self._timeout))
         async with screen_of(call, on_progress) as screen, self._terminals.turn(call, screen):
             return await self._at_terminal(call, screen)
 
@@ -133,7 +133,7 @@ class Sender:
 
     async def _read(self, lookup: Call[T]) -> T:
         self._http.check(lookup)
-        return await self._in_time(Delivery(lookup, self._timeout, self._max_attempts), self._timeout)
+        return await self._in_time(Delivery(lookup, self._timeout, self._max_attempts))
 
     async def aclose(self) -> None:
         """Close the connections; calls after it are refused."""
@@ -161,12 +161,11 @@ class Sender:
         """A call whose turn at its terminal has come."""
         self._refuse_when_closed(call)
         call = await self._prepared(call)
-        seconds = self._terminal_timeout + LOOKUP_SECONDS
-        delivery = self._delivery(call, seconds)
+        delivery = self._delivery(call, self._terminal_timeout + LOOKUP_SECONDS)
         delivery.on_lookup = partial(screen.show, TerminalState.LOOKING_UP, seconds=LOOKUP_SECONDS)
         screen.show(TerminalState.AT_TERMINAL, seconds=self._terminal_timeout)
         try:
-            return await self._deliver(delivery, seconds)
+            return await self._deliver(delivery)
         except OutcomeUnknownError as error:
             delivery.doubt = error
             raise
@@ -182,7 +181,7 @@ class Sender:
         if call.first is None:
             return call
         try:
-            return await self._deliver(self._delivery(call.first, self._timeout), self._timeout)
+            return await self._deliver(self._delivery(call.first, self._timeout))
         except GatewayError as error:
             raise NotSentError(f"what must be read before it cannot be: {error}", call=str(call)) from error
 
@@ -190,13 +189,13 @@ class Sender:
         self._budget.earn()
         return Delivery(call, seconds, self._max_attempts, self._budget)
 
-    async def _deliver(self, delivery: Delivery[T], seconds: float) -> T:
+    async def _deliver(self, delivery: Delivery[T]) -> T:
         """The call within its deadline, observed, and looked up when it is cancelled."""
         call = delivery.call
         self._tell(CallStarted(call=str(call), api_id=call.api_id))
         error: BaseException | None = None
         try:
-            return await self._in_time(delivery, seconds)
+            return await self._in_time(delivery)
         except BaseException as raised:
             error = raised
             cancelled = isinstance(raised, anyio.get_cancelled_exc_class())
@@ -211,10 +210,10 @@ class Sender:
                 CallEnded(call=str(call), api_id=call.api_id, attempts=delivery.attempt, seconds=spent, error=error)
             )
 
-    async def _in_time(self, delivery: Delivery[T], seconds: float) -> T:
+    async def _in_time(self, delivery: Delivery[T]) -> T:
         result: T | NotDone = NOT_DONE
         try:
-            with anyio.fail_after(seconds):
+            with anyio.fail_after(delivery.seconds):
                 await self._books.intend(delivery)
                 result = await self._tried(delivery)
                 await self._books.note(delivery.intent_id, "done", result)
@@ -222,14 +221,14 @@ class Sender:
         except TimeoutError:
             if result is not NOT_DONE:  # only its ledger was too slow
                 return result
-            self._out_of_time(delivery, seconds)
+            self._out_of_time(delivery)
         except NotDoneError as error:
             raise self._settling.last_word(delivery, error.cause) from error.cause.__cause__
         except NotSentError as error:
             raise self._settling.last_word(delivery, error) from error.__cause__
 
-    def _out_of_time(self, delivery: Delivery[Any], seconds: float) -> NoReturn:
-        call = delivery.call
+    def _out_of_time(self, delivery: Delivery[Any]) -> NoReturn:
+        call, seconds = delivery.call, delivery.seconds
         if call.kind is Kind.READ:
             raise DeadlineExceededError(seconds, call=str(call)) from None
         if not delivery.may_have_left:

@@ -53,12 +53,8 @@ class PooledTransport(httpx.AsyncBaseTransport):
         self._keepalive_expiry = keepalive_expiry
         self._sizes = {"ordinary": max_connections, "terminal": max_terminals}
         self._lanes = {
-            name: Lane(
-                size,
-                max_idle=min(size, _IDLE_TERMINALS) if name == "terminal" else size,
-                keepalive_expiry=keepalive_expiry,
-            )
-            for name, size in self._sizes.items()
+            "ordinary": Lane(max_connections, max_idle=max_connections, keepalive_expiry=keepalive_expiry),
+            "terminal": Lane(max_terminals, max_idle=_IDLE_TERMINALS, keepalive_expiry=keepalive_expiry),
         }
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

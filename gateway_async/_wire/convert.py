@@ -43,6 +43,7 @@ __all__ = [
     "decode",
     "encode",
     "fields_of",
+    "is_text",
     "is_utf8",
     "make_converter",
     "money",
@@ -86,6 +87,11 @@ class FieldError(ValueError):
 def is_utf8(text: str) -> bool:
     """Whether UTF-8 can write `text`: not a lone surrogate, as an undecodable file name or line gives."""
     return text.isascii() or text.encode(errors="replace").decode() == text
+
+
+def is_text(value: Any) -> bool:
+    """Whether `value` is text, and text that can be sent."""
+    return isinstance(value, str) and is_utf8(value)
 
 
 def decode(body: bytes) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._secrets import mask_text
-from gateway_async._wire.convert import is_utf8
+from gateway_async._wire.convert import is_text
 from gateway_async.models.files import Attachment
 from gateway_async.models.request import Request
 
@@ -139,18 +139,14 @@ def file_problems(attachment: Attachment) -> Iterator[str]:
     if not isinstance(attachment, Attachment):
         yield f"must be an Attachment, not {type(attachment).__name__}"
         return
-    if not _is_text(attachment.filename) or not attachment.filename:
+    if not is_text(attachment.filename) or not attachment.filename:
         yield "filename must be text, and not empty"
     content_type = attachment.content_type
-    if content_type is not None and not (_is_text(content_type) and _is_media_type(content_type)):
+    if content_type is not None and not (is_text(content_type) and _is_media_type(content_type)):
         yield 'content_type must be a media type, such as "application/pdf"'
     if not _is_content(attachment.content):
         kind = type(attachment.content).__name__
         yield f"content must be bytes, a path or a file opened for reading bytes, not {kind}"
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and is_utf8(value)
 
 
 def _is_media_type(value: str) -> bool:

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.call import Call, Kind
-from gateway_async._wire.convert import FieldError, encode, is_utf8, structure
+from gateway_async._wire.convert import FieldError, encode, is_text, structure
 from gateway_async.credentials import is_header_text
 from gateway_async.errors import AuthenticationError, InvalidRequestError
 from gateway_async.models.tokens import Token
@@ -53,7 +53,7 @@ def revoke(token: Secret) -> Call[None]:
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and value != "" and is_utf8(value)
+    return is_text(value) and value != ""
 
 
 def _token(content: Any) -> Token:

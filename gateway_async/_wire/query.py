@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from gateway_async._secrets import mask_text
-from gateway_async._wire.convert import is_utf8
+from gateway_async._wire.convert import is_text
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.time_range import TimeRange
@@ -31,7 +31,7 @@ def located(ref: str | ApiId, location_id: str | None) -> tuple[str, Params]:
         location = ref.location_id or location_id
         if not location:
             raise InvalidRequestError("location_id: an ApiId needs one, of its own or the client's")
-        if not _is_sendable(location):
+        if not is_text(location):
             raise InvalidRequestError("location_id: must be text")
         return segment(ref.value), (("api_id", "1"), ("location_id", location))
     return segment(ref), ()
@@ -50,13 +50,9 @@ def segment(value: Any, name: str = "id") -> str:
         raise InvalidRequestError(f"{name}: must not be empty and must contain no spaces")
     if value in (".", ".."):
         raise InvalidRequestError(f"{name}: {value!r} cannot stand in a path")
-    if not _is_sendable(value):
+    if not is_text(value):
         raise InvalidRequestError(f"{name}: holds a character that is none (a lone surrogate)")
     return quote(value, safe="")
-
-
-def _is_sendable(value: Any) -> bool:
-    return isinstance(value, str) and is_utf8(value)
 
 
 def expansion(expand: Sequence[str]) -> Params:
@@ -68,7 +64,7 @@ def expansion(expand: Sequence[str]) -> Params:
     if (
         isinstance(expand, str)
         or not isinstance(expand, Sequence)
-        or not all(_is_sendable(name) and name for name in expand)
+        or not all(is_text(name) and name for name in expand)
     ):
         raise InvalidRequestError('expand: must be a sequence of names, such as ("contact",)')
     return (("expand", ",".join(expand)),) if expand else ()
@@ -156,7 +152,7 @@ def _text(value: Any) -> str:
         case Decimal() if value.is_finite():
             return f"{value:f}"
         case str():
-            if not _is_sendable(value):
+            if not is_text(value):
                 raise ValueError("holds a character that is none (a lone surrogate)")
             return str.__str__(value)
         case datetime():

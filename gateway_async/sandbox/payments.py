@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from gateway_async.sandbox import processor
 from gateway_async.sandbox.account_vaults import store_account
 from gateway_async.sandbox.kinds import show_money
+from gateway_async.sandbox.products import default_product
 from gateway_async.sandbox.states import transactions as states
-from gateway_async.sandbox.tables import PRODUCT_TRANSACTION, TRANSACTION
+from gateway_async.sandbox.tables import TRANSACTION
 from gateway_async.sandbox.transaction_batches import batch_for
 
 if TYPE_CHECKING:
@@ -31,7 +32,10 @@ def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | 
         outcome: What the issuer, or the terminal, said.
     """
     said = {name: value for name, value in values.items() if value is not None}
-    known = {"order_num": f"{secrets.randbelow(10**12):012}"} | _of_location(gateway, user, values)
+    known: Row = {
+        "order_num": f"{secrets.randbelow(10**12):012}",
+        "product_transaction_id": default_product(gateway, user, values["payment_method"]),
+    }
     fixed = _of_user(user) | _of_outcome(values, outcome)
     if account:
         known |= _known_of_account(account)
@@ -50,16 +54,6 @@ def check_action(values: Row, method: str | None, problems: Problems) -> None:
     actions = [action for known, action in states.STARTS if known == method]
     if actions and values.get("action") not in actions and "action" not in problems:
         problems.add("action", f"Action must be one of {', '.join(actions)} when payment_method is {method}.")
-
-
-def check_product(gateway: Gateway, values: Row, method: str | None, problems: Problems) -> None:
-    """Check that the merchant account of a request serves its payment method."""
-    product_id = values.get("product_transaction_id")
-    if product_id is None or "product_transaction_id" in problems:
-        return
-    product = gateway.store.find(PRODUCT_TRANSACTION, id=product_id)
-    if product and product["payment_method"] != method:
-        problems.add("product_transaction_id", "product_transaction_id provided is not valid")
 
 
 def check_amount(values: Row, problems: Problems) -> None:
@@ -93,12 +87,6 @@ def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Prob
     left = charged(previous) - refunded
     if not 0 < values.setdefault("transaction_amount", left) <= left:
         problems.add("transaction_amount", f"Transaction Amount must be above 0.00 and at most {show_money(left)}.")
-
-
-def _of_location(gateway: Gateway, user: Row, values: Row) -> Row:
-    where = {"location_id": user["location_id"], "payment_method": values["payment_method"]}
-    product = gateway.store.find(PRODUCT_TRANSACTION, **where)
-    return {"product_transaction_id": product and product["id"]}
 
 
 def _of_user(user: Row) -> Row:

@@ -28,6 +28,15 @@ def default_product(gateway: Gateway, user: Row, method: str) -> str | None:
     return str(product["id"]) if product else None
 
 
+def check_product(gateway: Gateway, name: str, values: Row, method: str | None, problems: Problems) -> None:
+    """Check that the merchant account that a field of a request names, if it names one, serves a payment method."""
+    if values.get(name) is None or name in problems:
+        return
+    product = gateway.store.find(PRODUCT_TRANSACTION, id=values[name])
+    if product and product["payment_method"] != method:
+        problems.add(name, f"{name} provided is not valid")
+
+
 def check_products(gateway: Gateway, values: Row, problems: Problems, *, current: Row | None = None) -> None:
     """Check that each merchant account a payment form names serves the payment method it is named for.
 
@@ -38,9 +47,7 @@ def check_products(gateway: Gateway, values: Row, problems: Problems, *, current
         current: The stored record that a PUT changes, which must be left with one; None for a POST.
     """
     for name, method in _METHODS.items():
-        product = values.get(name) and gateway.store.find(PRODUCT_TRANSACTION, id=values[name])
-        if product and product["payment_method"] != method and name not in problems:
-            problems.add(name, f"{name} provided is not valid")
+        check_product(gateway, name, values, method, problems)
     left = current and current | values
     if left and all(left[name] is None for name in PRODUCTS):
         problems.add(PRODUCTS[0], "One of Cc and Ach Product Transaction Id must be given.")

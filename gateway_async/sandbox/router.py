@@ -13,8 +13,9 @@ from gateway_async.sandbox.account_vaults import derive, store_account
 from gateway_async.sandbox.answers import answer
 from gateway_async.sandbox.cards import read_card
 from gateway_async.sandbox.errors import InvalidError, Problems
-from gateway_async.sandbox.payments import check_action, check_amount, check_product, record_payment
+from gateway_async.sandbox.payments import check_action, check_amount, record_payment
 from gateway_async.sandbox.processor import declined
+from gateway_async.sandbox.products import check_product
 from gateway_async.sandbox.records import show
 from gateway_async.sandbox.references import check_references
 from gateway_async.sandbox.tables import (
@@ -84,7 +85,7 @@ async def _accept(call: Call, table: Table, check: Callable[[Gateway, Row, Probl
 
 def _check_transaction(gateway: Gateway, values: Row, problems: Problems) -> None:
     check_action(values, "cc", problems)
-    check_product(gateway, values, "cc", problems)
+    check_product(gateway, "product_transaction_id", values, "cc", problems)
     check_amount(values, problems)
 
 

@@ -15,10 +15,10 @@ from gateway_async.sandbox.payments import (
     billing_address,
     check_action,
     check_amount,
-    check_product,
     check_refund,
     record_payment,
 )
+from gateway_async.sandbox.products import check_product
 from gateway_async.sandbox.records import lister, reader, show
 from gateway_async.sandbox.references import check_references
 from gateway_async.sandbox.sources import (
@@ -62,7 +62,7 @@ def _accept(call: Call, body: Row) -> tuple[Row, Account]:
     check_kind(values, found, problems)
     values["payment_method"] = found.payment_method if found else values.get("payment_method")
     check_action(values, values["payment_method"], problems)
-    check_product(call.gateway, values, values["payment_method"], problems)
+    check_product(call.gateway, "product_transaction_id", values, values["payment_method"], problems)
     _check_sec_code(values, found, problems)
     _check_amount(call, values, found, problems)
     return values, problems.require(found)

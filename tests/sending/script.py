@@ -70,6 +70,12 @@ def echo(wrapper: str, **changes: Any) -> Callable[[httpx.Request], httpx.Respon
     return answer
 
 
+async def silent(_: httpx.Request) -> httpx.Response:
+    """A gateway that read the request and says nothing, as one whose terminal nobody touches."""
+    await anyio.sleep_forever()
+    raise AssertionError
+
+
 def record(wrapper: str, **fields: Any) -> httpx.Response:
     """A 200 with one record."""
     return httpx.Response(200, json={wrapper: {"id": "found", **fields}})

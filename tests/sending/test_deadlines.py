@@ -9,7 +9,7 @@ from gateway_async import NotSentError, OutcomeUnknownError, RouterTransactionCr
 from gateway_async._net.progress import PROGRESS, Stage
 from gateway_async.observe import Event, LookedUp
 
-from .script import LOST, NOT_THERE, Script, record
+from .script import LOST, NOT_THERE, Script, record, silent
 
 pytestmark = pytest.mark.anyio
 
@@ -23,12 +23,6 @@ AT_TERMINAL = RouterTransactionCreate(
 def anyio_backend() -> tuple[str, dict[str, object]]:
     """Virtual time: 300 seconds pass at once."""
     return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
-
-
-async def silent(_: httpx.Request) -> httpx.Response:
-    """A gateway that read the request and says nothing."""
-    await trio.sleep_forever()
-    raise AssertionError
 
 
 async def never_connects(request: httpx.Request) -> httpx.Response:

@@ -11,7 +11,7 @@ import trio
 from gateway_async import NotSentError, RouterTransactionCreate, TerminalBusyError
 from gateway_async.observe import Event, LeaseInDoubt
 
-from .script import NOT_THERE, Script, record
+from .script import NOT_THERE, Script, record, silent
 
 pytestmark = pytest.mark.anyio
 
@@ -62,12 +62,6 @@ async def slow(_: httpx.Request) -> httpx.Response:
     """A customer who takes 35 seconds."""
     await anyio.sleep(35)
     return APPROVED
-
-
-async def silent(_: httpx.Request) -> httpx.Response:
-    """A terminal at which nobody does anything."""
-    await trio.sleep_forever()
-    raise AssertionError
 
 
 async def test_a_lease_is_prolonged_while_the_call_waits_and_then_given_back() -> None:

@@ -10,7 +10,7 @@ import trio
 from gateway_async import InvalidRequestError, RouterAccountVaultCreate, RouterTransactionCreate
 from gateway_async.observe import TerminalProgress, TerminalState
 
-from .script import LOST, NOT_THERE, Script, record
+from .script import LOST, NOT_THERE, Script, record, silent
 from .test_leasing import Lease
 
 pytestmark = pytest.mark.anyio
@@ -48,12 +48,6 @@ async def slow(_: httpx.Request) -> httpx.Response:
     """A customer who takes two and a half seconds."""
     await anyio.sleep(2.5)
     return APPROVED
-
-
-async def silent(_: httpx.Request) -> httpx.Response:
-    """A terminal at which nobody does anything."""
-    await trio.sleep_forever()
-    raise AssertionError
 
 
 async def test_a_screen_is_told_at_each_change_and_each_second() -> None:

@@ -15,7 +15,7 @@ from gateway_async import (
     StatusError,
 )
 
-from .script import LOST, NEVER_LEFT, NOT_THERE, Script, record
+from .script import LOST, NEVER_LEFT, NOT_THERE, Script, record, silent
 
 pytestmark = pytest.mark.anyio
 
@@ -72,12 +72,6 @@ async def test_what_will_not_pass_is_not_tried_again(answer: httpx.Response, err
         with pytest.raises(error):
             await gateway.contacts.get("1")
     assert len(script.asked) == 1
-
-
-async def silent(_: httpx.Request) -> httpx.Response:
-    """A gateway that read the request and says nothing."""
-    await trio.sleep_forever()
-    raise AssertionError
 
 
 async def test_a_silent_gateway_ends_at_the_deadline() -> None:

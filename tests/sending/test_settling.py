@@ -20,7 +20,7 @@ from gateway_async import (
 )
 from gateway_async.observe import Event, LookedUp
 
-from .script import LOST, NEVER_LEFT, NOT_THERE, Answer, Script, record, refused
+from .script import LOST, NEVER_LEFT, NOT_THERE, Answer, Script, record, refused, silent
 
 pytestmark = pytest.mark.anyio
 
@@ -41,12 +41,6 @@ def vaults(*ids: str) -> httpx.Response:
         for number, each in enumerate(reversed(ids))
     ]
     return httpx.Response(200, json={"accountvaults": rows[::-1]})
-
-
-async def silent(_: httpx.Request) -> httpx.Response:
-    """A gateway that read the request and says nothing."""
-    await trio.sleep_forever()
-    raise AssertionError
 
 
 # --- cards stored at a terminal

@@ -12,7 +12,7 @@ import trio
 from gateway_async import NotSentError, OutcomeUnknownError, RouterTransactionCreate, TerminalBusyError
 from gateway_async.ledger import Intent
 
-from .script import LOST, NOT_THERE, Answer, Script, record
+from .script import LOST, NOT_THERE, Answer, Script, record, silent
 
 pytestmark = pytest.mark.anyio
 
@@ -30,12 +30,6 @@ def sale(name: str, terminal: str = "t") -> RouterTransactionCreate:
     return RouterTransactionCreate(
         action="sale", terminal_id=terminal, transaction_amount="12.50", transaction_api_id=name
     )
-
-
-async def silent(_: httpx.Request) -> httpx.Response:
-    """A terminal at which nobody does anything."""
-    await trio.sleep_forever()
-    raise AssertionError
 
 
 async def slow(_: httpx.Request) -> httpx.Response:
