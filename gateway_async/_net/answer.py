@@ -11,7 +11,7 @@ import httpx
 __all__ = ["Answer"]
 
 _HEAD_LIMIT: Final = 64 * 1024
-"""Bytes of a head; a page of cookies has some thousands."""
+"""Bytes of a head, of trailers, of whatever is no body; a page of cookies has some thousands."""
 
 
 class Answer:
@@ -24,14 +24,14 @@ class Answer:
     """
 
     __slots__ = (
-        "_chunks", "_head_bytes", "_header_bytes", "_parser", "complete", "head_seen", "headers", "may_follow",
+        "_chunks", "_framing_bytes", "_header_bytes", "_parser", "complete", "head_seen", "headers", "may_follow",
         "reason", "status", "version",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
         self._chunks: list[bytes] = []
-        self._head_bytes = 0
+        self._framing_bytes = 0
         self._header_bytes = 0
         self.headers: list[tuple[bytes, bytes]] = []
         self.status = 0
@@ -45,18 +45,16 @@ class Answer:
         """Take in what came.
 
         Raises:
-            httpx.RemoteProtocolError: it is no HTTP, or its head has no end.
+            httpx.RemoteProtocolError: it is no HTTP, or its head, a chunk's or its trailers have no end.
         """
+        self._framing_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             if not self.complete:
                 raise httpx.RemoteProtocolError(f"not an answer in HTTP: {error}") from None
             self.may_follow = False
-        self._head_bytes += 0 if self.head_seen else len(data)
-        if max(self._head_bytes, self._header_bytes) > _HEAD_LIMIT:
-            self.may_follow = False
-            raise httpx.RemoteProtocolError(f"the head of the answer is longer than {_HEAD_LIMIT} bytes")
+        self._check_length()
 
     def ends_here(self) -> bool:
         """Whether the server's closing is the end of the answer: of a body that nothing else measures."""
@@ -65,13 +63,22 @@ class Answer:
 
     def end_here(self) -> None:
         """Take the head for the whole answer, as to a HEAD."""
-        self.complete, self.may_follow = True, self._parser.should_keep_alive()
+        fit = self.may_follow if self.complete else self._parser.should_keep_alive()
+        self.complete, self.may_follow = True, fit and not self._chunks
+        self._chunks.clear()
 
     def take(self) -> bytes:
         """What has come in of the body and was not taken yet."""
         chunks = b"".join(self._chunks)
         self._chunks.clear()
         return chunks
+
+    def _check_length(self) -> None:
+        framing = 0 if self.complete else self._framing_bytes
+        if max(framing, self._header_bytes) > _HEAD_LIMIT:
+            self.may_follow = False
+            part = "framing" if self.head_seen and framing else "head"
+            raise httpx.RemoteProtocolError(f"the {part} of the answer is longer than {_HEAD_LIMIT} bytes")
 
     def _is_measured(self) -> bool:
         return any(name.lower() in (b"content-length", b"transfer-encoding") for name, _ in self.headers)
@@ -102,6 +109,7 @@ class Answer:
             self.head_seen = True
 
     def on_body(self, chunk: bytes) -> None:
+        self._framing_bytes = 0
         if not self.complete:
             self._chunks.append(chunk)
 

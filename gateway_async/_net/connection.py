@@ -4,10 +4,11 @@ The law of this file: nothing is read but the answer to what was sent. Whatever 
 connection is not used again.
 """
 
+import functools
 import select
 import socket
 import ssl
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterator, Sized
 from typing import Any, Final
 
 import anyio
@@ -16,10 +17,14 @@ import httpx
 from anyio.streams.tls import TLSAttribute, TLSStream
 
 from gateway_async._net.answer import Answer
+from gateway_async._net.beside import beside
 
 __all__ = ["Connection", "connect"]
 
-_LOST: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError, ssl.SSLError)
+_LOST: Final = (anyio.BrokenResourceError, anyio.BusyResourceError, anyio.ClosedResourceError, OSError, ssl.SSLError)
+_HEARD_EARLY: Final = 64 * 1024
+"""Bytes of an answer that are taken in while the request is still written."""
+
 _CLOSE_WITHIN: Final = 2.0
 """Seconds that closing may take."""
 
@@ -43,13 +48,14 @@ _SOCKET_OPTIONS: Final = [
 class Connection:
     """One connection, idle or carrying one exchange."""
 
-    __slots__ = ("_answer", "_raw", "_sent", "_stream", "_tls", "idle_since")
+    __slots__ = ("_answer", "_raw", "_read_ahead", "_sent", "_stream", "_tls", "idle_since")
 
     def __init__(self, stream: anyio.abc.ByteStream) -> None:
         self.idle_since = 0.0
         self._stream = stream
         self._raw: Any = stream.extra(anyio.abc.SocketAttribute.raw_socket)  # noqa: S610  anyio's, not Django's
         self._tls: Any = stream.extra(TLSAttribute.ssl_object, None)  # noqa: S610
+        self._read_ahead = _read_ahead(stream)
         self._sent = False
         self._answer: Answer | None = None
 
@@ -63,19 +69,47 @@ class Connection:
             return False
         return not poll.poll(0)
 
-    async def send(self, start: bytes, rest: AsyncIterable[bytes]) -> None:
+    async def send(self, start: bytes, more: bytes, rest: AsyncIterator[bytes]) -> None:
         """Write a request, once. That it could not be written whole shows where its answer should be.
 
         Args:
             start: its first bytes: its head, and what else there is already.
+            more: the next ones; none if `start` is all of it.
             rest: the others.
         """
-        going = await self._written(start)
-        async for chunk in rest:
-            if not going:
-                return  # a server may answer before it has read everything, and close
-            going = await self._written(chunk)
-        self._sent = going
+        if more:
+            await self._upload(start, more, rest)
+        else:
+            self._sent = await self._written(start)
+
+    async def _upload(self, start: bytes, more: bytes, rest: AsyncIterator[bytes]) -> None:
+        """Write and listen meanwhile: a server may answer before it has read everything, and close."""
+        failures: list[httpx.TransportError] = []
+        with anyio.CancelScope() as writing:
+            async with beside(functools.partial(self._listen, writing, failures)):
+                while start and await self._written(start):
+                    start, more = more, await anext(rest, b"")
+                self._sent = not start
+        for failure in failures:
+            raise failure
+
+    async def _listen(self, writing: anyio.CancelScope, failures: list[httpx.TransportError]) -> None:
+        """End the writing when the whole answer has come, or none will."""
+        try:
+            if await self._is_answered_early():
+                writing.cancel()
+        except httpx.TransportError as error:
+            failures.append(error)
+            writing.cancel()
+
+    async def _is_answered_early(self) -> bool:
+        self._answer = answer = Answer()
+        heard = 0
+        while not answer.complete and heard < _HEARD_EARLY:
+            data = await self._received()
+            heard += len(data)
+            await self._fed(data)
+        return answer.complete
 
     async def head(self, *, bodiless: bool) -> Answer:
         """Wait for the head of the answer.
@@ -86,9 +120,10 @@ class Connection:
         Raises:
             httpx.TransportError: the connection ended before it, or it is no HTTP.
         """
-        data = await self._received()  # before there is anything to hold it: thousands may wait
-        self._answer = Answer()
-        await self._fed(data)
+        if self._answer is None:
+            data = await self._received()  # before there is anything to hold it: thousands may wait
+            self._answer = Answer()
+            await self._fed(data)
         while not self._answer.head_seen:
             await self._fed(await self._received())
         if bodiless:
@@ -113,7 +148,7 @@ class Connection:
     def finish(self, now: float) -> bool:
         """End the exchange; whether another may follow: the request was sent whole, and its answer is all there was."""
         fit = self._sent and self._answer is not None and self._answer.may_follow
-        fit = fit and (self._tls is None or _is_drained(self._tls))
+        fit = fit and not self._read_ahead and (self._tls is None or _is_drained(self._tls))
         self._sent, self._answer, self.idle_since = False, None, now
         return fit
 
@@ -146,6 +181,12 @@ class Connection:
             answer.feed(data)
         elif answer is None or not answer.ends_here():
             raise httpx.RemoteProtocolError("the server closed the connection before its answer was complete")
+
+
+def _read_ahead(stream: Any) -> Sized:
+    """What was read of the socket already: on asyncio, anyio holds back what one read gives beyond 64 KiB."""
+    socket_stream = getattr(stream, "transport_stream", stream)
+    return getattr(getattr(socket_stream, "_protocol", None), "read_queue", ())
 
 
 def _is_drained(tls: ssl.SSLObject) -> bool:

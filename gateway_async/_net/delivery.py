@@ -77,7 +77,7 @@ class Delivery(Generic[T]):
 
     def attempt_seconds(self) -> float | None:
         """How long an attempt may take; a read is bounded by its deadline alone."""
-        return None if self.call.kind is Kind.READ else self.attempts_until - anyio.current_time()
+        return None if self.call.kind.is_read else self.attempts_until - anyio.current_time()
 
     def note(self, error: GatewayError) -> None:
         """Keep in mind how an attempt ended, if the gateway may have carried it out."""
@@ -110,7 +110,7 @@ class Delivery(Generic[T]):
 def _lookup_reserve(kind: Kind, seconds: float) -> float:
     """The part of a call's time that its attempts leave for the lookup."""
     match kind:
-        case Kind.READ:
+        case Kind.READ | Kind.LOOKUP:
             return 0.0
         case Kind.TERMINAL:
             return LOOKUP_SECONDS

@@ -3,7 +3,7 @@
 import contextlib
 import re
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterable, Generator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator
 from typing import Final, Self, cast
 
 import anyio
@@ -44,11 +44,13 @@ class Exchange(httpx.AsyncByteStream):
             self.placed = True
             self._reached(Stage.CONNECTING)
             async with contextlib.aclosing(_measured(request)) as body:
-                start = head + await anext(body, b"")  # so that nothing stands between taking a connection and writing
+                # Read ahead, so that nothing stands between taking a connection and writing.
+                start, more = head + await anext(body, b""), await anext(body, b"")
                 self.connection = await self.lane.take(self.origin) or await self._dial()
+                self.lane.check_open()  # it may have been closed while the connection came about
                 if self.progress is not None:
                     self.progress.discard = self.connection.aclose
-                return await self._ask(request, start, body)
+                return await self._ask(request, start, more, body)
         except BaseException:
             await self.aclose()
             raise
@@ -68,11 +70,11 @@ class Exchange(httpx.AsyncByteStream):
         finally:
             self.lane.dials.release_on_behalf_of(self)
 
-    async def _ask(self, request: httpx.Request, start: bytes, rest: AsyncIterable[bytes]) -> Answer:
+    async def _ask(self, request: httpx.Request, start: bytes, more: bytes, rest: AsyncIterator[bytes]) -> Answer:
         connection = cast("Connection", self.connection)
         self._reached(Stage.SENDING)
         with _within(self.timeouts.get("write"), httpx.WriteTimeout):
-            await connection.send(start, rest)
+            await connection.send(start, more, rest)
         with _within(self.timeouts.get("read"), httpx.ReadTimeout):
             answer = await connection.head(bodiless=request.method == "HEAD")
         self._reached(Stage.ANSWERED)
@@ -146,7 +148,8 @@ async def _measured(request: httpx.Request) -> AsyncGenerator[bytes]:
             left -= len(chunk)
             if not chunked and left < 0:
                 break
-            yield b"%x\r\n%b\r\n" % (len(chunk), chunk) if chunked and chunk else chunk
+            if chunk:  # an empty one would be taken for the end
+                yield b"%x\r\n%b\r\n" % (len(chunk), chunk) if chunked else chunk
     if chunked:
         yield b"0\r\n\r\n"
     elif left:

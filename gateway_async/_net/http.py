@@ -54,11 +54,15 @@ class Http:
         base_url: the gateway's address, without `/v2`.
         credentials: who is calling.
         developer_id: goes with every request.
+
+    Attributes:
+        gateway: that address, in the one form that all its spellings have.
     """
 
     def __init__(self, client: httpx.AsyncClient, base_url: str, credentials: Credentials, developer_id: str) -> None:
         self._client = client
         self._base_url = base_url
+        self.gateway = str(httpx.URL(base_url))
         self._signer = Signer(credentials, developer_id, self._fetch)
 
     def check(self, call: Call[Any]) -> None:

@@ -9,7 +9,7 @@ import httpx
 if TYPE_CHECKING:
     from zlib import _Decompress
 
-__all__ = ["Inflated", "is_deflated"]
+__all__ = ["Inflated", "coding"]
 
 _STEP: Final = 256 * 1024
 """Bytes that are unpacked at a time."""
@@ -19,16 +19,18 @@ _WITHOUT_HEADER: Final = -zlib.MAX_WBITS
 _CODINGS: Final = ("gzip", "x-gzip", "deflate")
 
 
-def is_deflated(headers: httpx.Headers) -> bool:
-    """Whether a body is packed as we offer to take it."""
-    return headers.get("content-encoding", "").strip().lower() in _CODINGS
+def coding(headers: httpx.Headers) -> str:
+    """How a body is packed; "" if it is not."""
+    named = headers.get("content-encoding", "").strip().lower()
+    return "" if named == "identity" else named
 
 
 class Inflated(httpx.AsyncByteStream):
-    """The body of an answer with `Content-Encoding: gzip` or `deflate`."""
+    """The body of an answer with a `Content-Encoding`: gzip or deflate, once. Nothing else was offered to be taken."""
 
-    def __init__(self, packed: httpx.AsyncByteStream) -> None:
+    def __init__(self, packed: httpx.AsyncByteStream, coding: str) -> None:
         self._packed = packed
+        self._coding = coding
         self._chunks: AsyncIterator[bytes] = aiter(packed)
         self._unpack: _Decompress | None = None
         self._rest = b""
@@ -40,19 +42,20 @@ class Inflated(httpx.AsyncByteStream):
         """Unpack a little more.
 
         Raises:
-            httpx.DecodingError: it is packed in no such way, or cut off.
+            httpx.DecodingError: it is packed in no such way, or cut off, or more lies behind it.
         """
         while not self._rest:
             self._rest = await anext(self._chunks, b"")
             if not self._rest:
                 self._end()
-        if self._unpack is None:
-            self._unpack = zlib.decompressobj(_WITH_HEADER if _has_header(self._rest) else _WITHOUT_HEADER)
+        unpack = self._unpack = self._unpack or _unpacker(self._coding, self._rest)
+        if unpack.eof:  # zlib would keep all that comes behind the end
+            raise httpx.DecodingError("something lies behind the compressed body")
         try:
-            piece = self._unpack.decompress(self._rest, _STEP)
+            piece = unpack.decompress(self._rest, _STEP)
         except zlib.error as error:
             raise httpx.DecodingError(f"the body is not what its head says: {error}") from None
-        self._rest = self._unpack.unconsumed_tail
+        self._rest = unpack.unconsumed_tail or unpack.unused_data
         return piece
 
     async def aclose(self) -> None:
@@ -63,6 +66,12 @@ class Inflated(httpx.AsyncByteStream):
         if self._unpack is not None and not self._unpack.eof:
             raise httpx.DecodingError("the compressed body is cut off")
         raise StopAsyncIteration
+
+
+def _unpacker(coding: str, start: bytes) -> "_Decompress":
+    if coding not in _CODINGS:
+        raise httpx.DecodingError(f"the body is packed as {coding!r}, which was not offered")
+    return zlib.decompressobj(_WITH_HEADER if _has_header(start) else _WITHOUT_HEADER)
 
 
 def _has_header(start: bytes) -> bool:

@@ -50,18 +50,25 @@ class Lane:
                 self.busy.add(connection)
                 return connection
             await connection.aclose()
+            self.check_open()
         return None
 
     async def give_back(self, origin: Origin, connection: Connection) -> None:
-        """Put a connection on its stack, if it is fit; close it if not, and those that are too many or too old."""
-        self.busy.discard(connection)
-        if not connection.finish(anyio.current_time()) or self.closed:
-            await connection.aclose()
-            return
+        """Close those that are too many or too old; put this connection on its stack, if it is fit, or close it.
+
+        Nothing is awaited once it is on its stack: whoever distrusts it can still drop it before another call has it.
+        """
+        fit = connection.finish(anyio.current_time())
         idle = self.idle[origin]
-        idle.append(connection)
-        while len(idle) > 1 and (len(idle) > self._max_idle or self._has_expired(idle[0])):
-            await idle.popleft().aclose()
+        try:
+            while idle and (len(idle) >= self._max_idle or self._has_expired(idle[0])):
+                await idle.popleft().aclose()
+        finally:
+            self.busy.discard(connection)
+            if fit and not self.closed:
+                idle.append(connection)
+            else:
+                await connection.aclose()
 
     async def aclose(self) -> None:
         """Close what is idle and what is in use; whoever still waits for a place is refused it."""

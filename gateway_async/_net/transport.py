@@ -2,6 +2,7 @@
 
 import functools
 import ssl
+from pathlib import Path
 from typing import Final
 
 import anyio
@@ -9,9 +10,9 @@ import httpcore
 import httpx
 
 from gateway_async._net.exchange import Exchange
-from gateway_async._net.inflate import Inflated, is_deflated
+from gateway_async._net.inflate import Inflated, coding
 from gateway_async._net.lane import Lane
-from gateway_async._net.progress import PROGRESS
+from gateway_async._net.progress import PROGRESS, Progress, Stage
 
 __all__ = ["LANE", "PooledTransport"]
 
@@ -31,7 +32,8 @@ class PooledTransport(httpx.AsyncBaseTransport):
     Ordinary calls and calls that wait at a terminal have connections of their own, so that neither waits for
     the other. Time-outs are httpx's: `pool` bounds the wait for a place, and once more the wait to set up a
     connection. It never repeats a request, follows no redirect and uses no proxy: for a proxy, pass
-    `transport=httpx.AsyncHTTPTransport(proxy=...)` to the client.
+    `transport=httpx.AsyncHTTPTransport(proxy=...)` to the client. That one also carries the requests while a stand-in
+    for httpcore's pool (respx) is in place, and does not report how far they get.
 
     Args:
         max_connections: Ordinary calls at once.
@@ -67,6 +69,9 @@ class PooledTransport(httpx.AsyncBaseTransport):
         name = request.extensions.get(LANE, "ordinary")
         if not _is_ours():
             return await self._foreign[name].handle_async_request(request)
+        progress: Progress | None = request.extensions.get(PROGRESS)
+        if progress is not None:
+            progress.stage = Stage.QUEUED  # whatever is wrong with the request shows before anything can leave
         url = request.url
         if url.scheme not in _PORTS:
             raise httpx.UnsupportedProtocol(f"a URL starts with http:// or https://, not with {url.scheme!r}")
@@ -75,14 +80,14 @@ class PooledTransport(httpx.AsyncBaseTransport):
             (url.scheme, url.host, url.port or _PORTS[url.scheme]),
             self._ssl_context if url.scheme == "https" else None,
             request.extensions.get("timeout", {}),
-            request.extensions.get(PROGRESS),
+            progress,
         )
         answer = await exchange.begin(request)
         headers = httpx.Headers(answer.headers)
         stream: httpx.AsyncByteStream = exchange
-        if is_deflated(headers):
+        if packed := coding(headers):
             del headers["content-encoding"]
-            stream = Inflated(exchange)
+            stream = Inflated(exchange, packed)
         facts = {"http_version": answer.version, "reason_phrase": answer.reason}
         return httpx.Response(answer.status, headers=headers, stream=stream, extensions=facts)
 
@@ -98,7 +103,10 @@ class PooledTransport(httpx.AsyncBaseTransport):
     @functools.cached_property
     def _ssl_context(self) -> ssl.SSLContext:
         # Loading the trusted certificates takes tens of milliseconds: not before the first https call.
-        return httpx.create_ssl_context(verify=self._verify)
+        if not isinstance(self._verify, str):
+            return httpx.create_ssl_context(verify=self._verify)
+        path, is_folder = self._verify, Path(self._verify).is_dir()  # httpx is about to give paths up
+        return ssl.create_default_context(cafile=None if is_folder else path, capath=path if is_folder else None)
 
     @functools.cached_property
     def _foreign(self) -> dict[str, httpx.AsyncHTTPTransport]:

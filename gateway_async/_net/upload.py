@@ -10,6 +10,7 @@ import os
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import BinaryIO, Final, Self, TypeVar, cast
 
 import anyio
@@ -154,7 +155,8 @@ def _put_back(file: BinaryIO, begins: int) -> None:
 class Upload:
     """The body of one attempt: its headers, and its bytes in steps."""
 
-    def __init__(self, form: Form, files: ExitStack) -> None:
+    def __init__(self, form: Form, files: ExitStack, reading: Lock) -> None:
+        self._reading = reading
         parts = [(part.name, _file_part(part, files)) for part in form.files]
         request = httpx.Request("POST", "http://encoder", data=dict(form.fields), files=parts)
         self.headers = {name: request.headers[name] for name in ("content-type", "content-length")}
@@ -164,9 +166,13 @@ class Upload:
         return self
 
     async def __anext__(self) -> bytes:
-        if step := await anyio.to_thread.run_sync(_step, self._chunks, abandon_on_cancel=True):
+        if step := await anyio.to_thread.run_sync(self._step, abandon_on_cancel=True):
             return step
         raise StopAsyncIteration
+
+    def _step(self) -> bytes:
+        with self._reading:
+            return _step(self._chunks)
 
 
 def _file_part(part: FilePart, files: ExitStack) -> tuple[str, BinaryIO, str]:
@@ -194,9 +200,15 @@ async def opened(form: Form) -> AsyncGenerator[Upload]:
     Raises:
         OSError: a file cannot be read any more.
     """
-    files = ExitStack()
+    files, reading = ExitStack(), Lock()
     try:
-        yield await anyio.to_thread.run_sync(Upload, form, files, abandon_on_cancel=True)
+        yield await anyio.to_thread.run_sync(Upload, form, files, reading, abandon_on_cancel=True)
     finally:
         with anyio.move_on_after(_CLOSE_WITHIN, shield=True):
-            await anyio.to_thread.run_sync(files.close, abandon_on_cancel=True)
+            await anyio.to_thread.run_sync(_close, files, reading, abandon_on_cancel=True)
+
+
+def _close(files: ExitStack, reading: Lock) -> None:
+    # A thread that nobody waits for any more may still read; the next attempt would read the same file beside it.
+    with reading:
+        files.close()

@@ -1,5 +1,6 @@
 """A thousand router calls are cancelled in each phase: nothing stays behind, and the pool is as large as before."""
 
+import asyncio
 import functools
 import ssl
 from typing import Any
@@ -32,6 +33,7 @@ class Phase:
 
 
 PHASES = {
+    "taking a lease": Phase(steps=2),
     "just begun": Phase(steps=3),
     "connecting": Phase(secured=True),
     "sending": Phase(steps=12),
@@ -39,7 +41,33 @@ PHASES = {
 }
 
 
-def client(peer: Peer, *, secured: bool = False) -> AsyncGateway:
+class Leases:
+    """A store of leases that takes a moment, and remembers what is held."""
+
+    def __init__(self) -> None:
+        self.owner = "till-7"
+        self.seconds = 30.0
+        self.wait: float | None = None
+        self.held: set[tuple[str, str]] = set()
+        self.most = 0
+
+    async def take(self, terminal_id: str, token: str) -> str | None:
+        """Done, and then heard of: what is cancelled in between has been taken."""
+        self.held.add((terminal_id, token))
+        self.most = max(self.most, len(self.held))
+        await anyio.lowlevel.checkpoint()
+        return None
+
+    async def release(self, terminal_id: str, token: str) -> None:
+        """Done after a moment."""
+        await anyio.lowlevel.checkpoint()
+        self.held.discard((terminal_id, token))
+
+    async def aclose(self) -> None:
+        """Hold nothing."""
+
+
+def client(peer: Peer, leases: Leases, *, secured: bool = False) -> AsyncGateway:
     """A client with a place at the terminals for each call, whose lookups give up soon."""
     url = peer.url.replace("http:", "https:") if secured else peer.url
     options: dict[str, Any] = {"verify": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)} if secured else {}
@@ -51,6 +79,7 @@ def client(peer: Peer, *, secured: bool = False) -> AsyncGateway:
         timeout=0.2,
         max_terminals=AT_ONCE,
         block_unsettled_terminals=False,
+        terminal_lease=leases,
         **options,
     )
 
@@ -63,8 +92,11 @@ def terminal_lane(gateway: AsyncGateway) -> Lane:
 
 @pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES)
 async def test_a_thousand_cancelled_calls(phase: Phase) -> None:
-    """No connection, no place, no turn at a terminal stays taken; afterwards as many calls go through as before."""
-    async with serving(phase.script) as peer, client(peer, secured=phase.secured) as gateway:
+    """No connection, place, turn, lease or task stays behind; afterwards as many calls go through as before."""
+    leases = Leases()
+    async with serving(phase.script) as peer, client(peer, leases, secured=phase.secured) as gateway:
+        await anyio.wait_all_tasks_blocked()
+        tasks = asyncio.all_tasks()
         for _ in range(CALLS // AT_ONCE):
             await begin_and_cancel(gateway, peer, phase)
         lane = terminal_lane(gateway)
@@ -77,6 +109,8 @@ async def test_a_thousand_cancelled_calls(phase: Phase) -> None:
         )
         assert lane.places.available_tokens == AT_ONCE
         assert gateway._sender._terminals._queues == {}
+        assert (leases.most, leases.held) == (AT_ONCE, set())
+        assert asyncio.all_tasks() == tasks
 
 
 async def begin_and_cancel(gateway: AsyncGateway, peer: Peer, phase: Phase) -> None:

@@ -1,18 +1,24 @@
 """What closing the transport does to connections and calls."""
 
 import functools
+from typing import Any, cast
 
 import anyio
 import httpx
 import pytest
 
+from gateway_async._net import exchange
 from gateway_async._net import lane as module
+from gateway_async._net.connection import Connection, connect
+from gateway_async._net.lane import Lane
 from gateway_async._net.progress import PROGRESS, Progress, Stage
 from gateway_async._net.transport import LANE, PooledTransport
 
 from .peer import answer_never, at_once, client, dials, idle, places, serving, together, until
 
 pytestmark = pytest.mark.anyio
+
+ORIGIN = ("http", "127.0.0.1", 80)
 
 
 async def test_idle_connections_are_closed() -> None:
@@ -87,6 +93,43 @@ async def test_calls_not_yet_sent_are_not_sent_when_the_transport_is_closed(
         await until(lambda: places(http).borrowed_tokens == 0)
     assert peer.opened == 1
     assert [progress.may_have_left for progress in crowd] == [False] * 9
+
+
+async def test_connection_that_is_made_while_the_transport_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is sent over it: it came too late, and is closed."""
+
+    async def connect_too_late(*address: Any) -> Connection:
+        connection = await connect(*address)
+        await http._transport.aclose()
+        return connection
+
+    monkeypatch.setattr(exchange, "connect", connect_too_late)
+    async with serving(answer_never) as peer, client(peer) as http:
+        progress = Progress()
+        await post_and_fail(http, peer.url, progress)
+        assert (progress.stage, progress.may_have_left) == (Stage.CONNECTING, False)
+        await peer.deserted()
+        assert (places(http).borrowed_tokens, dials(http).borrowed_tokens) == (0, 0)
+
+
+async def test_closing_while_an_old_connection_is_closed() -> None:
+    """A call that was about to take the next idle connection takes none."""
+    lane = Lane(2, max_idle=2, keepalive_expiry=4.0)
+
+    class Kept:
+        idle_since = float("inf")
+        is_open = False
+
+        async def aclose(self) -> None:
+            self.is_open = False
+            lane.closed = True
+
+    first = Kept()
+    first.is_open = True
+    lane.idle[ORIGIN].extend(cast("list[Connection]", [first, Kept()]))
+    with pytest.raises(RuntimeError, match="the transport is closed"):
+        await lane.take(ORIGIN)
+    assert not lane.busy
 
 
 async def post_and_fail(

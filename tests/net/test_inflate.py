@@ -58,6 +58,26 @@ async def test_a_body_that_is_not_what_its_head_says(body: bytes) -> None:
             await http.get("/")
 
 
+@pytest.mark.parametrize("coding", ["gzip, gzip", "br", "compress"])
+async def test_a_coding_that_was_not_offered(coding: str) -> None:
+    """Is refused, not left to httpx, which would unpack all of it at once; an empty body is no matter."""
+    for body in (gzip.compress(gzip.compress(TEXT)), b""):
+        async with serving(once(packed(coding, body))) as peer, client(peer) as http:
+            if not body:
+                assert (await http.get("/")).content == b""
+                continue
+            with pytest.raises(httpx.DecodingError, match="not offered"):
+                await http.get("/")
+
+
+@pytest.mark.parametrize("behind", [b"\0", b"x" * 100_000, gzip.compress(TEXT)], ids=["a byte", "much", "another"])
+async def test_something_behind_a_packed_body(behind: bytes) -> None:
+    """Is refused at once: zlib would keep all of it, and no limit of the body counts it."""
+    async with serving(once(packed("gzip", gzip.compress(TEXT) + behind))) as peer, client(peer) as http:
+        with pytest.raises(httpx.DecodingError, match="lies behind"):
+            await http.get("/")
+
+
 # httpx leaves its generators to the garbage collector where a body is not read to its end, and trio warns of it.
 ON_ASYNCIO = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 

@@ -48,6 +48,17 @@ async def test_connection_that_does_not_come_about(deaf_port: Peer) -> None:
         assert type(error) is httpx.ConnectTimeout
 
 
+async def test_request_that_cannot_be_sent() -> None:
+    """What is wrong with the request itself shows before anything of it can have left."""
+    async with serving() as peer, client(peer, verify="/no/such/authority.pem") as http:
+        for url, headers in ((peer.url, {"X-Note": "a\r\nb"}), (peer.url.replace("http:", "https:"), {})):
+            progress = Progress()
+            with pytest.raises((httpx.LocalProtocolError, OSError)):
+                await http.post(url, content=b"a sale", headers=headers, extensions={PROGRESS: progress})
+            assert (progress.stage, progress.may_have_left) == (Stage.QUEUED, False)
+        assert peer.opened == 0
+
+
 async def test_no_free_place() -> None:
     """A call that never got a place in the pool never left the queue."""
     async with serving(answer_never) as peer, client(peer, max_connections=1) as http:

@@ -1,11 +1,15 @@
 """Which connection a call gets: the newest idle one, and never one on which anything unasked came."""
 
+from typing import cast
+
 import anyio
 import anyio.lowlevel
 import httpx
 import pytest
 
 from gateway_async._net import transport as module
+from gateway_async._net.connection import Connection
+from gateway_async._net.lane import Lane
 from gateway_async._net.progress import PROGRESS, Progress
 from gateway_async._net.transport import LANE, PooledTransport
 
@@ -13,6 +17,7 @@ from .peer import Wire, answer_all, at_once, client, idle, places, serving, toge
 
 pytestmark = pytest.mark.anyio
 
+ORIGIN = ("http", "127.0.0.1", 80)
 STRAY = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray"
 
 
@@ -81,6 +86,20 @@ async def test_answer_that_nobody_asked_for_behind_another(stray: bytes) -> None
     async with serving(twice) as peer, client(peer) as http:
         assert [(await http.get("/")).text for _ in range(3)] == ["1", "2", "3"]
         await peer.deserted()
+
+
+async def test_stray_answer_that_was_read_ahead() -> None:
+    """What one read of the socket gave beyond the answer ends the connection, also where nobody has taken it yet."""
+
+    async def twice(wire: Wire) -> None:
+        await wire.request()
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: %06d\r\n\r\n"
+        body = 65536 - len(head % 0)  # as much as is taken at a time
+        await wire.send(head % body + b"%d" % wire.number * body + STRAY)
+        await wire.gone()
+
+    async with serving(twice) as peer, client(peer) as http:
+        assert [(await http.get("/")).text[:5] for _ in range(2)] == ["11111", "22222"]
 
 
 async def test_stray_answer_on_a_connection_that_was_kept() -> None:
@@ -163,6 +182,24 @@ async def test_connections_that_grew_old() -> None:
         await at_once(http, 10)
         await until(lambda: peer.open == 1)
         assert idle(http) == 1
+
+
+async def test_connection_comes_back_last() -> None:
+    """While old connections are closed, the one that comes back is nobody's: who has it last may still drop it."""
+    lane, seen = Lane(2, max_idle=1, keepalive_expiry=4.0), []
+
+    class Kept:
+        idle_since = 0.0
+
+        def finish(self, _now: float) -> bool:
+            return True
+
+        async def aclose(self) -> None:
+            seen.append(len(lane.idle[ORIGIN]))
+
+    for _ in range(2):
+        await lane.give_back(ORIGIN, cast("Connection", Kept()))
+    assert (seen, len(lane.idle[ORIGIN])) == ([0], 1)
 
 
 async def test_idle_terminals(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """TLS: trust, its failures, and what only a secured connection can get wrong."""
 
 import ssl
+from pathlib import Path
 
 import httpx
 import pytest
@@ -43,6 +44,17 @@ async def test_certificate_of_another_host(authority: trustme.CA, client_tls: ss
     async with serving(tls=context) as peer, client(peer, verify=client_tls) as http:
         with pytest.raises(httpx.ConnectError):
             await http.get("/")
+
+
+async def test_authority_in_a_file(authority: trustme.CA, server_tls: ssl.SSLContext, tmp_path: Path) -> None:
+    """The path of a CA bundle says whom to trust, and so does a folder, which here holds nobody."""
+    authority.cert_pem.write_to_path(bundle := str(tmp_path / "authority.pem"))
+    async with serving(tls=server_tls) as peer:
+        async with client(peer, verify=bundle) as http:
+            assert (await http.get("/")).text == "1"
+        async with client(peer, verify=str(tmp_path)) as http:
+            with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+                await http.get("/")
 
 
 async def test_no_verification(server_tls: ssl.SSLContext) -> None:
@@ -88,6 +100,23 @@ async def test_answer_that_nobody_asked_for_in_a_record_behind_another(
     async with serving(twice, tls=server_tls) as peer, client(peer, verify=client_tls) as http:
         assert [(await http.get("/")).text for _ in range(3)] == ["1", "2", "3"]
         await peer.deserted()
+
+
+async def test_stray_answer_in_a_record_of_which_half_is_read(
+    server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
+) -> None:
+    """What one read of the socket gave beyond 64 KiB, half a record, reaches no call either."""
+
+    async def twice(wire: Wire) -> None:
+        await wire.request()
+        wire.stream._ssl_object.write(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n" + b"%d" % wire.number * 60_000
+        )
+        await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 12000\r\n\r\n" + b"s" * 12_000)
+        await wire.gone()
+
+    async with serving(twice, tls=server_tls) as peer, client(peer, verify=client_tls) as http:
+        assert [(await http.get("/")).text[:5] for _ in range(2)] == ["11111", "22222"]
 
 
 async def test_broken_record(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:

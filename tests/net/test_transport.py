@@ -1,7 +1,11 @@
 """What the transport makes of a server's answers, good and bad, and of its own options."""
 
 import socket
+import ssl
+from collections.abc import AsyncIterator
 
+import anyio
+import anyio.to_thread
 import httpx
 import pytest
 import respx
@@ -9,7 +13,7 @@ import respx
 from gateway_async._net import connection as module
 from gateway_async._net.transport import PooledTransport
 
-from .peer import Peer, Wire, always, answer_all, answer_never, client, once, serving
+from .peer import Peer, Script, Wire, always, answer_all, answer_never, client, idle, once, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -41,6 +45,13 @@ async def test_head_request() -> None:
     async with serving(always(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")) as peer, client(peer) as http:
         assert [(await http.head("/")).content for _ in range(2)] == [b"", b""]
         assert peer.opened == 1
+
+
+async def test_body_behind_the_answer_to_a_head_request() -> None:
+    """A body that comes all the same belongs to nobody, and ends the connection."""
+    async with serving(always(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")) as peer, client(peer) as http:
+        assert [(await http.head("/")).content for _ in range(2)] == [b"", b""]
+        assert peer.opened == 2
 
 
 @pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\nConnection: close", b"HTTP/1.0 200 OK"])
@@ -78,6 +89,92 @@ async def test_refusal_while_the_body_is_sent() -> None:
 
     async with serving(refuse) as peer, client(peer) as http:
         assert (await http.post("/", content=bytes(1_000_000))).status_code == 413
+
+
+REFUSED = b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno"
+
+
+async def steps(count: int) -> AsyncIterator[bytes]:
+    """Give an upload of that many steps, more than any socket's buffers hold; an empty step is none."""
+    for _ in range(count):
+        yield b""
+        await anyio.to_thread.run_sync(bytes)  # as files are read: much can happen meanwhile
+        yield bytes(65536)
+
+
+def early(answer: bytes, end: str) -> Script:
+    """Answer as soon as the head is there, read no more, and end like that."""
+
+    async def script(wire: Wire) -> None:
+        await wire._reader.receive_until(b"\r\n\r\n", 65536)
+        await wire.send(answer)
+        if end == "reset":
+            wire.reset_on_close()
+        if end == "stay":
+            await anyio.sleep_forever()
+
+    return script
+
+
+# The generator of a body that is not sent to its end is httpx's, and left to the garbage collector: trio warns of it.
+ON_ASYNCIO = pytest.mark.parametrize("anyio_backend", ["asyncio"])
+
+
+@ON_ASYNCIO
+@pytest.mark.parametrize("secured", [False, pytest.param(True, id="tls")])
+@pytest.mark.parametrize("end", ["stay", "close", "reset"])
+async def test_answer_to_an_upload_that_nobody_reads(
+    end: str, secured: bool, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
+) -> None:
+    """A refusal ends the upload at once, whatever the server then does; the connection is not used again."""
+    script = early(REFUSED, end)
+    async with serving(script, tls=server_tls if secured else None) as peer, client(peer, verify=client_tls) as http:
+        answer = await http.post("/", content=steps(1000), timeout=5)
+        assert (answer.status_code, answer.text) == (413, "no")
+        assert idle(http) == 0
+
+
+@ON_ASYNCIO
+@pytest.mark.parametrize("answer", [GARBAGE, b"HTTP/1.1 413 Too"], ids=["garbage", "half a head"])
+async def test_upload_to_a_server_that_breaks_off(answer: bytes) -> None:
+    """What is no answer ends the upload too."""
+    async with serving(early(answer, "close")) as peer, client(peer) as http:
+        with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
+            await http.post("/", content=steps(1000), timeout=5)
+        await peer.deserted()
+
+
+async def test_word_to_go_on_with_an_upload() -> None:
+    """What only informs ends no upload: the server gets the whole, and the connection is kept."""
+
+    async def go_on(wire: Wire) -> None:
+        await wire._reader.receive_until(b"\r\n\r\n", 65536)
+        await wire.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        data = b""
+        while not data.endswith(b"\r\n0\r\n\r\n"):
+            data += await wire._reader.receive()
+        await wire.answer(str(data.count(b"\0")))
+        await wire.gone()
+
+    async with serving(go_on) as peer, client(peer) as http:
+        assert (await http.post("/", content=steps(50))).text == str(50 * 65536)
+        assert idle(http) == 1
+
+
+@pytest.mark.parametrize("framing", [b"2\r\nok\r\n0\r\nX-Sum: ", b"2;note=", b"0000"], ids=["trailer", "chunk", "size"])
+async def test_framing_without_end(framing: bytes) -> None:
+    """What is neither head nor body is read to 64 KiB: it could fill the memory, and is in no limit of the body."""
+
+    async def endless(wire: Wire) -> None:
+        await wire.request()
+        await wire.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + framing)
+        while True:
+            await wire.send(b"0" * 8192)
+
+    async with serving(endless) as peer, client(peer) as http:
+        with pytest.raises(httpx.RemoteProtocolError, match="framing of the answer is longer"):
+            await http.get("/")
+        await peer.deserted()
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from gateway_async import (
     ValidationError,
 )
 from gateway_async._net import upload
+from gateway_async._wire.form import FilePart, Form
 
 from .peer import Script, Wire, serving
 
@@ -269,15 +270,16 @@ async def test_sizes_can_be_left_to_the_gateway() -> None:
 
 
 class Failing(io.BytesIO):
-    """A file that gives 100,000 bytes of its 300,000, and then nothing, or an error."""
+    """A file that gives 200,000 bytes of its 300,000, or less, and then nothing, or an error."""
 
-    def __init__(self, error: Exception | None) -> None:
+    def __init__(self, error: Exception | None, gives: int = 200_000) -> None:
         super().__init__(b"x" * 300_000)
         self.error = error
+        self.gives = gives
 
     def read(self, size: int | None = -1, /) -> bytes:
         """As long as it goes."""
-        if self.tell() + (size or 0) <= 100_000:
+        if self.tell() + (size or 0) <= self.gives:
             return super().read(size)
         if self.error:
             raise self.error
@@ -299,6 +301,15 @@ async def test_a_file_that_fails_in_mid_send_is_never_sent(error: Exception | No
         with pytest.raises(OutcomeUnknownError, match=says):
             await gateway.quick_invoices.create(INVOICE, [Attachment("a", Failing(error))])
     assert [head.split(b" ")[0] for head in inbox.heads] == [b"GET"]
+
+
+@pytest.mark.parametrize("gives", [0, 100_000])
+async def test_a_file_that_fails_at_its_beginning_was_not_sent(gives: int) -> None:
+    """Two steps of it are read before a connection is taken."""
+    async with serving() as peer, client(peer.url, max_attempts=1) as gateway:
+        with pytest.raises(NotSentError, match="cannot be read any more"):
+            await gateway.quick_invoices.create(INVOICE, [Attachment("a", Failing(OSError(5, "no"), gives))])
+        assert peer.opened == 0
 
 
 async def test_a_file_that_fails_under_a_foreign_transport_may_have_been_sent() -> None:
@@ -390,6 +401,40 @@ async def test_a_slow_disk_does_not_hold_up_the_event_loop(slow: Slow) -> None:
         tasks.start_soon(let_go)
         await gateway.quick_invoices.attach_file("i", Attachment("a", slow))
     assert inbox.parts["file[file]"][2] == b"x" * 100
+
+
+class Watched(Slow):
+    """A slow file that notes in which order it is read and put back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.put_back: list[bool] = []
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Note whether a read is under way."""
+        self.put_back.append(self.asked.is_set() and not self.may_answer.is_set())
+        return super().seek(offset, whence)
+
+
+async def test_a_file_is_put_back_when_nobody_reads_it_any_more() -> None:
+    """An attempt that is given up waits for its thread, lest the next attempt read the same file beside it."""
+    file = Watched()
+    form = Form((), (FilePart("file", "a", Attachment("a", file)),))
+
+    async def let_go() -> None:
+        await anyio.sleep(0.05)
+        file.may_answer.set()
+
+    async with anyio.create_task_group() as tasks:
+        with anyio.CancelScope() as attempt:
+            async with upload.opened(form) as body, anyio.create_task_group() as reading:
+                reading.start_soon(anext, body)
+                while not file.asked.is_set():
+                    await anyio.sleep(0.001)
+                tasks.start_soon(let_go)
+                attempt.cancel()
+    assert not any(file.put_back)
+    assert file.tell() == 0
 
 
 async def test_a_disk_that_hangs_ends_at_the_deadline(slow: Slow) -> None:
