@@ -32,6 +32,7 @@ class Intent:
             was not carried out.
         sent: what is sent of ids and amounts, as text.
         inquiry: what tells later whether the call was carried out, as JSON; None when nothing can.
+        gateway: the address of the gateway that it is sent to; only that one can tell. "" where it is not known.
     """
 
     id: str
@@ -44,6 +45,7 @@ class Intent:
     certain_at: datetime
     sent: Mapping[str, str] = attrs.field(hash=False)
     inquiry: Mapping[str, Any] | None = attrs.field(hash=False)
+    gateway: str = ""
 
 
 class Ledger(Protocol):

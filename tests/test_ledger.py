@@ -16,8 +16,9 @@ import anyio
 import attrs
 import pytest
 
-from gateway_async import Intent, InvalidRequestError, Ledger, LedgerError, SqliteLedger
-from gateway_async._ledger_file import Entry, LedgerFile, Outcome, in_plain_words
+from gateway_async import Intent, InvalidRequestError, Ledger, LedgerError, SqliteLedger, _sqlite_file
+from gateway_async._ledger_file import Entry, LedgerFile, Outcome
+from gateway_async._sqlite_file import ask_pragma, in_plain_words
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SALE = Intent(
@@ -343,6 +344,22 @@ async def test_while_others_have_the_file_open_nobody_is_taken_for_dead(path: Pa
     await one.aclose()
 
 
+def test_a_file_that_is_made_while_it_is_looked_at(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not taken for another program's."""
+    maker = threading.Thread(target=lambda: LedgerFile(path).close())
+
+    def look(connection: sqlite3.Connection, pragma: str) -> int:
+        value = ask_pragma(connection, pragma)
+        if maker.ident is None:
+            maker.start()
+            maker.join(0.5)
+        return value
+
+    monkeypatch.setattr(_sqlite_file, "ask_pragma", look)
+    LedgerFile(path).close()
+    maker.join()
+
+
 # --- what it refuses
 
 
@@ -446,4 +463,4 @@ def test_troubles_in_plain_words() -> None:
     """By SQLite's codes, whatever their circumstances; what is not known is said as SQLite says it."""
     full, odd = sqlite3.OperationalError("x"), sqlite3.OperationalError("odd")
     full.sqlite_errorcode = sqlite3.SQLITE_FULL | 7 << 8
-    assert (in_plain_words(full), in_plain_words(odd)) == ("the disk is full", "odd")
+    assert [in_plain_words(error, "a ledger") for error in (full, odd)] == ["the disk is full", "odd"]

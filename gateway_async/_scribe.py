@@ -1,0 +1,188 @@
+"""`Scribe`: a thread that writes into one file for many tasks, and wakes them when it is on the disk.
+
+All that waits is written together, so that a thousand tasks at once wait for a few syncs of the disk and not for a
+thousand (group commit). What nobody waits for goes along with the next that somebody does.
+"""
+
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from time import monotonic, sleep
+from typing import Any, Final, Protocol
+
+import anyio
+import anyio.lowlevel
+
+from gateway_async.observe import logger
+
+__all__ = ["Book", "Scribe"]
+
+_LAZY_SECONDS: Final = 0.05
+"""How long what nobody waits for waits for company."""
+
+_GATHERING_SECONDS: Final = 0.02
+"""From one writing to the next at least, so that many tasks share it; one that comes alone does not wait for it."""
+
+_CLOSING_SECONDS: Final = 15.0
+_LOOKING_SECONDS: Final = 0.001
+_MOST_UNWRITTEN: Final = 100_000
+"""Of what nobody waits for, kept for a disk that takes nothing."""
+
+
+class Book(Protocol):
+    """What a scribe writes into. All its methods run in the scribe's thread."""
+
+    def carry_out(self, asked: Sequence[Any], left: Sequence[Any]) -> Sequence[Any]:
+        """Do all of it; what it returns is on the disk.
+
+        Args:
+            asked: what somebody waits for.
+            left: what nobody waits for.
+
+        Returns:
+            The results of what was asked, in the same order; an exception among them is raised where it was asked.
+
+        Raises:
+            Exception: nothing was done. All who wait get it, and what was left comes again.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+class Scribe:
+    """A thread for one file. It runs for asyncio and for trio, and for several event loops at once.
+
+    Args:
+        name: of the thread.
+        open_book: opens the file, in the thread, when it is first needed; if it fails, the next time. An open book
+            stays open after a failure: opened anew, it would take the calls under way for those of the dead.
+        closed: the error of what is asked after the end.
+    """
+
+    def __init__(self, name: str, open_book: Callable[[], Book], closed: Callable[[], Exception]) -> None:
+        self._name = name
+        self._open_book = open_book
+        self._error_when_closed = closed
+        self._work: SimpleQueue[_Waiter | _Left | None] = SimpleQueue()
+        self._giving = threading.Lock()
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        self._book: Book | None = None
+        self._unwritten: deque[Any] = deque(maxlen=_MOST_UNWRITTEN)
+
+    async def ask(self, wants: Any) -> Any:
+        """Have it done, and return what the book says, once it is on the disk."""
+        waiter = _Waiter(wants)
+        self._give(waiter)
+        return await waiter.wait()
+
+    def leave(self, wants: Any) -> None:
+        """Have it done a moment later; nobody waits for it."""
+        self._give(_Left(wants))
+
+    async def aclose(self) -> None:
+        """Write what waits and close the book, in 15 seconds at most; a second close is harmless."""
+        with self._giving:
+            first, self._closed, thread = not self._closed, True, self._thread
+            if first and thread is not None:
+                self._work.put(None)
+        if thread is not None:
+            with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
+                while thread.is_alive():  # noqa: ASYNC110  nobody but the thread could set an event, and it is gone
+                    await anyio.sleep(_LOOKING_SECONDS)
+
+    def _give(self, item: "_Waiter | _Left") -> None:
+        """Give the thread work; the first time, start it."""
+        with self._giving:
+            if self._closed:
+                raise self._error_when_closed()
+            if self._thread is None or not self._thread.is_alive():  # as in the child of a fork
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread.start()
+            self._work.put(item)
+
+    def _run(self) -> None:
+        """What the thread does, until the end."""
+        while (items := self._next_items())[-1] is not None:
+            self._carry_out(items)
+            sleep(_GATHERING_SECONDS)
+        self._carry_out(items)
+        if self._book:
+            self._book.close()
+
+    def _next_items(self) -> "list[_Waiter | _Left | None]":
+        """All that there is to do, once there is something that cannot wait."""
+        items = [self._work.get()]
+        lazy_until = monotonic() + _LAZY_SECONDS
+        with suppress(Empty):
+            while isinstance(items[-1], _Left):
+                items.append(self._work.get(timeout=max(0.0, lazy_until - monotonic())))
+        with suppress(Empty):
+            while items[-1] is not None:
+                items.append(self._work.get_nowait())
+        return items
+
+    def _carry_out(self, items: "Sequence[_Waiter | _Left | None]") -> None:
+        """Do it, and wake those who wait for it."""
+        waiters = [item for item in items if isinstance(item, _Waiter)]
+        self._unwritten.extend(item.wants for item in items if isinstance(item, _Left))
+        try:
+            self._book = self._book or self._open_book()
+            results = self._book.carry_out([waiter.wants for waiter in waiters], list(self._unwritten))
+            self._unwritten.clear()
+        except Exception as error:  # noqa: BLE001  those who wait must learn of it, whatever it is
+            if self._unwritten:
+                logger.warning("outcomes wait to be written: %s", error)
+            results = [error] * len(waiters)
+        for waiter, result in zip(waiters, results, strict=True):
+            waiter.result = result
+        _wake(waiters)
+
+
+class _Left:
+    """What nobody waits for."""
+
+    __slots__ = ("wants",)
+
+    def __init__(self, wants: Any) -> None:
+        self.wants = wants
+
+
+class _Waiter:
+    """A task that waits until the thread has done what it wants."""
+
+    __slots__ = ("done", "loop", "result", "wants")
+
+    def __init__(self, wants: Any) -> None:
+        self.wants = wants
+        self.loop: Any = anyio.lowlevel.current_token().native_token
+        self.done = anyio.Event()
+        self.result: Any = None
+
+    async def wait(self) -> Any:
+        """What the thread answers."""
+        await self.done.wait()
+        if isinstance(self.result, Exception):
+            raise self.result.with_traceback(None)  # others may raise it too
+        return self.result
+
+
+def _wake(waiters: Iterable[_Waiter]) -> None:
+    """Have those who wait go on, each in its own event loop; one that has ended needs nothing any more."""
+    tasks: dict[Any, list[anyio.Event]] = defaultdict(list)
+    for waiter in waiters:
+        tasks[waiter.loop].append(waiter.done)
+    for loop, events in tasks.items():
+        call_soon = loop.run_sync_soon if hasattr(loop, "run_sync_soon") else loop.call_soon_threadsafe
+        with suppress(RuntimeError):
+            call_soon(_set_all, events)
+
+
+def _set_all(events: Iterable[anyio.Event]) -> None:
+    for event in events:
+        event.set()
