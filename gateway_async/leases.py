@@ -9,9 +9,9 @@ looked up and never sent twice, whatever becomes of its lease.
 
 import asyncio
 import math
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
-from gateway_async.errors import InvalidRequestError
+from gateway_async._redis import connect
 
 __all__ = ["RedisTerminalLease", "TerminalLease"]
 
@@ -58,12 +58,12 @@ class RedisTerminalLease:
 
     A lease outlives a crash of its holder by `seconds` at most. When Redis is away nothing is sent to a terminal
     (`NotSentError`); a call that waits there already goes on, and observers get a `LeaseInDoubt`. A call that ends
-    without a known outcome gives no lease back: it runs out.
+    without a known outcome gives no lease back: it runs out (unless `block_unsettled_terminals` is False).
 
     One Redis, not a quorum: if it loses a lease (a failover, say), two tills may ask at one device.
 
     Args:
-        url: `redis://`, `rediss://` or `unix://`, as redis-py takes it. It is in no repr and no log.
+        url: `redis://`, `rediss://` or `unix://`, as redis-py takes it. Its password is in no repr, error or log.
         owner: who the others are told has the terminal, such as `"till-7"`.
         seconds: how long a lease lasts unless it is prolonged, which happens after each third of it; 1 at least.
         wait: seconds a call waits for others' leases at most before it ends as `TerminalBusyError`, 0 not to wait;
@@ -79,7 +79,15 @@ class RedisTerminalLease:
         self.seconds = seconds
         self.wait = wait
         self._used = self._closed = False
-        self._redis = _connect(url, _problems(owner, seconds, wait), seconds)
+        problems = _problems(owner, seconds, wait)
+        self._redis = connect(
+            url,
+            problems,
+            who="RedisTerminalLease",
+            connections=_CONNECTIONS,
+            patience=1.0 if problems else seconds / 6,
+            retries=1,  # both scripts may run twice
+        )
         self._take = self._redis.register_script(_TAKE)
         self._release = self._redis.register_script(_RELEASE)
 
@@ -161,32 +169,6 @@ return false
 def _keys(terminal_id: str) -> list[str]:
     """The braces keep a terminal's keys together on a cluster."""
     return [f"gateway_async:{{{terminal_id}}}:{key}" for key in _KEYS]
-
-
-def _connect(url: str, problems: list[str], seconds: float) -> Any:
-    try:
-        from redis.asyncio import BlockingConnectionPool, Redis
-        from redis.asyncio.retry import Retry
-        from redis.backoff import NoBackoff
-    except ModuleNotFoundError as missing:
-        msg = f"RedisTerminalLease needs an extra: pip install 'gateway-async[redis]' ({missing.name} is missing)"
-        raise ModuleNotFoundError(msg, name=missing.name) from None
-    patience = 1.0 if problems else seconds / 6
-    try:
-        pool = BlockingConnectionPool.from_url(
-            url,
-            decode_responses=True,
-            max_connections=_CONNECTIONS,
-            timeout=patience,
-            socket_connect_timeout=patience,
-            socket_timeout=patience,
-            retry=Retry(NoBackoff(), 1),  # both scripts may run twice
-        )
-    except (TypeError, ValueError, AttributeError):
-        raise InvalidRequestError([*problems, "url: must be redis://, rediss:// or unix://"]) from None
-    if problems:
-        raise InvalidRequestError(problems)
-    return Redis.from_pool(pool)
 
 
 def _problems(owner: str, seconds: float, wait: float | None) -> list[str]:

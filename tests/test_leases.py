@@ -93,6 +93,46 @@ def test_a_busy_terminal_can_be_pickled() -> None:
     assert (str(error), error.holder, error.advice) == ("terminal t is busy: till-8 holds it; wait", "till-8", "wait")
 
 
+FORKED = """
+import asyncio, os
+from gateway_async import AsyncGateway, GatewayError, RouterTransactionCreate, UserApiKey
+
+class Lease:
+    owner, seconds, wait = "till", 30.0, 0
+
+    async def take(self, terminal_id, token):
+        os.write(1, f"{token}\\n".encode())
+        return "nobody"
+
+    async def release(self, terminal_id, token): ...
+    async def aclose(self): ...
+
+async def ask():
+    try:
+        await gateway.router_transactions.create(
+            RouterTransactionCreate(action="sale", terminal_id="t", transaction_amount="1.00")
+        )
+    except GatewayError:
+        pass
+
+gateway = AsyncGateway(
+    "https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"), location_id="l", terminal_lease=Lease()
+)
+child = os.fork()
+asyncio.run(ask())
+if child:
+    os.waitpid(child, 0)
+"""
+
+
+def test_forked_processes_ask_in_names_of_their_own() -> None:
+    """A client that was made before a server forked its workers keeps them apart all the same."""
+    with start_python("-c", FORKED) as process:
+        tokens, errors = process.communicate(timeout=30)
+    assert errors == ""
+    assert len(set(tokens.split())) == 2
+
+
 @pytest.mark.anyio
 @asyncio_only
 async def test_a_redis_that_is_away_lets_nothing_through(box: Sandbox) -> None:
