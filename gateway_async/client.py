@@ -4,6 +4,7 @@ import os
 import ssl
 import uuid
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Final, Self, TypedDict, Unpack, get_args
 
@@ -18,7 +19,7 @@ from gateway_async.credentials import Credentials, UserApiKey, is_header_text
 from gateway_async.errors import InvalidRequestError
 from gateway_async.leases import TerminalLease
 from gateway_async.ledger import Ledger, Recovered
-from gateway_async.observe import Observer
+from gateway_async.observe import Observer, is_async
 from gateway_async.resources.account_vaults import AccountVaults
 from gateway_async.resources.contacts import Contacts
 from gateway_async.resources.inquiries import lookup_of
@@ -129,6 +130,7 @@ class AsyncGateway:
             base_url,
             developer_id=developer_id,
             credentials=credentials,
+            observers=(observers := (*observers,) if isinstance(observers, Iterable) else (observers,)),
             positive={"timeout": timeout, "terminal_timeout": terminal_timeout},
             counts={
                 "max_connections": max_connections,
@@ -140,8 +142,9 @@ class AsyncGateway:
             max_connections=max_connections, max_terminals=max_terminals, verify=verify
         )
         client = httpx.AsyncClient(transport=SignedTransport(inner), trust_env=False)
+        http = Http(client, base_url.rstrip("/"), credentials, developer_id)
         self._sender = Sender(
-            Http(client, base_url.rstrip("/"), credentials, developer_id),
+            http,
             timeout=timeout,
             terminal_timeout=terminal_timeout,
             max_terminals=max_terminals,
@@ -153,6 +156,7 @@ class AsyncGateway:
         )
         scope = Scope(location_id, check_limits, _new_id, base_url.rstrip("/"))
         self._base_url = base_url
+        self._address = http.gateway
         self._has_ledger = ledger is not None
         self.account_vaults = AccountVaults(self._sender, scope)
         self.contacts = Contacts(self._sender, scope)
@@ -185,6 +189,21 @@ class AsyncGateway:
         options.setdefault("location_id", os.environ.get("GATEWAY_LOCATION_ID") or None)
         options.setdefault("developer_id", developer_id)
         return cls(base_url, **options)
+
+    @property
+    def base_url(self) -> str:
+        """The gateway's address, in the one form that all its spellings have."""
+        return self._address
+
+    def observing(self, observer: Observer) -> AbstractContextManager[None]:
+        """Have one more observer, for the time of a `with` block.
+
+        Raises:
+            InvalidRequestError: it is no plain function.
+        """
+        if not _is_plain(observer):
+            raise InvalidRequestError("observer: must be a plain function, not an async one")
+        return self._sender.observing(observer)
 
     async def recover(self, *, wait: float = 30.0) -> list[Recovered]:
         """Find out what became of every call that the ledger has an open intent of: what a crash left behind.
@@ -241,6 +260,7 @@ def _check_arguments(
     *,
     developer_id: str,
     credentials: Credentials,
+    observers: tuple[Observer, ...],
     positive: dict[str, float],
     counts: dict[str, int],
 ) -> None:
@@ -251,10 +271,16 @@ def _check_arguments(
     problems += [f"base_url: {problem}" for problem in _address_problems(base_url)]
     if not is_header_text(developer_id):
         problems.append("developer_id: must be printable ASCII text, not empty, without spaces around it")
+    if not all(map(_is_plain, observers)):
+        problems.append("observers: each must be a plain function, not an async one")
     if not isinstance(credentials, Credentials):
         problems.append(f"credentials: must be one of {', '.join(kind.__name__ for kind in get_args(Credentials))}")
     if problems:
         raise InvalidRequestError(problems)
+
+
+def _is_plain(observer: Observer) -> bool:
+    return callable(observer) and not is_async(observer)
 
 
 def _above_0(value: float) -> bool:

@@ -22,7 +22,10 @@
     │   └── MismatchedWriteError    a write got another request's answer (a MismatchedReplyError too)
     ├── DeclinedError               asked for by `transaction.raise_for_decline()`
     ├── TerminalBusyError           someone else holds the terminal
-    └── LedgerError                 the ledger's file cannot be used; a call that needs it ends as NotSentError
+    ├── LedgerError                 the ledger's file cannot be used; a call that needs it ends as NotSentError
+    ├── PostbackRefusedError        the caller's: what came is no postback of yours; `.status_code` is what to answer
+    ├── InboxError                  the inbox cannot be used: postbacks are answered 503, and the gateway tries again
+    └── JournalError                a migration's journal cannot be used, or is another migration's
 
 Every error writes its own sentence from its facts, and none of them ever holds a card number or a secret.
 """
@@ -42,7 +45,9 @@ __all__ = [
     "DeadlineExceededError",
     "DeclinedError",
     "GatewayError",
+    "InboxError",
     "InvalidRequestError",
+    "JournalError",
     "LedgerError",
     "MalformedReplyError",
     "MethodNotAllowedError",
@@ -52,6 +57,7 @@ __all__ = [
     "NotSentError",
     "OutcomeUnknownError",
     "PermissionDeniedError",
+    "PostbackRefusedError",
     "RateLimitError",
     "Reached",
     "RecordDeletedError",
@@ -414,3 +420,46 @@ class LedgerError(GatewayError):
         self.path = path
         self.reason = reason
         super().__init__(f"the ledger {path} cannot be used: {reason}")
+
+
+class PostbackRefusedError(GatewayError):
+    """What came is no postback, or not for this receiver (contract, *Events*).
+
+    Attributes:
+        status_code: the HTTP status to answer: 400 malformed, 401 no or wrong credentials, 405 another method than
+            POST, 413 too large.
+        reason: what is wrong, by the name of the field.
+    """
+
+    def __init__(self, status_code: int, reason: str) -> None:
+        self.status_code = status_code
+        self.reason = mask_text(reason)
+        super().__init__(f"refused with {status_code}: {self.reason}")
+
+
+class InboxError(GatewayError):
+    """An inbox of postbacks cannot be used.
+
+    Attributes:
+        place: the file, or the database.
+        reason: why, in words.
+    """
+
+    def __init__(self, place: str, reason: str) -> None:
+        self.place = place
+        self.reason = reason
+        super().__init__(f"the inbox {place} cannot be used: {reason}")
+
+
+class JournalError(GatewayError):
+    """The journal of a migration cannot be used, or belongs to another migration.
+
+    Attributes:
+        place: the file, or the database.
+        reason: why, in words.
+    """
+
+    def __init__(self, place: str, reason: str) -> None:
+        self.place = place
+        self.reason = reason
+        super().__init__(f"the journal {place} cannot be used: {reason}")

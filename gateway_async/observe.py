@@ -6,13 +6,17 @@
 
     AsyncGateway(..., observers=[watch])
 
-Observers are called in order, in the task that makes the call; one that raises is logged and ignored. Events hold no
-card number and no secret. `log_event` is always there: it writes to the logger `gateway_async`.
+Observers are called in order, in the task that makes the call. They are plain functions that return soon, as the whole
+event loop waits for them; one that raises is logged and ignored. Events hold no card number and no secret. `log_event`
+is always there: it writes to the logger `gateway_async`.
 """
 
+import asyncio
 import enum
+import inspect
 import logging
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import attrs
 
@@ -31,8 +35,10 @@ __all__ = [
     "RepeatsUsedUp",
     "TerminalProgress",
     "TerminalState",
+    "is_async",
     "log_event",
     "notify",
+    "tell",
 ]
 
 logger = logging.getLogger("gateway_async")
@@ -173,14 +179,35 @@ class TerminalProgress:
 
 OnProgress = Callable[[TerminalProgress], object]
 
+T = TypeVar("T")
+
 
 def notify(observers: Iterable[Observer], event: Event) -> None:
     """Tell every observer; one that raises is logged and ignored."""
     for observer in observers:
-        try:
-            observer(event)
-        except Exception:
-            logger.exception("an observer failed")
+        tell(observer, event, "an observer")
+
+
+def is_async(callback: object) -> bool:
+    """Whether nobody would await what `callback` does."""
+    return any(map(inspect.iscoroutinefunction, (callback, getattr(callback, "__call__", None))))  # noqa: B004
+
+
+def tell(callback: Callable[[T], object], news: T, name: str) -> None:
+    """Call a callback; one that raises is logged under its name and ignored, as news must not cost a payment.
+
+    Cancelled is at most some future of its own that it asks, since nothing awaits here.
+    """
+    try:
+        _check_done(callback(news))
+    except (Exception, asyncio.CancelledError):
+        logger.exception("%s failed", name)
+
+
+def _check_done(result: object) -> None:
+    if inspect.iscoroutine(result):
+        result.close()
+        raise TypeError("it is async: nobody awaits what it returns")
 
 
 def log_event(event: Event) -> None:

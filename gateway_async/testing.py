@@ -70,8 +70,10 @@ def crash_test(sandbox: "Sandbox") -> "Callable[..., Awaitable[CrashReport]]":
 
     `await crash_test(scenario, kills=10, seed=0, prepare=None, **options)` cancels the scenario at every await, kills
     its process at `kills` random moments, recovers each time with a new client on the same ledger, and fails the test
-    when something was done twice, lost or left open in silence. It returns the report. `prepare` is called with the
-    sandbox before each run; `options` are those of the client that are numbers (`gateway_async.crashing`).
+    when something was done twice, lost or left open in silence, or charged more often than in a run without faults. It
+    returns the report. What is killed inherits the environment, by which a scenario can learn of a terminal, say.
+    `prepare` is called with the sandbox before each run, to plan faults; `options` are those of the client that are
+    numbers (`gateway_async.crashing`).
     """
 
     async def run(

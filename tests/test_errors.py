@@ -18,7 +18,9 @@ from gateway_async.errors import (
     DeadlineExceededError,
     DeclinedError,
     GatewayError,
+    InboxError,
     InvalidRequestError,
+    JournalError,
     LedgerError,
     MalformedReplyError,
     MismatchedReplyError,
@@ -26,6 +28,7 @@ from gateway_async.errors import (
     NotFoundError,
     NotSentError,
     OutcomeUnknownError,
+    PostbackRefusedError,
     RateLimitError,
     Reached,
     StatusError,
@@ -129,6 +132,21 @@ EXAMPLES: list[tuple[GatewayError, dict[str, Any], str]] = [
         LedgerError("payments.db", "the disk is full"),
         {"path": "payments.db", "reason": "the disk is full", "call": ""},
         "the ledger payments.db cannot be used: the disk is full",
+    ),
+    (
+        PostbackRefusedError(400, "data.id: missing"),
+        {"status_code": 400, "reason": "data.id: missing", "call": ""},
+        "refused with 400: data.id: missing",
+    ),
+    (
+        InboxError("inbox.db", "the disk is full"),
+        {"place": "inbox.db", "reason": "the disk is full", "call": ""},
+        "the inbox inbox.db cannot be used: the disk is full",
+    ),
+    (
+        JournalError("cards.journal", "the disk is full"),
+        {"place": "cards.journal", "reason": "the disk is full", "call": ""},
+        "the journal cards.journal cannot be used: the disk is full",
     ),
 ]
 NAMES = [type(error).__name__ for error, _, _ in EXAMPLES]

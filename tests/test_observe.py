@@ -1,9 +1,13 @@
 """Events: what observers are told and what the log says."""
 
+import asyncio
 import logging
+from functools import partial
+from typing import Any
 
 import pytest
 
+from gateway_async import AsyncGateway, InvalidRequestError, UserApiKey
 from gateway_async.errors import ConnectionLostError, NotSentError
 from gateway_async.observe import (
     AttemptFailed,
@@ -109,6 +113,45 @@ def test_an_observer_that_raises_is_logged_and_ignored(caplog: pytest.LogCapture
     notify([fails, told.append], event)
     assert told == [event]
     assert caplog.messages == ["an observer failed"]
+
+
+def test_an_observer_cannot_cancel_a_call(caplog: pytest.LogCaptureFixture) -> None:
+    """The result of some cancelled future of its own is its own affair."""
+
+    def asks_a_cancelled_future(_: Event) -> None:
+        raise asyncio.CancelledError
+
+    notify([asks_a_cancelled_future], CallStarted(call=CALL))
+    assert caplog.messages == ["an observer failed"]
+
+
+async def later(_: object) -> None:
+    """Do nothing, if anybody awaits it."""
+
+
+class Later:
+    """Is called as `later` is."""
+
+    async def __call__(self, _: object) -> None:
+        """Do nothing."""
+
+
+def test_an_observer_that_turns_out_to_be_async_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """A function that hides it returns a coroutine that nobody awaits: said, and closed."""
+
+    def hides_it(event: Event) -> object:
+        return later(event)
+
+    notify([hides_it], CallStarted(call=CALL))
+    assert caplog.messages == ["an observer failed"]
+    assert "nobody awaits" in caplog.text
+
+
+@pytest.mark.parametrize("observers", [[later], [partial(later)], [Later()], ["print"], 5])
+def test_what_cannot_observe_is_refused(observers: Any) -> None:
+    """When the client is made, not when the first event is lost."""
+    with pytest.raises(InvalidRequestError, match="observers: each must be a plain function, not an async one"):
+        AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"), observers=observers)
 
 
 def test_an_observer_may_stop_the_program() -> None:

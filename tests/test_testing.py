@@ -188,6 +188,29 @@ def test_a_scenario_survives_crashes(pytester: pytest.Pytester) -> None:
     pytester.runpytest(*STRICT).assert_outcomes(passed=2)
 
 
+def test_a_scenario_learns_of_a_terminal_by_the_environment(pytester: pytest.Pytester) -> None:
+    """As processes that are killed have nothing else of the test."""
+    pytester.makepyfile(
+        """
+        import os
+
+        import pytest
+        from gateway_async import RouterTransactionCreate
+
+        async def sell(gateway):
+            terminal_id = os.environ["TERMINAL"]
+            new = RouterTransactionCreate(action="sale", terminal_id=terminal_id, transaction_amount="12.50")
+            await gateway.router_transactions.create(new)
+
+        @pytest.mark.asyncio
+        async def test_selling_survives_crashes(crash_test, sandbox, monkeypatch):
+            monkeypatch.setenv("TERMINAL", sandbox.terminal_id)
+            await crash_test(sell, kills=1)
+        """
+    )
+    pytester.runpytest(*STRICT).assert_outcomes(passed=1)
+
+
 def test_a_scenario_that_loses_money_fails_its_test(pytester: pytest.Pytester) -> None:
     """With the rules that are broken, and the moments at which they were."""
     pytester.makepyfile(

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
+from time import monotonic
 from typing import Any, Final
 
 import anyio
@@ -24,6 +25,9 @@ __all__ = ["Books"]
 
 _SETTLING_SECONDS: Final = 5.0
 """How long keeping an outcome may hold back its call, cancelled or not."""
+
+_JUMP_SECONDS: Final = 2.0
+"""A clock that runs so far ahead of the monotonic one was set; what it says of other processes' calls is void."""
 
 _LONG: Final = 6
 """A shorter secret, such as a CVV, may be part of an amount by chance."""
@@ -65,13 +69,17 @@ class Books:
 
     Args:
         ledger: keeps the intents; closed with this object.
+        gateway: the address of the gateway.
         now: the time in UTC.
     """
 
-    def __init__(self, ledger: Ledger | None, now: Callable[[], datetime] = _utc_now) -> None:
+    def __init__(self, ledger: Ledger | None, gateway: str = "", now: Callable[[], datetime] = _utc_now) -> None:
         self._ledger = ledger
+        self._gateway = gateway
         self._now = now
+        self._began = now(), monotonic()
         self._under_way: set[str] = set()
+        self._readers: list[set[str]] = []
 
     async def intend(self, delivery: Delivery[Any]) -> None:
         """Keep the call's intent, before anything is sent.
@@ -83,9 +91,10 @@ class Books:
         if self._ledger is None or call.entry is None:
             return
         left = delivery.attempts_until - anyio.current_time() + MAY_ARRIVE_SECONDS
-        intent = _intent(call, call.entry, self._now(), timedelta(seconds=left))
+        intent = _intent(call, call.entry, self._now(), timedelta(seconds=left), self._gateway)
         delivery.intent_id = intent.id
-        self._under_way.add(intent.id)
+        for own in (self._under_way, *self._readers):
+            own.add(intent.id)
         try:
             await self._ledger.intend(intent)
         except Exception as error:
@@ -128,13 +137,25 @@ class Books:
         """
         if self._ledger is None:
             return []
-        intents = await self._ledger.open_intents()
+        own = set(self._under_way)  # also those that end, or begin and end, while the ledger is read
+        self._readers.append(own)
+        try:
+            intents = await self._ledger.open_intents()
+        finally:
+            self._readers = [each for each in self._readers if each is not own]
+        return [(intent, self._seconds_left(intent)) for intent in intents if intent.id not in own]
+
+    def _seconds_left(self, intent: Intent) -> float:
+        """Until an intent is certain: no longer than it ever took, and from now on where the clock was set forward."""
+        at_most = (intent.certain_at - intent.sent_at).total_seconds()
+        wall, monotone = self._began
         now = self._now()
-        return [
-            (intent, (intent.certain_at - now).total_seconds())
-            for intent in intents
-            if intent.id not in self._under_way
-        ]
+        jumped = (now - wall).total_seconds() - (monotonic() - monotone)
+        return at_most if jumped > _JUMP_SECONDS else min(at_most, (intent.certain_at - now).total_seconds())
+
+    def is_elsewhere(self, intent: Intent) -> bool:
+        """Whether another gateway has it, so that this one knows nothing of it."""
+        return bool(intent.gateway and self._gateway) and intent.gateway != self._gateway
 
     async def aclose(self) -> None:
         """Close the ledger."""
@@ -142,7 +163,7 @@ class Books:
             await self._ledger.aclose()
 
 
-def _intent(call: Call[Any], entry: Entry, now: datetime, left: timedelta) -> Intent:
+def _intent(call: Call[Any], entry: Entry, now: datetime, left: timedelta, gateway: str) -> Intent:
     shown, inquiry = _without_cards(call, entry)
     return Intent(
         id=f"{int(now.timestamp() * 1_000_000):014x}{token_hex(9)}",  # in order: an index of them grows at its end
@@ -155,6 +176,7 @@ def _intent(call: Call[Any], entry: Entry, now: datetime, left: timedelta) -> In
         certain_at=now + left,
         sent={name: str(value) for name, value in call.sent.items() if name in _KEPT},
         inquiry=None if inquiry is None else inquiry.as_json(),
+        gateway=gateway,
     )
 
 

@@ -39,7 +39,7 @@ class Leasing:
     def __init__(self, lease: TerminalLease, tell: Callable[[Event], None]) -> None:
         self._lease = lease
         self._tell = tell
-        self._token = uuid.uuid4().hex
+        self._token = ""
 
     @asynccontextmanager
     async def held(self, call: Call[Any], screen: Screen, keep: Callable[[], bool]) -> AsyncIterator[None]:
@@ -85,6 +85,7 @@ class Leasing:
 
     async def _ask(self, call: Call[Any]) -> str | None:
         """Take or prolong; None, or who has it. A store gets a third of the time that a lease lasts."""
+        self._token = self._token or uuid.uuid4().hex  # not earlier: processes that are forked share what was made
         with anyio.fail_after(self._lease.seconds / 3):
             return await self._lease.take(call.terminal_id or "", self._token)
 

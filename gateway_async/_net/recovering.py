@@ -13,7 +13,7 @@ import attrs
 from gateway_async._net.books import Books
 from gateway_async._wire.call import NOT_DONE, Call, Kind
 from gateway_async._wire.retrying import Verdict, decide
-from gateway_async.errors import GatewayError
+from gateway_async.errors import GatewayError, InvalidRequestError
 from gateway_async.ledger import Intent, Recovered
 from gateway_async.observe import Event, LookedUp
 
@@ -89,6 +89,9 @@ class Recovering:
 
     async def _answer(self, intent: Intent, certain: float, until: float) -> "_Answer":
         """Ask until it is known, or cannot be, or the time is over."""
+        if self._books.is_elsewhere(intent):
+            said = f"it was sent to {intent.gateway}: recover it with a client of that gateway"
+            return _Answer("unknown", error=InvalidRequestError(said))
         lookup = None if intent.inquiry is None else self._lookup_of(intent.inquiry)
         if lookup is None:
             return _Answer("unknown")
@@ -107,11 +110,15 @@ class Recovering:
             try:
                 found = await self._read(lookup)
             except GatewayError as error:
-                passing = decide(Kind.READ, error).step is Verdict.AGAIN
-                return _Answer("unknown", error=error, is_final=not passing)
+                return _Answer("unknown", error=error, is_final=not _passes(error))
         if found is not NOT_DONE:
             return _Answer("found", record=found)
         return _Answer("not_made") if began >= certain else _Answer("unknown", is_final=False)
+
+
+def _passes(error: GatewayError) -> bool:
+    """Whether asking again later may tell more, beyond the tries of a lookup."""
+    return not isinstance(error, InvalidRequestError) and decide(Kind.READ, error).step is Verdict.AGAIN
 
 
 @attrs.frozen

@@ -1,6 +1,5 @@
 """`Screen`: what a till shows of a call that waits at a terminal. Without a callback it costs nothing."""
 
-import inspect
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -10,7 +9,7 @@ import anyio
 from gateway_async._net.beside import beside
 from gateway_async._wire.call import Call
 from gateway_async.errors import InvalidRequestError
-from gateway_async.observe import OnProgress, TerminalProgress, TerminalState, logger
+from gateway_async.observe import OnProgress, TerminalProgress, TerminalState, is_async, tell
 
 __all__ = ["Screen", "screen_of"]
 
@@ -22,9 +21,9 @@ async def screen_of(call: Call[Any], on_progress: OnProgress | None) -> AsyncIte
     """The screen of a call, told anew every second while the block lasts.
 
     Raises:
-        InvalidRequestError: `on_progress` is an async function, which nobody would await.
+        InvalidRequestError: `on_progress` is no function, or an async one, which nobody would await.
     """
-    if inspect.iscoroutinefunction(on_progress):
+    if on_progress is not None and (not callable(on_progress) or is_async(on_progress)):
         raise InvalidRequestError("on_progress: must be a plain function, not an async one")
     screen = Screen(call, on_progress)
     if on_progress is None:
@@ -62,16 +61,12 @@ class Screen:
 
     def _tell(self, on_progress: OnProgress, state: TerminalState, holder: str) -> None:
         now = anyio.current_time()
-        try:
-            on_progress(
-                TerminalProgress(
-                    terminal_id=self._call.terminal_id or "",
-                    api_id=self._call.api_id,
-                    state=state,
-                    holder=holder,
-                    waited=now - self._began,
-                    left=None if self._until is None else max(self._until - now, 0.0),
-                )
-            )
-        except Exception:  # noqa: BLE001  a till's screen must not cost a payment
-            logger.exception("on_progress failed")
+        progress = TerminalProgress(
+            terminal_id=self._call.terminal_id or "",
+            api_id=self._call.api_id,
+            state=state,
+            holder=holder,
+            waited=now - self._began,
+            left=None if self._until is None else max(self._until - now, 0.0),
+        )
+        tell(on_progress, progress, "on_progress")

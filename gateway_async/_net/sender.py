@@ -4,9 +4,10 @@ Decisions are made by `_wire/retrying.py`; this file only acts on them. tenacity
 """
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import anyio
 import anyio.lowlevel
@@ -24,7 +25,7 @@ from gateway_async._net.settling import Settling
 from gateway_async._net.terminals import Terminals
 from gateway_async._net.unsettled import Unsettled
 from gateway_async._wire.busy import says_busy
-from gateway_async._wire.call import NOT_DONE, Call, Kind, NotDone
+from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.retrying import Verdict, decide
 from gateway_async.errors import (
     ClientClosedError,
@@ -53,6 +54,9 @@ from gateway_async.observe import (
 __all__ = ["Sender"]
 
 T = TypeVar("T")
+
+_KEEPING_SECONDS: Final = 5.0
+"""How long noting a result in the ledger may hold back its call, cancelled or not."""
 
 
 class Sender:
@@ -93,7 +97,7 @@ class Sender:
         )
         self._max_attempts = max_attempts
         self._budget = Budget()
-        self._books = Books(ledger)
+        self._books = Books(ledger, http.gateway)
         self._observers = (log_event, *observers)
         self._closed = False
         self._home: object = None
@@ -101,7 +105,7 @@ class Sender:
             self._tried,
             timeout=timeout,
             max_attempts=max_attempts,
-            is_closed=lambda: self._closed,
+            refuse=self._refuse,
             books=self._books,
             tell=self._tell,
         )
@@ -112,8 +116,7 @@ class Sender:
         Raises:
             GatewayError: as the tree in `errors.py` says.
         """
-        self._refuse_when_closed(call)
-        self._refuse_elsewhere(call)
+        self._refuse(call)
         self._http.check(call)
         if call.kind is not Kind.TERMINAL:
             return await self._deliver(self._delivery(call, self._timeout))
@@ -127,13 +130,12 @@ class Sender:
             NotSentError: the client is closed, or belongs to another event loop.
             LedgerError: the ledger cannot be read.
         """
-        self._refuse_when_closed("recover()")
-        self._refuse_elsewhere("recover()")
+        self._refuse("recover()")
         return await Recovering(self._books, self._read, lookup_of, self._tell).recover(wait)
 
     async def _read(self, lookup: Call[T]) -> T:
         self._http.check(lookup)
-        return await self._in_time(Delivery(lookup, self._timeout, self._max_attempts))
+        return await self._in_time(Delivery(lookup.as_lookup(), self._timeout, self._max_attempts))
 
     async def aclose(self) -> None:
         """Close the connections; calls after it are refused."""
@@ -145,6 +147,10 @@ class Sender:
                 await self._http.aclose()
             finally:
                 await self._books.aclose()
+
+    def _refuse(self, call: Call[Any] | str) -> None:
+        self._refuse_when_closed(call)
+        self._refuse_elsewhere(call)
 
     def _refuse_when_closed(self, call: Call[Any] | str) -> None:
         if self._closed:
@@ -199,7 +205,7 @@ class Sender:
         except BaseException as raised:
             error = raised
             cancelled = isinstance(raised, anyio.get_cancelled_exc_class())
-            if cancelled and delivery.may_have_left and call.kind is not Kind.READ:
+            if cancelled and delivery.may_have_left and not call.kind.is_read:
                 await self._settling.settle_cancelled(delivery)
             await self._books.failed(delivery, raised)
             raise
@@ -211,25 +217,29 @@ class Sender:
             )
 
     async def _in_time(self, delivery: Delivery[T]) -> T:
-        result: T | NotDone = NOT_DONE
         try:
             with anyio.fail_after(delivery.seconds):
                 await self._books.intend(delivery)
                 result = await self._tried(delivery)
-                await self._books.note(delivery.intent_id, "done", result)
-                return result
         except TimeoutError:
-            if result is not NOT_DONE:  # only its ledger was too slow
-                return result
             self._out_of_time(delivery)
         except NotDoneError as error:
             raise self._settling.last_word(delivery, error.cause) from error.cause.__cause__
         except NotSentError as error:
             raise self._settling.last_word(delivery, error) from error.__cause__
+        if delivery.intent_id is not None:
+            await self._keep_done(delivery, result)
+        return result
+
+    async def _keep_done(self, delivery: Delivery[T], result: T) -> None:
+        """Note a result in the ledger; no cancellation may come between, lest it count as something else."""
+        left = delivery.started + delivery.seconds - anyio.current_time()
+        with anyio.move_on_after(min(left, _KEEPING_SECONDS), shield=True):
+            await self._books.note(delivery.intent_id, "done", result)
 
     def _out_of_time(self, delivery: Delivery[Any]) -> NoReturn:
         call, seconds = delivery.call, delivery.seconds
-        if call.kind is Kind.READ:
+        if call.kind.is_read:
             raise DeadlineExceededError(seconds, call=str(call)) from None
         if not delivery.may_have_left:
             raise NotSentError(f"no connection within {seconds:g} s", call=str(call)) from None
@@ -298,6 +308,15 @@ class Sender:
         except BaseException:
             delivery.note(cut_short("cancelled", call, progress))
             raise
+
+    @contextmanager
+    def observing(self, observer: Observer) -> Iterator[None]:
+        """Tell one more observer, for the time of the block."""
+        self._observers = (*self._observers, observer)
+        try:
+            yield
+        finally:
+            self._observers = tuple(each for each in self._observers if each is not observer)
 
     def _tell(self, event: Event) -> None:
         notify(self._observers, event)

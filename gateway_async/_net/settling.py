@@ -1,6 +1,6 @@
 """`Settling`: learns what became of a write whose answer was lost, by reading.
 
-The law of this file: nothing is sent here but reads. What they cannot settle is `OutcomeUnknownError`.
+The law of this file: nothing is sent here but lookups. What they cannot settle is `OutcomeUnknownError`.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,6 @@ from gateway_async._net.delivery import LOOKUP_SECONDS, MAY_ARRIVE_SECONDS, Deli
 from gateway_async._wire.call import NOT_DONE, Call, Kind, NotDone
 from gateway_async._wire.retrying import Verdict, fate_of
 from gateway_async.errors import (
-    ClientClosedError,
     ConnectionLostError,
     GatewayError,
     MismatchedReplyError,
@@ -38,7 +37,7 @@ class Settling:
         read: carries out a lookup, with attempts of its own.
         timeout: seconds for each read of a lookup.
         max_attempts: how often a read is tried at most.
-        is_closed: whether the client is.
+        refuse: raises `NotSentError` when the client is closed, or belongs to another event loop.
         books: told of what became of calls that had ended.
         tell: told of what was found.
     """
@@ -49,14 +48,14 @@ class Settling:
         *,
         timeout: float,
         max_attempts: int,
-        is_closed: Callable[[], bool],
+        refuse: Callable[[Call[Any]], None],
         books: Books,
         tell: Callable[[Event], None],
     ) -> None:
         self._read = read
         self._timeout = timeout
         self._max_attempts = max_attempts
-        self._is_closed = is_closed
+        self._refuse = refuse
         self._books = books
         self._tell = tell
 
@@ -99,7 +98,7 @@ class Settling:
         self, delivery: Delivery[Any], error: GatewayError, failed: GatewayError | None = None
     ) -> GatewayError:
         """The last attempt's error, if no attempt can have done anything; else nobody knows."""
-        doubtful = delivery.may_have_left and delivery.call.kind is not Kind.READ
+        doubtful = delivery.may_have_left and not delivery.call.kind.is_read
         return self.unknown(delivery, error, failed) if doubtful else error
 
     def unknown(
@@ -122,7 +121,7 @@ class Settling:
     async def _looked_up(
         self, delivery: Delivery[T], error: GatewayError, settle: float, *, cancelled: bool = False
     ) -> T | NotDone:
-        """The result of a write as a lookup finds it; `NOT_DONE` only after `settle` seconds of it."""
+        """The result of a write as a lookup finds it; `NOT_DONE` only from one that began after `settle` seconds."""
         call, outcome = delivery.call, "unknown"
         delivery.on_lookup()
         try:
@@ -143,34 +142,46 @@ class Settling:
         until = anyio.current_time() + settle
         wait = 0.05
         while True:
-            found: T | NotDone = await self._read(Delivery(lookup, settle + self._timeout, self._max_attempts))
-            left = until - anyio.current_time()
+            is_last = anyio.current_time() >= until  # an answer is as old as its question
+            found = await self._asked(lookup, settle + self._timeout)
+            left = max(until - anyio.current_time(), 0.0)
             if found is not NOT_DONE and lookup.then is not None:
-                return await self._found(lookup.then(found), max(left, 0.0))
-            if found is not NOT_DONE or left <= 0:
+                return await self._found(lookup.then(found), left)
+            if found is not NOT_DONE or is_last:
                 return found
             await anyio.sleep(min(wait, left))
             wait = min(wait * 2, 1.0)
+
+    async def _asked(self, lookup: Call[T | NotDone], seconds: float) -> T | NotDone:
+        found: T | NotDone = await self._read(Delivery(lookup.as_lookup(), seconds, self._max_attempts))
+        return found
 
     async def _resolved(self, delivery: Delivery[T], error: GatewayError) -> T | None:
         """The result of a write of which nobody knew, or None when it is certain that it was not carried out.
 
         That is certain once it is still not there after the time in which a gateway may carry out what it got.
         """
-        if self._is_closed():
-            raise self.unknown(delivery, ClientClosedError(call=str(delivery.call)))
-        if delivery.call.lookup is not None and delivery.call.lookup.method == "PUT":
-            raise self.unknown(delivery, error)  # setting it again, so much later, could undo what was set since
-        patience = min(max(delivery.may_arrive_until - anyio.current_time(), 0.0), MAY_ARRIVE_SECONDS)
+        self._refuse_resolving(delivery, error)
+        left = max(delivery.may_arrive_until - anyio.current_time(), 0.0)
+        patience = min(left, MAY_ARRIVE_SECONDS)
         with anyio.move_on_after(patience + self._timeout):
             found = await self._looked_up(delivery, error, patience)
             if found is not NOT_DONE:
                 await self._books.settle(delivery.intent_id, "done", found)
                 return found
-            if anyio.current_time() >= delivery.may_arrive_until:
+            if patience == left:
                 await self._books.settle(delivery.intent_id, "not_made")
                 return None
         raise self.unknown(delivery, error)
+
+    def _refuse_resolving(self, delivery: Delivery[Any], error: GatewayError) -> None:
+        call = delivery.call
+        if call.lookup is not None and call.lookup.writes:
+            raise self.unknown(delivery, error)
+        try:
+            self._refuse(call)
+        except GatewayError as refusal:
+            raise self.unknown(delivery, error, refusal) from None
 
 
 def _settle_seconds(delivery: Delivery[Any], otherwise: Verdict) -> float:

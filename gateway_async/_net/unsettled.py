@@ -21,6 +21,7 @@ __all__ = ["Unsettled"]
 
 _DEVICE: Final = "let the customer finish there, or press cancel on the device, and try again"
 _RECOVER: Final = "`await gateway.recover()` settles it"
+_BY_HAND: Final = "nothing can look it up: see at the device, then `gateway-async ledger FILE --settle`"
 
 
 @attrs.frozen
@@ -95,7 +96,7 @@ class Unsettled:
             raise TerminalBusyError(
                 call.terminal_id or "",
                 holder=f"a call{_named(first.api_id)} of {first.sent_at:%Y-%m-%d %H:%M:%S} UTC, open in the ledger",
-                advice=_RECOVER,
+                advice=_BY_HAND if first.inquiry is None else _RECOVER,
                 call=str(call),
             )
 

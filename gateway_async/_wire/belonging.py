@@ -16,7 +16,7 @@ from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.record import Record
 from gateway_async.models.request import Request
 
-__all__ = ["check_belongs", "check_changed", "check_refusal", "same_value"]
+__all__ = ["check_belongs", "check_changed", "check_refusal", "is_less", "same_value"]
 
 _NOT_CHARGED: Final = frozenset({"201", "301"})
 """A void sets the amount to 0, and so may a decline."""
@@ -32,6 +32,12 @@ _TO_A_SUM: Final = frozenset({"authcomplete", "authincrement"})
 
 _ADDED: Final = ("tip_amount", "surcharge_amount", "auth_surcharge_fee")
 """What may have been added to the amount at the terminal."""
+
+_OTHER_WAY: Final[Mapping[str, frozenset[str]]] = {
+    **dict.fromkeys(("sale", "authonly", "force", "debit"), frozenset({"30", "40"})),
+    **dict.fromkeys(("refund", "credit"), frozenset({"20", "50"})),
+}
+"""Action → the `type_id`s of transactions whose money goes the other way."""
 
 _TOP: Final = re.compile(r"[.\[]")
 
@@ -90,12 +96,22 @@ def _every_field() -> frozenset[str]:
 
 def _differences(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
     for name, wanted in expected.items():
+        if name == "action":
+            yield from _other_way(str(wanted), record)
+            continue
         got = record.get(name)
         if got is None or got == "":
             continue
         agrees = _amount_agrees(wanted, record) if name == "transaction_amount" else str(got) == str(wanted)
         if not agrees:
             yield mask_text(f"{name} is {got!r}, not {wanted!r}")
+
+
+def _other_way(action: str, record: Mapping[str, Any]) -> Iterator[str]:
+    """A transaction does not say which action made it, but which way its money went."""
+    kind = str(record.get("type_id"))
+    if kind in _OTHER_WAY.get(action, ()):
+        yield mask_text(f"type_id is {kind}, which is not that of a {action}")
 
 
 def _amount_agrees(wanted: str, record: Mapping[str, Any]) -> bool:
@@ -121,6 +137,12 @@ def same_value(sent: Any, got: Any) -> bool:
         return False
     number = _number(sent)
     return number is not None and number == _number(int(got) if isinstance(got, bool) else got)
+
+
+def is_less(sent: Any, got: Any) -> bool:
+    """Whether of two sums of money, in any of the gateway's spellings, the first is the smaller one."""
+    first, second = _number(sent), _number(got)
+    return first is not None and second is not None and first < second
 
 
 def _number(value: Any) -> Decimal | None:

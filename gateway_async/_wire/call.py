@@ -24,6 +24,8 @@ class Kind(enum.Enum):
 
     READ = "read"
     """Changes nothing."""
+    LOOKUP = "lookup"
+    """Tells what became of a write: a read, and worth more tries than others."""
     NAMED = "named write"
     """Makes a record under an integrator id, so that a lookup tells whether it was made."""
     IDEMPOTENT = "idempotent write"
@@ -32,6 +34,11 @@ class Kind(enum.Enum):
     """Leaves nothing by which it could be found again."""
     TERMINAL = "terminal"
     """Waits for a person at a terminal: found by its integrator id if it has one, never sent twice."""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether nobody needs to know what became of such a call."""
+        return self in (Kind.READ, Kind.LOOKUP)
 
 
 class NotDone(enum.Enum):
@@ -76,6 +83,7 @@ class Call(Generic[T]):
         terminal_id: the terminal the call waits at.
         lookup: the read that tells what became of it: the write's own result, or `NOT_DONE`.
         first: of a call at a terminal: a read that goes before it, whose result is the call to send in its place.
+        writes: of a lookup: whether it is the write once more, which so much later could undo what was set since.
         then: of a lookup: what it found → the read whose result is the answer, where that is another record.
         entry: what a ledger keeps of it, if it moves money or stores an account.
         absent: the result when the gateway says that the record is not there (404, 409); `...` makes it an error.
@@ -97,6 +105,7 @@ class Call(Generic[T]):
     terminal_id: str | None = None
     lookup: "Call[T | NotDone] | None" = None
     first: "Call[Call[T]] | None" = None
+    writes: bool = False
     then: Callable[[Any], "Call[T]"] | None = None
     entry: Entry | None = None
     absent: Any = ...
@@ -108,6 +117,10 @@ class Call(Generic[T]):
         default=attrs.Factory(lambda self: mask_text(f"{self.method} {self.path}", self.secrets), takes_self=True),
     )
     """The request line without parameters, fit for errors and logs."""
+
+    def as_lookup(self) -> "Call[T]":
+        """The same call, tried as often as a lookup of money deserves."""
+        return self if self.kind is Kind.LOOKUP else attrs.evolve(self, kind=Kind.LOOKUP)
 
     def __str__(self) -> str:
         return self.label

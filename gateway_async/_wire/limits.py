@@ -52,7 +52,9 @@ class _Field:
 
     name: str
     kinds: tuple[type, ...]
-    nullable: bool
+    required: bool
+    is_money: bool
+    items: Items | None
     constraints: tuple[Any, ...]
 
 
@@ -75,13 +77,13 @@ def _value_problems(request: Request, limits: bool) -> Iterator[str]:
     for field in _declared(type(request)):
         value = getattr(request, field.name)
         if value is None or value is UNSET:
-            if value is None and limits and (not field.nullable or _has(field, Required)):
+            if value is None and limits and field.required:
                 yield f"{field.name}: is required"
             continue
         wrong = _type_problem(field, value)
         if wrong:
             yield f"{field.name}: {wrong}"
-        elif bounds := _items(field):
+        elif bounds := field.items:
             yield from (f"{field.name}{line}" for line in _items_problems(value, bounds, limits))
         elif isinstance(value, Sequence) and not isinstance(value, str):
             for place, text in enumerate(value):
@@ -93,7 +95,7 @@ def _value_problems(request: Request, limits: bool) -> Iterator[str]:
 
 
 def _type_problem(field: _Field, value: Any) -> str | None:
-    if _has(field, Cents):
+    if field.is_money:
         return _money_problem(value)
     shown = value.reveal() if isinstance(value, Secret) else value
     fits = isinstance(value, field.kinds) and (not isinstance(value, Secret) or isinstance(shown, str))
@@ -255,14 +257,6 @@ def _unsendable_text(value: Any, path: str) -> Iterator[tuple[str, str]]:
         yield path, problem
 
 
-def _items(field: _Field) -> Items | None:
-    return next((each for each in field.constraints if isinstance(each, Items)), None)
-
-
-def _has(field: _Field, constraint: type) -> bool:
-    return any(isinstance(each, constraint) for each in field.constraints)
-
-
 @once_per_class
 def _declared(kind: type[Any]) -> tuple[_Field, ...]:
     return tuple(_field(name, annotation) for name, annotation in fields_of(kind).items())
@@ -281,4 +275,13 @@ def _field(name: str, annotation: Any) -> _Field:
         else:
             leaves.append(get_origin(part) or part)
     kinds = tuple(leaf for leaf in leaves if leaf not in (NoneType, Unset))
-    return _Field(name, kinds, NoneType in leaves or Unset in leaves, tuple(constraints))
+    nullable = NoneType in leaves or Unset in leaves
+    marks = {type(constraint): constraint for constraint in constraints}
+    return _Field(
+        name,
+        kinds,
+        required=not nullable or Required in marks,
+        is_money=Cents in marks,
+        items=marks.get(Items),
+        constraints=tuple(constraints),
+    )

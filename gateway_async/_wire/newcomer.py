@@ -53,6 +53,7 @@ def newcomer(noun: Noun[R], inquiry: Inquiry) -> "Call[R | NotDone]":
 
     def read(content: Any) -> R | NotDone:
         rows = [row for row in _rows(noun, content, inquiry.expected) if str(row["id"]) not in known]
+        rows = [row for row in rows if not (noun.api_id and row.get(noun.api_id))]  # somebody else's, who named it
         new = [row for row in rows if _created(row) >= since]  # an older one has only moved up in the list
         if len(new) > 1:
             ids = mask_text(", ".join(str(row["id"]) for row in new))

@@ -107,7 +107,7 @@ class Noun(Generic[R]):
         name, location_id = content.get(self.api_id or ""), content.get("location_id")
         filed_as = self.filed_as or self
         found = ApiId(name, location_id) if name and location_id else None
-        inquiry = filed_as.inquiry(found, scope, expected, mark, content) if found else None
+        inquiry = filed_as.inquiry(found, scope, expected | _purpose(content), mark, content) if found else None
         return Call(
             method="POST",
             path=self.path,
@@ -380,7 +380,7 @@ def _check(request: Request, scope: Scope, *more: str) -> None:
         raise InvalidRequestError(found)
 
 
-def _expected(new: Request, content: Mapping[str, Any], api_id: str | None) -> Mapping[str, Any]:
+def _expected(new: Request, content: Mapping[str, Any], api_id: str | None) -> dict[str, Any]:
     """What the answer to a create must say of itself."""
     names = (api_id, "location_id", "transaction_amount")
     expected = {name: content[name] for name in names if name and content.get(name) is not None}
@@ -388,6 +388,11 @@ def _expected(new: Request, content: Mapping[str, Any], api_id: str | None) -> M
     if isinstance(number, AccountNumber) and number.last_four in str(number):  # a short one may not show its digits
         expected["last_four"] = number.last_four
     return expected
+
+
+def _purpose(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record that is found must have been made for: it may have borne the same name before."""
+    return {"action": content["action"]} if content.get("action") else {}
 
 
 def _masked(request: Request) -> Mapping[str, Any]:

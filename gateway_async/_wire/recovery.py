@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._wire.belonging import same_value
+from gateway_async._wire.belonging import is_less, same_value
 from gateway_async._wire.convert import FieldError
 
 __all__ = [
@@ -128,8 +128,29 @@ def _is_voided(_: Raw, transaction: Raw) -> bool:
 
 
 def _is_completed(sent: Raw, transaction: Raw) -> bool:
-    """An authorization was captured, for the sums that were sent."""
-    return str(transaction.get("status_id")) not in _NOT_COMPLETED and _says(sent, transaction)
+    """An authorization was captured, for the sums that were sent.
+
+    One that was captured for others says nothing: another's capture, or this one, changed since. It is not asked for
+    again.
+    """
+    status = transaction.get("status_id")
+    if status is None:
+        raise FieldError(".transaction.status_id", "missing")
+    if str(status) in _NOT_COMPLETED:
+        return False
+    if not _says(sent, transaction):
+        raise FieldError(".transaction", "it was captured, and not for the sums that were sent")
+    return True
+
+
+def _is_raised(sent: Raw, transaction: Raw) -> bool:
+    """An authorization was raised to the sum that was sent.
+
+    One of a higher sum says nothing: another raised it, after this or instead. To ask again could lower it.
+    """
+    if is_less(sent.get("transaction_amount"), transaction.get("transaction_amount")):
+        raise FieldError(".transaction.transaction_amount", "it was raised beyond the sum that was sent")
+    return _says(sent, transaction)
 
 
 _MARKS: Final[Mapping[str, Done]] = {
@@ -144,6 +165,7 @@ _MARKS: Final[Mapping[str, Done]] = {
     "is off invoice": _is_off_invoice,
     "is voided": _is_voided,
     "is completed": _is_completed,
+    "is raised": _is_raised,
 }
 """By names that stand in ledgers on disk: they are never given to anything else."""
 
@@ -162,7 +184,7 @@ _SUMS: Final = ("transaction_amount", "tip_amount", "tax", "subtotal_amount")
 _ACTIONS: Final[Mapping[str, Mark]] = {
     "void": Mark("is voided"),
     "authcomplete": Mark("is completed", _SUMS),
-    "authincrement": Mark("says", _SUMS),
+    "authincrement": Mark("is raised", _SUMS),
     "tipadjust": Mark("says", _SUMS),
     "edit": SAYS,
 }

@@ -88,7 +88,7 @@ def read_reply(call: Call[T], reply: Reply) -> T:
 def _result(call: Call[T], reply: Reply) -> T:
     if 200 <= reply.status < 300:  # noqa: PLR2004
         return _success(call, reply)
-    if reply.status in _ABSENT and call.absent is not ...:
+    if call.absent is not ... and _says_absent(reply):
         absent: T = call.absent
         return absent
     raise _refusal(call, reply)
@@ -103,6 +103,11 @@ def _success(call: Call[T], reply: Reply) -> T:
         return call.read(content)
     except FieldError as error:
         raise MalformedReplyError(f"${error.path}", error.reason, call=str(call)) from None
+
+
+def _says_absent(reply: Reply) -> bool:
+    """Whether the gateway says that the record is not there: a page for people is a proxy's word, and no proof."""
+    return reply.status in _ABSENT and not _is_page(reply)
 
 
 def _refusal(call: Call[Any], reply: Reply) -> StatusError:
@@ -160,12 +165,16 @@ _SCRIPTS: Final = re.compile(r"(?is)<(script|style)\b.*?</\1\s*>")
 _TAGS: Final = re.compile(r"(?s)<[^>]*>")
 
 
+def _is_page(reply: Reply) -> bool:
+    return "html" in reply.headers.get("content-type", "") or reply.body.lstrip()[:1] == b"<"
+
+
 def _excerpt(call: Call[Any], reply: Reply) -> str:
     """The start of a body that is no JSON, as text fit for one line; JSON that broke off is personal data."""
     text = reply.body[:_READ].decode("utf-8", "replace")
     if text.lstrip()[:1] in ("{", "["):
         return f"{len(reply.body)} bytes that break off or go astray"
-    if "html" in reply.headers.get("content-type", "") or text.lstrip()[:1] == "<":
+    if _is_page(reply):
         text = _TAGS.sub(" ", _SCRIPTS.sub(" ", text))
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return _fit(call, reply, line)

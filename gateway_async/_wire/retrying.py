@@ -93,10 +93,17 @@ _ELSE_UNKNOWN: Final = Decision(Verdict.LOOK_UP, Verdict.UNKNOWN)
 
 
 def _row(
-    *, read: Decision, named: Decision, idempotent: Decision, unnamed: Decision, terminal: Decision
+    *,
+    read: Decision,
+    lookup: Decision,
+    named: Decision,
+    idempotent: Decision,
+    unnamed: Decision,
+    terminal: Decision,
 ) -> Mapping[Kind, Decision]:
     return {
         Kind.READ: read,
+        Kind.LOOKUP: lookup,
         Kind.NAMED: named,
         Kind.IDEMPOTENT: idempotent,
         Kind.UNNAMED: unnamed,
@@ -106,7 +113,7 @@ def _row(
 
 def _in_doubt(read: Decision, write: Decision = _ELSE_AGAIN) -> Mapping[Kind, Decision]:
     """The row of an attempt whose outcome nobody knows."""
-    return _row(read=read, named=write, idempotent=write, unnamed=_ELSE_UNKNOWN, terminal=_ELSE_UNKNOWN)
+    return _row(read=read, lookup=_AGAIN, named=write, idempotent=write, unnamed=_ELSE_UNKNOWN, terminal=_ELSE_UNKNOWN)
 
 
 TABLE: Final[Mapping[Fate, Mapping[Kind, Decision]]] = {
@@ -116,14 +123,21 @@ TABLE: Final[Mapping[Fate, Mapping[Kind, Decision]]] = {
     Fate.CUT: _in_doubt(_AGAIN),
     Fate.UNREADABLE: _in_doubt(_STOP),
     Fate.MISMATCHED: _in_doubt(_AGAIN, _ELSE_UNKNOWN),
-    Fate.THROTTLED: _row(read=_AGAIN, named=_ELSE_AGAIN, idempotent=_ELSE_AGAIN, unnamed=_STOP, terminal=_STOP),
+    Fate.THROTTLED: _row(
+        read=_AGAIN, lookup=_AGAIN, named=_ELSE_AGAIN, idempotent=_ELSE_AGAIN, unnamed=_STOP, terminal=_STOP
+    ),
     Fate.OVERLOADED: _in_doubt(_AGAIN),
     Fate.FAILED: _in_doubt(_STOP),
     # What makes a record has none yet that could be missing: a 404 may be another request's answer.
-    Fate.ABSENT: _row(read=_STOP, named=_ELSE_STOP, idempotent=_STOP, unnamed=_STOP, terminal=_ELSE_STOP),
+    # A lookup's own 404 is an answer, and does not come here: this one is a proxy's.
+    Fate.ABSENT: _row(
+        read=_STOP, lookup=_AGAIN, named=_ELSE_STOP, idempotent=_STOP, unnamed=_STOP, terminal=_ELSE_STOP
+    ),
     Fate.REFUSED: dict.fromkeys(Kind, _STOP),
-    # "Already exists", "already voided", 404 to a delete: that can be the earlier try's doing.
-    Fate.REFUSED_LATER: _row(read=_STOP, named=_ELSE_UNKNOWN, idempotent=_ELSE_STOP, unnamed=_STOP, terminal=_STOP),
+    # "Already exists", "already voided", 404 to a delete: that can be the earlier try's doing, done or still to come.
+    Fate.REFUSED_LATER: _row(
+        read=_STOP, lookup=_STOP, named=_ELSE_UNKNOWN, idempotent=_ELSE_UNKNOWN, unnamed=_STOP, terminal=_STOP
+    ),
 }
 
 _REFUSALS: Final = frozenset({Fate.THROTTLED, Fate.REFUSED, Fate.REFUSED_LATER})

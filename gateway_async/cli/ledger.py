@@ -1,8 +1,8 @@
 """`gateway-async ledger`: what is open in a ledger's file, and what became of it."""
 
-import json
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gateway_async.cli.failure import fail
+from gateway_async.cli.json_lines import print_json
 
 if TYPE_CHECKING:
     from gateway_async import Recovered
@@ -19,8 +20,19 @@ if TYPE_CHECKING:
 
 __all__ = ["ledger"]
 
+MOST_SHOWN = 500
+"""Rows of a table that anybody reads; JSON has no end."""
+
 OPEN = 3
 """The exit status when something is open, so that a script can tell it from a failure."""
+
+
+class Fate(StrEnum):
+    """What a person may say of a call."""
+
+    DONE = "done"
+    NOT_MADE = "not_made"
+
 
 COLOURS = {"open": "yellow", "unknown": "yellow", "found": "green", "done": "green"}
 
@@ -36,6 +48,16 @@ def ledger(
             help="Look up what is open and settle what is known; reads the GATEWAY_* variables of the environment.",
         ),
     ] = False,
+    settle: Annotated[
+        str | None,
+        typer.Option(
+            "--settle",
+            metavar="API_ID",
+            help="Settle one open call that no lookup can, once you know what became of it: "
+            "its api id, or the id that --json shows.",
+        ),
+    ] = None,
+    settle_as: Annotated[Fate | None, typer.Option("--as", help="What became of it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each call.")] = False,
 ) -> None:
     """List the calls that move money and whose outcome nobody knows yet, the oldest first.
@@ -44,15 +66,36 @@ def ledger(
     """
     from gateway_async import GatewayError
 
-    if recover and show_all:
-        raise typer.BadParameter("--recover lists what it recovers; use --all in a second call")
+    if recover + show_all + (settle is not None) > 1:
+        raise typer.BadParameter("--recover and --settle list what they settle; use --all in a second call")
+    if (settle is None) != (settle_as is None):
+        raise typer.BadParameter(f"--settle and --as ({', '.join(Fate)}) go together")
+    if not file.stat().st_size:
+        fail(f"the ledger {file} cannot be used: it is empty")  # not to be made one by looking
     try:
-        rows = list(_recovered(file) if recover else _listed(file, open_only=not show_all))
+        if settle is not None and settle_as is not None:
+            rows = [_settled(file, settle, settle_as)]
+        else:
+            rows = list(_recovered(file) if recover else _listed(file, open_only=not show_all))
     except GatewayError as error:
         fail(str(error))
-    _print_json(rows) if as_json else _print_table(file, rows)
+    print_json(rows) if as_json else _print_table(file, rows)
     if any(row["outcome"] in ("open", "unknown") for row in rows):
         raise typer.Exit(OPEN)
+
+
+def _settled(file: Path, name: str, fate: Fate) -> dict[str, Any]:
+    from gateway_async._ledger_file import LedgerFile, Outcome
+
+    opened = LedgerFile(file)
+    try:
+        meant = [each for each in opened.entries(open_only=True) if name in (each.intent.id, each.intent.api_id)]
+        if len(meant) != 1:
+            fail(f"--settle: {len(meant)} open calls are called {name}; `--json` lists their ids")
+        opened.write([], [Outcome(meant[0].intent.id, fate, None, datetime.now(UTC))])
+        return _row_of(meant[0]) | {"outcome": fate.value}
+    finally:
+        opened.close()
 
 
 def _listed(file: Path, *, open_only: bool) -> Iterator[dict[str, Any]]:
@@ -90,6 +133,7 @@ def _recovered(file: Path) -> Iterable[dict[str, Any]]:
 def _row_of(entry: "Entry") -> dict[str, Any]:
     intent = entry.intent
     return {
+        "id": intent.id,
         "sent_at": intent.sent_at,
         "certain_at": intent.certain_at,
         "call": intent.call,
@@ -102,25 +146,25 @@ def _row_of(entry: "Entry") -> dict[str, Any]:
     }
 
 
-def _print_json(rows: Iterable[dict[str, Any]]) -> None:
-    for row in rows:
-        typer.echo(json.dumps(row, default=datetime.isoformat))
-
-
 def _print_table(file: Path, rows: list[dict[str, Any]]) -> None:
     console = Console()
     if not rows:
         console.print(Text(f"Nothing is open in {file}.", style="green"), soft_wrap=True)
         return
     table = Table("sent at (UTC)", "call", "api id", "amount", "terminal", "outcome", "record", box=None)
-    for row in rows:
+    for row in rows[:MOST_SHOWN]:
         table.add_row(*_cells(row))
     console.print(table)
+    if len(rows) > MOST_SHOWN:
+        console.print(f"… and {len(rows) - MOST_SHOWN} more; --json lists all.")
     for error in sorted({str(row["error"]) for row in rows if row.get("error")}):
         console.print(Text(error, style="yellow"), soft_wrap=True)
     if any(row["outcome"] == "open" for row in rows):
         command = f"gateway-async ledger {file} --recover"
         console.print(Text(f"\n{command} finds out what became of them.", style="dim"), soft_wrap=True)
+    if any(row["outcome"] == "unknown" for row in rows):
+        command = f"gateway-async ledger {file} --settle API_ID --as {'|'.join(Fate)}"
+        console.print(Text(f"\nNobody can tell? Ask the processor, then {command}.", style="dim"), soft_wrap=True)
 
 
 def _cells(row: dict[str, Any]) -> list[Text]:

@@ -4,8 +4,9 @@ A scenario is an async function of a client. It is run again and again against a
 each time stopped at another moment: cancelled, or its process killed. Then a new client on the same ledger calls
 `recover()`, and the sandbox, which alone knows what was really done, says whether
 
-- nothing was charged, refunded or stored twice,
-- whatever was done is known to the ledger, as done or as unknown, and nothing is called done that is not there,
+- nothing was charged, refunded or stored twice, or more often than in a run without faults and without a stop,
+- whatever was done (charged, refunded, stored, captured, voided, settled) is known to the ledger, as done or as
+  unknown, and nothing is called done that is not there,
 - every intent is settled, or listed as unknown.
 
     from gateway_async import TransactionCreate

@@ -1,6 +1,7 @@
 """Cancel a scenario at its first await, at its second, and so on, until it ends before it can be cancelled."""
 
 import asyncio
+import math
 import types
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import suppress
@@ -29,8 +30,9 @@ async def cancel_everywhere(
 ) -> CrashReport:
     """Cancel a scenario at every await of its task, recover each time, and ask the sandbox whether all is known.
 
-    On asyncio each await is tried in both ways: `task.cancel()`, once, and anyio's cancel scope, which cancels all
-    awaits from there on; on trio there is only the second.
+    It runs once to its end before that, without faults: no later run may charge or store more. On asyncio each await is
+    tried in both ways: `task.cancel()`, once, and anyio's cancel scope, which cancels all awaits from there on; on trio
+    there is only the second.
 
     Args:
         scenario: makes calls with the client that it is given; gateway errors may leave it.
@@ -43,9 +45,13 @@ async def cancel_everywhere(
     """
     crashes: list[Crash] = []
     with TemporaryDirectory() as directory:
+        calm = Scene(sandbox, prepare, Path(directory, "calm.db"), options)
+        await calm.set(calm=True)
+        await _run(scenario, calm, math.inf, _SCOPE)
+        usual = await calm.made()
         for way in _ways():
             for at in count(1):
-                scene = Scene(sandbox, prepare, Path(directory, f"{len(crashes)}.db"), options)
+                scene = Scene(sandbox, prepare, Path(directory, f"{len(crashes)}.db"), options, usual)
                 await scene.set()
                 stopped = await _run(scenario, scene, at, way)
                 when = f"cancelled at await {at} by {way}" if stopped else "not cancelled"
@@ -55,7 +61,7 @@ async def cancel_everywhere(
     return CrashReport(getattr(scenario, "__name__", repr(scenario)), tuple(crashes))
 
 
-async def _run(scenario: Scenario, scene: Scene, at: int, way: str) -> bool:
+async def _run(scenario: Scenario, scene: Scene, at: float, way: str) -> bool:
     """Run a scenario until its `at`th await; whether it came so far."""
     steps = _Steps(at)
 
@@ -83,7 +89,7 @@ class _Steps:
         is_over: whether it came so far.
     """
 
-    def __init__(self, at: int) -> None:
+    def __init__(self, at: float) -> None:
         self._left = at
         self.cancel: Callable[[], object]
         self.error: GatewayError | None = None

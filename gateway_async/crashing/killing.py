@@ -37,12 +37,13 @@ async def kill_everywhere(
 ) -> CrashReport:
     """Kill the process of a scenario at random moments, recover each time, and ask the sandbox whether all is known.
 
-    The scenario runs in processes of its own, on asyncio: first to its end, which shows how long it takes, and then
-    again and again, killed (SIGKILL) at some moment of that time.
+    The scenario runs in processes of its own, on asyncio: to its end without faults (no later run may charge or store
+    more), to its end with them, which shows how long it takes, and then again and again, killed (SIGKILL) at some
+    moment of that time.
 
     Args:
         scenario: makes calls with the client that it is given: a function that other processes can load from its
-            file, no lambda and no function within a function.
+            file, no lambda and no function within a function. Gateway errors may leave it if something was prepared.
         sandbox: is reset before each run.
         kills: how often.
         seed: of the moments.
@@ -59,16 +60,19 @@ async def kill_everywhere(
     command, chance = _command(scenario), Random(seed)  # noqa: S311  repeatable moments, not secrets
     crashes: list[Crash] = []
     ahead: list[_Actor] = []
-    whole = 0.0
+    whole, usual = 0.0, dict[str, int]()
     with TemporaryDirectory() as directory, TemporaryFile() as errors:
         try:
-            for number in range(kills + 1):
+            for number in range(-1, kills + 1):
                 while len(ahead) < min(kills + 1 - number, 1 + _AHEAD):
                     ahead.append(await _Actor.hire(command, errors))
-                scene = Scene(sandbox, prepare, Path(directory, f"{number}.db"), options)
-                await scene.set()
-                moment = chance.random() * whole if number else None
+                scene = Scene(sandbox, prepare, Path(directory, f"{number}.db"), options, usual)
+                await scene.set(calm=number < 0)
+                moment = chance.random() * whole if number > 0 else None
                 spent = await ahead.pop(0).perform(_part(scene, sandbox, options), moment)
+                if number < 0:
+                    usual = dict(await scene.made())
+                    continue
                 whole = whole or spent
                 when = "killed at its end" if moment is None else f"killed after {moment * 1e3:.1f} ms (seed {seed})"
                 crashes.append(await scene.judge(when))
@@ -139,4 +143,5 @@ def _part(scene: Scene, sandbox: Sandbox, options: dict[str, float]) -> dict[str
     """What an actor must know; it goes through a pipe, since it holds a key."""
     names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
     facts = {name: getattr(sandbox, name) for name in names}
-    return {**facts, "ledger": str(scene.ledger), "notes": str(scene.notes), "options": options}
+    files = {"ledger": str(scene.ledger), "notes": str(scene.notes)}
+    return {**facts, **files, "options": options, "may_fail": scene.is_prepared}

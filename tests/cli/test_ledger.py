@@ -83,6 +83,63 @@ def test_a_file_that_is_no_ledger(tmp_path: Path) -> None:
     assert not (tmp_path / "none.db").exists()
 
 
+def test_an_empty_file_stays_empty(tmp_path: Path) -> None:
+    """Looking at it makes no ledger of it."""
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    ended = run("ledger", str(empty))
+    assert (ended.returncode, ended.stderr) == (1, f"gateway-async: the ledger {empty} cannot be used: it is empty\n")
+    assert empty.stat().st_size == 0
+
+
+def test_a_long_list_is_cut_for_people(path: Path) -> None:
+    """Five hundred rows, the oldest, and how many more there are; JSON has all."""
+    file = LedgerFile(path)
+    file.write([attrs.evolve(OPEN, id=f"more-{number}") for number in range(502)], [])
+    file.close()
+    ended = run("ledger", str(path))
+    assert (ended.stdout.count("2026-11-21"), "… and 3 more" in ended.stdout) == (500, True)
+    assert len(run("ledger", str(path), "--json").stdout.splitlines()) == 503
+
+
+@pytest.mark.parametrize("name", ["order-17", "1"])
+@pytest.mark.parametrize("fate", ["done", "not_made"])
+def test_settling_by_hand(path: Path, name: str, fate: str) -> None:
+    """What no lookup can tell a person may: by its api id or its own id; then its terminal is free again."""
+    ended = run("ledger", str(path), "--settle", name, "--as", fate, "--json")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert rows(ended) == [("order-17", fate, None)]
+    assert rows(run("ledger", str(path), "--json", "--all"))[0] == ("order-17", fate, None)
+    assert run("ledger", str(path)).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        (("--settle", "order-18", "--as", "done"), 1, "--settle: 0 open calls are called order-18"),
+        (("--settle", "order-17"), 2, "--settle and --as (done, not_made) go together"),
+        (("--as", "done"), 2, "--settle and --as (done, not_made) go together"),
+        (("--settle", "order-17", "--as", "found"), 2, "'found' is not one of"),
+        (("--settle", "order-17", "--as", "done", "--recover"), 2, "--recover and --settle list what they settle"),
+    ],
+)
+def test_nothing_is_settled_by_mistake(path: Path, options: tuple[str, ...], status: int, said: str) -> None:
+    """What is settled already, half a command, and words that mean nothing change nothing."""
+    ended = run("ledger", str(path), *options)
+    assert (ended.returncode, ended.stdout) == (status, "")
+    assert said in " ".join(ended.stderr.replace("│", " ").split())
+    assert rows(run("ledger", str(path), "--json")) == [("order-17", "open", None)]
+
+
+def test_two_calls_of_one_name_are_not_settled(path: Path) -> None:
+    """An api id is unique in its location only: which one is meant must be said."""
+    file = LedgerFile(path)
+    file.write([attrs.evolve(OPEN, id="twin")], [])
+    file.close()
+    assert run("ledger", str(path), "--settle", "order-17", "--as", "done").returncode == 1
+    assert run("ledger", str(path), "--settle", "twin", "--as", "done").returncode == 0
+
+
 def test_recovering_without_an_environment(path: Path) -> None:
     """The error names what is missing."""
     ended = recover(path)

@@ -2,9 +2,27 @@
 
 import os
 
-from gateway_async import AsyncGateway, CardVaultCreate, RouterTransactionCreate, TransactionCreate
+from gateway_async import (
+    AsyncGateway,
+    CardVaultCreate,
+    OutcomeUnknownError,
+    RouterAccountVaultCreate,
+    RouterTransactionCreate,
+    TransactionCreate,
+)
 
-__all__ = ["SCENARIOS", "breaks", "router_sale", "sale", "settle", "store", "void"]
+__all__ = [
+    "SCENARIOS",
+    "breaks",
+    "capture",
+    "pay_anew",
+    "router_sale",
+    "router_store",
+    "sale",
+    "settle",
+    "store",
+    "void",
+]
 
 CARD = {"account_number": "4111111111111111", "exp_date": "1230"}
 
@@ -26,6 +44,18 @@ async def store(gateway: AsyncGateway) -> None:
     await gateway.account_vaults.create(CardVaultCreate(**CARD))
 
 
+async def router_store(gateway: AsyncGateway) -> None:
+    """Store the card of a customer at the terminal that the environment names."""
+    new = RouterAccountVaultCreate(terminal_id=os.environ["TERMINAL_ID"], contact_id=os.environ["CONTACT_ID"])
+    await gateway.router_account_vaults.create(new)
+
+
+async def capture(gateway: AsyncGateway) -> None:
+    """Hold an amount on a card, and take it."""
+    new = TransactionCreate(action="authonly", transaction_amount="12.50", **CARD)
+    await gateway.transactions.complete(str((await gateway.transactions.create(new)).id))
+
+
 async def settle(gateway: AsyncGateway) -> None:
     """Charge a card, and settle the batch that the payment is in."""
     await sale(gateway)
@@ -40,9 +70,17 @@ async def void(gateway: AsyncGateway) -> None:
     await gateway.transactions.void(str((await gateway.transactions.create(new)).id))
 
 
+async def pay_anew(gateway: AsyncGateway) -> None:
+    """Charge a card, and charge it under another id when nobody knows what became of that: a mistake."""
+    try:
+        await sale(gateway)
+    except OutcomeUnknownError:
+        await sale(gateway)
+
+
 async def breaks(gateway: AsyncGateway) -> None:
     """Fail by itself."""
     await gateway.transactions.get("unknown")
 
 
-SCENARIOS = (sale, router_sale, store, settle, void)
+SCENARIOS = (sale, router_sale, store, router_store, settle, void, capture)

@@ -1,15 +1,22 @@
-"""The crash test itself: every await of five scenarios, and processes that are killed.
+"""The crash test itself: every await of seven scenarios, and processes that are killed.
 
 `GATEWAY_KILLS=60 pytest tests/crashing -k killing -s` kills the process of each scenario that often.
 """
 
 import os
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
+from typing import Any
 
+import attrs
 import pytest
 
-from gateway_async import AsyncGateway, NotFoundError
+from gateway_async import AsyncGateway, GatewayError, NotFoundError, ServerError
+from gateway_async._net.http import Http
+from gateway_async._net.progress import Progress
+from gateway_async._wire.call import Call
 from gateway_async.crashing import cancel_everywhere, kill_everywhere
 from gateway_async.crashing.scene import Prepare, Scenario
 from gateway_async.sandbox import Sandbox
@@ -31,6 +38,7 @@ def sandbox() -> Iterator[Sandbox]:
 def terminal(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """The terminal that `router_sale` uses, in this process and in others."""
     monkeypatch.setenv("TERMINAL_ID", sandbox.terminal_id)
+    monkeypatch.setenv("CONTACT_ID", sandbox.contact_id)
 
 
 def goes_dark(sandbox: Sandbox) -> None:
@@ -96,6 +104,62 @@ async def test_a_payment_beside_the_ledger_is_noticed(sandbox: Sandbox) -> None:
     report = await cancel_everywhere(sale_without_ledger, sandbox)
     with pytest.raises(AssertionError, match="was charged, and the ledger says nothing of it"):
         report.check()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_paying_anew_is_noticed(sandbox: Sandbox) -> None:
+    """A scenario that charges a second time, under another id, when the first time is unknown: known, and double."""
+    double = "charged 2 times in all, and 1 when nothing goes wrong"
+    report = await kill_everywhere(scenarios.pay_anew, sandbox, kills=0, prepare=goes_dark, timeout=1)
+    assert report.problems == (f"killed at its end: {double}",)
+
+    async def pay_anew_without_a_receipt(gateway: AsyncGateway) -> None:
+        await sale(gateway)
+        try:
+            await gateway.contacts.get(sandbox.contact_id)
+        except ServerError:
+            await sale(gateway)
+
+    report = await cancel_everywhere(
+        pay_anew_without_a_receipt,
+        sandbox,
+        prepare=lambda sandbox: sandbox.fault("GET /v2/contacts/{id}", "error_before_commit", times=100),
+    )
+    assert f"not cancelled: {double}" in report.problems
+
+
+def send_twice(exchange: Any) -> Any:
+    """A client that sends each write once more, without its name."""
+
+    async def exchange_twice(http: Http, call: Call[Any], progress: Progress, patience: float) -> Any:
+        answer = await exchange(http, call, progress, patience)
+        if call.entry is not None:
+            body = re.sub(rb',?"\w+_api_id":"[^"]*"', b"", call.body or b"")
+            with suppress(GatewayError):
+                await exchange(http, attrs.evolve(call, body=body), Progress(), patience)
+        return answer
+
+    return exchange_twice
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("scenario", [sale, scenarios.router_sale, scenarios.store, scenarios.router_store])
+async def test_a_client_that_sends_twice_is_noticed(
+    sandbox: Sandbox, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were the package itself to repeat what it must not, its crash test would say so."""
+    monkeypatch.setattr(Http, "exchange", send_twice(Http.exchange))
+    report = await cancel_everywhere(scenario, sandbox)
+    assert any("and the ledger says nothing of it" in problem for problem in report.problems)
+
+
+@pytest.mark.anyio
+async def test_a_scenario_may_fail_of_what_was_prepared(sandbox: Sandbox) -> None:
+    """In a process of its own as in this one: it ends, and what it left open is recovered."""
+    report = await kill_everywhere(sale, sandbox, kills=0, prepare=goes_dark, timeout=1)
+    report.check()
+    assert report.outcomes == {"done (recovered)": 1}
 
 
 @pytest.mark.anyio

@@ -6,9 +6,17 @@ import pytest
 
 from gateway_async._wire.call import Call
 from gateway_async.crashing import Crash, CrashReport, Kept
-from gateway_async.crashing.rules import broken, deeds_of
+from gateway_async.crashing.rules import broken, deeds_of, made
 
-SALE = {"id": "r1", "transaction_api_id": "s1", "status_id": 101}
+SALE = {
+    "id": "r1",
+    "transaction_api_id": "s1",
+    "account_vault_id": None,
+    "status_id": 101,
+    "type_id": 20,
+    "reason_code_id": 1000,
+    "trx_source_id": 12,
+}
 VAULT = {"id": "v1", "account_vault_api_id": "c1"}
 AT_TERMINAL = {"id": "v2", "account_vault_api_id": None}
 BATCH = {"id": "b1", "is_open": 0}
@@ -26,6 +34,7 @@ CHARGED = page(charged={"s1": 1}, transactions=[SALE])
 REFUNDED = page(refunded={"s1": 1}, transactions=[SALE])
 STORED = page(stored={"c1": 1}, accountvaults=[VAULT])
 VOIDED = page(transactions=[SALE | {"status_id": 201}])
+CAPTURED = page(transactions=[SALE | {"reason_code_id": 1001}])
 SETTLED = page(transactionbatches=[BATCH])
 STORED_AT_TERMINAL = page(accountvaults=[AT_TERMINAL])
 
@@ -38,6 +47,7 @@ STORED_AT_TERMINAL = page(accountvaults=[AT_TERMINAL])
         (STORED, STORE, "c1"),
         (VOIDED, VOID, None),
         (VOIDED, "PUT /v2/transactions/s1", "s1"),
+        (CAPTURED, VOID, None),
         (SETTLED, SETTLE, None),
         (STORED_AT_TERMINAL, STORE_AT_TERMINAL, None),
     ],
@@ -62,6 +72,49 @@ def test_another_call_does_not_account_for_it() -> None:
     ]
     sale = Kept(call=POST, api_id="s1", outcome="done", record_id="r1")
     assert broken(deeds_of(VOIDED), VOIDED, [sale], listed=0) == ["r1 was voided, and the ledger says nothing of it"]
+
+
+def test_a_payment_without_a_name_is_seen() -> None:
+    """Nothing else can be found in a ledger by its id, but its answer had one."""
+    for type_id, noun in ((20, "charged"), (30, "refunded")):
+        seen = page(transactions=[SALE | {"transaction_api_id": None, "type_id": type_id}])
+        assert broken(deeds_of(seen), seen, [Kept(call=POST, api_id="s1", outcome="unknown")], listed=1) == [
+            f"r1 was {noun}, and the ledger says nothing of it"
+        ]
+        assert broken(deeds_of(seen), seen, [Kept(call=POST, record_id="r1", outcome="done")], listed=0) == []
+
+
+@pytest.mark.parametrize("changes", [{"trx_source_id": 8}, {"status_id": 301}, {"type_id": 21}])
+def test_what_no_client_paid_needs_no_ledger(changes: dict[str, int]) -> None:
+    """A customer on an invoice's page, a decline, an address check."""
+    assert deeds_of(page(transactions=[SALE | {"transaction_api_id": None} | changes])) == set()
+
+
+def test_a_card_that_was_saved_with_its_payment_is_part_of_it() -> None:
+    """Its vault has no name, and no call of its own."""
+    assert deeds_of(page(transactions=[SALE | {"account_vault_id": "v2"}], accountvaults=[AT_TERMINAL])) == set()
+
+
+def test_a_call_stores_one_card() -> None:
+    """A second one is a double, though neither has a name."""
+    seen = page(accountvaults=[AT_TERMINAL, AT_TERMINAL | {"id": "v3"}])
+    call = Kept(call=STORE_AT_TERMINAL, outcome="unknown")
+    assert broken(deeds_of(seen), seen, [call], listed=1) == ["v2 and v3 were stored at terminals, by 1 call"]
+    assert broken(deeds_of(seen), seen, [call, call], listed=2) == []
+    done = Kept(call=STORE_AT_TERMINAL, outcome="done", record_id="v2")
+    assert broken(deeds_of(seen), seen, [done], listed=0) == ["v3 was stored, and the ledger says nothing of it"]
+
+
+def test_nothing_may_be_made_more_often_than_usual() -> None:
+    """Two payments under two ids are two, whatever the ledger knows of them."""
+    seen = page(charged={"s1": 1, "s2": 1}, transactions=[SALE, SALE | {"id": "r2", "transaction_api_id": "s2"}])
+    kept = [Kept(call=POST, api_id=name, outcome="done") for name in ("s1", "s2")]
+    assert made(deeds_of(seen)) == {"charged": 2}
+    assert broken(deeds_of(seen), seen, kept, 0, {"charged": 1}) == [
+        "charged 2 times in all, and 1 when nothing goes wrong"
+    ]
+    for usual in ({"charged": 2}, {"stored": 1}, {}):
+        assert broken(deeds_of(seen), seen, kept, 0, usual) == []
 
 
 def test_an_id_that_looks_like_a_card_number_is_recognised() -> None:

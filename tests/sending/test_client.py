@@ -10,6 +10,7 @@ import anyio
 import httpx
 import pytest
 import respx
+import trio.testing
 
 from gateway_async import (
     AsyncGateway,
@@ -21,13 +22,14 @@ from gateway_async import (
     InvalidRequestError,
     NotFoundError,
     NotSentError,
+    OutcomeUnknownError,
     TransactionCreate,
     UserApiKey,
 )
 from gateway_async.client import Options
 from gateway_async.observe import AttemptFailed, CallEnded, CallStarted, Event
 
-from .script import NEVER_LEFT, NOT_THERE, Script, echo, record
+from .script import LOST, NEVER_LEFT, NOT_THERE, Script, echo, record
 
 KEY = "s3cret-api-key"
 
@@ -204,6 +206,26 @@ def test_the_options_are_the_clients_arguments() -> None:
     assert set(Options.__annotations__) == arguments
 
 
+def test_a_doubt_is_resolved_in_the_clients_event_loop() -> None:
+    """Another one has another clock too: it must not find a sale to be certainly not made."""
+    script = Script(post=[LOST], get=[httpx.Response(401)])
+    gateway = script.gateway()
+    doubts: list[OutcomeUnknownError] = []
+
+    async def sell() -> None:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(TransactionCreate(action="sale", ticket="t", transaction_amount="1.00"))
+        doubts.append(caught.value)
+
+    async def resolve() -> None:
+        with pytest.raises(OutcomeUnknownError, match="belongs to another event loop"):
+            await doubts[0].resolve()
+
+    trio.run(sell)
+    script.answers["get"] = [NOT_THERE]
+    trio.run(resolve, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
 def test_a_client_stays_in_its_event_loop() -> None:
     """In a second loop its connections would hang, so it says so at once."""
     script = Script(get=[record("contact", id="1")])
@@ -245,3 +267,27 @@ async def test_an_id_that_is_made_up_has_no_digits() -> None:
         made = {(await gateway.transactions.create(sale)).transaction_api_id for _ in range(20)}
     assert len(made) == 20
     assert all(name and name.isalpha() and len(name) == 32 for name in made)
+
+
+@pytest.mark.anyio
+async def test_one_more_observer_for_a_block() -> None:
+    """It hears of what happens inside, and of nothing before or after."""
+    script = Script(get=[record("contact"), record("contact"), record("contact")])
+    heard = list[Event]()
+    async with script.gateway() as gateway:
+        await gateway.contacts.get("found")
+        with gateway.observing(heard.append):
+            await gateway.contacts.get("found")
+        await gateway.contacts.get("found")
+    assert [type(event) for event in heard] == [CallStarted, CallEnded]
+
+
+@pytest.mark.anyio
+async def test_an_async_observer_for_a_block_is_refused() -> None:
+    """Nobody would await it."""
+
+    async def watch(event: Event) -> None: ...
+
+    async with Script().gateway() as gateway:
+        with pytest.raises(InvalidRequestError, match="observer"):
+            gateway.observing(watch)

@@ -297,7 +297,7 @@ async def test_a_payment_that_does_not_say_whose_it_is_leaves_it_unknown(verb: s
     async with script.gateway() as gateway:
         with pytest.raises(OutcomeUnknownError):
             await getattr(gateway.quick_invoices, verb)("i", "t")
-    assert script.methods == ["PUT", "GET"]
+    assert script.methods == ["PUT", "GET", "GET", "GET"]
 
 
 async def test_a_payment_may_say_whose_it_is_by_a_number() -> None:

@@ -20,6 +20,7 @@ from gateway_async import (
     ClientClosedError,
     ContactCreate,
     DeadlineExceededError,
+    HashKey,
     Intent,
     InvalidRequestError,
     LedgerError,
@@ -29,14 +30,17 @@ from gateway_async import (
     RouterTransactionCreate,
     TransactionCreate,
     TransactionUpdate,
+    UserApiKey,
     ValidationError,
 )
+from gateway_async._net.books import Books
 
 from .script import LOST, NEVER_LEFT, NOT_THERE, Script, echo, record, refused
 
 pytestmark = pytest.mark.anyio
 
 CARD = "4111111111111111"
+NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
 SALE = TransactionCreate(
     action="sale", account_vault_id="vault", transaction_amount=Decimal("12.50"), transaction_api_id="mine"
 )
@@ -161,10 +165,16 @@ async def test_what_an_intent_says() -> None:
             "resource": "transactions",
             "id": "mine",
             "location_id": "loc",
-            "expected": {"transaction_api_id": "mine", "location_id": "loc", "transaction_amount": "12.50"},
+            "expected": {
+                "transaction_api_id": "mine",
+                "location_id": "loc",
+                "transaction_amount": "12.50",
+                "action": "sale",
+            },
             "mark": "exists",
             "sent": {},
         },
+        "gateway": "https://gateway.test",
     }
 
 
@@ -369,24 +379,39 @@ async def test_an_outcome_that_cannot_be_kept_is_logged(caplog: pytest.LogCaptur
     assert "an outcome (done) could not be kept: the ledger some.db cannot be used: the disk is full" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("answer", "seconds"), [(APPROVED, 20), (refused(it="may not be"), 5)], ids=["done", "refused"]
-)
+@pytest.mark.parametrize("seconds", [3, 20])
+@pytest.mark.parametrize("answer", [APPROVED, refused(it="may not be")], ids=["done", "refused"])
 async def test_a_ledger_that_hangs_over_an_outcome_does_not_hide_it(answer: Any, seconds: float) -> None:
-    """The caller gets it at the call's deadline at the latest, and an error five seconds after it is known."""
+    """The caller gets it five seconds after it is known, and a result at the call's deadline at the latest."""
 
     class Hanging(Memory):
         async def settle(self, *_: object) -> None:
             await anyio.sleep_forever()
 
     script = Script(post=[answer])
-    async with script.gateway(ledger=Hanging(script), timeout=20) as gateway:
+    async with script.gateway(ledger=Hanging(script), timeout=seconds) as gateway:
         if answer is APPROVED:
             assert (await gateway.transactions.create(SALE)).approved
         else:
             with pytest.raises(ValidationError):
                 await gateway.transactions.create(SALE)
-    assert trio.current_time() == pytest.approx(seconds)
+    assert trio.current_time() == pytest.approx(min(5, seconds) if answer is APPROVED else 5)
+
+
+async def test_cancelled_while_the_outcome_is_written_it_is_done() -> None:
+    """A sale whose result is known is never kept as one that was not sent, however slow the ledger."""
+
+    class Slow(Memory):
+        async def settle(self, intent_id: str, outcome: str, record_id: str | None = None) -> None:
+            await anyio.sleep(2)
+            await super().settle(intent_id, outcome, record_id)
+
+    script = Script(post=[APPROVED])
+    ledger = Slow(script)
+    async with script.gateway(ledger=ledger) as gateway:
+        with anyio.move_on_after(1):
+            assert (await gateway.transactions.create(SALE)).approved
+    assert ledger.notes == [("intend", 0), ("settle", "done", "made"), ("aclose",)]
 
 
 # --- recovering
@@ -425,6 +450,24 @@ async def test_what_arrives_meanwhile_is_found() -> None:
     """Ten seconds after the start it is there."""
     script = Script(get=[lambda _: NOT_THERE if trio.current_time() < 10 else record("transaction")])
     assert (await recovered(script, intent(script)))[0] == [("mine", "found", "found")]
+
+
+async def test_what_a_slow_gateway_calls_not_there_is_as_old_as_the_question() -> None:
+    """Asked before it was certain and answered after, it is asked again, and has arrived."""
+
+    async def slow(_: httpx.Request) -> httpx.Response:
+        asked = trio.current_time()
+        await anyio.sleep(8)
+        return NOT_THERE if asked < 19 else record("transaction")
+
+    script = Script(get=[slow])
+    assert (await recovered(script, intent(script)))[0] == [("mine", "found", "found")]
+
+
+async def test_a_lookup_of_an_intent_gets_over_a_bad_answer() -> None:
+    """One failure is no reason to leave it open, also for who does not want to wait."""
+    script = Script(get=[httpx.Response(500), record("transaction")])
+    assert (await recovered(script, intent(script), wait=0))[0] == [("mine", "found", "found")]
 
 
 async def test_what_may_arrive_for_longer_stays_open() -> None:
@@ -470,6 +513,30 @@ async def test_what_nothing_can_tell_is_unknown(inquiry: Mapping[str, Any] | Non
     assert (found, ledger.notes, script.asked) == ([("mine", "unknown", None)], [("aclose",)], [])
 
 
+@pytest.mark.parametrize(
+    ("gateway", "outcome"),
+    [("https://gateway.test", "not_made"), ("", "not_made"), ("https://staging.test", "unknown")],
+    ids=["its own", "not known", "another"],
+)
+async def test_only_the_gateway_that_has_it_can_tell(gateway: str, outcome: str) -> None:
+    """That another one knows nothing of a charge says nothing: it is not asked, and the intent stays open."""
+    script = Script(get=[NOT_THERE])
+    long_ago = datetime(2025, 11, 18, 12, tzinfo=UTC)
+    found, ledger = await recovered(script, intent(script, gateway=gateway, sent_at=long_ago, certain_at=long_ago))
+    assert found == [("mine", outcome, None)]
+    assert bool(script.asked) == (outcome == "not_made") == (("settle", "not_made", None) in ledger.notes)
+
+
+async def test_an_address_has_one_form() -> None:
+    """An intent kept by a client of another spelling is this client's, too."""
+    script = Script(post=[APPROVED])
+    ledger = Memory(script)
+    options: dict[str, Any] = {"developer_id": "dev", "credentials": UserApiKey("u", "k"), "transport": script}
+    async with AsyncGateway("https://Gateway.test:443/", ledger=ledger, location_id="loc", **options) as gateway:
+        await gateway.transactions.create(SALE)
+    assert ledger.intents[0].gateway == "https://gateway.test"
+
+
 async def test_another_record_under_the_id_is_not_taken_for_it() -> None:
     """The amount is another: nobody knows, and the error says so."""
     script = Script(get=[record("transaction", transaction_amount="99.00")])
@@ -488,6 +555,17 @@ async def test_a_gateway_that_does_not_let_anyone_in_is_not_asked_again() -> Non
         (found,) = await gateway.recover()
     assert (found.outcome, type(found.error).__name__) == ("unknown", "AuthenticationError")
     assert script.methods == ["GET"]
+
+
+async def test_what_these_credentials_cannot_ask_is_not_asked() -> None:
+    """A hash-key is not taken at the batches: no wait would change that, and the error says so at once."""
+    script = Script(get=[NOT_THERE])
+    batch = {"resource": "transaction_batches", "id": "b", "mark": "is settled"}
+    ledger = Memory(script, left_open=[intent(script, inquiry=batch)])
+    async with script.gateway(ledger=ledger, credentials=HashKey("user", "key")) as gateway:
+        (found,) = await gateway.recover()
+    assert (found.outcome, type(found.error)) == ("unknown", InvalidRequestError)
+    assert (script.asked, trio.current_time()) == ([], 0)
 
 
 async def test_a_gateway_that_is_away_is_asked_until_the_time_is_over() -> None:
@@ -512,6 +590,54 @@ async def test_what_is_under_way_in_this_client_is_left_alone() -> None:
         ledger.left_open = ledger.intents
         assert await gateway.recover() == []
         tasks.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("begins_at", [0.0, 1.5], ids=["begun before", "begun meanwhile"])
+async def test_what_ends_while_the_ledger_is_read_is_left_alone(begins_at: float) -> None:
+    """Its call has settled it; the ledger says what was open when it looked."""
+
+    class Slow(Memory):
+        async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
+            await anyio.sleep(1)
+            seen = [] if terminal_id else list(self.intents)
+            await anyio.sleep(2)
+            return seen
+
+    async def approve(_: httpx.Request) -> httpx.Response:
+        await trio.sleep(1)
+        return httpx.Response(201, json={"transaction": {"id": "made", "status_id": 101}})
+
+    script = Script(post=[approve], get=[record("transaction")])
+    async with script.gateway(ledger=Slow(script)) as gateway, anyio.create_task_group() as tasks:
+
+        async def sell() -> None:
+            await anyio.sleep(begins_at)
+            await gateway.transactions.create(SALE)
+
+        tasks.start_soon(sell)
+        await anyio.sleep(0.5)
+        assert await gateway.recover() == []
+
+
+@pytest.mark.parametrize(
+    ("jump", "seconds"),
+    [(0, 40), (10, 30), (-7200, 50), (7200, 50)],
+    ids=["at once", "later", "set back", "set forward"],
+)
+async def test_a_clock_that_is_set_makes_nothing_certain_too_early(
+    jump: float, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process's call may be under way for as long as it ever could, whatever the clock on the wall says."""
+    times = {"wall": NOON, "monotonic": 0.0}
+    monkeypatch.setattr("gateway_async._net.books.monotonic", lambda: times["monotonic"])
+    other = attrs.evolve(
+        intent(Script()), sent_at=NOON - timedelta(seconds=10), certain_at=NOON + timedelta(seconds=40)
+    )
+    books = Books(Memory(Script(), left_open=[other]), now=lambda: times["wall"])
+    times["wall"] += timedelta(seconds=jump)
+    times["monotonic"] += jump if jump == 10 else 0
+    ((_, left),) = await books.left_open()
+    assert left == seconds
 
 
 async def test_what_this_client_left_unknown_can_be_recovered_by_it() -> None:

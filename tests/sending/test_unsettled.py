@@ -1,6 +1,6 @@
 """A terminal at which an earlier call may still be under way takes no other: its customer is asked once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -135,7 +135,7 @@ async def test_a_cancelled_call_that_was_found_blocks_nobody() -> None:
 class Books:
     """A ledger with one intent that is open, or that cannot be read."""
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, error: Exception | None = None, inquiry: Mapping[str, str] | None = None) -> None:
         self.error = error
         self.intent = Intent(
             id="1",
@@ -147,7 +147,7 @@ class Books:
             sent_at=datetime(2026, 11, 21, 12, 3, 11, tzinfo=UTC),
             certain_at=datetime(2026, 11, 21, 12, 8, 41, tzinfo=UTC),
             sent={},
-            inquiry=None,
+            inquiry=inquiry,
         )
 
     async def intend(self, intent: Intent) -> None:
@@ -166,11 +166,14 @@ class Books:
         """Nothing to close."""
 
 
-async def test_an_open_intent_blocks_its_terminal() -> None:
+@pytest.mark.parametrize(
+    ("inquiry", "advice"), [({"id": "1"}, r"recover\(\)"), (None, "--settle")], ids=["known", "by hand"]
+)
+async def test_an_open_intent_blocks_its_terminal(inquiry: Mapping[str, str] | None, advice: str) -> None:
     """What was under way before a crash is settled first; nothing is sent, and the error says how."""
     script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Books()) as gateway:
-        with pytest.raises(TerminalBusyError, match=r"recover\(\)") as caught:
+    async with script.gateway(ledger=Books(inquiry=inquiry)) as gateway:
+        with pytest.raises(TerminalBusyError, match=advice) as caught:
             await gateway.router_transactions.create(sale("next"))
         assert caught.value.holder == "a call (before the crash) of 2026-11-21 12:03:11 UTC, open in the ledger"
         assert script.methods == []

@@ -3,6 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 import trio.testing
@@ -28,6 +29,7 @@ from .script import LOST, NEVER_LEFT, NOT_THERE, Script, echo, record, refused
 pytestmark = pytest.mark.anyio
 
 SALE = TransactionCreate(action="sale", account_vault_id="vault", transaction_amount=Decimal("12.50"))
+PROXYS_404 = httpx.Response(404, html="<h1>Not here</h1>")
 ANSWERS_THAT_SETTLE_NOTHING = {
     "connection lost": LOST,
     "500": httpx.Response(500, text="oops"),
@@ -177,12 +179,80 @@ async def test_a_lost_delete_resolves_to_whether_it_was_made() -> None:
 
 
 async def test_a_lookup_that_fails_leaves_the_outcome_unknown() -> None:
-    """A gateway that is down after the POST can say nothing, so nothing is sent again."""
+    """A gateway that is down can say nothing, however often it is asked: nothing is sent again."""
     script = Script(post=[LOST], get=[httpx.Response(500)])
-    async with script.gateway() as gateway:
+    async with script.gateway(max_attempts=4) as gateway:
         with pytest.raises(OutcomeUnknownError):
             await gateway.transactions.create(SALE)
-    assert script.methods == ["POST", "GET"]
+    assert script.methods == ["POST", "GET", "GET", "GET", "GET"]
+
+
+@pytest.mark.parametrize("answer", [httpx.Response(500), httpx.Response(200, text="hello"), PROXYS_404])
+async def test_a_lookup_gets_over_one_bad_answer(answer: httpx.Response) -> None:
+    """What became of money is worth asking once more: a failure, garbage or a proxy's page says nothing of it."""
+    script = Script(post=[LOST], get=[answer, record("transaction")])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.create(SALE)).id == "found"
+    assert script.methods == ["POST", "GET", "GET"]
+
+
+async def test_a_proxys_404_is_no_proof() -> None:
+    """A page for people does not say that the sale is not there: it is neither sent again nor called "not made"."""
+    script = Script(post=[LOST], get=[PROXYS_404])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        await anyio.sleep(60)
+        with pytest.raises(OutcomeUnknownError):
+            await caught.value.resolve()
+    assert script.methods.count("POST") == 1
+
+
+async def test_not_there_is_as_old_as_its_question() -> None:
+    """A lookup that took long began before the sale could no longer arrive: it is asked once more, and is there."""
+
+    async def slow(_: httpx.Request) -> httpx.Response:
+        asked = trio.current_time()
+        await anyio.sleep(12)
+        return NOT_THERE if asked < 29 else record("transaction")
+
+    script = Script(post=[LOST], get=[NOT_THERE])
+    async with script.gateway(max_attempts=1) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        script.answers["get"] = [slow]
+        assert (await caught.value.resolve()).id == "found"
+
+
+async def test_a_refused_repeat_of_a_change_does_not_hide_the_first() -> None:
+    """The record is locked by the first try, which is still under way: that is not called refused, and found later."""
+    script = Script(put=[LOST, refused(transaction="is locked")], get=[record("transaction", status_id=102)])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError, match="is locked") as caught:
+            await gateway.transactions.complete("found", "9.00")
+        script.answers["get"] = [record("transaction", status_id=101, transaction_amount="9.00")]
+        assert (await caught.value.resolve()).approved
+
+
+async def test_a_sale_that_had_the_id_before_is_no_refund() -> None:
+    """A refund under its sale's id is refused; where that answer is lost, the sale is not taken for the refund."""
+    new = TransactionCreate(
+        action="refund", transaction_amount="12.50", previous_transaction_id="found", transaction_api_id="order"
+    )
+    script = Script(post=[LOST], get=[record("transaction", type_id=20, transaction_amount="12.50", status_id=101)])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError, match="type_id is 20, which is not that of a refund"):
+            await gateway.transactions.create(new)
+    assert script.methods.count("POST") == 1
+
+
+async def test_what_is_captured_for_another_sum_is_not_captured_again() -> None:
+    """Somebody else's capture, or this one and a tip since: nobody can tell, and nothing is sent again."""
+    script = Script(put=[LOST], get=[record("transaction", status_id=101, transaction_amount="12.50")])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError, match="not for the sums that were sent"):
+            await gateway.transactions.complete("found", "9.00")
+    assert script.methods.count("PUT") == 1
 
 
 async def test_what_never_left_is_repeated_without_a_lookup() -> None:
@@ -332,6 +402,18 @@ async def test_an_increment_is_settled_by_its_new_total() -> None:
     async with script.gateway() as gateway:
         assert (await gateway.transactions.increment("found", "30.00")).transaction_amount == 30
     assert script.bodies("PUT") == [{"transaction": {"action": "authincrement", "transaction_amount": "30.00"}}]
+
+
+async def test_a_lost_increment_does_not_undo_a_later_one() -> None:
+    """Another till raised it further meanwhile: it is neither lowered nor called "not made"."""
+    script = Script(put=[LOST], get=[record("transaction", transaction_amount="40.00")])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError, match="raised beyond") as caught:
+            await gateway.transactions.increment("found", "30.00")
+        await anyio.sleep(60)
+        with pytest.raises(OutcomeUnknownError):
+            await caught.value.resolve()
+    assert script.methods.count("PUT") == 1
 
 
 async def test_a_partial_reversal_leaves_no_mark_so_its_loss_is_unknown() -> None:

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from gateway_async import (
+    AccountVault,
     AsyncGateway,
     CardVaultCreate,
     NotSentError,
@@ -116,8 +117,25 @@ async def test_a_card_stored_at_a_terminal_is_found_by_being_new(sandbox: Sandbo
     assert sorted(vaults) == sorted([before.id, stored.id])
 
 
+async def test_a_card_that_somebody_named_is_not_the_terminals(sandbox_by_hand: Sandbox) -> None:
+    """An online shop stored another card for the contact meanwhile, under an id of its own."""
+    box, stored = sandbox_by_hand, list[AccountVault]()
+    new = RouterAccountVaultCreate(terminal_id=box.terminal_id, contact_id=box.contact_id)
+    box.fault("POST /v2/routeraccountvaults", "close_after_commit")
+
+    async def store() -> None:
+        stored.append(await gateway.router_account_vaults.create(new))
+
+    async with box.gateway() as gateway, anyio.create_task_group() as tasks:
+        tasks.start_soon(store)
+        await anyio.to_thread.run_sync(box.wait_for_call)
+        await gateway.account_vaults.create(CardVaultCreate(contact_id=box.contact_id, **CARD))
+        box.present(card="5555555555554444")
+    assert [vault.last_four for vault in stored] == ["4444"]
+
+
 async def test_of_two_new_cards_neither_is_chosen(sandbox_by_hand: Sandbox) -> None:
-    """Somebody stored another card for the contact meanwhile: the error names both."""
+    """Another till stored another card for the contact meanwhile: the error names both."""
     box, errors = sandbox_by_hand, list[OutcomeUnknownError]()
     new = RouterAccountVaultCreate(terminal_id=box.terminal_id, contact_id=box.contact_id)
     box.fault("POST /v2/routeraccountvaults", "close_after_commit")
@@ -127,11 +145,16 @@ async def test_of_two_new_cards_neither_is_chosen(sandbox_by_hand: Sandbox) -> N
             await gateway.router_account_vaults.create(new)
         errors.append(caught.value)
 
-    async with box.gateway() as gateway:
+    other = box.add_terminal()
+    async with box.gateway() as gateway, box.gateway() as other_till:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(store)
             await anyio.to_thread.run_sync(box.wait_for_call)
-            await gateway.account_vaults.create(CardVaultCreate(contact_id=box.contact_id, **CARD))
+            async with anyio.create_task_group() as elsewhere:
+                there = RouterAccountVaultCreate(terminal_id=other, contact_id=box.contact_id)
+                elsewhere.start_soon(other_till.router_account_vaults.create, there)
+                await anyio.to_thread.run_sync(box.wait_for_call, other)
+                box.present(other)
             box.present()
         ids = [vault.id async for vault in gateway.account_vaults.list({"contact_id": box.contact_id})]
         with pytest.raises(OutcomeUnknownError):

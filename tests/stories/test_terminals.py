@@ -1,13 +1,16 @@
 """The three ways in which a wait at a terminal ends without an approval, and what the next customer meets."""
 
+import asyncio
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
 from gateway_async import (
     AsyncGateway,
+    InvalidRequestError,
     OutcomeUnknownError,
     RouterAccountVaultCreate,
     RouterTransactionCreate,
@@ -159,6 +162,56 @@ async def test_a_sale_that_the_next_one_looked_up_is_settled_in_the_ledger(
             await box.called()
             box.present()
         assert await gateway.recover() == []
+
+
+async def later(_: TerminalProgress) -> None:
+    """Do nothing, if anybody awaits it."""
+
+
+class Later:
+    """Is called as `later` is."""
+
+    async def __call__(self, _: TerminalProgress) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize("screen", [later, partial(later), Later(), 5])
+async def test_what_cannot_show_progress_is_refused(sandbox: Sandbox, screen: Any) -> None:
+    """Whatever way an async function is hidden: nobody would await it, so nothing is sent."""
+    async with sandbox.gateway() as gateway:
+        with pytest.raises(InvalidRequestError, match="on_progress: must be a plain function, not an async one"):
+            await gateway.router_transactions.create(sale(sandbox, "never"), on_progress=screen)
+    assert sandbox.ledger()["charged"] == {}
+
+
+async def test_a_screen_cannot_cancel_a_payment(sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
+    """It asks a cancelled future of its own, or is async after all: logged, and the customer pays."""
+
+    def broken(progress: TerminalProgress) -> object:
+        if progress.state == "in line":
+            raise asyncio.CancelledError
+        return later(progress)
+
+    async with sandbox.gateway() as gateway:
+        assert (await gateway.router_transactions.create(sale(sandbox, "paid"), on_progress=broken)).approved
+    assert set(caplog.messages) == {"on_progress failed"}
+    assert sandbox.ledger()["charged"] == {"paid": 1}
+
+
+async def test_a_till_may_go_on_without_knowing(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:
+    """`block_unsettled_terminals=False`: an open intent stays open, and closes no terminal."""
+    box, path = sandbox_by_hand, tmp_path / "till.db"
+    async with box.gateway(ledger=SqliteLedger(path)) as gateway:
+        await cancel_in_its_wait(gateway, box)
+    box.cancel()
+    options: Any = {"ledger": SqliteLedger(path), "block_unsettled_terminals": False}
+    async with box.gateway(**options) as gateway, anyio.create_task_group() as tasks:
+        tasks.start_soon(gateway.router_transactions.create, sale(box, "next"))
+        await box.called()
+        box.present()
+    async with box.gateway(ledger=SqliteLedger(path)) as gateway:
+        assert [each.api_id for each in await gateway.recover()] == ["cancelled"]
+    assert box.ledger()["charged"] == {"next": 1}
 
 
 async def cancel_in_its_wait(gateway: AsyncGateway, box: Sandbox) -> None:

@@ -43,6 +43,25 @@ def test_ids_are_texts_not_numbers(asked: str, got: Any) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("action", "type_id", "agrees"),
+    [
+        ("refund", 30, True),
+        ("refund", "20", False),
+        ("credit", 50, False),
+        ("sale", "20", True),
+        ("sale", 30, False),
+        ("debit", 40, False),
+        ("authonly", 99, True),
+        ("sale", None, True),
+        ("brand new", 30, True),
+    ],
+)
+def test_money_that_went_the_other_way_is_anothers(action: str, type_id: Any, agrees: bool) -> None:
+    """A sale that had the id before is no refund, nor the other way round; what nobody knows is no difference."""
+    assert (differences({"action": action}, {"type_id": type_id, "action": "x"}) == ()) is agrees
+
+
 def test_every_difference_is_told() -> None:
     """All that differs stands in the error."""
     assert differences({"id": "a", "location_id": "x"}, {"id": "b", "location_id": "y"}) == (

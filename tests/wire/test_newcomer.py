@@ -79,6 +79,13 @@ def test_a_filter_is_not_trusted(other: dict[str, Any]) -> None:
     assert found(asked(), other) is NOT_DONE
 
 
+def test_one_that_somebody_named_is_not_from_a_terminal() -> None:
+    """No integrator's id can be given there, so a vault that has one is another's, and hides nothing."""
+    named = row("b", 101, account_vault_api_id="somebody-elses")
+    assert found(asked(row("a")), named, row("a")) is NOT_DONE
+    assert found(asked(row("a")), row("d", 102, account_vault_api_id=""), named, row("a")).id == "d"
+
+
 def test_an_older_one_that_moved_up_is_not_new() -> None:
     """A deletion lets a vault beyond the page into it."""
     assert found(asked(row("b", 101), row("a", 100)), row("b", 101), row("old", 99)) is NOT_DONE

@@ -505,7 +505,12 @@ def test_an_entry_holds_what_finds_the_record_again() -> None:
     """Ids and sums, under the name that the resource has on the client; what has no mark has no inquiry."""
     new = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="5.00", description="x")
     entry = AT_TERMINAL.create(new, SCOPE, kind=Kind.TERMINAL).entry
-    expected = {"transaction_api_id": "made-up", "location_id": "loc", "transaction_amount": "5.00"}
+    expected = {
+        "transaction_api_id": "made-up",
+        "location_id": "loc",
+        "transaction_amount": "5.00",
+        "action": "sale",
+    }
     inquiry = Inquiry(
         resource="transactions", id="made-up", location_id="loc", expected=expected, mark="exists", sent={}
     )
@@ -518,7 +523,7 @@ def test_an_entry_holds_what_finds_the_record_again() -> None:
     "call",
     [
         SALE.create(NEW_SALE, SCOPE),
-        SALE.act(ApiId("mine"), TransactionUpdate(action="authcomplete", transaction_amount="9.00"), SCOPE),
+        SALE.act(ApiId("mine"), TransactionUpdate(action="authcomplete", transaction_amount="12.50"), SCOPE),
         SALE.act("t1", TransactionUpdate(action="tipadjust", tip_amount="2.00"), SCOPE),
         TRANSACTION_BATCH.verb("t1", "settle", SCOPE, mark=IS_SETTLED),
     ],
@@ -533,5 +538,6 @@ def test_a_lookup_is_made_of_the_inquiry_alone(call: Call[Any]) -> None:
     assert call.lookup is not None
     assert (again.method, again.path, again.params) == (call.lookup.method, call.lookup.path, call.lookup.params)
     wrapper = "transactionbatch" if "batches" in call.path else "transaction"
-    for record in ({"id": "t1", "status_id": 101, "tip_amount": "2.00"}, {"id": "t1", "status_id": 102}):
+    done = {"id": "t1", "status_id": 101, "tip_amount": "2.00", "transaction_amount": "12.50"}
+    for record in (done, {"id": "t1", "status_id": 102}):
         assert isinstance(again.read({wrapper: record}), type(call.lookup.read({wrapper: record})))

@@ -32,7 +32,6 @@ SETTLED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
     ("authcomplete", {}, {"status_id": 134}, True),
     ("authcomplete", {}, {"status_id": 102}, False),
     ("authcomplete", {"transaction_amount": "9.00"}, {"status_id": 101, "transaction_amount": Decimal("9.0")}, True),
-    ("authcomplete", {"transaction_amount": "9.00"}, {"status_id": 101, "transaction_amount": "12.00"}, False),
     ("authincrement", {"transaction_amount": "15.00"}, {"transaction_amount": 15}, True),
     ("authincrement", {"transaction_amount": "15.00"}, {"transaction_amount": "12.00"}, False),
     ("tipadjust", {"tip_amount": "2.00"}, {"tip_amount": "2.00"}, True),
@@ -114,6 +113,23 @@ def test_a_payment_says_whose_it_is() -> None:
     for mark in MOVES:
         with pytest.raises(FieldError):
             done(mark, sent, {})
+
+
+@pytest.mark.parametrize("record", [{}, {"status_id": None}, {"status_id": 101, "transaction_amount": "12.00"}])
+def test_a_capture_that_cannot_be_told(record: dict[str, Any]) -> None:
+    """A record without a status, or captured for another sum, says neither that it was done nor that it was not."""
+    mark = mark_of("authcomplete")
+    assert mark is not None
+    with pytest.raises(FieldError):
+        done(mark, {"transaction_amount": "9.00"}, record)
+
+
+def test_a_sum_beyond_the_one_that_was_sent_says_nothing() -> None:
+    """Another raised it, after this increment or instead; to ask again for less could undo that."""
+    mark = mark_of("authincrement")
+    assert mark is not None
+    with pytest.raises(FieldError, match="beyond"):
+        done(mark, {"transaction_amount": "9.00"}, {"transaction_amount": "12.00"})
 
 
 def test_a_mark_that_nobody_knows() -> None:

@@ -109,6 +109,15 @@ def test_an_absence_may_be_an_answer(status: int, absent: Any) -> None:
     assert read_reply(call, reply(status, "gone")) == absent
 
 
+@pytest.mark.parametrize("page", ["<!DOCTYPE html><h1>Not here</h1>", "  <html></html>"])
+@pytest.mark.parametrize("absent", [None, "not there"])
+def test_a_page_for_people_proves_no_absence(page: str, absent: Any) -> None:
+    """A proxy in the gateway's place knows no record."""
+    call: Call[Any] = Call(method="GET", path="/v2/contacts/c1", read=lambda content: content, absent=absent)
+    with pytest.raises(NotFoundError):
+        read_reply(call, reply(404, page))
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 410, 422, 500])
 def test_nothing_else_is_an_absence(status: int) -> None:
     """A refusal for another reason says nothing about the record."""

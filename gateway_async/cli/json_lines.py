@@ -1,0 +1,16 @@
+"""Rows for programs: one object of JSON for each, on a line of its own."""
+
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import typer
+
+__all__ = ["print_json"]
+
+
+def print_json(rows: Iterable[dict[str, Any]]) -> None:
+    """Print rows; times are in ISO 8601."""
+    for row in rows:
+        typer.echo(json.dumps(row, default=datetime.isoformat))
