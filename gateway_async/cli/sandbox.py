@@ -65,6 +65,14 @@ def sandbox(
     terminal_delay: Annotated[
         float, typer.Option(min=0, max=300, metavar="SECONDS", help="How long an auto terminal waits for its card.")
     ] = 2.0,
+    postback_hosts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-postback-host",
+            metavar="HOST",
+            help="Let postbacks go to this host too, not only to this machine. Can be given several times.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one line of JSON when ready, and nothing else, for programs.")
     ] = False,
@@ -83,8 +91,11 @@ def sandbox(
             data=data,
             terminals=terminals.value,
             terminal_delay=terminal_delay,
+            postback_hosts=postback_hosts or (),
             on_ready=ready,
         )
+    except ValueError as error:
+        fail(str(error).replace("postback_hosts", "--allow-postback-host"))
     except OSError as error:
         reason = REASONS.get(error.errno or 0, error.strerror or error)
         fail(f"cannot listen on port {port} of {host}: {reason}")

@@ -46,9 +46,9 @@ _BIN_INFO = {
 }
 
 
-def derive(call: Call, row: Row) -> Row:
+def derive(gateway: Gateway, row: Row) -> Row:
     """Fields of a vault that depend on the day: the months until the card expires, never below 0."""
-    expiry, today = row["exp_date"], call.gateway.clock.date()
+    expiry, today = row["exp_date"], gateway.clock.date()
     if expiry is None:
         return {"expiring_in_months": None}
     months = (2000 + int(expiry[2:]) - today.year) * 12 + int(expiry[:2]) - today.month

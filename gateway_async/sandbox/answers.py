@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-_encode = msgspec.json.Encoder(decimal_format="number").encode
+encode = msgspec.json.Encoder(decimal_format="number").encode
+"""From a record to JSON."""
 
 
 def answer(body: Any, status: int = 200) -> Response:
     """A JSON answer."""
-    return Response(_encode(body), status, media_type="application/json")
+    return Response(encode(body), status, media_type="application/json")
 
 
 def no_body() -> Response:

@@ -1,4 +1,7 @@
-"""What a record's `changelogs` tell: who made it, who changed it, and what it held before, newest first."""
+"""What a record's `changelogs` tell: who made it, who changed it, and what it held before, newest first.
+
+A change is noted before it is made, in one transaction with it: whoever is told of it is told of the note too.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
-from gateway_async.sandbox import invoice_payments, nightly, outbox, paylink_payments, seed, transaction_batches
+from gateway_async.sandbox import (
+    invoice_payments,
+    nightly,
+    outbox,
+    paylink_payments,
+    postback_log,
+    seed,
+    transaction_batches,
+)
 from gateway_async.sandbox.cards import EntryMode, check_expiry, read_card
 from gateway_async.sandbox.errors import UnknownRecordError
 from gateway_async.sandbox.kinds import show_money
@@ -44,10 +52,13 @@ _LEDGER = (
     "location_id",
     "transaction_api_id",
     "account_vault_api_id",
+    "account_vault_id",
     "transaction_amount",
     "auth_amount",
     "status_id",
+    "type_id",
     "reason_code_id",
+    "trx_source_id",
     "last_four",
     "is_open",
     "processing_status_id",
@@ -196,6 +207,21 @@ def notices(gateway: Gateway, quick_invoice_id: str | None = None, paylink_id: s
     return outbox.read(gateway, quick_invoice_id=quick_invoice_id, paylink_id=paylink_id)
 
 
+def postbacks(gateway: Gateway, config_id: str | None = None, record_id: str | None = None) -> list[Row]:
+    """What receivers were told, the newest last: all of it, or what is of one config or about one record."""
+    return postback_log.read(gateway, config_id=config_id, record_id=record_id)
+
+
+def replay_postback(gateway: Gateway, postback_id: str) -> Row:
+    """Send a postback once more, whatever became of it.
+
+    Raises:
+        UnknownRecordError: There is no such postback.
+        ValueError: Its config was deleted, or is not active.
+    """
+    return postback_log.replay(gateway, postback_id)
+
+
 def terminals(gateway: Gateway) -> list[Row]:
     """Every terminal and what waits at it."""
     return [_describe(gateway, row) for row in gateway.store.select(TERMINAL)]
@@ -287,8 +313,8 @@ def _describe(gateway: Gateway, row: Row) -> Row:
     return {"id": row["id"], "title": row["title"], "silent": silent, "waiting": calls}
 
 
-async def wait_until_idle(gateway: Gateway, seconds: float) -> None:
-    """Wait until no request is under way, in real time.
+async def wait_until_idle(gateway: Gateway, seconds: float, with_postbacks: bool = True) -> None:
+    """Wait until no request is under way and, if asked, no postback is due, in real time.
 
     Raises:
         TimeoutError: One still is.
@@ -296,8 +322,11 @@ async def wait_until_idle(gateway: Gateway, seconds: float) -> None:
     try:
         async with asyncio.timeout(seconds):
             await gateway.listener.idle()
+            while with_postbacks and await gateway.deliveries.idle():
+                await gateway.listener.idle()  # receivers ask back
     except TimeoutError:
-        raise TimeoutError(f"a request is still under way after {seconds:g} seconds.") from None
+        subject = "a request or a postback" if with_postbacks else "a request"
+        raise TimeoutError(f"{subject} is still under way after {seconds:g} seconds.") from None
 
 
 async def reset(gateway: Gateway) -> None:
@@ -305,6 +334,7 @@ async def reset(gateway: Gateway) -> None:
     await gateway.listener.cut_off()
     await clear_faults(gateway)
     gateway.terminals.hear()
+    await gateway.deliveries.cut_off()
     gateway.clock.set(time.time())
     seed.empty(gateway)
     nightly.forget(gateway)

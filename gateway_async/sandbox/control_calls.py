@@ -212,6 +212,15 @@ async def _show_outbox(gateway: Gateway, request: Request) -> Response:
     return answer({"outbox": control.notices(gateway, **about)})
 
 
+async def _show_postbacks(gateway: Gateway, request: Request) -> Response:
+    about = {name: request.query_params.get(name) for name in ("config_id", "record_id")}
+    return answer({"postbacks": control.postbacks(gateway, **about)})
+
+
+async def _replay_postback(gateway: Gateway, request: Request) -> Response:
+    return answer(control.replay_postback(gateway, request.path_params["id"]))
+
+
 async def _show_ledger(gateway: Gateway, _request: Request) -> Response:
     return answer(control.ledger(gateway))
 
@@ -267,6 +276,12 @@ CONTROLS: dict[str, dict[str, Control]] = {
     "/_sandbox/outbox": {
         "GET": Control("Shows what customers were told; also ?quick_invoice_id=… or ?paylink_id=….", _show_outbox)
     },
+    "/_sandbox/postbacks": {
+        "GET": Control(
+            "Shows the postbacks and what became of them; also ?config_id=… or ?record_id=….", _show_postbacks
+        )
+    },
+    "/_sandbox/postbacks/{id}/replay": {"POST": Control("Sends a postback once more.", _replay_postback)},
     "/_sandbox/ledger": {
         "GET": Control(
             "Shows how often each integrator id was charged, refunded or stored, and the records.", _show_ledger

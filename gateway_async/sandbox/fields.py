@@ -37,6 +37,7 @@ class Field:
         required: Whether a POST must carry it.
         kept: Whether it is stored; what is not kept is used by the request and forgotten.
         shown: Whether answers carry it.
+        carried: Whether postbacks carry it, if answers do.
         refers: The table whose id it holds.
         default: The stored value when a POST leaves it out.
     """
@@ -49,6 +50,7 @@ class Field:
     required: bool = False
     kept: bool = True
     shown: bool = True
+    carried: bool = True
     refers: str | None = None
     default: Stored = None
 
@@ -119,6 +121,11 @@ class Table:
     def shown(self) -> dict[str, Field]:
         """The stored fields that answers carry, by name."""
         return {field.name: field for field in self.kept if field.shown}
+
+    @cached_property
+    def uncarried(self) -> tuple[str, ...]:
+        """Names of the fields that answers carry and postbacks do not."""
+        return tuple(name for name, field in self.shown.items() if not field.carried)
 
     def show(self, row: Row) -> Row:
         """A stored record as answers carry it, without links."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gateway_async.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from pathlib import Path
     from types import FrameType
 
@@ -26,6 +26,7 @@ def serve(
     data: str | Path | None = None,
     terminals: Mode = "auto",
     terminal_delay: float = 2.0,
+    postback_hosts: Collection[str] = (),
     on_ready: Callable[[Facts], None] | None = None,
 ) -> None:
     """Serve a sandbox until SIGINT or SIGTERM; to be called from the main thread.
@@ -36,10 +37,11 @@ def serve(
         data: A file that keeps credentials and records from one run to the next; None for memory.
         terminals: `auto` or `manual`, as in `Sandbox`.
         terminal_delay: Seconds until a card comes by itself.
+        postback_hosts: Names and addresses of hosts beside this machine to which postbacks may go.
         on_ready: Called with the facts of the sandbox when requests are answered.
 
     Raises:
-        ValueError: There is no such mode of terminals, or the delay is no time to wait.
+        ValueError: There is no such mode of terminals, the delay is no time to wait, or a host is none.
         OSError: The port is taken.
         sqlite3.DatabaseError: The data file is no database, or another sandbox has it.
     """
@@ -51,7 +53,7 @@ def serve(
     _allow_many_connections()
     former = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with Sandbox(port, host, data, terminals, terminal_delay) as sandbox:
+        with Sandbox(port, host, data, terminals, terminal_delay, postback_hosts) as sandbox:
             if on_ready:
                 on_ready(sandbox.facts)
             ended.wait()

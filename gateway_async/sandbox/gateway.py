@@ -14,6 +14,7 @@ from gateway_async.sandbox.tables import STORED, TOKEN
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gateway_async.sandbox.deliveries import Deliveries
     from gateway_async.sandbox.facts import Facts
     from gateway_async.sandbox.fields import Row, Table
     from gateway_async.sandbox.server import Listener
@@ -37,6 +38,7 @@ class Gateway:
     store: Store
     clock: Clock
     terminals: Terminals
+    deliveries: Deliveries
     faults: Faults = field(default_factory=Faults)
     listener: Listener = field(init=False)
     facts: Facts = field(init=False)

@@ -84,6 +84,11 @@ def _read_spelled_flag(value: Any) -> str:
     return _JSON.encode(value).decode()
 
 
+def is_set(spelled: str) -> bool:
+    """Whether a flag that is kept in its spelling means yes."""
+    return bool(_read_flag(json.loads(spelled)))
+
+
 def _read_money(value: Any) -> int:
     plain = isinstance(value, int | str | Decimal) and not isinstance(value, bool)
     amount = _AMOUNT.fullmatch(str(value)) if plain else None

@@ -12,6 +12,7 @@ from gateway_async.sandbox.processor import SCRIPTS, TRIGGERS
 from gateway_async.sandbox.scenarios import SCENARIOS
 from gateway_async.sandbox.states import (
     paylinks,
+    postbacks,
     quick_invoices,
     terminal_requests,
     tokens,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 _Run = list[tuple[int, _Value]]
 
-_LIVES = (quick_invoices, paylinks, transactions, transaction_batches, terminal_requests, tokens)
+_LIVES = (quick_invoices, paylinks, transactions, transaction_batches, postbacks, terminal_requests, tokens)
 _BY_CENTS = "after as many seconds as there are cents"
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateway_async.sandbox.gateway import Gateway
 
     Handler = Callable[[Call], Awaitable[Response]]
-    Derive = Callable[[Call, Row], Row]
+    Derive = Callable[[Gateway, Row], Row]
     """From a stored record to the fields that are worked out when it is shown."""
     Check = Callable[[Row, Row, Problems], None]
     """Looks at a stored record and the values that shall change it, and notes problems."""
@@ -32,7 +32,7 @@ def _nothing_to_check(_row: Row, _values: Row, _problems: Problems) -> None:
     """For families whose changes are right when their fields are."""
 
 
-def nothing_derived(_call: Call, _row: Row) -> Row:
+def nothing_derived(_gateway: Gateway, _row: Row) -> Row:
     """For families whose records show what is stored."""
     return {}
 
@@ -40,7 +40,7 @@ def nothing_derived(_call: Call, _row: Row) -> Row:
 def show(call: Call, table: Table, row: Row, derive: Derive = nothing_derived) -> Row:
     """A stored record as answers carry it, with its link and what `expand` asks for."""
     record = table.show(row)
-    record.update(derive(call, row))
+    record.update(derive(call.gateway, row))
     for name, find in call.expands.items():
         record[name] = find(call.gateway, row)
     record["_links"] = links(call.gateway, table, row)

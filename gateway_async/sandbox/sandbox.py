@@ -11,9 +11,11 @@ import anyio
 import anyio.to_thread
 from anyio.from_thread import start_blocking_portal
 
-from gateway_async.sandbox import control, seed
+from gateway_async.sandbox import control, postbacks, seed
 from gateway_async.sandbox.app import make_app
 from gateway_async.sandbox.clock import Clock
+from gateway_async.sandbox.couriers import Courier, read_hosts
+from gateway_async.sandbox.deliveries import Deliveries
 from gateway_async.sandbox.faults import FaultName, Plan
 from gateway_async.sandbox.gateway import Gateway
 from gateway_async.sandbox.invoice_files import content_of
@@ -23,7 +25,7 @@ from gateway_async.sandbox.store import Store
 from gateway_async.sandbox.terminals import Manner, Mode, Terminals
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Collection
     from pathlib import Path
     from types import TracebackType
 
@@ -74,9 +76,10 @@ class Sandbox:
         data: A file that keeps credentials and records from one run to the next; None for memory.
         terminals: `auto`, where a card comes by itself, or `manual`, where `present` brings it.
         terminal_delay: Seconds until a card comes by itself.
+        postback_hosts: Names and addresses of hosts beside this machine to which postbacks may go.
 
     Raises:
-        ValueError: There is no such mode of terminals, or the delay is no time to wait.
+        ValueError: There is no such mode of terminals, the delay is no time to wait, or a host is none.
 
     Attributes:
         base_url: `http://127.0.0.1:PORT`, without a trailing slash.
@@ -104,10 +107,12 @@ class Sandbox:
         data: str | Path | None = None,
         terminals: Mode = "auto",
         terminal_delay: float = 2.0,
+        postback_hosts: Collection[str] = (),
     ) -> None:
         self._address = (host, port)
         self._data = None if data is None else str(data)
         self._manner = Manner(terminals, terminal_delay)
+        self._postback_hosts = read_hosts(postback_hosts)
         self._running: _Running | None = None
 
     def __repr__(self) -> str:
@@ -325,6 +330,31 @@ class Sandbox:
         """
         return self._call(control.notices, quick_invoice_id, paylink_id)
 
+    def postbacks(self, config_id: str | None = None, record_id: str | None = None) -> list[Row]:
+        """The postbacks of every config and what became of them, the newest last.
+
+        All that wait are there, and of those that have ended the newest ten thousand.
+
+        Args:
+            config_id: Only those of this config.
+            record_id: Only those about this record.
+
+        Returns:
+            Of each its `id`, `config_id`, the `url` of the config, `resource`, `type`, `record_id`, `created_ts` in
+            Unix seconds, the `state` ("waiting", "delivered", "failed", "cancelled"), `next_attempt_ts`, the
+            `attempts` (each with its `number`, `when`, `url`, and the `status` of the answer or an `error`), and
+            the `body` as it was sent last. Card numbers in it are masked; queries of addresses are left out.
+        """
+        return self._call(control.postbacks, config_id, record_id)
+
+    def replay_postback(self, postback_id: str) -> Row:
+        """Send a postback once more, whatever became of it; returns it as it is before that attempt.
+
+        Raises:
+            ValueError: There is no such postback, or its config was deleted or is not active.
+        """
+        return self._call(control.replay_postback, postback_id)
+
     def terminals(self) -> list[Row]:
         """Every terminal and what waits at it."""
         return self._call(control.terminals)
@@ -421,16 +451,20 @@ class Sandbox:
         account = control.read_test_card(card, exp_date)
         return self._call(seed.add_ticket, {"location_id": self.location_id}, account)
 
-    def wait_until_idle(self, *, timeout: float = 10.0) -> None:
+    def wait_until_idle(self, *, timeout: float = 10.0, postbacks: bool = True) -> None:
         """Wait until no request is under way: then whatever a client sent that has gone was done, or never will be.
+
+        Postbacks that are due are waited for too, and the requests to which they lead. One that waits for its
+        next attempt is not due; `advance` by its `attempt_interval` makes it so.
 
         Args:
             timeout: How long to wait, in seconds of real time.
+            postbacks: Whether postbacks are waited for.
 
         Raises:
-            TimeoutError: A request still is.
+            TimeoutError: A request, or a postback, still is.
         """
-        self._run(control.wait_until_idle, timeout)
+        self._run(control.wait_until_idle, timeout, postbacks)
 
     def reset(self) -> None:
         """Cut off whatever waits, forget records and faults, and set the clock right."""
@@ -449,11 +483,15 @@ class Sandbox:
         store = Store(self._data)
         stack.callback(portal.call, store.close)
         clock = Clock()
-        gateway = Gateway(store, clock, Terminals(clock, self._manner))
+        deliveries = Deliveries(store, clock, Courier(self._postback_hosts))
+        gateway = Gateway(store, clock, Terminals(clock, self._manner), deliveries)
         gateway.listener = Listener(make_app(gateway), *self._address)
         await gateway.listener.bind()
         stack.callback(portal.call, gateway.listener.close)
+        stack.callback(portal.call, gateway.deliveries.close)
         gateway.facts = seed.first_location(gateway)
+        postbacks.watch(gateway)
         Nights(gateway).begin()
         await gateway.listener.open()
+        gateway.deliveries.begin()
         return gateway

@@ -2,22 +2,29 @@
 
 The law of this file: a write is committed before the function that makes it returns, so that
 whatever was answered survives the death of the process. One connection, used by one thread.
+
+Whoever watches a family hears of every change of it, whoever makes it, within the transaction that makes it.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from gateway_async.sandbox.tables import STORED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gateway_async.sandbox.fields import Field, Row, Table
 
+    Change = Literal["CREATE", "UPDATE", "DELETE"]
+    Watcher = Callable[[Change, Sequence[Row]], None]
+    """Hears what happened to which records, and what they hold now."""
+
 ALIVE = "deleted_ts IS NULL"
+WAITING = "state = 'waiting'"
 _DELETED = "deleted_ts IS NOT NULL"
 
 _APPLICATION_ID = 0x67617473
@@ -36,6 +43,7 @@ class Store:
 
     def __init__(self, path: str | None = None) -> None:
         self._sql = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0)
+        self._watchers: dict[str, Watcher] = {}
         try:
             self._prepare()
         except sqlite3.DatabaseError:
@@ -90,29 +98,42 @@ class Store:
         """Keep a fact of this gateway."""
         self._sql.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
 
+    def watch(self, table: Table, watcher: Watcher) -> None:
+        """Let somebody hear of every change of a family, from now on."""
+        self._watchers[table.plural] = watcher
+
     def insert(self, table: Table, *rows: Row) -> None:
         """Add records."""
         marks = ", ".join("?" * len(table.columns))
-        self._sql.executemany(
-            f"INSERT INTO {table.plural} ({', '.join(table.columns)}) VALUES ({marks})",  # noqa: S608  # names from our own tables
-            ([row.get(column) for column in table.columns] for row in rows),
-        )
+        with self.transaction():
+            self._sql.executemany(
+                f"INSERT INTO {table.plural} ({', '.join(table.columns)}) VALUES ({marks})",  # noqa: S608  # names from our own tables
+                ([row.get(column) for column in table.columns] for row in rows),
+            )
+            self._tell(table, "CREATE", rows)
 
     def update(self, table: Table, record_id: str, changes: Row) -> None:
         """Change columns of one record."""
         columns = ", ".join(f"{column} = ?" for column in changes)
-        self._sql.execute(
-            f"UPDATE {table.plural} SET {columns} WHERE id = ?",  # noqa: S608  # names from our own tables
-            (*changes.values(), record_id),
-        )
+        with self.transaction():
+            self._sql.execute(
+                f"UPDATE {table.plural} SET {columns} WHERE id = ?",  # noqa: S608  # names from our own tables
+                (*changes.values(), record_id),
+            )
+            if table.plural in self._watchers:
+                changed = self.select(table, "id = ?", (record_id,))
+                self._tell(table, "UPDATE" if changes.get("deleted_ts") is None else "DELETE", changed)
 
     def delete(self, table: Table, record_id: str) -> None:
         """Forget a record altogether."""
-        self._sql.execute(f"DELETE FROM {table.plural} WHERE id = ?", (record_id,))  # noqa: S608  # names from our own tables
+        with self.transaction():
+            if table.plural in self._watchers:
+                self._tell(table, "DELETE", self.select(table, "id = ?", (record_id,)))
+            self._sql.execute(f"DELETE FROM {table.plural} WHERE id = ?", (record_id,))  # noqa: S608  # names from our own tables
 
-    def clear(self, table: Table) -> None:
-        """Forget all records of a table."""
-        self._sql.execute(f"DELETE FROM {table.plural}")  # noqa: S608  # names from our own tables
+    def clear(self, table: Table, where: str = "1", values: Sequence[Any] = ()) -> None:
+        """Forget the records of a table that match an SQL condition, by default all; nobody hears of it."""
+        self._sql.execute(f"DELETE FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
 
     def find(self, table: Table, **equal: Any) -> Row | None:
         """The record whose columns have these values; only if there is none, one that was deleted."""
@@ -137,6 +158,16 @@ class Store:
         """A count or sum over the records that match an SQL condition."""
         found = self._sql.execute(f"SELECT {what} FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
         return int(found.fetchone()[0])
+
+    def least(self, table: Table, column: str, where: str, values: Sequence[Any]) -> Any:
+        """The least value of a column in the records that match an SQL condition; None for none."""
+        found = self._sql.execute(f"SELECT min({column}) FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
+        return found.fetchone()[0]
+
+    def _tell(self, table: Table, change: Change, rows: Sequence[Row]) -> None:
+        watcher = self._watchers.get(table.plural)
+        if watcher and rows:
+            watcher(change, rows)
 
     def _create(self, table: Table) -> None:
         columns = ", ".join(map(_column, table.kept))
@@ -172,6 +203,9 @@ def _indexes(table: Table) -> Iterable[str]:
         yield f"CREATE {prefix}_by_number ON {table.plural} (product_transaction_id, batch_num)"
     if "model_id" in table.shown:
         yield f"CREATE {prefix}_by_model ON {table.plural} (model_id, id)"
+    if "due_ts" in table.shown:
+        yield f"CREATE {prefix}_waiting ON {table.plural} (config_id, due_ts, id) WHERE {WAITING}"
+        yield f"CREATE {prefix}_ended ON {table.plural} (id) WHERE NOT {WAITING}"
     if table.api_id:
         yield f"CREATE UNIQUE {prefix}_by_api_id ON {table.plural} (location_id, {table.api_id}) WHERE {ALIVE}"
         yield f"CREATE {prefix}_deleted_by_api_id ON {table.plural} (location_id, {table.api_id}) WHERE {_DELETED}"

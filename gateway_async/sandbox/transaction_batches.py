@@ -85,8 +85,8 @@ def _begin(gateway: Gateway, user: Row, payment: Row) -> Row:
         TRANSACTION_BATCH, "coalesce(max(batch_num), 0) + 1", "product_transaction_id = ?", (product_id,)
     )
     batch = gateway.new_row(TRANSACTION_BATCH, user, {"product_transaction_id": product_id, "batch_num": number})
-    gateway.store.insert(TRANSACTION_BATCH, batch)
     log_creation(gateway, _MODEL, batch, user)
+    gateway.store.insert(TRANSACTION_BATCH, batch)
     return batch
 
 
@@ -101,8 +101,8 @@ def _move(gateway: Gateway, batch: Row, trigger: Trigger, user: Row) -> Row | No
         return None
     changes = _changes(batch, state, gateway.clock.date())
     with gateway.store.transaction():
-        gateway.store.update(TRANSACTION_BATCH, batch["id"], changes)
         log_update(gateway, _MODEL, batch, user, changes)
+        gateway.store.update(TRANSACTION_BATCH, batch["id"], changes)
         if state is State.SETTLED:
             for row in _payments(gateway, batch):
                 move_on(gateway, row, transactions.Trigger.SETTLE)

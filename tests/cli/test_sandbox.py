@@ -155,3 +155,17 @@ def test_data_file_of_something_else(tmp_path: Path) -> None:
     line = f"gateway-async: cannot use the data file {data}: it is not a database\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
     assert data.read_bytes() == before
+
+
+def test_postback_host_that_is_none() -> None:
+    """An address where the name of a host is asked for is a one-line error with status 1."""
+    ended = run("sandbox", "--json", "--port", "0", "--allow-postback-host", "http://shop.test/")
+    line = "gateway-async: --allow-postback-host: must be host names or addresses, without scheme, port and path.\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
+
+
+def test_postback_hosts(serve: Serve) -> None:
+    """Hosts that are allowed are taken, several too."""
+    process, facts = serve("--allow-postback-host", "shop.test", "--allow-postback-host", "::1")
+    assert facts["base_url"]
+    assert stop(process) == (0, "", "")

@@ -11,6 +11,8 @@ import pytest
 
 from gateway_async.sandbox import Facts, Sandbox
 
+from .receiver import Receiver, configured
+
 VISA = "4111111111111111"
 _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading them takes longer than most tests
 
@@ -107,6 +109,31 @@ def shop(sandbox: Sandbox, open_shop: Callable[[Facts], Shop]) -> Shop:
 def neighbour(sandbox: Sandbox, open_shop: Callable[[Facts], Shop]) -> Shop:
     """A shop in a second location of the same gateway."""
     return open_shop(sandbox.add_location())
+
+
+@pytest.fixture
+def listen() -> Iterator[Callable[..., Receiver]]:
+    """Start a receiver; it stops with the test."""
+    with ExitStack() as stack:
+
+        def start(*args: Any) -> Receiver:
+            receiver = Receiver(*args)
+            stack.callback(receiver.stop)
+            return receiver
+
+        yield start
+
+
+@pytest.fixture
+def receiver(listen: Callable[..., Receiver]) -> Receiver:
+    """A receiver that takes everything."""
+    return listen()
+
+
+@pytest.fixture
+def configure(shop: Shop, receiver: Receiver) -> Callable[..., dict[str, Any]]:
+    """Create a config for the receiver, with every switch on, and give back the record."""
+    return lambda resource="contact", url=receiver.url, **fields: configured(shop, url, resource, **fields)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from gateway_async.sandbox.tables.outbox import NOTICE
 from gateway_async.sandbox.tables.paylinks import PAYLINK
 from gateway_async.sandbox.tables.places import LOCATION, PRODUCT_TRANSACTION, TERMINAL, USER
 from gateway_async.sandbox.tables.postback_configs import POSTBACK_CONFIG
+from gateway_async.sandbox.tables.postbacks import POSTBACK
 from gateway_async.sandbox.tables.quick_invoices import (
     FILE_CONTENT,
     INVOICED_TRANSACTION,
@@ -29,6 +30,7 @@ RECORDS = (
     TRANSACTION_BATCH,
     CHANGELOG,
     POSTBACK_CONFIG,
+    POSTBACK,
     TOKEN,
     PAYLINK,
     QUICK_INVOICE,
@@ -56,6 +58,7 @@ __all__ = [
     "NOTICE",
     "PAYLINK",
     "PLACES",
+    "POSTBACK",
     "POSTBACK_CONFIG",
     "PRODUCT_FILE",
     "PRODUCT_TRANSACTION",

@@ -1,0 +1,93 @@
+"""A receiver of postbacks for tests, over real sockets, and what tests ask of both ends."""
+
+import json
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+from urllib.parse import parse_qsl
+
+PATH = "/v2/postbackconfigs"
+DAY = 86_400
+ALL = {"on_create": 1, "on_update": 1, "on_delete": 1}
+
+
+class Receiver:
+    """A server that keeps what it is sent, and answers what it is told to: 204, if nothing else is said."""
+
+    def __init__(self, port=0, context=None):
+        self.requests, self.answers, self.headers, self.body = [], [], {}, b""
+        self.may_answer = threading.Event()
+        self.may_answer.set()
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                receiver.serve(self)
+
+            do_GET = do_POST  # noqa: N815  # the names of the library
+
+            def log_message(self, *_args):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.server.daemon_threads = True
+        self.server.handle_error = lambda *_args: None
+        if context:
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.port = self.server.server_port
+        self.url = f"http://127.0.0.1:{self.port}/hook"
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
+        self.thread.start()
+
+    def serve(self, handler):
+        """Keep one request and answer it."""
+        body = handler.rfile.read(int(handler.headers.get("content-length", 0)))
+        fields = json.loads(body) if "json" in handler.headers["content-type"] else dict(parse_qsl(body.decode()))
+        said = {"method": handler.command, "path": handler.path, "headers": handler.headers, "fields": fields}
+        self.requests.append(SimpleNamespace(**said, data=json.loads(fields["data"])))
+        self.may_answer.wait(20)
+        handler.send_response(self.answers.pop(0) if self.answers else 204)
+        for name, value in self.headers.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(self.body)
+        handler.wfile.flush()
+
+    def told(self, *names):
+        """Resource, type and record of each request; or the fields that are named."""
+        names = names or ("resource", "type")
+        return [tuple(one.fields[name] for name in names) for one in self.requests]
+
+    def stop(self):
+        """Hang up, and listen no more."""
+        self.may_answer.set()
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+
+def configured(shop, url, resource="contact", **fields):
+    """Create a config in a shop."""
+    config = {"location_id": shop.facts.location_id, "resource": resource, "url": url} | ALL
+    config |= {"product_transaction_id": shop.facts.cc_product_transaction_id}
+    made = shop.post("postbackconfig", PATH, config | fields)
+    assert made.status_code == 201, made.text
+    return made.json()["postbackconfig"]
+
+
+def reconfigure(shop, config, **fields):
+    """Change a config."""
+    assert shop.put("postbackconfig", f"{PATH}/{config['id']}", fields).status_code == 200
+
+
+def closed_port():
+    """The address of a receiver that is not there, and its port."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def ends(sandbox):
+    """State and attempts of each postback, once nothing is due."""
+    sandbox.wait_until_idle()
+    return [(one["state"], [attempt["number"] for attempt in one["attempts"]]) for one in sandbox.postbacks()]

@@ -1,0 +1,430 @@
+"""Deliveries of postbacks: attempts and their limits, where they may go, configs that change, other runs."""
+
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+
+import httpx
+import pytest
+import trustme
+
+from gateway_async.sandbox import Facts, Sandbox, couriers
+
+from .receiver import DAY, PATH, closed_port, configured, ends, reconfigure
+
+SERVE = """
+import sys
+from dataclasses import asdict
+from json import dumps
+from gateway_async.sandbox import serve
+serve(port=0, data=sys.argv[1], on_ready=lambda facts: print(dumps(asdict(facts)), flush=True))
+"""
+
+
+# --- what becomes of it
+
+
+@pytest.mark.parametrize("status", [200, 201, 204, 299])
+def test_any_2xx_acknowledges(shop, sandbox, receiver, configure, status):
+    """Then nothing more comes."""
+    configure(number_of_attempts=3)
+    receiver.answers[:] = [status]
+    shop.contact()
+    sandbox.wait_until_idle()
+    sandbox.advance(DAY)
+    assert ends(sandbox) == [("delivered", [1])]
+    assert sandbox.postbacks()[0]["attempts"][0]["status"] == status
+
+
+@pytest.mark.parametrize("status", [302, 307, 400, 404, 500, 503])
+def test_anything_else_is_a_failure(shop, sandbox, receiver, configure, status):
+    """A redirect too: it is not followed."""
+    receiver.headers["location"] = f"http://127.0.0.1:{receiver.port}/elsewhere"
+    receiver.answers[:] = [status]
+    configure()
+    shop.contact()
+    assert ends(sandbox) == [("failed", [1])]
+    assert [one.path for one in receiver.requests] == ["/hook"]
+    (attempt,) = sandbox.postbacks()[0]["attempts"]
+    assert (attempt["status"], attempt["error"]) == (status, None)
+
+
+def test_repeats_come_by_the_clock(shop, sandbox, receiver, configure):
+    """As often as the config says and after as many seconds, with the number of the attempt in the body."""
+    configure(number_of_attempts=3, attempt_interval=600)
+    receiver.answers[:] = [500] * 9
+    shop.contact()
+    assert ends(sandbox) == [("waiting", [1])]
+    sandbox.advance(590)
+    assert ends(sandbox) == [("waiting", [1])]
+    sandbox.advance(20)
+    assert ends(sandbox) == [("waiting", [1, 2])]
+    sandbox.advance(DAY)
+    assert ends(sandbox) == [("failed", [1, 2, 3])]
+    sandbox.advance(DAY)
+    assert ends(sandbox) == [("failed", [1, 2, 3])]
+    assert receiver.told("number_of_attempts") == [("1",), ("2",), ("3",)]
+    assert len({one.fields["data"] for one in receiver.requests}) == 1
+
+
+def test_an_interval_of_nothing_repeats_at_once(shop, sandbox, receiver, configure):
+    """Until it is taken."""
+    configure(number_of_attempts=5, attempt_interval=0)
+    receiver.answers[:] = [500, 500]
+    shop.contact()
+    assert ends(sandbox) == [("delivered", [1, 2, 3])]
+
+
+def test_a_repeat_comes_by_itself(shop, sandbox, receiver, configure, eventually):
+    """The clock need not be moved."""
+    configure(number_of_attempts=2, attempt_interval=1)
+    receiver.answers[:] = [500]
+    shop.contact()
+    eventually(lambda: len(receiver.requests) == 2)
+    assert ends(sandbox) == [("delivered", [1, 2])]
+
+
+def test_first_attempts_keep_their_order(shop, sandbox, receiver, configure):
+    """Also when some of them fail."""
+    configure(number_of_attempts=2, attempt_interval=300)
+    receiver.answers[:] = [500, 204] * 10
+    names = [f"Smith {number}" for number in range(20)]
+    for name in names:
+        shop.contact(last_name=name)
+    sandbox.wait_until_idle()
+    assert [one.data["last_name"] for one in receiver.requests] == names
+    sandbox.advance(301)
+    sandbox.wait_until_idle()
+    assert [one.data["last_name"] for one in receiver.requests[20:]] == names[::2]
+
+
+def test_a_slow_receiver_delays_nobody_else(shop, sandbox, listen, receiver, configure, eventually):
+    """Neither other receivers nor the gateway's answers."""
+    slow = listen()
+    slow.may_answer.clear()
+    configure(url=slow.url)
+    configure()
+    for _ in range(3):
+        assert shop.contact().status_code == 201
+    eventually(lambda: len(receiver.requests) == 3)
+    eventually(lambda: len(slow.requests) == 1)
+    with pytest.raises(TimeoutError, match="a request or a postback is still under way"):
+        sandbox.wait_until_idle(timeout=0.1)
+    sandbox.wait_until_idle(postbacks=False)
+    slow.may_answer.set()
+    sandbox.wait_until_idle()
+    assert len(slow.requests) == 3
+
+
+def test_an_attempt_has_a_limit(shop, sandbox, receiver, configure, monkeypatch):
+    """Ten seconds of real time, less in this test; a clock that is moved does not end it."""
+    assert couriers.SECONDS == 10
+    monkeypatch.setattr(couriers, "SECONDS", 0.3)
+    receiver.may_answer.clear()
+    configure()
+    shop.contact()
+    sandbox.advance(60)
+    assert ends(sandbox) == [("failed", [1])]
+    (attempt,) = sandbox.postbacks()[0]["attempts"]
+    assert (attempt["status"], attempt["error"]) == (None, "no answer within 0.3 seconds")
+
+
+def test_the_status_is_enough(shop, sandbox, receiver, configure):
+    """A body that is too long, or ends too soon, does not undo it."""
+    configure()
+    receiver.headers["content-length"] = "1000000"
+    receiver.body = b"x" * 100_000
+    shop.contact()
+    receiver.body = b""
+    shop.contact()
+    assert ends(sandbox) == [("delivered", [1])] * 2
+
+
+def test_a_body_that_never_comes_is_not_waited_for(shop, sandbox, configure, monkeypatch):
+    """Longer than the attempt may take; it was acknowledged all the same."""
+    monkeypatch.setattr(couriers, "SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        configure(url=f"http://127.0.0.1:{server.getsockname()[1]}/")
+        shop.contact()
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n")
+            sandbox.wait_until_idle(timeout=5)
+    assert ends(sandbox) == [("delivered", [1])]
+
+
+def test_who_does_not_listen_is_not_reached(shop, sandbox, configure):
+    """The log says so."""
+    configure(url=f"http://127.0.0.1:{closed_port()}/")
+    shop.contact()
+    assert ends(sandbox) == [("failed", [1])]
+    assert sandbox.postbacks()[0]["attempts"][0]["error"] == "cannot connect"
+
+
+def test_who_speaks_no_http_has_not_acknowledged(shop, sandbox, configure):
+    """Nor who hangs up."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer(text):
+            connection, _ = server.accept()
+            connection.recv(65536)
+            connection.sendall(text)
+            connection.close()
+
+        talk = threading.Thread(target=lambda: [answer(text) for text in (b"200 fine\r\n\r\n", b"", b"HTTP/1.1 200")])
+        talk.start()
+        configure(url=f"http://127.0.0.1:{server.getsockname()[1]}/", number_of_attempts=3, attempt_interval=0)
+        shop.contact()
+        assert ends(sandbox) == [("failed", [1, 2, 3])]
+        talk.join()
+    assert {one["error"] for one in sandbox.postbacks()[0]["attempts"]} <= {"no answer in HTTP", "the connection broke"}
+
+
+# --- where it may go
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://192.0.2.1/",
+        "http://0.0.0.0/",
+        "http://169.254.169.254/latest",
+        "http://[::ffff:192.0.2.1]/",
+        "http://[2001:db8::1]/",
+        "http://receiver.test/",
+        "http://127.0.0.1.receiver.test/",
+        "http://localhost.receiver.test/",
+        "http://127.1/",
+        "http://2130706433/",
+        "http://127.0.0.1@receiver.test/",
+    ],
+)
+def test_nothing_leaves_this_machine(shop, sandbox, configure, monkeypatch, url):
+    """No connection, and not even a question for the address of a name."""
+
+    def resolve(*args, **_options):
+        raise AssertionError(args)
+
+    configure(url=url)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    shop.contact()
+    sandbox.wait_until_idle()
+    assert "is not this machine and was not allowed" in sandbox.postbacks()[0]["attempts"][0]["error"]
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "hooks.localhost", "127.0.0.1"])
+def test_this_machine_has_many_names(shop, sandbox, receiver, configure, host):
+    """All of them arrive, with the name as it was written."""
+    configure(url=f"http://{host}:{receiver.port}/")
+    shop.contact()
+    assert ends(sandbox) == [("delivered", [1])]
+    assert receiver.requests[0].headers["host"] == f"{host.lower()}:{receiver.port}"
+
+
+@pytest.mark.parametrize("host", ["[::1]", "[::ffff:127.0.0.1]", "127.255.0.9"])
+def test_every_loopback_address_is_this_machine(shop, sandbox, configure, host):
+    """It is tried, whether somebody listens there or not."""
+    configure(url=f"http://{host}:{closed_port()}/")
+    shop.contact()
+    sandbox.wait_until_idle()
+    assert sandbox.postbacks()[0]["attempts"][0]["error"] == "cannot connect"
+
+
+def test_an_allowed_host_is_resolved_once(receiver, open_shop, monkeypatch):
+    """The connection goes to the address that was found, under the name that was asked for."""
+    asked = []
+    real = socket.getaddrinfo
+
+    def resolve(host, port, *args, **options):
+        if host != "receiver.test":
+            return real(host, port, *args, **options)
+        asked.append(host)
+        addresses = ["127.0.0.1"] if len(asked) == 1 else ["192.0.2.1"]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
+
+    with Sandbox(postback_hosts=["Receiver.test"]) as sandbox:
+        shop = open_shop(sandbox.facts)
+        configured(shop, f"http://receiver.test:{receiver.port}/a?b=c")
+        monkeypatch.setattr(socket, "getaddrinfo", resolve)
+        shop.contact()
+        assert ends(sandbox) == [("delivered", [1])]
+    (sent,) = receiver.requests
+    assert (asked, sent.path) == (["receiver.test"], "/a?b=c")
+    assert sent.headers["host"] == f"receiver.test:{receiver.port}"
+
+
+@pytest.mark.parametrize(
+    "hosts", ["receiver.test", [""], ["http://a.test"], ["a.test:80"], ["a.test/x"], ["*"], ["a b"]]
+)
+def test_a_host_that_is_none_is_refused(hosts):
+    """Before anything is started."""
+    with pytest.raises(ValueError, match=r"^postback_hosts: "):
+        Sandbox(postback_hosts=hosts)
+
+
+def test_certificates_are_checked(tmp_path, listen, open_shop, monkeypatch):
+    """Against the authorities that OpenSSL trusts, and for the name in the address."""
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    receiver = listen(0, context)
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    for trusted, expected in ((False, "failed"), (True, "delivered")):
+        if trusted:
+            monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+        with Sandbox() as sandbox:
+            shop = open_shop(sandbox.facts)
+            configured(shop, f"https://localhost:{receiver.port}/")
+            shop.contact()
+            assert ends(sandbox) == [(expected, [1])]
+            configured(shop, f"https://127.0.0.1:{receiver.port}/")
+            shop.contact()
+            assert ends(sandbox)[-1] == ("failed", [1])
+
+
+# --- configs that change
+
+
+def test_a_changed_config_holds_for_what_comes_later(shop, sandbox, receiver, listen, configure):
+    """Address, credentials and format of repeats too; the record stays as it was."""
+    other = listen()
+    config = configure(number_of_attempts=2)
+    receiver.answers[:] = [500]
+    shop.contact(last_name="One")
+    sandbox.wait_until_idle()
+    login = {"basic_auth_username": "a", "basic_auth_password": "b"}
+    reconfigure(shop, config, url=other.url, format="json", expands="tags", **login)
+    sandbox.advance(301)
+    shop.contact(last_name="Two")
+    sandbox.wait_until_idle()
+    assert len(receiver.requests) == 1
+    told = {one.data["last_name"]: ("tags" in one.data, one.fields["number_of_attempts"]) for one in other.requests}
+    assert told == {"One": (False, 2), "Two": (True, 1)}
+    assert all(one.headers["authorization"] for one in other.requests)
+
+
+@pytest.mark.parametrize("how", ["deleted", "not active"])
+def test_a_config_that_is_gone_delivers_nothing_more(shop, sandbox, receiver, configure, how):
+    """What waits is cancelled, and stays so when the config is active again."""
+    config = configure(number_of_attempts=5)
+    receiver.answers[:] = [500]
+    shop.contact()
+    assert ends(sandbox) == [("waiting", [1])]
+    if how == "deleted":
+        assert shop.http.delete(f"{PATH}/{config['id']}").status_code == 204
+    else:
+        reconfigure(shop, config, is_active=0)
+    shop.contact()
+    sandbox.advance(DAY)
+    assert ends(sandbox) == [("cancelled", [1])]
+    with pytest.raises(ValueError, match="its config was deleted, or is not active"):
+        sandbox.replay_postback(sandbox.postbacks()[0]["id"])
+    if how == "not active":
+        reconfigure(shop, config, is_active=1)
+        assert ends(sandbox) == [("cancelled", [1])]
+        sandbox.replay_postback(sandbox.postbacks()[0]["id"])
+        assert ends(sandbox) == [("delivered", [1, 2])]
+
+
+@pytest.mark.parametrize(("status", "state"), [(204, "delivered"), (500, "cancelled")])
+def test_an_attempt_under_way_may_still_arrive(shop, sandbox, receiver, configure, eventually, status, state):
+    """When its config is deleted meanwhile; but it is not repeated."""
+    config = configure(number_of_attempts=5, attempt_interval=0)
+    receiver.answers[:] = [status]
+    receiver.may_answer.clear()
+    shop.contact()
+    eventually(lambda: receiver.requests)
+    shop.http.delete(f"{PATH}/{config['id']}")
+    receiver.may_answer.set()
+    assert ends(sandbox) == [(state, [1])]
+
+
+# --- other runs
+
+
+def test_what_waits_outlives_a_restart(tmp_path, listen, open_shop):
+    """Its attempts go on where they were, not later than their interval because the clock had been moved."""
+    path, port = tmp_path / "sandbox.db", closed_port()
+    with Sandbox(data=path) as sandbox:
+        shop = open_shop(sandbox.facts)
+        configured(shop, f"http://127.0.0.1:{port}/", number_of_attempts=3, attempt_interval=300)
+        sandbox.advance(DAY)
+        contact = shop.contact(last_name="Kept").json()["contact"]
+        assert ends(sandbox) == [("waiting", [1])]
+    receiver = listen(port)
+    with Sandbox(data=path) as sandbox:
+        assert ends(sandbox) == [("waiting", [1])]
+        sandbox.advance(301)
+        assert ends(sandbox) == [("delivered", [1, 2])]
+    assert (receiver.requests[0].data["id"], receiver.requests[0].data["last_name"]) == (contact["id"], "Kept")
+
+
+def test_an_attempt_that_was_cut_off_is_made_again(tmp_path, receiver, open_shop, eventually):
+    """Under the same number: nobody knows whether it arrived."""
+    path = tmp_path / "sandbox.db"
+    receiver.may_answer.clear()
+    with Sandbox(data=path) as sandbox:
+        shop = open_shop(sandbox.facts)
+        configured(shop, receiver.url)
+        for name in ("One", "Two"):
+            shop.contact(last_name=name)
+        eventually(lambda: receiver.requests)
+    receiver.may_answer.set()
+    with Sandbox(data=path) as sandbox:
+        assert ends(sandbox) == [("delivered", [1])] * 2
+    told = [(one.data["last_name"], one.fields["number_of_attempts"]) for one in receiver.requests]
+    assert told == [("One", "1"), ("One", "1"), ("Two", "1")]
+
+
+def test_what_was_answered_is_told_after_a_kill(tmp_path, receiver, open_shop, eventually):
+    """Killed by -9 while postbacks wait: the next run delivers one for every contact that was answered."""
+    command = [sys.executable, "-c", SERVE, str(tmp_path / "sandbox.db")]
+    receiver.may_answer.clear()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603  # our own script
+    shop = open_shop(Facts(**json.loads(process.stdout.readline())))
+    configured(shop, receiver.url)
+    made = [shop.contact().json()["contact"]["id"] for _ in range(20)]
+    eventually(lambda: receiver.requests)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    receiver.may_answer.set()
+    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
+        assert ends(sandbox) == [("delivered", [1])] * 20
+    assert list(dict.fromkeys(one.data["id"] for one in receiver.requests)) == made
+
+
+def test_a_sandbox_can_be_started_again(receiver, open_shop):
+    """And delivers again."""
+    sandbox = Sandbox()
+    for _ in range(2):
+        with sandbox:
+            shop = open_shop(sandbox.facts)
+            configured(shop, receiver.url)
+            shop.contact()
+            assert ends(sandbox) == [("delivered", [1])]
+
+
+def test_a_receiver_may_ask_back(shop, sandbox, listen, configure):
+    """Waiting for idleness waits for what its questions lead to."""
+    receiver = listen()
+    serve = receiver.serve
+
+    def serve_and_ask(handler):
+        if not receiver.requests:
+            keys = {name: shop.http.headers[name] for name in ("developer-id", "user-id", "user-api-key")}
+            body = {"contact": {"last_name": "Echo", "location_id": shop.facts.location_id}}
+            httpx.post(f"{shop.facts.base_url}/v2/contacts", headers=keys, json=body)
+        serve(handler)
+
+    receiver.serve = serve_and_ask
+    configure(url=receiver.url)
+    shop.contact(last_name="First")
+    sandbox.wait_until_idle()
+    assert [one.data["last_name"] for one in receiver.requests] == ["First", "Echo"]
