@@ -21,6 +21,7 @@ __all__ = [
     "PaymentMethod",
     "PaymentStatus",
     "PostbackResource",
+    "PostbackType",
     "QuickInvoiceStatus",
     "ReasonCode",
     "TransactionAction",
@@ -242,3 +243,11 @@ class PostbackResource(OpenStr):
     TRANSACTION = "transaction"
     TRANSACTION_BATCH = "transactionbatch"
     ACCOUNT_VAULT = "accountvault"
+
+
+class PostbackType(OpenStr):
+    """`type`: what happened to the record that a postback tells of."""
+
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"

@@ -62,7 +62,7 @@ class PostbackConfigs:
 
 def _repeatable(call: Call[T]) -> Call[T]:
     """A write that is its own lookup, since no read shows what became of it: done twice it is done once."""
-    again: Call[Any] = attrs.evolve(call, kind=Kind.READ, lookup=None)
+    again: Call[Any] = attrs.evolve(call, kind=Kind.LOOKUP, lookup=None, writes=call.method != "DELETE")
     if call.method == "DELETE":  # whose result says that it is done, and so does its absence
         again = attrs.evolve(again, read=lambda _: True, absent=True)
     return attrs.evolve(call, lookup=again)

@@ -43,7 +43,7 @@ class RouterAccountVaults:
 
         The gateway takes no integrator id here, so one more read goes before: of the contact's newest vaults, of which
         only the ids are kept. After a lost answer they are read again, and the only new card is the result. One that
-        somebody else stores for the same contact in that time would be taken for it.
+        somebody else stores at a terminal for the same contact in that time would be taken for it.
 
         Args:
             new: whose card is to be stored, and at which terminal.

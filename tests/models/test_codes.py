@@ -39,6 +39,7 @@ VALUES = {
     "PaylinkAction": {"sale", "auth-only", "authonly"},
     "BatchStatus": {1, 2, 3, 4, 5, 6},
     "PostbackResource": {"contact", "transaction", "transactionbatch", "accountvault"},
+    "PostbackType": {"CREATE", "UPDATE", "DELETE"},
 }
 
 

@@ -1,0 +1,270 @@
+"""A request to a receiver → a `Postback`, or the one error that says what is wrong with it (contract, *Events*).
+
+Gateways send forms, the contract describes JSON; both have the same four fields, of which `data` is the record as a
+JSON text. A record may stand there as an object, too. What the body is called counts less than what it looks like.
+
+Taken too little seriously, a payment's news is lost; so only that is refused which leaves in doubt what happened to
+which record: no type, no resource, no record, no id of it, a money amount that is none. A refusal names the field, and
+repeats nothing of the body.
+"""
+
+import re
+from base64 import b64decode
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+import attrs
+import msgspec
+
+from gateway_async._secrets import Secret
+from gateway_async._wire.convert import FieldError, decode, structure
+from gateway_async.errors import PostbackRefusedError
+from gateway_async.models.account_vaults import AccountVault
+from gateway_async.models.codes import PostbackResource, PostbackType
+from gateway_async.models.contacts import Contact
+from gateway_async.models.postbacks import Postback
+from gateway_async.models.record import Record
+from gateway_async.models.transaction_batches import TransactionBatch
+from gateway_async.models.transactions import Transaction
+
+__all__ = ["RECORDS", "BasicCredentials", "by_lower_name", "postback_of", "read_postback"]
+
+RECORDS: Final[Mapping[str, type[Record]]] = {
+    "contact": Contact,
+    "transaction": Transaction,
+    "transactionbatch": TransactionBatch,
+    "accountvault": AccountVault,
+}
+"""The resources that postbacks tell of, and their records."""
+
+_FIELDS: Final = frozenset({"type", "resource", "number_of_attempts", "data"})
+_MOST_FIELDS: Final = 64
+_LONGEST_WORD: Final = 64
+_LONGEST_ID: Final = 255
+_DEEPEST: Final = 64
+"""A record's levels of lists and objects: what is stored and read again must not run out of stack on the way."""
+
+_CHARSETS: Final = {"iso-8859-1": "latin-1", "latin1": "latin-1", "latin-1": "latin-1", "windows-1252": "cp1252"}
+"""What is not UTF-8; not Python's own table of codecs, which callers' words would make grow."""
+
+_CHARSET: Final = re.compile(r"charset\s*=\s*\"?([\w-]{1,20})", re.ASCII)
+_ATTEMPTS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
+_canonical: Final = msgspec.json.Encoder(order="deterministic", decimal_format="string")
+
+
+# --- who is calling
+
+
+class BasicCredentials:
+    """The caller that a receiver expects, compared in constant time; keeps a digest of the password only.
+
+    Args:
+        username: as in the postback config; None, and `password` None, to expect nobody.
+        password: likewise.
+
+    Raises:
+        ValueError: only one of them, or a username with a colon.
+    """
+
+    def __init__(self, username: str | None, password: str | Secret | None) -> None:
+        word = password.reveal() if isinstance(password, Secret) else password
+        self._digest = None if username is None and word is None else _digest(_joined(username, word))
+
+    def check(self, headers: Mapping[str, str]) -> None:
+        """Whether a request comes from that caller.
+
+        Args:
+            headers: by lower-case name.
+
+        Raises:
+            PostbackRefusedError: 401.
+        """
+        if self._digest and not compare_digest(_digest(_given(headers.get("authorization", ""))), self._digest):
+            raise PostbackRefusedError(401, "authorization: not the Basic credentials of this receiver")
+
+
+def _joined(username: str | None, password: str | None) -> bytes:
+    if not username or not password:
+        raise ValueError("username, password: both must be given, or None and None to ask callers for none")
+    if ":" in username:
+        raise ValueError("username: Basic credentials cannot have a colon in it")
+    return f"{username}:{password}".encode()
+
+
+def _digest(credentials: bytes) -> bytes:
+    """Of one length whatever it is made of, so that comparing tells nothing of how long the right ones are."""
+    return sha256(credentials).digest()
+
+
+def _given(authorization: str) -> bytes:
+    scheme, _, encoded = authorization.partition(" ")
+    try:
+        return b64decode(encoded.strip(), validate=True) if scheme.lower() == "basic" else b""
+    except ValueError:
+        return b""
+
+
+def by_lower_name(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Headers by lower-case name; what stands more than once is joined by commas, as HTTP has it."""
+    named: dict[str, str] = {}
+    for name, value in headers:
+        lower = name.lower()
+        named[lower] = f"{named[lower]}, {value}" if lower in named else value
+    return named
+
+
+# --- what it brings
+
+
+def read_postback(headers: Mapping[str, str], body: bytes) -> Postback[Any]:
+    """The postback that a request brings.
+
+    Args:
+        headers: by lower-case name.
+        body: all of it.
+
+    Raises:
+        PostbackRefusedError: 400; the body is none.
+    """
+    fields = _fields(headers.get("content-type", "").lower(), body)
+    data = fields.get("data")
+    if isinstance(data, str):
+        data = _decoded(data.encode(), "data: not JSON")
+    if not isinstance(data, dict):
+        raise PostbackRefusedError(400, "data: must be a record, as a JSON text")
+    attempts = _attempts(fields.get("number_of_attempts"))
+    return postback_of(_word(fields, "type"), _word(fields, "resource"), data, attempts=attempts)
+
+
+def postback_of(
+    type_: str, resource: str, raw: Mapping[str, Any], *, attempts: int | None = None, reconciled: bool = False
+) -> Postback[Any]:
+    """A postback of a record as it came.
+
+    Raises:
+        PostbackRefusedError: 400; the record cannot be read.
+    """
+    _check_depth(raw)
+    record = _record(resource, raw)
+    return Postback(
+        type=PostbackType(type_),
+        resource=PostbackResource(resource),
+        number_of_attempts=attempts,
+        record=record,
+        raw=raw,
+        record_id=_identifier(raw.get("id") if record is None else getattr(record, "id", None), needed=bool(record)),
+        modified_ts=_last_changed(resource, raw),
+        key=sha256(_canonical.encode([type_, resource, raw])).hexdigest(),
+        reconciled=reconciled,
+    )
+
+
+@attrs.frozen(kw_only=True)
+class _Times(Record):
+    """What any record may say of when it changed, whether it is known or not."""
+
+    modified_ts: datetime | None = None
+    batch_close_ts: datetime | None = None
+    created_ts: datetime | None = None
+
+
+def _last_changed(resource: str, raw: Mapping[str, Any]) -> datetime | None:
+    times = structure(_Times, {name: raw.get(name) for name in ("modified_ts", "batch_close_ts", "created_ts")})
+    if resource == PostbackResource.TRANSACTION_BATCH:  # it has no modified_ts of its own
+        return times.modified_ts or times.batch_close_ts or times.created_ts
+    return times.modified_ts
+
+
+def _record(resource: str, raw: Mapping[str, Any]) -> Record | None:
+    try:
+        return structure(RECORDS[resource], raw) if resource in RECORDS else None
+    except FieldError as error:
+        raise PostbackRefusedError(400, f"data{error.path}: {error.reason}") from None
+
+
+def _identifier(value: Any, *, needed: bool) -> str:
+    """A record's id, which stands in keys, logs and databases."""
+    text = str(value) if type(value) is int else value
+    if isinstance(text, str) and text.isprintable() and 0 < len(text) <= _LONGEST_ID:
+        return text
+    if needed:
+        raise PostbackRefusedError(400, f"data.id: must be a text of 1 to {_LONGEST_ID} printable characters")
+    return ""
+
+
+def _check_depth(raw: Any) -> None:
+    level = [raw]
+    for _ in range(_DEEPEST):
+        level = [each for value in level for each in _inner(value) if isinstance(each, dict | list)]
+        if not level:
+            return
+    raise PostbackRefusedError(400, f"data: more than {_DEEPEST} levels deep")
+
+
+def _inner(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
+
+
+def _fields(content_type: str, body: bytes) -> Mapping[str, Any]:
+    """The fields of a form or of a JSON object."""
+    charset = _charset(content_type)
+    text = body.decode(charset, errors="replace").encode() if charset else body.removeprefix(BOM_UTF8)
+    fields = _object(text) if text.lstrip()[:1] in (b"{", b"[") else _form(text, charset or "utf-8")
+    if not _FIELDS & fields.keys():
+        raise PostbackRefusedError(400, "the body: neither a form nor a JSON object with the fields of a postback")
+    return fields
+
+
+def _charset(content_type: str) -> str | None:
+    """What a body is written in, if that is not UTF-8."""
+    found = _CHARSET.search(content_type)
+    return _CHARSETS.get(found[1]) if found else None
+
+
+def _object(body: bytes) -> Mapping[str, Any]:
+    fields = _decoded(body, "the body: not JSON")
+    if not isinstance(fields, dict):
+        raise PostbackRefusedError(400, "the body: must be an object")
+    return fields
+
+
+def _form(body: bytes, charset: str) -> Mapping[str, Any]:
+    try:
+        pairs = parse_qsl(
+            body.decode(), keep_blank_values=True, encoding=charset, errors="strict", max_num_fields=_MOST_FIELDS
+        )
+    except ValueError:
+        raise PostbackRefusedError(
+            400, f"the body: must be a form in UTF-8, of {_MOST_FIELDS} fields at most"
+        ) from None
+    fields: dict[str, str] = {}
+    for name, value in pairs:
+        if name in fields and name in _FIELDS:
+            raise PostbackRefusedError(400, f"{name}: stands in the form more than once")
+        fields[name] = value
+    return fields
+
+
+def _decoded(text: bytes, problem: str) -> Any:
+    try:
+        return decode(text)
+    except ValueError:
+        raise PostbackRefusedError(400, problem) from None
+
+
+def _word(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    if isinstance(value, str) and value.isprintable() and 0 < len(value) <= _LONGEST_WORD:
+        return value
+    raise PostbackRefusedError(400, f"{name}: must be a word")
+
+
+def _attempts(value: Any) -> int | None:
+    """How often it was tried; a number that is none is no reason to refuse a payment's news."""
+    text = value if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    return int(value) if _ATTEMPTS.fullmatch(str(text).strip()) else None

@@ -1,0 +1,177 @@
+"""`gateway-async listen`: shows the postbacks that come, as they come."""
+
+import asyncio
+import json
+import secrets
+import signal
+from collections.abc import AsyncIterable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import attrs
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from gateway_async.cli.failure import fail
+from gateway_async.cli.passing_configs import PassingConfigs
+from gateway_async.cli.postback_line import object_of, refusal_line, refusal_object, text_of
+from gateway_async.cli.sandbox import REASONS
+from gateway_async.models.codes import PostbackResource
+
+if TYPE_CHECKING:
+    from gateway_async.postbacks import Postback, PostbackReceiver
+    from gateway_async.postbacks.answer import Answer
+
+__all__ = ["listen"]
+
+_REFUSED = 400
+
+
+@attrs.frozen
+class Screen:
+    """Where everything is shown.
+
+    Attributes:
+        as_json: one object for each line, for programs.
+    """
+
+    as_json: bool
+
+    def ready(self, url: str, configs: int) -> None:
+        """Say that postbacks can come, and where to."""
+        self._show(Text(f"Listening at {url}", style="bold green"), {"event": "ready", "url": url, "configs": configs})
+        if not self.as_json:
+            made = f"{configs} postback configs lead here until it ends. " if configs else ""
+            self._show(Text(f"{made}Ctrl-C ends it.", style="dim"), {})
+
+    def postback(self, postback: "Postback[Any]") -> None:
+        """Show what came."""
+        at = datetime.now(UTC)
+        self._show(text_of(postback, at), object_of(postback, at) if self.as_json else {})
+
+    def refused(self, answer: "Answer") -> None:
+        """Show that something was refused."""
+        at, reason = datetime.now(UTC), answer.body.decode(errors="replace").strip()
+        self._show(refusal_line(answer.status, reason, at), refusal_object(answer.status, reason, at))
+
+    def _show(self, text: Text, content: Mapping[str, Any]) -> None:
+        if self.as_json:
+            typer.echo(json.dumps(content))
+        else:
+            Console().print(text, soft_wrap=True)
+
+
+def listen(
+    *,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")] = 8788,
+    username: Annotated[str | None, typer.Option(help="Refuse what comes without these Basic credentials.")] = None,
+    password: Annotated[str | None, typer.Option(help="Their password.")] = None,
+    create_configs: Annotated[
+        bool,
+        typer.Option(
+            "--create-configs",
+            help="Have the gateway send its postbacks here for as long as this runs; reads the GATEWAY_* variables of "
+            "the environment. Credentials are made up where none are given.",
+        ),
+    ] = False,
+    resource: Annotated[
+        list[PostbackResource] | None, typer.Option(help="With --create-configs: which; all of them by default.")
+    ] = None,
+    product_transaction_id: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="With --create-configs: the merchant accounts whose payments to tell of."),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(help="With --create-configs: the address by which the gateway reaches this, if not its own."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each, for programs.")] = False,
+) -> None:
+    """Show the postbacks that a gateway sends, until Ctrl-C or SIGTERM, either of which is its normal end.
+
+    Each is acknowledged and forgotten. What is no postback, or has the wrong credentials, is refused and shown too.
+    Card numbers and bank data are masked.
+    """
+    from gateway_async import GatewayError
+
+    if not create_configs and (resource or product_transaction_id or url):
+        raise typer.BadParameter("--resource, --product-transaction-id and --url go with --create-configs")
+    if (username is None) != (password is None):
+        raise typer.BadParameter("--username and --password go together")
+    if create_configs and username is None:
+        username, password = "listen", secrets.token_urlsafe(24)
+    configs = None
+    if create_configs:
+        resources = resource or list(PostbackResource)
+        configs = PassingConfigs(resources, product_transaction_id or [], url, username, password)
+    try:
+        asyncio.run(_listen(host, port, _receiver(username, password), configs, Screen(as_json)))
+    except OSError as error:
+        reason = REASONS.get(error.errno or 0, error.strerror or error)
+        fail(f"cannot listen on port {port} of {host}: {reason}")
+    except GatewayError as error:
+        fail(str(error))
+
+
+def _receiver(username: str | None, password: str | None) -> "PostbackReceiver":
+    from gateway_async.postbacks import PostbackReceiver
+
+    try:
+        return PostbackReceiver(username, password)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+async def _listen(
+    host: str, port: int, receiver: "PostbackReceiver", configs: PassingConfigs | None, screen: Screen
+) -> None:
+    from gateway_async.sandbox.server import Listener
+
+    listener = Listener(_shown(receiver, screen), host, port)
+    with _ended_by_signals():
+        async with AsyncExitStack() as stack:
+            await listener.bind()
+            stack.push_async_callback(listener.close)
+            await listener.open()
+            made = await stack.enter_async_context(configs.leading_to(f"{listener.url}/")) if configs else 0
+            screen.ready(f"{listener.url}/", made)
+            await asyncio.Event().wait()
+
+
+def _shown(receiver: "PostbackReceiver", screen: Screen) -> Any:
+    """The receiver as an ASGI application that shows what it takes and what it refuses."""
+    from gateway_async.postbacks.asgi import AsgiApp
+
+    async def show(postback: "Postback[Any]") -> None:
+        screen.postback(postback)
+
+    async def receive(method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> "Answer":
+        answer = await receiver.receive(method, headers, chunks)
+        if answer.status >= _REFUSED:
+            screen.refused(answer)
+        return answer
+
+    receiver.on()(show)
+    return AsgiApp(receive, receiver)
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """End the block at the first SIGINT or SIGTERM, as if it were cancelled; what cleans up after it is left alone."""
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+
+    def end(number: int, _frame: Any) -> None:
+        signal.signal(number, former[signal.Signals(number)])  # who asks twice does not want to wait
+        if task:
+            loop.call_soon_threadsafe(task.cancel)
+
+    former = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with suppress(asyncio.CancelledError):
+            yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)

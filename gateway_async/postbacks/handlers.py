@@ -1,0 +1,80 @@
+"""`Handlers`: which function wants to hear of which postback, and telling it."""
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import attrs
+
+from gateway_async.models.postbacks import Postback
+
+__all__ = ["Handler", "Handlers"]
+
+Handler = Callable[[Postback[Any]], Awaitable[None]]
+
+
+@attrs.frozen
+class _Wish:
+    """A handler, and what it wants to hear of; None is anything."""
+
+    resource: str | None
+    type: str | None
+    stale: bool
+    handler: Handler
+
+    def fits(self, postback: Postback[Any], superseded: bool) -> bool:
+        return (
+            self.resource in (None, postback.resource)
+            and self.type in (None, postback.type)
+            and (self.stale or not superseded)
+        )
+
+
+class Handlers:
+    """The handlers of a receiver, in the order of their registration."""
+
+    def __init__(self) -> None:
+        self._wishes: list[_Wish] = []
+
+    def add(self, resource: str | None, type_: str | None, stale: bool, handler: Handler) -> None:
+        """Register one.
+
+        Raises:
+            TypeError: it is no async function: one that blocks would stop the whole server.
+        """
+        if not _is_async(handler):
+            raise TypeError(f"{handler!r} must be an async function; it may await anyio.to_thread.run_sync(…)")
+        self._wishes.append(_Wish(resource, type_, stale, handler))
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._wishes)
+
+    async def tell(self, postback: Postback[Any], superseded: bool = False) -> None:
+        """Tell all that want to hear of it, one after the other; also those after one that fails.
+
+        Raises:
+            Exception: what a handler raised; of several, an `ExceptionGroup`.
+        """
+        fitting = [wish.handler for wish in self._wishes if wish.fits(postback, superseded)]
+        failures = [error for handler in fitting if (error := await _failure(handler, postback))]
+        if len(failures) > 1:
+            raise ExceptionGroup(f"{len(failures)} handlers failed", failures)
+        if failures:
+            raise failures[0]
+
+    def resources(self) -> Iterator[str | None]:
+        """What they want to hear of, None being anything."""
+        return (wish.resource for wish in self._wishes)
+
+
+async def _failure(handler: Handler, postback: Postback[Any]) -> Exception | None:
+    try:
+        await handler(postback)
+    except Exception as error:  # noqa: BLE001  the other handlers are to hear of it all the same
+        return error
+    return None
+
+
+def _is_async(handler: Any) -> bool:
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(handler, "__call__", None))  # noqa: B004

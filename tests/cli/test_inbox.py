@@ -1,0 +1,144 @@
+"""`gateway-async inbox`: what it lists, what it has handled again, and how it ends."""
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from secrets import token_hex
+
+import anyio
+import pytest
+
+from gateway_async._wire.postback import postback_of
+from gateway_async.postbacks import Inbox, LetterState, PostgresInbox, SqliteInbox
+
+from .processes import Ended, run
+
+POSTGRES = os.environ.get("GATEWAY_TEST_POSTGRES", "")
+postgres_only = pytest.mark.skipif(
+    not POSTGRES, reason="needs a PostgreSQL: GATEWAY_TEST_POSTGRES=postgresql://postgres@127.0.0.1:5432/test"
+)
+
+
+async def fill(inbox: Inbox) -> None:
+    """One postback that is dead, one handled, one that waits."""
+    for record in ("dead", "handled", "waiting"):
+        raw = {"id": record, "modified_ts": 1_700_000_000, "description": "planted-body"}
+        await inbox.put(postback_of("UPDATE", "transaction", raw))
+    dead, handled = await inbox.claim(2, 60)
+    await inbox.failed(dead, "ValueError: no such order", None)
+    await inbox.done(handled, LetterState.HANDLED)
+    await inbox.aclose()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """An inbox's file."""
+    anyio.run(fill, SqliteInbox(tmp_path / "inbox.db"))
+    return tmp_path / "inbox.db"
+
+
+@pytest.fixture
+def table() -> Iterator[str]:
+    """An inbox's table in PostgreSQL."""
+    name = f"inbox_{token_hex(6)}"
+    anyio.run(fill, PostgresInbox(POSTGRES, table=name))
+    yield name
+    anyio.run(drop, name)
+
+
+async def drop(name: str) -> None:
+    """Leave nothing behind."""
+    import asyncpg
+
+    connection = await asyncpg.connect(POSTGRES)
+    await connection.execute(f"DROP TABLE {name}, {name}_lanes")
+    await connection.close()
+
+
+def listed(ended: Ended) -> list[tuple[int, str, str]]:
+    """Of each line of JSON, which postback it is and what became of it."""
+    rows = map(json.loads, ended.stdout.splitlines())
+    return [(row["number"], row["record_id"], row["state"]) for row in rows]
+
+
+def test_what_is_not_handled_is_listed_for_people(path: Path) -> None:
+    """With its number, time, record and error, no body, and what to do; status 3 tells a script that some is dead."""
+    ended = run("inbox", str(path))
+    assert (ended.returncode, ended.stderr) == (3, "")
+    for shown in ("transaction", "UPDATE", "dead", "waiting", "ValueError", "--replay-dead"):
+        assert shown in ended.stdout
+    assert "handled " not in ended.stdout.replace("handled again", "")
+    assert "planted-body" not in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "numbers"),
+    [((), 3, [1, 3]), (("--dead",), 3, [1]), (("--waiting",), 0, [3]), (("--all",), 3, [1, 2, 3])],
+    ids=["", "dead", "waiting", "all"],
+)
+def test_lines_of_json(path: Path, options: tuple[str, ...], status: int, numbers: list[int]) -> None:
+    """One for each postback, by what became of it; no body."""
+    ended = run("inbox", str(path), "--json", *options)
+    everything = [(1, "dead", "dead"), (2, "handled", "handled"), (3, "waiting", "waiting")]
+    assert (ended.returncode, ended.stderr) == (status, "")
+    assert listed(ended) == [row for row in everything if row[0] in numbers]
+    assert "planted-body" not in ended.stdout
+
+
+@pytest.mark.parametrize("options", [("--replay", "1"), ("--replay-dead",)], ids=["one", "dead"])
+def test_what_is_replayed_waits_again(path: Path, options: tuple[str, ...]) -> None:
+    """And is listed as what it is now."""
+    ended = run("inbox", str(path), "--json", *options)
+    assert (ended.returncode, ended.stderr, listed(ended)) == (0, "", [(1, "dead", "waiting")])
+    assert listed(run("inbox", str(path), "--json")) == [(1, "dead", "waiting"), (3, "waiting", "waiting")]
+    ended = run("inbox", str(path), "--dead")
+    assert (ended.returncode, ended.stdout) == (0, "There is nothing of that kind in the inbox.\n")
+
+
+def test_a_postback_that_is_not_there(path: Path) -> None:
+    """One line, status 1."""
+    ended = run("inbox", str(path), "--replay", "99")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == "gateway-async: --replay: there is no postback 99\n"
+
+
+def test_a_file_that_is_no_inbox(tmp_path: Path) -> None:
+    """One line, status 1, and it is left as it is; one that is not there is wrong usage and is not made."""
+    theirs, empty = tmp_path / "theirs.db", tmp_path / "empty.db"
+    with sqlite3.connect(theirs) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+    empty.touch()
+    before = theirs.read_bytes()
+    for path, says in ((theirs, "it is another program's"), (empty, "it is empty")):
+        ended = run("inbox", str(path))
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert ended.stderr.startswith(f"gateway-async: the inbox {path} cannot be used: {says}")
+    assert (theirs.read_bytes(), empty.read_bytes()) == (before, b"")
+    assert run("inbox", str(tmp_path / "none.db")).returncode == 2
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_two_questions_at_once(path: Path) -> None:
+    """Wrong usage."""
+    ended = run("inbox", str(path), "--dead", "--replay-dead")
+    assert ended.returncode == 2
+    assert "only one of" in ended.stderr
+
+
+@postgres_only
+def test_an_inbox_in_postgresql(table: str) -> None:
+    """Listed and replayed like a file."""
+    ended = run("inbox", POSTGRES, "--table", table, "--json")
+    assert (ended.returncode, listed(ended)) == (3, [(1, "dead", "dead"), (3, "waiting", "waiting")])
+    assert listed(run("inbox", POSTGRES, "--table", table, "--json", "--replay-dead")) == [(1, "dead", "waiting")]
+
+
+@postgres_only
+def test_tables_that_are_not_there() -> None:
+    """They are not made by looking."""
+    ended = run("inbox", POSTGRES, "--table", "inbox_that_is_not_there")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "there is no such table" in ended.stderr

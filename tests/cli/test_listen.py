@@ -1,0 +1,250 @@
+"""`gateway-async listen`: what it shows of postbacks, which configs it makes and removes, how it ends."""
+
+import json
+import re
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+
+from gateway_async import AsyncGateway, ContactCreate, TransactionCreate
+from gateway_async._wire.postback import postback_of
+from gateway_async.cli.postback_line import object_of, refusal_line, text_of
+from gateway_async.sandbox import Sandbox
+
+from .processes import Process, Start, run
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+SALE = TransactionCreate(action="sale", account_number="4111111111111111", exp_date="0930", transaction_amount="12.50")
+NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
+
+Listen = Callable[..., tuple[Process, str]]
+
+
+def lines_of(process: Process) -> Iterator[dict[str, Any]]:
+    """The objects that `--json` prints."""
+    assert process.stdout
+    return (json.loads(line) for line in process.stdout)
+
+
+def sample(name: str) -> dict[str, str]:
+    """The fields of a recorded postback."""
+    fields: dict[str, str] = json.loads((SAMPLES / f"postback-{name}.json").read_text())
+    return fields
+
+
+def stop(process: Process, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
+    """Exit status and the rest of the output after a signal."""
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=20)
+    return process.returncode, output, errors
+
+
+@pytest.fixture
+def listen(start: Start) -> Listen:
+    """Start `gateway-async listen --json` on a free port, and read where it listens."""
+
+    def listen(*options: str, **environment: str) -> tuple[Process, str]:
+        process = start("listen", "--json", "--port", "0", *options, **environment)
+        ready = next(lines_of(process))
+        assert ready["event"] == "ready"
+        return process, ready["url"]
+
+    return listen
+
+
+def post(url: str, fields: dict[str, str], **options: Any) -> int:
+    """Send a postback as gateways do, and return the status of the answer."""
+    return httpx.post(url, data=fields, trust_env=False, **options).status_code
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_postbacks_are_printed_as_json(listen: Listen, number: signal.Signals) -> None:
+    """Each is one object with the record as it came; a signal is the normal end: status 0, not a word more."""
+    process, url = listen()
+    fields = sample("transaction-create")
+    assert post(url, fields) == 204
+    printed = next(lines_of(process))
+    assert {name: printed[name] for name in ("event", "type", "resource", "number_of_attempts")} == {
+        "event": "postback",
+        "type": "CREATE",
+        "resource": "transaction",
+        "number_of_attempts": 1,
+    }
+    assert printed["data"] == json.loads(fields["data"])
+    assert printed["id"] == printed["data"]["id"]
+    assert datetime.fromisoformat(printed["at"]).tzinfo
+    assert stop(process, number) == (0, "", "")
+
+
+def test_refusals_are_printed_too(listen: Listen) -> None:
+    """Wrong credentials, another method and a body that is no postback are answered so, and shown with the reason."""
+    process, url = listen("--username", "shop", "--password", "secret")
+    printed = lines_of(process)
+    assert post(url, sample("contact-create")) == 401
+    assert post(url, {"type": "CREATE"}, auth=("shop", "secret")) == 400
+    assert httpx.get(url, trust_env=False).status_code == 405
+    assert post(url, sample("contact-create"), auth=("shop", "secret")) == 204
+    said = [next(printed) for _ in range(4)]
+    assert [(each["event"], each.get("status")) for each in said] == [
+        ("refused", 401),
+        ("refused", 400),
+        ("refused", 405),
+        ("postback", None),
+    ]
+    assert "credentials" in said[0]["reason"]
+    code, output, errors = stop(process)
+    assert (code, output, errors) == (0, "", "")
+
+
+def test_people_get_a_line_for_each(start: Start) -> None:
+    """Without `--json`: where it listens, then time, type, resource, id and state of what comes."""
+    process = start("listen", "--port", "0")
+    assert process.stdout
+    url = process.stdout.readline().split()[-1]
+    assert process.stdout.readline() == "Ctrl-C ends it.\n"
+    post(url, sample("transactionbatch-update"))
+    words = process.stdout.readline().split()
+    assert words[1:] == ["UPDATE", "transactionbatch", "11e92008f72039289e394e29", "batch", "1", "settled"]
+    assert stop(process, signal.SIGINT) == (0, "", "")
+
+
+def environment(sandbox: Sandbox) -> dict[str, str]:
+    """What `AsyncGateway.from_env()` reads."""
+    names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
+    return {f"GATEWAY_{name.upper()}": getattr(sandbox, name) for name in names}
+
+
+@pytest.mark.asyncio
+async def test_a_sandbox_in_another_process_is_heard(listen: Listen, sandbox: Sandbox, gateway: AsyncGateway) -> None:
+    """With `--create-configs` a sale and a new contact arrive, with credentials; at the end the configs are gone."""
+    options = ("--create-configs", "--product-transaction-id", sandbox.cc_product_transaction_id)
+    process, _ = listen(*options, **environment(sandbox))
+    sale = await gateway.transactions.create(SALE)
+    contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
+    printed = lines_of(process)
+    heard = {(each["type"], each["resource"], each["id"]) for each in (next(printed) for _ in range(3))}
+    assert {("CREATE", "transaction", sale.id), ("CREATE", "contact", contact.id)} <= heard
+    assert {resource for _, resource, _ in heard} == {"transaction", "transactionbatch", "contact"}
+    assert stop(process)[0] == 0
+    before = len(sandbox.postbacks())
+    await gateway.contacts.create(ContactCreate(last_name="Ben"))
+    assert len(sandbox.postbacks()) == before
+
+
+@pytest.mark.asyncio
+async def test_configs_that_cannot_be_made_leave_none(sandbox: Sandbox, gateway: AsyncGateway, start: Start) -> None:
+    """If the gateway refuses one, those before it are removed, and the error is one line."""
+    options = ("--create-configs", "--product-transaction-id", "nobody")
+    process = start("listen", "--json", "--port", "0", *options, **environment(sandbox))
+    output, errors = process.communicate(timeout=20)
+    assert (process.returncode, output) == (1, "")
+    assert errors.startswith("gateway-async: POST /v2/postbackconfigs: validation failed (422): product_transaction_id")
+    assert errors.count("\n") == 1
+    await gateway.contacts.create(ContactCreate(last_name="Ada"))
+    assert sandbox.postbacks() == []
+
+
+def test_a_config_that_cannot_be_removed_is_named(listen: Listen) -> None:
+    """When the gateway is gone before it, its end says which config is still there."""
+    with Sandbox() as sandbox:
+        process, _ = listen("--create-configs", "--resource", "contact", **environment(sandbox))
+    code, output, errors = stop(process)
+    assert (code, output) == (0, "")
+    assert re.fullmatch(r"gateway-async: the postback config \w+ is still there: .+\n", errors)
+
+
+WRONG = {
+    "products": (["--create-configs"], "need a --product-transaction-id"),
+    "alone": (["--resource", "contact"], "go with --create-configs"),
+    "half": (["--username", "shop"], "go together"),
+    "colon": (["--username", "a:b", "--password", "c"], "colon"),
+    "elsewhere": (["--create-configs", "--resource", "contact"], "--url names an address"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_usage_is_told(name: str, start: Start) -> None:
+    """What does not go together is named, with status 2, before anything is listened on."""
+    options, reason = WRONG[name]
+    process = start("listen", "--port", "0", *options, GATEWAY_BASE_URL="https://api.example.test", COLUMNS="200")
+    output, errors = process.communicate(timeout=20)
+    assert (process.returncode, output) == (2, "")
+    assert reason in errors
+
+
+def test_port_in_use() -> None:
+    """A port that is taken is a one-line error with status 1."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = run("listen", "--port", str(port))
+    line = f"gateway-async: cannot listen on port {port} of 127.0.0.1: the port is in use; --port 0 picks a free one\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
+
+
+LINES = {
+    "transaction": ({"transaction_amount": "12.50", "status_id": 134}, "12.50 settled"),
+    "unknown status": ({"transaction_amount": "12.50", "status_id": 999}, "12.50 status 999"),
+    "accountvault": ({"account_type": "visa", "last_four": "1111"}, "visa …1111"),
+    "contact": ({"last_name": "Lovelace"}, ""),
+    "weather": ({"rain": True}, ""),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_what_a_line_says_of_a_record(name: str) -> None:
+    """The amount and the state of a payment, the last digits of a card, of a person nothing."""
+    fields, state = LINES[name]
+    resource = "transaction" if name == "unknown status" else name
+    line = text_of(postback_of("UPDATE", resource, {"id": "x1", **fields}, attempts=2), NOON).plain
+    assert line.endswith(f"{state}  (attempt 2)")
+    assert "Lovelace" not in line
+
+
+def test_what_came_cannot_steer_the_terminal() -> None:
+    """Control characters are shown as question marks."""
+    postback = postback_of("UP\x1b[2J", "wea\nther", {"id": "x\x07\u202e"})
+    assert text_of(postback, NOON).plain.isprintable()
+    assert refusal_line(400, "data\x1b: odd", NOON).plain.endswith("data?: odd")
+
+
+def test_bank_data_is_masked() -> None:
+    """Wherever a card number or a field of bank data stands in a record, neither form shows it."""
+    card = "4111111111111111"
+    raw = {
+        "id": "v1",
+        "routing": "021000021",
+        "account_number": "123456789",
+        "title": f"card {card}",
+        "custom_data": {"ssn4": "9876", "note": [card, int(card), {card: Decimal("1.25")}]},
+        "active": True,
+        "terms_agree": 1,
+    }
+    postback = postback_of("CREATE", "accountvault", raw)
+    printed = json.dumps(object_of(postback, NOON)) + text_of(postback, NOON).plain
+    assert not any(secret in printed for secret in (card, "021000021", "123456789", "9876"))
+    assert '"1.25"' in printed
+    assert '"active": true, "terms_agree": 1' in printed
+
+
+def test_a_contacts_number_is_shown() -> None:
+    """A contact's `account_number` is its number with the merchant."""
+    postback = postback_of("CREATE", "contact", {"id": "c1", "account_number": "1001", "last_name": "Ada"})
+    assert object_of(postback, NOON)["data"]["account_number"] == "1001"
+
+
+def test_a_form_is_as_good_as_json(listen: Listen) -> None:
+    """The contract's JSON and the gateways' forms are shown alike."""
+    process, url = listen()
+    fields = sample("contact-create")
+    assert httpx.post(url, json=fields, trust_env=False).status_code == 204
+    assert httpx.post(url, content=urlencode(fields).encode(), trust_env=False).status_code == 204
+    first, second = (next(lines_of(process)) for _ in range(2))
+    assert first["data"] == second["data"] == json.loads(fields["data"])

@@ -1,0 +1,77 @@
+"""`Postback`: what it shows, compares and pickles, and what its handlers write."""
+
+import pickle
+from typing import Any
+
+import attrs
+import pytest
+
+from gateway_async._wire.postback import postback_of
+from gateway_async.models.postbacks import Postback, Writes
+
+CARD = "4111111111111111"
+RAW = {"id": "t1", "account_holder_name": "Ann Example", "custom_data": {"note": CARD}}
+
+
+def postback(**raw: Any) -> Postback[Any]:
+    """A transaction's."""
+    return postback_of("UPDATE", "transaction", {**RAW, **raw})
+
+
+def test_its_repr_shows_what_happened_to_which_record_and_nothing_of_the_record() -> None:
+    """A log of postbacks holds no customer's data."""
+    shown = repr(attrs.evolve(postback(), _writes=Writes()))
+    assert "'UPDATE'" in shown
+    assert "'t1'" in shown
+    assert [word for word in ("Ann", CARD, "key", "writes") if word in shown] == []
+
+
+def test_its_repr_masks_card_numbers_that_stand_where_none_should() -> None:
+    """A type, a resource and an id are texts of somebody else's."""
+    assert CARD not in repr(postback_of(CARD, CARD, {"id": CARD}))
+
+
+def test_it_is_a_value() -> None:
+    """Equal ones are equal and hash alike, whatever their handlers write; so they do in a set."""
+    one, same = postback(), postback().writing(Writes())
+    assert one == same
+    assert {one} == {same}
+    assert one != postback(id="t2")
+
+
+def test_it_pickles() -> None:
+    """As something that is handed to another process must."""
+    assert pickle.loads(pickle.dumps(postback())) == postback()  # noqa: S301  our own bytes
+
+
+def test_its_raw_record_is_its_own() -> None:
+    """Changing what it was made of does not change it."""
+    raw = dict(RAW)
+    made = postback_of("UPDATE", "transaction", raw)
+    raw["id"] = "t2"
+    assert made.raw["id"] == "t1"
+
+
+def test_without_an_inbox_nothing_can_be_written() -> None:
+    """It says so at once, instead of forgetting the statement."""
+    with pytest.raises(RuntimeError, match="no inbox"):
+        postback().write("INSERT INTO effects VALUES (?)", 1)
+
+
+def test_what_is_written_is_kept_in_order() -> None:
+    """Statements with their values, for whoever carries them out."""
+    writes = Writes()
+    writing = postback().writing(writes)
+    writing.write("INSERT INTO effects VALUES (?, ?)", 1, "a")
+    writing.write("DELETE FROM waiting")
+    assert writes.take() == (("INSERT INTO effects VALUES (?, ?)", (1, "a")), ("DELETE FROM waiting", ()))
+
+
+def test_what_is_written_too_late_is_not_lost_silently() -> None:
+    """A task that a handler left behind learns that its statement comes too late."""
+    writes = Writes()
+    writing = postback().writing(writes)
+    assert writes.take() == ()
+    with pytest.raises(RuntimeError, match="has ended"):
+        writing.write("DELETE FROM waiting")
+    assert writes.take() == ()

@@ -1,0 +1,144 @@
+"""Postbacks to put into an inbox, and an inbox of each kind."""
+
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import pytest
+
+from gateway_async._wire.postback import postback_of
+from gateway_async.models.postbacks import Postback
+from gateway_async.postbacks import Inbox, LetterState, PostgresInbox, SqliteInbox
+
+POSTGRES = os.environ.get("GATEWAY_TEST_POSTGRES", "")
+KINDS = [
+    pytest.param(("sqlite", "asyncio"), id="sqlite-asyncio"),
+    pytest.param(("sqlite", "trio"), id="sqlite-trio"),
+    pytest.param(
+        ("postgres", "asyncio"),
+        id="postgres-asyncio",
+        marks=pytest.mark.skipif(
+            not POSTGRES, reason="needs a PostgreSQL: GATEWAY_TEST_POSTGRES=postgresql://postgres@127.0.0.1:5432/test"
+        ),
+    ),
+]
+"""Each inbox, on each event loop that it runs on."""
+
+
+def change(
+    record: str = "t1", modified: int | None = 1, type_: str = "UPDATE", *, reconciled: bool = False, **fields: Any
+) -> Postback[Any]:
+    """A postback that tells of a change."""
+    raw = {"id": record, "modified_ts": modified, **fields}
+    return postback_of(type_, "transaction", raw, attempts=1, reconciled=reconciled)
+
+
+class Store:
+    """An inbox for a test, and its database seen from beside it.
+
+    Attributes:
+        inbox: one that is open.
+        another: makes one more on the same store, as in another process.
+    """
+
+    def __init__(self, place: str, table: str, **options: Any) -> None:
+        self.place = place
+        self.table = table
+        self.is_file = not table
+        self._options = options
+        self._made: list[Inbox] = []
+        self.inbox = self.another()
+
+    def another(self, **options: Any) -> Inbox:
+        """One more inbox on the same store."""
+        options = self._options | options
+        inbox = SqliteInbox(self.place, **options) if self.is_file else self._on_postgres(options)
+        self._made.append(inbox)
+        return inbox
+
+    def _on_postgres(self, options: dict[str, Any]) -> PostgresInbox:
+        return PostgresInbox(self.place, table=self.table, **options)
+
+    async def ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """What the database says; `{effects}` and `{counter}` are tables of the test's own, `{inbox}` the inbox's."""
+        return ask_sqlite(self.place, self.named(sql), values) if self.is_file else await self._ask(sql, values)
+
+    def named(self, sql: str) -> str:
+        """A statement with the table's name, and the placeholders of the database (`?` in the text)."""
+        prefix = f"{self.table}_" if self.table else ""
+        sql = sql.format(effects=f"{prefix}effects", counter=f"{prefix}counter", inbox=self.inbox_table)
+        for number in range(0 if self.is_file else sql.count("?")):
+            sql = sql.replace("?", f"${number + 1}", 1)
+        return sql
+
+    @property
+    def inbox_table(self) -> str:
+        """The name of the inbox's table."""
+        return self.table or "postback_inbox"
+
+    async def _ask(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        import asyncpg
+
+        connection = await asyncpg.connect(self.place)
+        try:
+            return [tuple(row) for row in await connection.fetch(self.named(sql), *values)]
+        finally:
+            await connection.close()
+
+    async def make_effects(self) -> None:
+        """A table of the test's own: what handlers did."""
+        await self.inbox.letters()  # the file is there, and ours
+        await self.ask("CREATE TABLE {effects} (record text, modified integer)")
+
+    async def effects(self) -> list[tuple[str, int]]:
+        """What handlers did, in order."""
+        return [(str(record), int(modified)) for record, modified in await self.ask("SELECT * FROM {effects}")]
+
+    def effect(self, postback: Postback[Any]) -> tuple[str, tuple[Any, ...]]:
+        """What a handler writes."""
+        statement = self.named("INSERT INTO {effects} VALUES (?, ?)")
+        return statement, (postback.record_id, postback.raw["modified_ts"])
+
+    async def close(self) -> None:
+        """Close all, and leave nothing in a database."""
+        if not self.is_file:
+            await self.ask("DROP TABLE IF EXISTS {inbox}, {inbox}_lanes, {effects}, {counter}")
+        for inbox in self._made:
+            await inbox.aclose()
+
+
+def ask_sqlite(path: str, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """What an SQLite file says."""
+    import sqlite3
+
+    connection = sqlite3.connect(path, timeout=10)
+    try:
+        with connection:
+            return connection.execute(sql, values).fetchall()
+    finally:
+        connection.close()
+
+
+@asynccontextmanager
+async def opened(kind: str, folder: Path, **options: Any) -> AsyncIterator[Store]:
+    """A store of a kind, of which nothing is left afterwards."""
+    store = (
+        Store(str(folder / "inbox.db"), "", **options)
+        if kind == "sqlite"
+        else Store(POSTGRES, f"inbox_{token_hex(6)}", **options)
+    )
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def states(inbox: Inbox) -> list[tuple[str, int | None, LetterState]]:
+    """Of each letter the record, the time of its change, and what became of it."""
+    return [
+        (letter.postback.record_id, letter.postback.raw["modified_ts"], letter.state)
+        for letter in await inbox.letters()
+    ]

@@ -1,0 +1,131 @@
+"""A receiver as a handler of aiohttp's server, over real sockets."""
+
+import asyncio
+import contextlib
+import gzip
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from gateway_async.postbacks import Postback, PostbackReceiver
+
+from .posting import HEADERS, form, receiver, sale
+
+pytestmark = pytest.mark.asyncio
+
+
+@asynccontextmanager
+async def served(shop: PostbackReceiver, *, method: str = "POST") -> AsyncIterator[str]:
+    """An application with a receiver in it; its address."""
+    app = web.Application()
+    app.router.add_route(method, "/postbacks", shop.aiohttp)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/postbacks"
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A bare connection, for what no client would send."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(url.split(":")[2].split("/", maxsplit=1)[0]))
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+async def test_a_postback_reaches_its_handler() -> None:
+    """In one request and in pieces of no given length."""
+    shop, told = receiver(), list[Any]()
+
+    @shop.on("transaction")
+    async def handle(postback: Postback[Any]) -> None:
+        told.append(postback.record_id)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield form(sale(id="b"))[:9]
+        yield form(sale(id="b"))[9:]
+
+    async with served(shop) as url, aiohttp.ClientSession(headers=HEADERS) as gateway:
+        for body in (form(sale(id="a")), pieces()):
+            async with gateway.post(url, data=body) as answer:
+                assert (answer.status, await answer.read()) == (204, b"")
+    assert told == ["a", "b"]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT"])
+async def test_another_method_is_405_where_all_are_routed(method: str) -> None:
+    """With the method that is allowed."""
+    async with (
+        served(receiver(), method="*") as url,
+        aiohttp.ClientSession(headers=HEADERS) as gateway,
+        gateway.request(method, url) as answer,
+    ):
+        assert (answer.status, answer.headers["allow"]) == (405, "POST")
+
+
+async def test_a_refusal_is_plain_text() -> None:
+    """401 with its header, 400 with its words, 413 without reading on."""
+    async with served(receiver(max_bytes=5000)) as url, aiohttp.ClientSession() as gateway:
+        async with gateway.post(url, data=form()) as answer:
+            assert (answer.status, answer.headers["www-authenticate"][:6]) == (401, "Basic ")
+        async with gateway.post(url, data=b"x", headers=HEADERS) as answer:
+            assert (answer.status, answer.content_type) == (400, "text/plain")
+            assert (await answer.text()).startswith("the body: ")
+        async with gateway.post(url, data=b"x" * 5001, headers=HEADERS) as answer:
+            assert answer.status == 413
+
+
+async def test_a_packed_body_cannot_grow_beyond_the_limit() -> None:
+    """The server unpacks it; what comes out counts."""
+    packed = gzip.compress(b"data=" + b" " * 20_000_000)
+    async with (
+        served(receiver()) as url,
+        aiohttp.ClientSession(headers={**HEADERS, "Content-Encoding": "gzip"}) as gateway,
+        gateway.post(url, data=packed) as answer,
+    ):
+        assert answer.status == 413
+
+
+HEAD = f"POST /postbacks HTTP/1.1\r\nHost: shop.test\r\nAuthorization: {HEADERS['Authorization']}\r\n"
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello",
+        b"Content-Encoding: br\r\nContent-Length: 5\r\n\r\nhello",
+        b"Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n",
+    ],
+)
+async def test_a_body_that_cannot_be_unpacked_is_refused(rest: bytes) -> None:
+    """By the server or by the receiver; it is no failure of a handler's."""
+    async with served(receiver()) as url, connected(url) as (reader, writer):
+        writer.write(HEAD.encode() + rest)
+        assert re.match(rb"HTTP/1.[01] 4", await reader.readline())
+
+
+async def test_a_caller_that_is_gone_leaves_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """No handler is told, and no error is logged."""
+    shop, told = receiver(), list[Any]()
+
+    @shop.on()
+    async def handle(postback: Postback[Any]) -> None:
+        told.append(postback)
+
+    async with served(shop) as url, connected(url) as (_, writer):
+        writer.write(f"{HEAD}Content-Length: 10000\r\n\r\n".encode() + form())
+        await writer.drain()
+    assert (told, [record.getMessage() for record in caplog.records]) == ([], [])

@@ -1,0 +1,232 @@
+"""A receiver as an ASGI application: by itself, and in Starlette and FastAPI."""
+
+import socket
+from base64 import b64encode
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+import starlette.routing
+import uvicorn
+from fastapi import FastAPI
+from starlette.applications import Starlette
+
+from gateway_async.postbacks import Postback, PostbackReceiver, SqliteInbox
+
+from .posting import HEADERS, PASSWORD, USER, form, http_scope, receiver, sale
+
+pytestmark = pytest.mark.anyio
+
+
+async def answered(app: Any, scope: dict[str, Any], *messages: dict[str, Any]) -> list[dict[str, Any]]:
+    """What an application sends, when it receives these messages; it may not ask for more."""
+    waiting, sent = list(messages), list[dict[str, Any]]()
+
+    async def receive() -> dict[str, Any]:
+        return waiting.pop(0)
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    return sent
+
+
+def part(body: bytes, *, more: bool = False) -> dict[str, Any]:
+    """A piece of a body."""
+    return {"type": "http.request", "body": body, "more_body": more}
+
+
+async def test_a_body_may_come_in_pieces() -> None:
+    """Empty ones too, and an end that says nothing."""
+    body = form()
+    pieces = [part(body[:7], more=True), part(b"", more=True), part(body[7:], more=True), {"type": "http.request"}]
+    sent = await answered(receiver().asgi, http_scope(), *pieces)
+    assert sent == [
+        {"type": "http.response.start", "status": 204, "headers": []},
+        {"type": "http.response.body", "body": b""},
+    ]
+
+
+async def test_a_refusal_has_its_headers_and_its_length() -> None:
+    """In bytes, as ASGI has them."""
+    start, body = await answered(receiver().asgi, http_scope(headers={}))
+    assert (start["status"], int(dict(start["headers"])[b"content-length"])) == (401, len(body["body"]))
+    assert dict(start["headers"])[b"www-authenticate"].startswith(b"Basic ")
+
+
+async def test_head_has_no_body() -> None:
+    """405 with the length that another method's answer would have."""
+    start, body = await answered(receiver().asgi, http_scope("HEAD"))
+    assert (start["status"], dict(start["headers"])[b"allow"], body["body"]) == (405, b"POST", b"")
+
+
+async def test_a_caller_that_is_gone_is_not_answered() -> None:
+    """What has come of its body is not taken for a postback, even if it could be one."""
+    shop, told = receiver(), list[Postback[Any]]()
+
+    @shop.on()
+    async def handle(postback: Postback[Any]) -> None:
+        told.append(postback)
+
+    assert await answered(shop.asgi, http_scope(), part(form(), more=True), {"type": "http.disconnect"}) == []
+    assert told == []
+
+
+async def test_credentials_that_stand_twice_are_none() -> None:
+    """One may not hide behind the other."""
+    scope = http_scope()
+    scope["headers"] += [(b"authorization", b"Basic eDp5")]
+    assert (await answered(receiver().asgi, scope))[0]["status"] == 401
+
+
+async def test_headers_may_be_any_bytes() -> None:
+    """They are not worth an error of the server's."""
+    scope = http_scope()
+    scope["headers"] += [(b"x-\xff", b"\x00\xff"), (b"content-type", b"\xe9")]
+    assert (await answered(receiver().asgi, scope, part(form())))[0]["status"] == 204
+
+
+async def test_served_by_itself_it_works_as_long_as_the_server_lives(tmp_path: Path) -> None:
+    """What is stored is handled, between the server's start and its end."""
+    shop = PostbackReceiver(USER, PASSWORD, inbox=SqliteInbox(tmp_path / "inbox.db"))
+    told, happened = list[str](), anyio.Event()
+
+    @shop.on("transaction")
+    async def note(postback: Postback[Any]) -> None:
+        told.append(postback.record_id)
+        happened.set()
+
+    to_server, from_shop = anyio.create_memory_object_stream[dict[str, Any]](2)
+    to_shop, from_server = anyio.create_memory_object_stream[dict[str, Any]](2)
+    with to_server, from_shop, to_shop, from_server:
+        async with anyio.create_task_group() as server:
+            server.start_soon(shop.asgi, {"type": "lifespan"}, from_server.receive, to_server.send)
+            await to_shop.send({"type": "lifespan.startup"})
+            assert await from_shop.receive() == {"type": "lifespan.startup.complete"}
+            assert (await answered(shop.asgi, http_scope(), part(form())))[0]["status"] == 204
+            with anyio.fail_after(5):
+                await happened.wait()
+            await to_shop.send({"type": "lifespan.shutdown"})
+            assert await from_shop.receive() == {"type": "lifespan.shutdown.complete"}
+    assert len(told) == 1
+
+
+async def test_a_scope_that_it_does_not_know_is_refused() -> None:
+    """By an error, as ASGI has it."""
+    with pytest.raises(RuntimeError, match="knows nothing of telegrams"):
+        await answered(receiver().asgi, {"type": "telegrams"})
+
+
+async def test_a_websocket_is_closed() -> None:
+    """Before it is accepted."""
+    assert await answered(receiver().asgi, {"type": "websocket"}) == [{"type": "websocket.close", "code": 1003}]
+
+
+# --- in applications
+
+
+def mounted(shop: PostbackReceiver) -> Any:
+    """In FastAPI, under a path."""
+    app = FastAPI()
+    app.mount("/postbacks", shop.asgi)
+    return app
+
+
+def routed(shop: PostbackReceiver) -> Any:
+    """In Starlette, at exactly a path."""
+    return Starlette(routes=[starlette.routing.Route("/postbacks", shop.asgi)])
+
+
+def routed_in_fastapi(shop: PostbackReceiver) -> Any:
+    """In FastAPI, at exactly a path."""
+    app = FastAPI()
+    app.router.routes.append(starlette.routing.Route("/postbacks", shop.asgi))
+    return app
+
+
+def client(app: Any) -> httpx.AsyncClient:
+    """Somebody who calls an application, as a gateway does: without following redirects."""
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://shop.test", auth=(USER, PASSWORD))
+
+
+@pytest.mark.parametrize(
+    ("build", "path"),
+    [
+        (mounted, "/postbacks/"),
+        (mounted, "/postbacks/shop-7"),
+        (routed, "/postbacks"),
+        (routed_in_fastapi, "/postbacks"),
+    ],
+)
+async def test_it_serves_in_an_application(build: Callable[[PostbackReceiver], Any], path: str) -> None:
+    """A mounted receiver answers below its path, a routed one at it."""
+    shop, told = receiver(), list[Any]()
+
+    @shop.on("transaction")
+    async def handle(postback: Postback[Any]) -> None:
+        told.append(postback.record.transaction_amount)
+
+    async with client(build(shop)) as gateway:
+        taken = await gateway.post(path, content=form(sale(transaction_amount="7.00")))
+        other = await gateway.get(path)
+    assert (taken.status_code, other.status_code, other.headers["allow"]) == (204, 405, "POST")
+    assert [str(amount) for amount in told] == ["7.00"]
+
+
+async def test_a_mounted_one_is_redirected_to_without_its_slash() -> None:
+    """That is Starlette's doing, and no gateway follows: the documentation says which address to give it."""
+    async with client(mounted(receiver())) as gateway:
+        answer = await gateway.post("/postbacks", content=form())
+    assert (answer.status_code, answer.headers["location"]) == (307, "http://shop.test/postbacks/")
+
+
+@asynccontextmanager
+async def served(app: Any) -> AsyncIterator[int]:
+    """An application under uvicorn; its port."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server.serve, [listening])
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            server.should_exit = True
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
+async def test_it_serves_by_itself_over_real_sockets(caplog: pytest.LogCaptureFixture) -> None:
+    """Requests one after the other on a connection; then one that is too large, and a caller that goes away."""
+    shop, told = receiver(max_bytes=5000), list[str]()
+
+    @shop.on()
+    async def handle(postback: Postback[Any]) -> None:
+        told.append(postback.record_id)
+
+    async with served(shop.asgi) as port:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", auth=(USER, PASSWORD)) as gateway:
+            statuses = [
+                (await gateway.post("/", content=form(sale(id="a")))).status_code,
+                (await gateway.head("/")).status_code,
+                (await gateway.post("/", content=b"x" * 5001)).status_code,
+                (await gateway.post("/", content=b"x")).status_code,
+                (await gateway.post("/any", content=form(sale(id="b")))).status_code,
+            ]
+        head = f"POST / HTTP/1.1\r\nHost: shop.test\r\nAuthorization: {HEADERS['Authorization']}\r\n"
+        stream = await anyio.connect_tcp("127.0.0.1", port)
+        await stream.send(f"{head}Content-Length: 4000\r\n\r\n".encode() + form(sale(id="c")))
+        await stream.aclose()
+    assert (statuses, told) == ([204, 405, 413, 400, 204], ["a", "b"])
+    assert [record.getMessage() for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
+
+
+async def test_httpx_and_we_write_the_same_credentials() -> None:
+    """So the tests above ask for what gateways send."""
+    request = httpx.Request("POST", "http://shop.test")
+    next(httpx.BasicAuth(USER, PASSWORD).auth_flow(request))
+    assert request.headers["authorization"] == HEADERS["Authorization"]
+    assert b64encode(f"{USER}:{PASSWORD}".encode()).decode() in HEADERS["Authorization"]

@@ -1,0 +1,448 @@
+"""The inboxes: what both of them keep, hand out, and write; each on every event loop that it runs on."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import anyio
+import attrs
+import pytest
+
+from gateway_async import InvalidRequestError
+from gateway_async.models.postbacks import Postback
+from gateway_async.postbacks import Claim, Inbox, InboxError, LetterState, PostgresInbox, SqliteInbox
+
+from .inboxes import KINDS, Store, change, opened, states
+
+WAITING, HANDLED, SUPERSEDED, DEAD = LetterState
+pytestmark = pytest.mark.anyio
+MINUTE = 60.0
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """Which inbox, on which event loop."""
+    chosen: tuple[str, str] = request.param
+    return chosen
+
+
+@pytest.fixture
+def anyio_backend(kind: tuple[str, str]) -> str:
+    """The event loop of the inbox's kind."""
+    return kind[1]
+
+
+@pytest.fixture
+async def store(kind: tuple[str, str], tmp_path: Path) -> AsyncIterator[Store]:
+    """An inbox in an empty store."""
+    async with opened(kind[0], tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def inbox(store: Store) -> Inbox:
+    """An empty inbox."""
+    return store.inbox
+
+
+async def put(inbox: Inbox, *postbacks: Postback[Any]) -> list[bool]:
+    """Put them in, one after the other."""
+    return [await inbox.put(postback) for postback in postbacks]
+
+
+async def handle_all(inbox: Inbox) -> list[tuple[Any, bool]]:
+    """Handle all that is due; the times of the changes, and whether they were superseded."""
+    handled: list[tuple[Any, bool]] = []
+    while claims := await inbox.claim(100, MINUTE):
+        for claim in claims:
+            handled.append((claim.postback.raw["modified_ts"], claim.superseded))
+            assert await inbox.done(claim, SUPERSEDED if claim.superseded else HANDLED)
+    return handled
+
+
+async def only_claim(inbox: Inbox) -> Claim:
+    """The one claim that there is to be had."""
+    (claim,) = await inbox.claim(100, MINUTE)
+    return claim
+
+
+# --- what is kept
+
+
+async def test_a_postback_comes_back_as_it_was(inbox: Inbox) -> None:
+    """Every value, with the digits of its amounts, also to another process; and its facts as a letter."""
+    sent = change(
+        transaction_amount="12.50", tax=Decimal("0.10"), note="Grüße \0 \u2603 'x'", more=[{"n": 10**18}, None, True]
+    )
+    assert await inbox.put(sent) is True
+    claim = await only_claim(inbox)
+    assert claim.postback == sent
+    assert str(claim.postback.raw["tax"]) == "0.10"
+    (letter,) = await inbox.letters()
+    assert attrs.evolve(letter, came_at=None, due_at=None) == attrs.evolve(
+        letter, number=claim.number, postback=sent, state=WAITING, came_at=None, attempts=1, error="", due_at=None
+    )
+    assert abs(letter.came_at - datetime.now(UTC)) < timedelta(minutes=1)
+
+
+async def test_what_comes_again_is_kept_once(inbox: Inbox) -> None:
+    """Before it was handled and afterwards; the gateway's number of attempts makes no difference."""
+    again = attrs.evolve(change(), number_of_attempts=2)
+    assert await put(inbox, change(), again) == [True, False]
+    assert await handle_all(inbox) == [(1, False)]
+    assert await inbox.put(again) is False
+    assert await states(inbox) == [("t1", 1, HANDLED)]
+
+
+async def test_what_comes_again_at_the_same_time_is_new_once(inbox: Inbox) -> None:
+    """A hundred deliveries of ten changes at once: ten are new."""
+    news: list[bool] = []
+
+    async def deliver(number: int) -> None:
+        news.append(await inbox.put(change(f"t{number % 10}")))
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(100):
+            tasks.start_soon(deliver, number)
+    assert (sum(news), len(await inbox.letters())) == (10, 10)
+
+
+async def test_another_process_goes_on(store: Store) -> None:
+    """What one has put another handles, and knows when it comes again."""
+    other = store.another()
+    assert await store.inbox.put(change()) is True
+    assert await handle_all(other) == [(1, False)]
+    assert await other.put(change()) is False
+    assert await states(store.inbox) == [("t1", 1, HANDLED)]
+
+
+async def test_letters_by_pages_and_states(inbox: Inbox) -> None:
+    """By number, after one, so many, of one state."""
+    await put(inbox, *(change(f"t{number}") for number in range(5)))
+    (first,) = await inbox.claim(1, MINUTE)
+    await inbox.done(first, HANDLED)
+    everything = await inbox.letters()
+    assert [letter.postback.record_id for letter in everything] == ["t0", "t1", "t2", "t3", "t4"]
+    assert list(await inbox.letters(after=everything[1].number, limit=2)) == everything[2:4]
+    assert [letter.number for letter in await inbox.letters(HANDLED)] == [first.number]
+    assert list(await inbox.letters(DEAD)) == []
+    assert [letter.due_at is None for letter in everything] == [True, False, False, False, False]
+
+
+async def test_a_reconciled_one_only_if_it_was_missed(inbox: Inbox) -> None:
+    """Not where its change, or a later one, is there, waiting or handled; elsewhere it is new."""
+    await put(inbox, change("t1", 5), change("t2", 5))
+    assert len(await handle_all(inbox)) == 2
+    await inbox.put(change("t3", 5))
+    missed = [change(record, time, reconciled=True) for record in ("t1", "t3", "t4") for time in (4, 5, 6)]
+    news = [await inbox.put(postback) for postback in missed]
+    assert news == [False, False, True, False, False, True, True, True, True]
+
+
+async def test_a_thousand_at_once(inbox: Inbox) -> None:
+    """All are kept, and handed out in small numbers."""
+    async with anyio.create_task_group() as tasks:
+        for number in range(1000):
+            tasks.start_soon(inbox.put, change(f"t{number}"))
+    assert len(await inbox.claim(16, MINUTE)) == 16
+    assert len(await inbox.claim(1000, MINUTE)) == 984
+
+
+# --- what is handed out
+
+
+async def test_one_of_a_record_at_a_time_in_order(inbox: Inbox) -> None:
+    """The next one only when the one before has ended; other records do not wait for it."""
+    await put(inbox, change("t1", 1), change("t1", 2), change("t2", 1))
+    first, other = await inbox.claim(10, MINUTE)
+    assert [(claim.postback.record_id, claim.attempt) for claim in (first, other)] == [("t1", 1), ("t2", 1)]
+    assert list(await inbox.claim(10, MINUTE)) == []
+    await inbox.put(change("t1", 3))
+    assert list(await inbox.claim(10, MINUTE)) == []
+    await inbox.done(first, HANDLED)
+    assert [time for time, _ in await handle_all(inbox)] == [2, 3]
+
+
+async def test_one_resource_does_not_wait_for_another(inbox: Inbox) -> None:
+    """A contact and a transaction of the same id are two records; without an id each is by itself."""
+    vault = attrs.evolve(change("t1", 1), resource="accountvault", key="v" * 64)
+    nameless = [attrs.evolve(change("t1", time), record_id="", key=str(time) * 64) for time in (5, 6)]
+    await put(inbox, change("t1", 1), vault, *nameless)
+    assert len(await inbox.claim(10, MINUTE)) == 4
+
+
+async def test_a_claim_that_has_run_out_is_somebody_elses(store: Store) -> None:
+    """The other gets it as its second attempt; the first can neither finish, fail, prolong nor give it back."""
+    await store.inbox.put(change())
+    await store.make_effects()
+    (lost,) = await store.inbox.claim(1, 0)
+    other = store.another()
+    claim = await only_claim(other)
+    assert (claim.number, claim.attempt) == (lost.number, 2)
+    assert await store.inbox.done(lost, HANDLED, [store.effect(lost.postback)]) is False
+    await store.inbox.failed(lost, "too late", None)
+    await store.inbox.release([lost])
+    await store.inbox.prolong([lost], 0)
+    assert list(await store.inbox.claim(1, MINUTE)) == []
+    assert await other.done(claim, HANDLED, [store.effect(claim.postback)]) is True
+    assert await store.effects() == [("t1", 1)]
+    assert await store.inbox.done(claim, HANDLED) is False
+
+
+async def test_a_claim_that_has_run_out_stands_until_somebody_takes_it(inbox: Inbox) -> None:
+    """Who was too slow for its lease, but met nobody, has handled it."""
+    await inbox.put(change())
+    (late,) = await inbox.claim(1, 0)
+    assert await inbox.done(late, HANDLED) is True
+
+
+async def test_a_claim_is_prolonged(inbox: Inbox) -> None:
+    """From now on, for so many seconds."""
+    await inbox.put(change())
+    claims = await inbox.claim(1, 0)
+    await inbox.prolong(claims, MINUTE)
+    assert list(await inbox.claim(1, MINUTE)) == []
+    assert await inbox.done(claims[0], HANDLED) is True
+
+
+async def test_a_claim_that_is_given_back_is_due_at_once(inbox: Inbox) -> None:
+    """And was no attempt."""
+    await put(inbox, change(modified=1), change(modified=2))
+    await inbox.release([await only_claim(inbox)])
+    claim = await only_claim(inbox)
+    assert (claim.postback.raw["modified_ts"], claim.attempt) == (1, 1)
+
+
+async def test_many_processes_share_the_work(store: Store) -> None:
+    """Eight claim at once: each record is one's, and no postback is handed out twice."""
+    for number in range(40):
+        await store.inbox.put(change(f"t{number}"))
+    claims: list[Claim] = []
+
+    async def work(inbox: Inbox) -> None:
+        for _ in range(4):
+            claims.extend(await inbox.claim(3, MINUTE))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(8):
+            tasks.start_soon(work, store.another())
+    claims += await store.inbox.claim(100, MINUTE)
+    assert sorted(claim.postback.record_id for claim in claims) == sorted(f"t{number}" for number in range(40))
+
+
+# --- what became of it
+
+
+async def test_what_failed_is_due_after_a_pause(inbox: Inbox) -> None:
+    """Until then nothing of its record is handed out; its error is kept."""
+    await put(inbox, change("t1", 1), change("t1", 2))
+    await inbox.failed(await only_claim(inbox), "KeyError: 'x'", 3600)
+    assert list(await inbox.claim(10, MINUTE)) == []
+    letter, behind = await inbox.letters()
+    assert (letter.state, letter.error, letter.attempts) == (WAITING, "KeyError: 'x'", 1)
+    assert letter.due_at
+    assert timedelta(minutes=59) < letter.due_at - datetime.now(UTC) <= timedelta(minutes=60)
+    assert behind.due_at == letter.due_at
+    await inbox.replay(letter.number)
+    claim = await only_claim(inbox)
+    await inbox.failed(claim, "", 0)
+    assert (await only_claim(inbox)).attempt == 2
+
+
+async def test_what_is_dead_lets_the_next_go_on(inbox: Inbox) -> None:
+    """It is listed with its error, and handed out again when it is replayed, its attempts counted anew."""
+    await put(inbox, change("t1", None), change("t1", 2))
+    dead = await only_claim(inbox)
+    await inbox.failed(dead, "ValueError: no", None)
+    assert await handle_all(inbox) == [(2, False)]
+    (letter,) = await inbox.letters(DEAD)
+    assert (letter.number, letter.error, letter.due_at) == (dead.number, "ValueError: no", None)
+    assert await inbox.replay(dead.number) is True
+    assert await inbox.replay(10**6) is False
+    again = await only_claim(inbox)
+    assert (again.number, again.attempt) == (dead.number, 1)
+    await inbox.done(again, HANDLED)
+    (letter, _) = await inbox.letters()
+    assert (letter.state, letter.error) == (HANDLED, "")
+
+
+async def test_replay_of_what_is_being_handled(inbox: Inbox) -> None:
+    """Nothing happens to the claim; two of a record are never handed out at once."""
+    await put(inbox, change("t1", 1), change("t1", 2))
+    assert await handle_all(inbox) == [(1, False), (2, False)]
+    await inbox.put(change("t1", 3))
+    claim = await only_claim(inbox)
+    assert [await inbox.replay(letter.number) for letter in await inbox.letters()] == [True, True, True]
+    assert list(await inbox.claim(10, MINUTE)) == []
+    assert await inbox.done(claim, HANDLED) is True
+    assert await handle_all(inbox) == [(1, True), (2, True)]
+
+
+async def test_an_older_state_is_superseded(inbox: Inbox) -> None:
+    """By one that was handled; not by one that is dead, nor by one of the same second."""
+    await put(inbox, change("t1", 5), change("t1", 4), change("t1", 5, note="again"), change("t1", 6))
+    assert await handle_all(inbox) == [(5, False), (4, True), (5, False), (6, False)]
+    await put(inbox, change("t2", 5), change("t2", 4))
+    await inbox.failed(await only_claim(inbox), "no", None)
+    assert await handle_all(inbox) == [(4, False)]
+    assert [state for *_, state in await states(inbox)] == [HANDLED, SUPERSEDED, HANDLED, HANDLED, DEAD, HANDLED]
+
+
+@pytest.mark.parametrize("deleted_at", [5, None])
+async def test_after_the_end_of_a_record_nothing_older_follows(inbox: Inbox, deleted_at: int | None) -> None:
+    """What is not newer, or does not say, is superseded by a DELETE; the DELETE itself is not, when it is replayed."""
+    await put(inbox, change("t1", 5), change("t1", deleted_at, "DELETE"))
+    await put(inbox, change("t1", 5, note="late"), change("t1", None), change("t1", 6))
+    handled = await handle_all(inbox)
+    assert handled[:4] == [(5, False), (deleted_at, False), (5, True), (None, True)]
+    assert handled[4] == (6, deleted_at is None)
+    if deleted_at is None:
+        await inbox.replay((await inbox.letters())[1].number)
+        assert await handle_all(inbox) == [(None, False)]
+
+
+# --- what handlers write
+
+
+async def test_writes_are_there_exactly_if_it_is_handled(store: Store) -> None:
+    """All of them, in their order."""
+    await store.make_effects()
+    await store.inbox.put(change("t1", 7))
+    claim = await only_claim(store.inbox)
+    assert await store.effects() == []
+    second = store.effect(change("t1", 8))
+    assert await store.inbox.done(claim, HANDLED, [store.effect(claim.postback), second]) is True
+    assert await store.effects() == [("t1", 7), ("t1", 8)]
+
+
+BAD_WRITES = {
+    "no table": ("INSERT INTO nowhere VALUES (1)", ()),
+    "no SQL": ("once upon a time", ()),
+    "two statements": ("SELECT 1; SELECT 2", ()),
+    "too few values": ("INSERT INTO {effects} VALUES (?, ?)", ("t1",)),
+    "an odd value": ("INSERT INTO {effects} VALUES (?, ?)", (object(), 1)),
+    "too large a number": ("INSERT INTO {effects} VALUES (?, ?)", ("t1", 10**30)),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_WRITES)
+async def test_a_statement_that_cannot_be_carried_out(store: Store, bad: str) -> None:
+    """It is raised as it is, nothing of its postback is written, the claim stands, and others are not touched."""
+    await store.make_effects()
+    await put(store.inbox, change("t1"), change("t2"), change("t3"))
+    claims = await store.inbox.claim(10, MINUTE)
+    statement, values = BAD_WRITES[bad]
+    outcomes: dict[str, object] = {}
+
+    async def finish(claim: Claim) -> None:
+        writes = [store.effect(claim.postback)]
+        if claim.postback.record_id == "t2":
+            writes.append((store.named(statement), values))
+        try:
+            outcomes[claim.postback.record_id] = await store.inbox.done(claim, HANDLED, writes)
+        except Exception as error:  # noqa: BLE001  which one is the database's business
+            outcomes[claim.postback.record_id] = error
+
+    async with anyio.create_task_group() as tasks:
+        for claim in claims:
+            tasks.start_soon(finish, claim)
+    assert not isinstance(outcomes["t2"], bool | InboxError)
+    assert (outcomes["t1"], outcomes["t3"]) == (True, True)
+    assert sorted(await store.effects()) == [("t1", 1), ("t3", 1)]
+    assert await store.inbox.done(claims[1], HANDLED, [store.effect(claims[1].postback)]) is True
+    assert len(await store.effects()) == 3
+
+
+# --- what was listed, and changed in the second of what was delivered
+
+
+def listed(status: int | None, modified: int = 5, type_: str = "UPDATE", **fields: Any) -> Postback[Any]:
+    """A state of a record as it was listed."""
+    return change("t1", modified, type_, reconciled=True, status_id=status, **fields)
+
+
+async def grow_old(store: Store) -> None:
+    """Let a minute pass since all that is there came."""
+    minute = "61" if store.is_file else "interval '61 seconds'"
+    await store.ask(f"UPDATE {{inbox}} SET came_at = came_at - {minute}")  # noqa: S608  our own words
+
+
+@pytest.mark.parametrize("is_handled", [True, False])
+async def test_a_second_change_within_one_second_is_missed(store: Store, is_handled: bool) -> None:
+    """Its time does not tell it from the first, but what it says does: handled once, after the first."""
+    await put(store.inbox, change("t1", 5, status_id=101))
+    if is_handled:
+        await handle_all(store.inbox)
+    await grow_old(store)
+    same = [listed(101), listed(None), listed(101, batch="12"), listed(102, modified=4), listed(102, type_="CREATE")]
+    assert await put(store.inbox, *same) == [False] * 5
+    assert await put(store.inbox, listed(102), listed(102), listed(201)) == [True, False, False]
+    await grow_old(store)
+    assert await put(store.inbox, listed(102, batch="12"), listed(201)) == [False, True]
+    await handle_all(store.inbox)
+    letters = await store.inbox.letters()
+    assert [(each.postback.raw["status_id"], each.state) for each in letters] == [
+        (101, HANDLED),
+        (102, HANDLED),
+        (201, HANDLED),
+    ]
+
+
+async def test_what_has_just_come_may_be_younger_than_a_list(store: Store) -> None:
+    """So a list that says otherwise of the same second does not count; a minute later it does."""
+    await put(store.inbox, change("t1", 5, status_id=102))
+    assert await put(store.inbox, listed(101)) == [False]
+    await grow_old(store)
+    assert await put(store.inbox, listed(101)) == [True]
+
+
+@pytest.mark.parametrize("is_handled", [True, False])
+async def test_no_list_brings_back_what_was_deleted_in_its_second(store: Store, is_handled: bool) -> None:
+    """The end of a record is its end."""
+    await put(store.inbox, change("t1", 5, "DELETE", status_id=101))
+    if is_handled:
+        await handle_all(store.inbox)
+    await grow_old(store)
+    assert await put(store.inbox, listed(102)) == [False]
+
+
+# --- what is forgotten, refused and closed
+
+
+async def test_what_was_handled_long_ago_is_forgotten(store: Store) -> None:
+    """After `keep_days`; what waits and what is dead is kept, and what comes again until then is known."""
+    await put(store.inbox, change("t1"), change("t2"), change("t3"), change("t4"))
+    claims = await store.inbox.claim(3, MINUTE)
+    for claim in claims[:2]:
+        await store.inbox.done(claim, HANDLED)
+    await store.inbox.failed(claims[2], "no", None)
+    day = "86400" if store.is_file else "interval '1 day'"
+    for table in ("{inbox}", "{inbox}_lanes"):
+        which = "number = 1" if table == "{inbox}" else "lane = 'transaction t1'"
+        await store.ask(f"UPDATE {table} SET ended_at = ended_at - 8 * {day} WHERE {which}")  # noqa: S608  our own words
+    later = store.another(keep_days=7)
+    await later.claim(0, MINUTE)
+    await later.letters()
+    assert await states(store.inbox) == [("t2", 1, HANDLED), ("t3", 1, DEAD), ("t4", 1, WAITING)]
+    lanes = await store.ask("SELECT lane FROM {inbox}_lanes ORDER BY lane")
+    assert [lane for (lane,) in lanes] == ["transaction t2", "transaction t3", "transaction t4"]
+    assert await put(later, change("t1"), change("t2")) == [True, False]
+
+
+@pytest.mark.parametrize("days", [0, -1, True, "30", float("nan"), float("inf")])
+async def test_days_that_are_none(kind: tuple[str, str], days: Any) -> None:
+    """A number above 0."""
+    with pytest.raises(InvalidRequestError, match="keep_days"):
+        (SqliteInbox if kind[0] == "sqlite" else PostgresInbox)("postgresql://inbox", keep_days=days)
+
+
+async def test_a_closed_inbox_says_so(store: Store) -> None:
+    """What it is asked afterwards is not silently lost; a second close is harmless."""
+    await store.inbox.put(change())
+    await store.inbox.aclose()
+    await store.inbox.aclose()
+    for ask in (store.inbox.put(change("t2")), store.inbox.claim(1, MINUTE), store.inbox.letters()):
+        with pytest.raises(InboxError, match="it is closed"):
+            await ask

@@ -1,0 +1,235 @@
+"""The inbox in PostgreSQL: how it comes into being, whose pool it uses, and what it says when the database is away."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from gateway_async import InvalidRequestError
+from gateway_async.postbacks import Claim, InboxError, LetterState, PostgresInbox
+from gateway_async.postbacks import _inbox_sql as sql
+from gateway_async.postbacks._rows import row_of
+
+from .inboxes import POSTGRES, Store, change, opened
+
+HANDLED = LetterState.HANDLED
+postgres_only = pytest.mark.skipif(
+    not POSTGRES, reason="needs a PostgreSQL: GATEWAY_TEST_POSTGRES=postgresql://postgres@127.0.0.1:5432/test"
+)
+PASSWORD = "planted-82c1"
+pytest.importorskip("asyncpg")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """It runs on asyncio."""
+    return "asyncio"
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """Names for an inbox's tables."""
+    async with opened("postgres", tmp_path) as made:
+        yield made
+
+
+@postgres_only
+@pytest.mark.anyio
+async def test_many_make_the_tables_at_once(store: Store) -> None:
+    """Eight inboxes: one makes them, the others find them."""
+    inboxes = [store.another() for _ in range(8)]
+    news = await asyncio.gather(*(inbox.put(change(f"t{number}")) for number, inbox in enumerate(inboxes)))
+    assert (news, len(await store.inbox.letters())) == ([True] * 8, 8)
+
+
+@postgres_only
+@pytest.mark.anyio
+async def test_tables_that_are_not_to_be_made(store: Store) -> None:
+    """It says that there are none, until there are."""
+    careful = store.another(create=False)
+    with pytest.raises(InboxError, match="there is no such table"):
+        await careful.letters()
+    await store.inbox.put(change())
+    assert len(await careful.letters()) == 1
+
+
+@postgres_only
+@pytest.mark.anyio
+async def test_a_pool_of_ones_own(store: Store) -> None:
+    """It is used, whatever its transactions are by default, and left open."""
+    import asyncpg
+
+    settings = {"default_transaction_isolation": "serializable"}
+    async with asyncpg.create_pool(POSTGRES, min_size=1, max_size=4, server_settings=settings) as pool:
+        inbox = PostgresInbox(pool, table=store.table)
+        async with anyio.create_task_group() as tasks:
+            for number in range(50):
+                tasks.start_soon(inbox.put, change("t1", number))
+        (claim,) = await inbox.claim(10, 60)
+        assert await inbox.done(claim, HANDLED) is True
+        await inbox.aclose()
+        assert await pool.fetchval("SELECT 1") == 1
+        assert repr(inbox) == f"PostgresInbox('of a PostgreSQL pool ({store.table})')"
+
+
+@postgres_only
+@pytest.mark.anyio
+async def test_amounts_are_numbers_and_a_constraint_may_wait_until_the_end(store: Store) -> None:
+    """The driver's types are the database's; what is wrong at the commit only is the handler's failure as well."""
+    await store.make_effects()
+    await store.ask("ALTER TABLE {effects} ADD amount numeric, ADD UNIQUE (amount) DEFERRABLE INITIALLY DEFERRED")
+    await store.inbox.put(change())
+    (claim,) = await store.inbox.claim(1, 60)
+    write = (store.named("INSERT INTO {effects} (amount) VALUES (?)"), (Decimal("12.50"),))
+    with pytest.raises(Exception, match="duplicate key"):
+        await store.inbox.done(claim, HANDLED, [write, write])
+    assert await store.inbox.done(claim, HANDLED, [write]) is True
+    assert await store.ask("SELECT amount FROM {effects}") == [(Decimal("12.50"),)]
+
+
+@postgres_only
+@pytest.mark.anyio
+async def test_a_handler_cannot_end_the_transaction_unnoticed(store: Store) -> None:
+    """It is told, and the postback is not handled."""
+    await store.inbox.put(change())
+    (claim,) = await store.inbox.claim(1, 60)
+    with pytest.raises(RuntimeError, match="COMMIT: a handler's statement must not end the transaction"):
+        await store.inbox.done(claim, HANDLED, [("COMMIT", ())])
+    assert [letter.state for letter in await store.inbox.letters()] == [LetterState.WAITING]
+
+
+@postgres_only
+@pytest.mark.anyio
+async def test_of_records_that_everybody_changes_nothing_is_lost(store: Store) -> None:
+    """Putting, claiming, finishing and replaying at once, from four inboxes: at the end all has been handled."""
+    inboxes = [store.another() for _ in range(4)]
+    done: list[tuple[str, int]] = []
+
+    async def put(number: int, inbox: Any) -> None:
+        for turn in range(40):
+            await inbox.put(change(f"t{turn % 3}", number * 100 + turn))
+
+    async def work(inbox: Any) -> None:
+        idle = 0
+        while idle < 10:
+            claims = await inbox.claim(2, 60)
+            idle = 0 if claims else idle + 1
+            for claim in claims:
+                assert await inbox.done(claim, HANDLED)
+                done.append((claim.postback.record_id, claim.number))
+                if claim.number % 10 == 0 and claim.attempt == 1 and idle == 0:
+                    await inbox.replay(claim.number + 1)
+            await asyncio.sleep(0.01 * (not claims))
+
+    async with anyio.create_task_group() as tasks:
+        for number, inbox in enumerate(inboxes):
+            tasks.start_soon(put, number, inbox)
+            tasks.start_soon(work, inbox)
+    letters = await store.inbox.letters()
+    assert (len(letters), {letter.state for letter in letters}) == (160, {HANDLED})
+    assert {number for _, number in done} == {letter.number for letter in letters}
+
+
+@postgres_only
+@pytest.mark.anyio
+async def test_what_is_put_while_the_last_of_its_record_ends_is_not_forgotten(store: Store) -> None:
+    """Committed between two looks of the one who gives the record free, it is handed out next."""
+    import asyncpg
+
+    await store.inbox.put(change("t1", 1))
+    (claim,) = await store.inbox.claim(1, 60)
+    row = row_of(change("t1", 2))
+    connection = await asyncpg.connect(POSTGRES)
+    async with anyio.create_task_group() as tasks, connection.transaction():
+        put = sql.PUT.replace("@", store.table)
+        await connection.execute(put, row.key, row.lane, row.deletes, row.modified, row.content)
+        tasks.start_soon(store.inbox.failed, claim, "", None)
+        waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%{inbox}_lanes%'"
+        with anyio.fail_after(10):
+            while not await store.ask(waiting):
+                await anyio.sleep(0.01)
+    await connection.close()
+    (claim,) = await store.inbox.claim(1, 60)
+    assert claim.postback.raw["modified_ts"] == 2
+
+
+# --- when it is away
+
+
+@pytest.mark.anyio
+async def test_a_database_that_is_away() -> None:
+    """One error, which shows where it should be, and no password; afterwards it is asked anew."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        inbox = PostgresInbox(f"postgresql://shop:{PASSWORD}@{address}/shop")
+        for attempt in (inbox.put(change()), inbox.claim(1, 60)):
+            with pytest.raises(InboxError) as caught:
+                await attempt
+            assert str(caught.value).startswith(
+                f"the inbox postgresql://{address}/shop (postback_inbox) cannot be used"
+            )
+            assert PASSWORD not in f"{caught.value}{inbox!r}"
+    await inbox.aclose()
+
+
+class ConfusedPool:
+    """A pool whose connection was cut while it was in use, in a way that its driver did not expect."""
+
+    def acquire(self) -> Any:
+        """A connection that says so."""
+        import asyncpg
+
+        raise asyncpg.InternalClientError("cannot switch to state 15; another operation (2) is in progress")
+
+
+@pytest.mark.anyio
+async def test_a_driver_that_is_confused_is_a_database_that_is_away() -> None:
+    """Whatever it calls it, it is an `InboxError`: answered 503, waited for; also where handlers write."""
+    inbox = PostgresInbox(ConfusedPool())
+    inbox._database._is_ready = True
+    claim = Claim(number=1, postback=change(), token="t", attempt=1, superseded=False)
+    for asked in (inbox.put(change()), inbox.claim(1, 60), inbox.done(claim, HANDLED, [("SELECT 1", ())])):
+        with pytest.raises(InboxError, match="another operation"):
+            await asked
+
+
+@postgres_only
+@pytest.mark.anyio
+async def test_connections_that_break_are_replaced(store: Store) -> None:
+    """Who asks while the server ends them gets an `InboxError`, also for a handler's statement; then it goes on."""
+    await store.inbox.put(change())
+    (claim,) = await store.inbox.claim(1, 60)
+    with pytest.raises(InboxError):
+        await store.inbox.done(claim, HANDLED, [("SELECT pg_terminate_backend(pg_backend_pid())", ())])
+    assert await store.inbox.done(claim, HANDLED) is True
+
+
+def test_on_trio() -> None:
+    """It says what it needs."""
+    inbox = PostgresInbox("postgresql://127.0.0.1/shop")
+
+    async def put() -> None:
+        await inbox.put(change())
+
+    with pytest.raises(RuntimeError, match="PostgresInbox needs asyncio"):
+        anyio.run(put, backend="trio")
+
+
+@pytest.mark.parametrize("table", ["", "a b", 'x"; DROP', "A", "a.b.c", 7, "x" * 60])
+def test_names_that_are_none(table: Any) -> None:
+    """Small letters, digits and _, with or without a schema."""
+    with pytest.raises(InvalidRequestError, match="table"):
+        PostgresInbox("postgresql://127.0.0.1/shop", table=table)
+
+
+def test_an_address_that_is_none() -> None:
+    """It is not repeated, whatever stands in it."""
+    with pytest.raises(InvalidRequestError, match="database: must be an address") as caught:
+        PostgresInbox(f"mysql://shop:{PASSWORD}@127.0.0.1/shop")
+    assert PASSWORD not in str(caught.value)

@@ -1,0 +1,465 @@
+"""`PostbackReceiver`: what it answers, whom it tells, and in which order."""
+
+import logging
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from gateway_async.errors import PostbackRefusedError
+from gateway_async.models.transactions import Transaction
+from gateway_async.postbacks import Postback, PostbackReceiver, SqliteInbox
+from gateway_async.postbacks.handlers import Handlers
+
+from .posting import CARD, HEADERS, PASSWORD, MemoryInbox, basic, chunks, form, receiver, sale
+
+pytestmark = pytest.mark.anyio
+
+
+async def post(to: PostbackReceiver, body: bytes = b"", headers: dict[str, str] | None = None) -> tuple[int, str]:
+    """What a receiver answers to a POST."""
+    answer = await to.receive("POST", HEADERS if headers is None else headers, chunks(body))
+    return answer.status, answer.body.decode()
+
+
+# --- what is answered
+
+
+async def test_a_postback_reaches_its_handler_and_is_acknowledged() -> None:
+    """Typed, and 204 with nothing in it."""
+    shop, told = receiver(), list[Postback[Transaction]]()
+
+    @shop.on("transaction")
+    async def handle(postback: Postback[Transaction]) -> None:
+        told.append(postback)
+
+    answer = await shop.receive("POST", HEADERS, chunks(form()[:10], b"", form()[10:]))
+    assert (answer.status, answer.body, dict(answer.headers)) == (204, b"", {})
+    assert [type(each.record) for each in told] == [Transaction]
+
+
+async def test_what_no_handler_wants_is_acknowledged() -> None:
+    """There is nothing to do, and no use in sending it again."""
+    assert await post(receiver(), form()) == (204, "")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "OPTIONS", "DELETE", "post"])
+async def test_only_post_is_taken(method: str) -> None:
+    """The answer names it; the body is not looked at."""
+    answer = await receiver().receive(method, HEADERS, unread())
+    assert (answer.status, answer.headers["allow"]) == (405, "POST")
+
+
+async def unread() -> AsyncIterator[bytes]:
+    """A body that must not be read."""
+    pytest.fail("the body was read")
+    yield b""
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": basic(password="wrong")}])
+async def test_a_stranger_is_asked_for_credentials(headers: dict[str, str]) -> None:
+    """Before its body is read, so that nobody else can fill the memory."""
+    answer = await receiver().receive("POST", headers, unread())
+    assert answer.status == 401
+    assert answer.headers["www-authenticate"] == 'Basic realm="postbacks", charset="UTF-8"'
+    assert PASSWORD not in answer.body.decode()
+
+
+@pytest.mark.parametrize("name", ["authorization", "Authorization", "AUTHORIZATION"])
+async def test_header_names_are_taken_in_any_case(name: str) -> None:
+    """As servers hand them out."""
+    assert await post(receiver(), form(), {name: basic()}) == (204, "")
+
+
+async def test_without_credentials_of_its_own_a_receiver_asks_for_none() -> None:
+    """For a gateway that sends none."""
+    assert await post(PostbackReceiver(None, None), form(), {}) == (204, "")
+
+
+async def test_a_refusal_says_in_plain_words_what_is_wrong() -> None:
+    """Short, by the name of the field, and without what came."""
+    answer = await receiver().receive("POST", HEADERS, chunks(form({"id": {"card": CARD}})))
+    assert (answer.status, answer.headers["content-type"]) == (400, "text/plain; charset=utf-8")
+    assert answer.body == b"data.id: not a text\n"
+
+
+# --- size
+
+
+@pytest.mark.parametrize("length", ["1001", "9" * 5000, "0001001", " 1001 "])
+async def test_a_body_that_says_it_is_too_large_is_not_read(length: str) -> None:
+    """413, and not a byte of it."""
+    answer = await receiver(max_bytes=1000).receive("POST", {**HEADERS, "Content-Length": length}, unread())
+    assert answer.status == 413
+    assert b"1000 bytes" in answer.body
+
+
+@pytest.mark.parametrize("length", [None, "10", "-5", "many", "", "²"])
+async def test_a_body_that_turns_out_too_large_is_not_read_on(length: str | None) -> None:
+    """Whatever it says of itself; what was read is no more than the limit and the piece that went beyond."""
+    read: list[int] = []
+
+    async def endless() -> AsyncIterator[bytes]:
+        while True:
+            read.append(300)
+            yield b"x" * 300
+
+    headers = HEADERS if length is None else {**HEADERS, "Content-Length": length}
+    assert (await receiver(max_bytes=1000).receive("POST", headers, endless())).status == 413
+    assert sum(read) == 1200
+
+
+async def test_a_body_of_just_the_limit_is_taken() -> None:
+    """One byte more is not."""
+    body = form()
+    assert (await post(receiver(max_bytes=len(body)), body))[0] == 204
+    assert (await post(receiver(max_bytes=len(body) - 1), body))[0] == 413
+
+
+# --- handlers
+
+
+async def test_all_handlers_that_it_fits_are_told_in_their_order() -> None:
+    """By resource, by type, by both, by neither."""
+    shop, told = receiver(), list[str]()
+    wishes: list[tuple[str, tuple[str, ...]]] = [
+        ("all", ()),
+        ("sales", ("transaction",)),
+        ("changed sales", ("transaction", "UPDATE")),
+        ("new sales", ("transaction", "CREATE")),
+        ("contacts", ("contact",)),
+        ("coupons", ("coupon",)),
+    ]
+    for name, wish in wishes:
+        shop.on(*wish)(partial(note, told, name))
+    shop.on(type="DELETE")(partial(note, told, "deletions"))
+    await post(shop, form())
+    await post(shop, form({"id": "1"}, resource="coupon", type="DELETE"))
+    assert told == ["all", "sales", "changed sales", "all", "coupons", "deletions"]
+
+
+async def note(told: list[str], name: str, _: Postback[Any]) -> None:
+    """A handler."""
+    told.append(name)
+
+
+async def test_an_unknown_resource_reaches_the_handler_of_everything() -> None:
+    """With the record as it came."""
+    shop, told = receiver(), list[Postback[Any]]()
+
+    @shop.on()
+    async def handle(postback: Postback[Any]) -> None:
+        told.append(postback)
+
+    await post(shop, form({"id": "7", "colour": "red"}, resource="coupon", type="EXPIRE"))
+    assert [(each.resource, each.type, each.record, each.raw) for each in told] == [
+        ("coupon", "EXPIRE", None, {"id": "7", "colour": "red"})
+    ]
+
+
+async def test_registering_returns_the_function_unchanged() -> None:
+    """It can be registered twice, called and tested like any other."""
+
+    async def handle(postback: Postback[Any]) -> None:
+        """A handler."""
+
+    shop = receiver()
+    assert shop.on("contact")(shop.on("transaction", "CREATE")(handle)) is handle
+
+
+class Callable:
+    """An object that is an async function, too."""
+
+    def __init__(self) -> None:
+        self.told = 0
+
+    async def __call__(self, _: Postback[Any]) -> None:
+        """A handler."""
+        self.told += 1
+
+
+async def test_a_handler_may_be_a_method_or_an_object() -> None:
+    """Whatever is async to call."""
+    shop, handler = receiver(), Callable()
+    shop.on()(handler)
+    shop.on()(handler.__call__)
+    await post(shop, form())
+    assert handler.told == 2
+
+
+async def test_a_blocking_function_is_refused_when_it_is_registered() -> None:
+    """It would stop the whole server, and that at the first payment."""
+
+    def handle(postback: Postback[Any]) -> None:
+        """Not async."""
+
+    with pytest.raises(TypeError, match=r"async function; it may await anyio\.to_thread\.run_sync"):
+        receiver().on()(handle)  # type: ignore[type-var]
+
+
+async def test_of_an_older_state_only_those_are_told_who_ask_for_it() -> None:
+    """The worker of an inbox says that a newer one was handled."""
+    handlers, told = Handlers(), list[str]()
+    handlers.add("transaction", None, stale=False, handler=partial(note, told, "newest"))
+    handlers.add("transaction", None, stale=True, handler=partial(note, told, "all"))
+    handlers.add("contact", None, stale=True, handler=partial(note, told, "contacts"))
+    await handlers.tell(receiver().parse(HEADERS, form()), superseded=True)
+    assert told == ["all"]
+
+
+# --- handlers that fail
+
+
+async def test_a_handler_that_fails_has_it_sent_again() -> None:
+    """500, and nothing of the failure for whoever is asking."""
+    shop = receiver()
+    shop.on()(partial(fail, ValueError("no such order: 4711")))
+    assert await post(shop, form()) == (500, "a handler failed\n")
+
+
+async def fail(error: BaseException, _: Postback[Any]) -> None:
+    """A handler."""
+    raise error
+
+
+async def test_a_failure_is_logged_without_card_numbers(caplog: pytest.LogCaptureFixture) -> None:
+    """With its traceback, and by the postback's own names."""
+    shop = receiver()
+    shop.on()(partial(fail, ValueError(f"no order for {CARD}")))
+    await post(shop, form())
+    (logged,) = caplog.records
+    assert (logged.levelno, logged.name) == (logging.ERROR, "gateway_async")
+    text = caplog.text
+    assert "ValueError: no order for ************1111" in text
+    assert "11e936d6fc3bd9f0a5bfb0e0" in text
+    assert "test_receiver.py" in text
+    assert (CARD in text, PASSWORD in text, "12.50" in text) == (False, False, False)
+
+
+async def test_handlers_after_one_that_failed_are_told_all_the_same() -> None:
+    """One that is broken does not keep a payment's news from the others."""
+    shop, told = receiver(), list[str]()
+    shop.on()(partial(fail, ValueError("one")))
+    shop.on()(partial(note, told, "after"))
+    assert (await post(shop, form()))[0] == 500
+    assert told == ["after"]
+
+
+async def test_failures_of_several_handlers_are_all_told() -> None:
+    """In a group; a single one comes as it is."""
+    shop = receiver()
+    postback = shop.parse(HEADERS, form())
+    shop.on()(partial(fail, ValueError("one")))
+    with pytest.raises(ValueError, match="one"):
+        await shop.handle(postback)
+    shop.on()(partial(fail, KeyError("two")))
+    with pytest.raises(ExceptionGroup) as caught:
+        await shop.handle(postback)
+    assert [type(error) for error in caught.value.exceptions] == [ValueError, KeyError]
+
+
+async def test_a_cancelled_handler_is_not_a_failure() -> None:
+    """The server is going down: nobody is answered, and the gateway sends it again."""
+    shop, begun = receiver(), anyio.Event()
+
+    @shop.on()
+    async def handle(postback: Postback[Any]) -> None:
+        begun.set()
+        await anyio.sleep_forever()
+
+    with anyio.CancelScope() as scope:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(post, shop, form())
+            await begun.wait()
+            scope.cancel()
+    assert scope.cancelled_caught
+
+
+# --- order
+
+
+async def test_postbacks_of_one_record_are_handled_one_after_the_other() -> None:
+    """In the order in which they came; those of another record do not wait for them."""
+    shop, seen = receiver(), list[str]()
+    gates = {"a1": anyio.Event(), "a2": anyio.Event(), "b1": anyio.Event()}
+
+    @shop.on()
+    async def handle(postback: Postback[Any]) -> None:
+        name = postback.raw["description"]
+        seen.append(f"{name} begins")
+        await gates[name].wait()
+        seen.append(f"{name} ends")
+
+    async with anyio.create_task_group() as tasks:
+        for name in ("a1", "a2", "b1"):
+            tasks.start_soon(post, shop, form(sale(id=name[0], description=name)))
+            await anyio.wait_all_tasks_blocked()
+        assert seen == ["a1 begins", "b1 begins"]
+        gates["b1"].set()
+        gates["a2"].set()
+        await anyio.wait_all_tasks_blocked()
+        gates["a1"].set()
+    assert seen == ["a1 begins", "b1 begins", "b1 ends", "a1 ends", "a2 begins", "a2 ends"]
+
+
+async def test_what_names_no_record_waits_for_nothing() -> None:
+    """Two changes of who knows what are handled at once."""
+    shop, begun = receiver(), list[str]()
+
+    @shop.on()
+    async def handle(postback: Postback[Any]) -> None:
+        begun.append(postback.raw["name"])
+        while len(begun) < 2:
+            await anyio.lowlevel.checkpoint()
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            for name in "ab":
+                tasks.start_soon(post, shop, form({"name": name}, resource="coupon"))
+    assert sorted(begun) == ["a", "b"]
+
+
+async def test_turns_are_forgotten_when_nobody_waits_for_them() -> None:
+    """So that memory does not grow with every record that was ever told of; after failures, too."""
+    shop = receiver()
+    shop.on()(partial(fail, ValueError("one")))
+    for number in range(5):
+        await post(shop, form(sale(id=str(number))))
+    assert shop._turns._queues == {}
+
+
+# --- parse
+
+
+async def test_parse_checks_what_receive_checks() -> None:
+    """For servers that have no adapter: credentials, size and body; by the same error."""
+    shop = receiver(max_bytes=2000)
+    assert shop.parse({"AUTHORIZATION": basic()}, form()).record_id == sale()["id"]
+    for status, headers, body in (
+        (401, {}, form()),
+        (413, HEADERS, b"x" * 2001),
+        (400, HEADERS, b"x"),
+    ):
+        with pytest.raises(PostbackRefusedError) as caught:
+            shop.parse(headers, body)
+        assert caught.value.status_code == status
+
+
+# --- with an inbox
+
+
+async def test_with_an_inbox_a_postback_is_acknowledged_when_it_is_stored() -> None:
+    """Nobody is told meanwhile; one that comes again is acknowledged, too."""
+    inbox, told = MemoryInbox(), list[str]()
+    shop = receiver(inbox=inbox)
+    shop.on()(partial(note, told, "told"))
+    assert [await post(shop, form(number_of_attempts=str(number))) for number in (1, 2)] == [(204, "")] * 2
+    assert [each.record_id for each in inbox.kept.values()] == [sale()["id"]]
+    assert told == []
+
+
+async def test_an_inbox_that_cannot_be_used_has_it_sent_again(caplog: pytest.LogCaptureFixture) -> None:
+    """503; the reason is for the log, and not for whoever is asking."""
+    assert await post(receiver(inbox=MemoryInbox(broken=True)), form()) == (503, "the inbox cannot be used\n")
+    assert "the disk is full" in caplog.text
+
+
+async def test_what_is_refused_is_not_stored() -> None:
+    """Nor is anything else than a postback."""
+    inbox = MemoryInbox()
+    await post(receiver(inbox=inbox), b"x")
+    await post(receiver(inbox=inbox), form(), {})
+    assert inbox.kept == {}
+
+
+async def test_the_inbox_is_closed_at_the_end() -> None:
+    """After the work on it has stopped."""
+    inbox = MemoryInbox()
+    async with receiver(inbox=inbox):
+        assert inbox.closed == 0
+    assert inbox.closed == 1
+
+
+async def test_a_receiver_without_an_inbox_may_be_entered_all_the_same() -> None:
+    """So that a program need not ask which it has."""
+    async with receiver() as shop:
+        assert await post(shop, form()) == (204, "")
+
+
+async def test_a_receiver_is_entered_once_at_a_time() -> None:
+    """A second worker would close the inbox under the first; one after the other is fine."""
+    shop = receiver()
+    async with shop:
+        with pytest.raises(RuntimeError, match="enter it once"):
+            await shop.__aenter__()
+    async with shop:
+        pass
+
+
+async def test_without_an_inbox_there_is_nothing_to_work_on() -> None:
+    """It says so, instead of returning as if all were done."""
+    with pytest.raises(RuntimeError, match="no inbox"):
+        await receiver().work()
+
+
+# --- nothing secret is shown
+
+
+async def test_a_receiver_does_not_show_its_password() -> None:
+    """Nor does what it is made of, nor the mistake of giving half of it."""
+    shop = receiver()
+    assert PASSWORD not in f"{shop!r} {vars(shop)} {vars(shop._credentials)}"
+    with pytest.raises(ValueError, match="both") as caught:
+        PostbackReceiver(None, PASSWORD)
+    assert PASSWORD not in str(caught.value)
+
+
+# --- what takes too long, and what nobody handles yet
+
+
+async def never() -> AsyncIterator[bytes]:
+    """A body that begins and does not end."""
+    yield form()[:10]
+    await anyio.sleep_forever()
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+    """Callers that dawdle do not pile up."""
+    with anyio.fail_after(5):
+        answer = await receiver(body_seconds=0.01).receive("POST", HEADERS, never())
+    assert (answer.status, answer.body) == (408, b"the body: not there within 0.01 seconds\n")
+
+
+async def test_a_handler_that_hangs_does_not_keep_its_record_for_ever(caplog: pytest.LogCaptureFixture) -> None:
+    """Without an inbox, too: it has failed, what comes again is told again, and nobody waits behind it."""
+    shop, told = receiver(handler_seconds=0.01), list[str]()
+
+    @shop.on()
+    async def handle(postback: Postback[Any]) -> None:
+        told.append(postback.record_id)
+        if len(told) == 1:
+            await anyio.sleep_forever()
+
+    with anyio.fail_after(5):
+        assert [(await post(shop, form()))[0] for _ in range(2)] == [500, 204]
+    assert "a handler failed at" in caplog.text
+
+
+async def test_without_a_handler_nothing_counts_as_handled(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A process that only stores leaves the handling to another; one whose handler comes later does it then."""
+    shop, told = receiver(inbox=SqliteInbox(tmp_path / "inbox.db")), list[str]()
+    async with shop:
+        assert (await post(shop, form()))[0] == 204
+        await shop.work(until_empty=True)
+        assert "the receiver has no handlers yet" in caplog.text
+
+        @shop.on()
+        async def handle(postback: Postback[Any]) -> None:
+            told.append(postback.record_id)
+
+        await shop.work(until_empty=True)
+        assert told == [sale()["id"]]

@@ -1,0 +1,342 @@
+"""Reconciling: which records are asked for, what becomes of them, and what happens when telling fails."""
+
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway_async import (
+    AsyncGateway,
+    CardVaultCreate,
+    Contact,
+    ContactCreate,
+    ContactUpdate,
+    InvalidRequestError,
+    MalformedReplyError,
+    TransactionCreate,
+)
+from gateway_async._wire.convert import decode, structure
+from gateway_async._wire.postback import RECORDS
+from gateway_async.models.postbacks import Postback
+from gateway_async.postbacks import InboxError, PostbackReceiver, Reconciled
+from gateway_async.postbacks.reconciling import raw_of, reconcile
+from gateway_async.sandbox import Sandbox
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+LISTS = {
+    "contact": ("contact-list-response", "contacts"),
+    "accountvault": ("accountvault-list-response", "accountvaults"),
+    "transaction": ("transaction-list-response", "transactions"),
+    "transactionbatch": ("transactionbatch-list-response", "transactionbatches"),
+}
+SALE = TransactionCreate(action="sale", account_number="4111111111111111", exp_date="0930", transaction_amount="12.50")
+CARD = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
+
+Accept = Callable[[Postback[Any]], Awaitable[bool]]
+
+
+def now(sandbox: Sandbox) -> datetime:
+    """What the gateway's clock shows, in whole seconds."""
+    return datetime.fromtimestamp(int(sandbox.now()), UTC)
+
+
+def collector(into: list[Postback[Any]], new: bool = True) -> Accept:
+    """Takes postbacks into a list."""
+
+    async def accept(postback: Postback[Any]) -> bool:
+        into.append(postback)
+        return new
+
+    return accept
+
+
+def told(postbacks: list[Postback[Any]]) -> list[tuple[str, str, str]]:
+    """Type, resource and id of each."""
+    return [(postback.type, postback.resource, postback.record_id) for postback in postbacks]
+
+
+@pytest.mark.parametrize("resource", LISTS)
+def test_a_listed_record_is_written_as_a_postback_would_bring_it(resource: str) -> None:
+    """What stands in `.raw` is JSON, holds no links, and reads as the record that was listed."""
+    sample, plural = LISTS[resource]
+    for row in decode((SAMPLES / f"{sample}.json").read_bytes())[plural]:
+        raw = raw_of(structure(RECORDS[resource], row))
+        row.pop("_links", None)
+        assert "_links" not in raw
+        assert structure(RECORDS[resource], raw) == structure(RECORDS[resource], row)
+        assert {type(value) for value in raw.values()} <= {type(None), bool, int, str, dict, list}
+
+
+def test_amounts_are_written_as_postbacks_write_them() -> None:
+    """Two decimals at least, and every digit of what has more."""
+    amounts = {"5": "5.00", "12.5": "12.50", "0.125": "0.125", "1e3": "1000.00"}
+    for given, written in amounts.items():
+        contact = structure(Contact, decode(b'{"id": "c", "contact_balance": %s}' % given.encode()))
+        assert raw_of(contact)["contact_balance"] == written
+
+
+@pytest.mark.anyio
+async def test_a_new_record_comes_as_it_was_listed(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """It is a CREATE with the record, its fields as JSON, and the mark that it was found."""
+    start = now(sandbox)
+    sale = await gateway.transactions.create(SALE)
+    found: list[Postback[Any]] = []
+    assert await reconcile(gateway, start, ["transaction"], collector(found), stored=False) == Reconciled(1, 1)
+    (postback,) = found
+    assert (postback.type, postback.resource, postback.reconciled) == ("CREATE", "transaction", True)
+    assert (postback.record_id, postback.modified_ts) == (sale.id, sale.created_ts)
+    assert postback.record.transaction_amount == sale.transaction_amount
+    assert postback.raw["transaction_amount"] == "12.50"
+    assert postback.number_of_attempts is None
+
+
+@pytest.mark.anyio
+async def test_an_inbox_is_asked_whether_a_new_record_has_changed_at_once(
+    gateway: AsyncGateway, sandbox: Sandbox
+) -> None:
+    """A change in the second of a record's making shows in what it says only: it is an UPDATE of the same age, too."""
+    start = now(sandbox)
+    sale = await gateway.transactions.create(SALE)
+    found: list[Postback[Any]] = []
+    assert await reconcile(gateway, start, ["transaction"], collector(found), stored=True) == Reconciled(1, 1)
+    at = sale.created_ts
+    assert [(each.type, each.modified_ts) for each in found] == [("CREATE", at), ("UPDATE", at)]
+
+
+@pytest.mark.anyio
+async def test_what_was_made_and_changed_comes_twice(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """CREATE as old as the record, then UPDATE as old as the change; an older record comes as UPDATE only."""
+    old = await gateway.contacts.create(ContactCreate(last_name="Old"))
+    still = await gateway.contacts.create(ContactCreate(last_name="Still"))
+    sandbox.advance(60)
+    start = now(sandbox)
+    new = await gateway.contacts.create(ContactCreate(last_name="New"))
+    sandbox.advance(60)
+    await gateway.contacts.update(old.id, ContactUpdate(first_name="Ada"))
+    await gateway.contacts.update(new.id, ContactUpdate(first_name="Ben"))
+    found: list[Postback[Any]] = []
+    result = await reconcile(gateway, start, ["contact"], collector(found), stored=False)
+    assert result == Reconciled(checked=2, missed=2)
+    assert told(found) == [
+        ("UPDATE", "contact", old.id),
+        ("CREATE", "contact", new.id),
+        ("UPDATE", "contact", new.id),
+    ]
+    assert [postback.modified_ts for postback in found[1:]] == [new.created_ts, now(sandbox)]
+    assert {postback.record.first_name for postback in found} == {"Ada", "Ben"}
+    assert still.id not in {postback.record_id for postback in found}
+
+
+@pytest.mark.anyio
+async def test_batches_are_found_by_their_making_and_their_closing(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """One that was closed since is an UPDATE as old as its closing; one that was made since comes once."""
+    await gateway.transactions.create(SALE)
+    closed = await gateway.transaction_batches.list({"is_open": True}).first()
+    assert closed
+    sandbox.advance(60)
+    start = now(sandbox)
+    closed = await gateway.transaction_batches.settle(closed.id)
+    sandbox.advance(60)
+    await gateway.transactions.create(SALE)
+    opened = await gateway.transaction_batches.list({"is_open": True}).first()
+    assert opened
+    await gateway.transaction_batches.settle(opened.id)
+    found: list[Postback[Any]] = []
+    result = await reconcile(gateway, start, ["transactionbatch"], collector(found), stored=False)
+    assert result == Reconciled(checked=2, missed=2)
+    assert told(found) == [("CREATE", "transactionbatch", opened.id), ("UPDATE", "transactionbatch", closed.id)]
+    assert found[1].modified_ts == closed.batch_close_ts
+
+
+@pytest.mark.anyio
+async def test_only_what_was_missed_counts(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """A record whose postbacks were all known is checked and not missed."""
+    await gateway.contacts.create(ContactCreate(last_name="Known"))
+    result = await reconcile(gateway, now(sandbox) - timedelta(1), ["contact"], collector([], new=False), stored=True)
+    assert result == Reconciled(checked=2, missed=0)  # the sandbox's own contact is the other
+
+
+@pytest.mark.anyio
+async def test_a_gateway_whose_clock_is_ahead_hides_nothing(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """What it dates in what is the future here is found."""
+    start = now(sandbox)
+    sandbox.advance(40 * 24 * 3600)
+    vault = await gateway.account_vaults.create(CARD)
+    found: list[Postback[Any]] = []
+    await reconcile(gateway, start, ["accountvault"], collector(found), stored=False)
+    assert told(found) == [("CREATE", "accountvault", vault.id)]
+
+
+@pytest.mark.anyio
+async def test_what_changes_while_it_is_listed_is_not_jumped_over(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """Records changed between two pages come once each, and so do all the others."""
+    sandbox.add_vaults(2500)
+    found: list[Postback[Any]] = []
+    collect = collector(found)
+
+    async def accept(postback: Postback[Any]) -> bool:
+        if len(found) in (0, 1000, 2000):
+            sandbox.advance(5)
+            await gateway.contacts.update(sandbox.contact_id, ContactUpdate(first_name=str(len(found))))
+            await gateway.account_vaults.update(postback.record_id, _renamed())
+        return await collect(postback)
+
+    result = await reconcile(gateway, now(sandbox) - timedelta(1), ["accountvault"], accept, stored=False)
+    ids = [postback.record_id for postback in found if postback.type == "CREATE"]
+    assert (result.checked, len(ids), len(set(ids))) == (2500, 2500, 2500)
+
+
+def _renamed() -> Any:
+    from gateway_async import AccountVaultUpdate
+
+    return AccountVaultUpdate(title="changed meanwhile")
+
+
+@pytest.mark.anyio
+async def test_many_are_stored_at_once_but_not_all(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """An inbox gets a hundred at a time, so that it can write them together and memory stays bounded."""
+    import anyio
+
+    sandbox.add_vaults(1500)
+    under_way = most = 0
+
+    async def accept(postback: Postback[Any]) -> bool:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await anyio.lowlevel.checkpoint()
+        under_way -= 1
+        return True
+
+    result = await reconcile(gateway, now(sandbox) - timedelta(1), ["accountvault"], accept, stored=True)
+    assert (result.checked, most) == (1500, 100)
+
+
+@pytest.mark.anyio
+async def test_handlers_hear_one_after_the_other(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """Without an inbox nothing is handled at once."""
+    import anyio
+
+    sandbox.add_vaults(20)
+    under_way: set[str] = set()
+
+    async def accept(postback: Postback[Any]) -> bool:
+        assert not under_way
+        under_way.add(postback.record_id)
+        await anyio.lowlevel.checkpoint()
+        under_way.clear()
+        return True
+
+    assert await reconcile(gateway, now(sandbox) - timedelta(1), [None], accept, stored=False) == Reconciled(21, 21)
+
+
+@pytest.mark.parametrize(
+    ("since", "reason"),
+    [
+        (datetime(2026, 1, 1), "since: must be an aware datetime (with a tzinfo)"),  # noqa: DTZ001
+        ("2026-01-01", "since: must be an aware datetime (with a tzinfo)"),
+        (datetime(2100, 1, 1, tzinfo=UTC), "since: must lie before the year 2100"),
+    ],
+)
+@pytest.mark.anyio
+async def test_a_since_that_is_no_moment_is_refused(gateway: AsyncGateway, since: Any, reason: str) -> None:
+    """The error names it, and nothing was listed or told."""
+    receiver = PostbackReceiver(None, None)
+    with pytest.raises(InvalidRequestError) as refused:
+        await receiver.reconcile(gateway, since=since)
+    assert refused.value.problems == (reason,)
+
+
+@pytest.mark.anyio
+async def test_a_handler_that_fails_does_not_keep_the_others_from_theirs(
+    gateway: AsyncGateway, sandbox: Sandbox
+) -> None:
+    """All are told, and what failed is raised at the end, all of it."""
+    sandbox.add_vaults(5)
+    receiver = PostbackReceiver(None, None)
+    heard: list[str] = []
+
+    @receiver.on("accountvault")
+    async def handle(postback: Postback[Any]) -> None:
+        heard.append(postback.record_id)
+        if len(heard) % 2:
+            raise ValueError(str(len(heard)))
+
+    with pytest.raises(ExceptionGroup) as failed:
+        await receiver.reconcile(gateway, since=now(sandbox) - timedelta(1))
+    assert len(heard) == 5
+    assert [str(error) for error in failed.value.exceptions] == ["1", "3", "5"]
+
+
+@pytest.mark.anyio
+async def test_handlers_that_all_fail_end_it(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """After a hundred failures it is not the postbacks that are to blame."""
+    sandbox.add_vaults(300)
+    heard: list[str] = []
+
+    async def accept(postback: Postback[Any]) -> bool:
+        heard.append(postback.record_id)
+        raise ValueError
+
+    with pytest.raises(ExceptionGroup) as failed:
+        await reconcile(gateway, now(sandbox) - timedelta(1), ["accountvault"], accept, stored=False)
+    assert (len(heard), len(failed.value.exceptions)) == (100, 100)
+
+
+@pytest.mark.anyio
+async def test_an_inbox_that_fails_ends_it(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """Its error is raised as it is, out of any group."""
+    sandbox.add_vaults(300)
+
+    async def accept(postback: Postback[Any]) -> bool:
+        raise InboxError("inbox.db", "the disk is full")
+
+    with pytest.raises(InboxError, match="the disk is full"):
+        await reconcile(gateway, now(sandbox) - timedelta(1), ["accountvault"], accept, stored=True)
+
+
+@pytest.mark.anyio
+async def test_a_list_that_fails_ends_it(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """What was told before stands; the error is the list's own."""
+    sandbox.fault("GET /v2/transactions", "garbage", times=100)
+    found: list[Postback[Any]] = []
+    with pytest.raises(MalformedReplyError):
+        await reconcile(gateway, now(sandbox) - timedelta(1), [None], collector(found), stored=False)
+    assert told(found) == [("CREATE", "contact", sandbox.contact_id)]
+
+
+@pytest.mark.parametrize("resource", ["contact", "accountvault", None])
+@pytest.mark.anyio
+async def test_only_resources_with_handlers_are_listed(
+    gateway: AsyncGateway, sandbox: Sandbox, resource: str | None
+) -> None:
+    """A handler of everything has everything listed."""
+    sandbox.add_vaults(1)
+    receiver = PostbackReceiver(None, None)
+    heard: list[str] = []
+
+    @receiver.on(resource)
+    async def handle(postback: Postback[Any]) -> None:
+        heard.append(postback.resource)
+
+    result = await receiver.reconcile(gateway, since=now(sandbox) - timedelta(1))
+    assert heard == (["contact", "accountvault"] if resource is None else [resource])
+    assert result == Reconciled(len(heard), len(heard))
+
+
+@pytest.mark.anyio
+async def test_without_handlers_nothing_is_listed(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """Nobody wants to know."""
+    result = await PostbackReceiver(None, None).reconcile(gateway, since=now(sandbox) - timedelta(1))
+    assert result == Reconciled(0, 0)
+
+
+def test_it_does_not_load_the_network() -> None:
+    """The receiving side can reconcile without httpx: the gateway is the caller's."""
+    code = "import sys, gateway_async.postbacks.reconciling; print('httpx' in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603  our own
+    assert ended.stdout == "False\n"

@@ -1,0 +1,299 @@
+"""The inbox in a file: what it shares with other tables, what it survives, and what it refuses."""
+
+import os
+import resource
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from gateway_async._ledger_file import LedgerFile
+from gateway_async.postbacks import Claim, InboxError, LetterState, SqliteInbox
+from gateway_async.postbacks._inbox_file import InboxFile
+
+from .inboxes import ask_sqlite, change
+
+HANDLED = LetterState.HANDLED
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where an inbox may be made."""
+    return tmp_path / "inbox.db"
+
+
+@pytest.fixture
+async def inbox(path: Path) -> AsyncIterator[SqliteInbox]:
+    """An inbox beside a table of effects."""
+    made = SqliteInbox(path)
+    await made.letters()
+    ask(path, "CREATE TABLE effects (what, amount)")
+    yield made
+    await made.aclose()
+
+
+def ask(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    """What the file says."""
+    return ask_sqlite(str(path), sql)
+
+
+async def claimed(inbox: SqliteInbox, *records: str) -> list[Claim]:
+    """Claims on postbacks of these records."""
+    for record in records:
+        await inbox.put(change(record))
+    return list(await inbox.claim(100, 60))
+
+
+# --- sharing transactions
+
+
+async def test_thousands_at_once_share_few_transactions(path: Path) -> None:
+    """All that waits is written together: far fewer than one sync for each."""
+    inbox, commits = SqliteInbox(path), 0
+    carry_out = InboxFile.carry_out
+
+    def counted(self: InboxFile, demands: Any) -> Any:
+        nonlocal commits
+        commits += 1
+        return carry_out(self, demands)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(InboxFile, "carry_out", counted)
+        async with anyio.create_task_group() as tasks:
+            for number in range(2000):
+                tasks.start_soon(inbox.put, change(f"t{number}"))
+    assert len(await inbox.letters(limit=5000)) == 2000
+    assert commits < 20
+    await inbox.aclose()
+
+
+HARMFUL = [
+    "COMMIT",
+    "ROLLBACK",
+    "SAVEPOINT other",
+    "RELEASE handled",
+    "ROLLBACK TO handled",
+    "ATTACH ':memory:' AS other",
+    "DELETE FROM postback_inbox",
+    "UPDATE postback_inbox_lanes SET token = NULL",
+    "INSERT INTO postback_inbox_lanes (lane, due_at) VALUES ('x', 0)",
+    "DROP TABLE postback_inbox",
+    "ALTER TABLE postback_inbox RENAME TO mine",
+    "INSERT OR ROLLBACK INTO once VALUES (1)",
+]
+
+
+@pytest.mark.parametrize("harmful", HARMFUL)
+async def test_no_handlers_statement_harms_the_others(path: Path, inbox: SqliteInbox, harmful: str) -> None:
+    """Those who share its transaction are written, once; it fails alone, and is none the worse for the next attempt."""
+    ask(path, "CREATE TABLE once (x UNIQUE)")
+    ask(path, "INSERT INTO once VALUES (1)")
+    claims = await claimed(inbox, "t0", "t1", "t2", "t3")
+    failed: list[str] = []
+
+    async def finish(number: int, claim: Claim) -> None:
+        write = ("INSERT INTO effects VALUES (?, 1)", (claim.postback.record_id,))
+        try:
+            assert await inbox.done(claim, HANDLED, [write, (harmful, ())] if number == 1 else [write])
+        except sqlite3.Error as error:
+            failed.append(str(error))
+
+    async with anyio.create_task_group() as tasks:
+        for number, claim in enumerate(claims):
+            tasks.start_soon(finish, number, claim)
+        tasks.start_soon(inbox.put, change("t9"))
+    assert len(failed) == 1
+    assert ("transaction of the inbox" in failed[0]) != ("UNIQUE" in failed[0])
+    assert ask(path, "SELECT what FROM effects ORDER BY what") == [("t0",), ("t2",), ("t3",)]
+    assert await inbox.done(claims[1], HANDLED) is True
+    assert [letter.postback.record_id for letter in await inbox.letters(LetterState.WAITING)] == ["t9"]
+
+
+async def test_amounts_and_times_are_written_as_text(path: Path, inbox: SqliteInbox) -> None:
+    """With all their digits, in UTC; text, whole numbers and bytes as they are."""
+    (claim,) = await claimed(inbox, "t1")
+    noon = datetime(2026, 11, 21, 12, tzinfo=timezone(timedelta(hours=1)))
+    values = (Decimal("12.50"), Decimal("1E+3"), noon, noon.replace(tzinfo=None), date(2026, 11, 21), b"\0", None, True)
+    writes = [("INSERT INTO effects VALUES (?, ?)", (number, value)) for number, value in enumerate(values)]
+    await inbox.done(claim, HANDLED, [*writes, ("SELECT * FROM effects", ())])
+    assert [amount for (amount,) in ask(path, "SELECT amount FROM effects")] == [
+        *("12.50", "1000", "2026-11-21T11:00:00+00:00", "2026-11-21T12:00:00", "2026-11-21", b"\0", None, 1)
+    ]
+
+
+async def test_its_clock_is_a_parameter(path: Path) -> None:
+    """A claim runs out, and what failed is due again, when the clock says so."""
+    now = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    clock = [now.timestamp()]
+    inbox = SqliteInbox(path, now=lambda: clock[0])
+    (claim,) = await claimed(inbox, "t1")
+    clock[0] += 59
+    assert list(await inbox.claim(1, 60)) == []
+    clock[0] += 1
+    (claim,) = await inbox.claim(1, 60)
+    await inbox.failed(claim, "no", 3600)
+    (letter,) = await inbox.letters()
+    assert (letter.came_at, letter.due_at) == (now, now + timedelta(seconds=3660))
+    clock[0] += 3600
+    assert len(await inbox.claim(1, 60)) == 1
+    await inbox.aclose()
+
+
+# --- whose file it is
+
+
+def with_table(path: Path) -> None:
+    """Another program's database."""
+    ask(path, "CREATE TABLE theirs (x)")
+
+
+def with_name(path: Path) -> None:
+    """Another program's database that says whose it is."""
+    ask(path, "PRAGMA application_id = 7")
+
+
+def of_a_later_version(path: Path) -> None:
+    """An inbox that a later version of the package has made."""
+    InboxFile(path).close()
+    ask(path, "PRAGMA user_version = 2")
+
+
+REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "foreign": (with_table, "it is another program's"),
+    "named": (with_name, "it is another program's"),
+    "ledger": (lambda path: LedgerFile(path).close(), "it is another program's"),
+    "later": (of_a_later_version, "a later version of this package made it"),
+    "text": (lambda path: path.write_text("Dear diary, " * 100), "it is not an inbox"),
+    "folder": (lambda path: path.mkdir(), "it cannot be opened or made"),
+}
+
+
+def content(path: Path) -> bytes | None:
+    """What is in a file, if it is one."""
+    return path.read_bytes() if path.is_file() else None
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+async def test_a_file_that_is_no_inbox_is_refused_and_left_as_it_is(path: Path, kind: str) -> None:
+    """In plain words; not a byte of it is changed."""
+    make, says = REFUSED[kind]
+    make(path)
+    before = content(path)
+    inbox = SqliteInbox(path)
+    for attempt in (inbox.put(change()), inbox.claim(1, 60), inbox.letters()):
+        with pytest.raises(InboxError, match=says) as caught:
+            await attempt
+        assert str(path) in str(caught.value)
+    await inbox.aclose()
+    assert content(path) == before
+
+
+async def test_a_file_that_is_shared(path: Path) -> None:
+    """With the user's own tables, made before; its head still says that it is the user's."""
+    ask(path, "CREATE TABLE orders (id, settled)")
+    with_name(path)
+    ask(path, "INSERT INTO orders VALUES ('t1', 0)")
+    inbox = SqliteInbox(path, shared=True)
+    (claim,) = await claimed(inbox, "t1")
+    await inbox.done(claim, HANDLED, [("UPDATE orders SET settled = 1 WHERE id = ?", ("t1",))])
+    await inbox.aclose()
+    assert ask(path, "SELECT * FROM orders") == [("t1", 1)]
+    assert ask(path, "PRAGMA application_id") == [(7,)]
+    again = SqliteInbox(path)  # it has an inbox now
+    assert len(await again.letters()) == 1
+    await again.aclose()
+
+
+def test_many_make_the_file_at_once(path: Path) -> None:
+    """Eight threads with an inbox each: one makes it, the others find it."""
+
+    async def put(number: int) -> None:
+        inbox = SqliteInbox(path)
+        await inbox.put(change(f"t{number}"))
+        await inbox.aclose()
+
+    threads = [threading.Thread(target=anyio.run, args=(put, number)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ask(path, "SELECT count(*) FROM postback_inbox") == [(8,)]
+
+
+def test_a_file_that_is_made_while_it_is_looked_at(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not taken for another program's."""
+    maker = threading.Thread(target=lambda: InboxFile(path).close())
+    count = InboxFile._count
+
+    def look(self: InboxFile, what: str) -> int:
+        found = count(self, what)
+        if maker.ident is None:
+            maker.start()
+            maker.join(0.5)
+        return found
+
+    monkeypatch.setattr(InboxFile, "_count", look)
+    InboxFile(path).close()
+    maker.join()
+
+
+# --- when it fails
+
+
+async def test_a_full_disk_takes_nothing_and_later_everything(path: Path, inbox: SqliteInbox) -> None:
+    """Who puts is told, and who handled; neither has failed for good."""
+    (claim,) = await claimed(inbox, "t1")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))  # as a full disk: no file may grow
+    write = ("INSERT INTO effects VALUES (1, zeroblob(10000000))", ())
+    try:
+        for attempt in (inbox.put(change("t2")), inbox.done(claim, HANDLED, [write])):
+            with pytest.raises(InboxError, match="the disk failed, or is full"):
+                await attempt
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert await inbox.put(change("t2")) is True
+    assert await inbox.done(claim, HANDLED, [write]) is True
+    assert ask(path, "SELECT count(*) FROM effects") == [(1,)]
+
+
+async def test_closing_leaves_nothing_beside_the_file(path: Path) -> None:
+    """Neither files nor a thread; an inbox that was never used makes no file."""
+    before = threading.active_count()
+    await SqliteInbox(path).aclose()
+    assert os.listdir(path.parent) == []  # noqa: PTH208  no I/O to wait for
+    inbox = SqliteInbox(path)
+    await inbox.put(change())
+    assert threading.active_count() == before + 1
+    await inbox.aclose()
+    assert os.listdir(path.parent) == [path.name]  # noqa: PTH208  likewise
+    assert threading.active_count() == before
+    assert repr(inbox) == f"SqliteInbox('{path}')"
+
+
+@contextmanager
+def moved(path: Path, is_replaced: bool) -> Iterator[None]:
+    """A file is elsewhere for the time of the block, and another one may be in its place."""
+    elsewhere = path.rename(path.with_name("elsewhere.db"))
+    if is_replaced:
+        path.touch()
+    yield
+    elsewhere.replace(path)
+
+
+async def test_a_file_that_has_gone_takes_nothing(path: Path, inbox: SqliteInbox) -> None:
+    """Moved or replaced while it is open: what were written into it would be lost. Put back, it goes on."""
+    await inbox.put(change("t1"))
+    for is_replaced in (False, True):
+        with moved(path, is_replaced), pytest.raises(InboxError, match="it was moved, removed or replaced"):
+            await inbox.put(change("t2"))
+    assert await inbox.put(change("t2"))
+    assert len(await inbox.letters()) == 2

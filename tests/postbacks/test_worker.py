@@ -1,0 +1,529 @@
+"""The worker: what it has handled, how often, in which order, and what it does when something breaks."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from gateway_async.models.postbacks import Postback
+from gateway_async.postbacks import Claim, InboxError, LetterState, SqliteInbox
+from gateway_async.postbacks.worker import Worker
+
+from .inboxes import ask_sqlite, change, states
+
+WAITING, HANDLED, SUPERSEDED, DEAD = LetterState
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+CARD = "4111111111111111"
+pytestmark = pytest.mark.anyio
+
+
+class Clock:
+    """A time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.seconds = NOON.timestamp()
+
+    def __call__(self) -> float:
+        """Seconds since 1970."""
+        return self.seconds
+
+
+class BrokenInbox(SqliteInbox):
+    """An inbox that cannot be used as long as it is broken; it counts how often it was asked in vain."""
+
+    broken: frozenset[str] = frozenset()
+    failures = 0
+
+    def on_claim(self) -> None:
+        """What happens when it is asked for claims."""
+
+    async def _or_fail(self, name: str, demand: Awaitable[Any]) -> Any:
+        answer = await demand
+        if name in self.broken:
+            self.failures += 1
+            raise InboxError("inbox.db", "the disk is full")
+        return answer
+
+    async def claim(self, at_most: int, seconds: float) -> Sequence[Claim]:
+        """Fail after it was done, as a database whose answer is lost."""
+        self.on_claim()
+        claims: Sequence[Claim] = await self._or_fail("claim", super().claim(at_most, seconds))
+        return claims
+
+    async def done(self, claim: Claim, state: LetterState, writes: Any = ()) -> bool:
+        """Fail before."""
+        await self._or_fail("done", anyio.lowlevel.checkpoint())
+        return await super().done(claim, state, writes)
+
+
+class Shop:
+    """Handlers that note what they are told; one may do more."""
+
+    def __init__(self, more: Callable[[Postback[Any]], Awaitable[object]] | None = None) -> None:
+        self.told: list[tuple[str, int, bool]] = []
+        self.busy = 0
+        self.busiest = 0
+        self._more = more
+        self.heard = anyio.Event()
+
+    async def handle(self, postback: Postback[Any], superseded: bool) -> None:
+        """Note it."""
+        self.told.append((postback.record_id, postback.raw["modified_ts"], superseded))
+        self.heard.set()
+        self.busy += 1
+        self.busiest = max(self.busiest, self.busy)
+        try:
+            if self._more:
+                await self._more(postback)
+        finally:
+            self.busy -= 1
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """The inbox's time."""
+    return Clock()
+
+
+@pytest.fixture
+async def inbox(tmp_path: Path, clock: Clock) -> AsyncIterator[BrokenInbox]:
+    """An empty inbox that can be broken."""
+    made = BrokenInbox(tmp_path / "inbox.db", now=clock)
+    yield made
+    await made.aclose()
+
+
+async def fail(postback: Postback[Any]) -> None:
+    """What a handler should not do."""
+    raise KeyError(f"no order for card {CARD} of {postback.record_id}")
+
+
+def worker(inbox: SqliteInbox, shop: Shop, **options: Any) -> Worker:
+    """A worker without chance that asks again after a moment."""
+    return Worker(inbox, shop.handle, **{"chance": lambda: 1.0, "poll_seconds": 0.01, **options})
+
+
+async def put(inbox: SqliteInbox, *postbacks: Postback[Any]) -> None:
+    """Put them in."""
+    for postback in postbacks:
+        await inbox.put(postback)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait a moment until something is so."""
+    with anyio.fail_after(10):
+        while not condition():
+            await anyio.sleep(0.005)
+
+
+# --- what is handled
+
+
+async def test_all_that_is_due_is_handled(inbox: BrokenInbox) -> None:
+    """Each once, those of a record in order, and told whether a newer state was handled before."""
+    shop = Shop()
+    await put(inbox, change("t1", 2), change("t2", 1), change("t1", 1), change("t1", 3))
+    await worker(inbox, shop).work(until_empty=True)
+    assert sorted(shop.told) == [("t1", 1, True), ("t1", 2, False), ("t1", 3, False), ("t2", 1, False)]
+    assert [modified for record, modified, _ in shop.told if record == "t1"] == [2, 1, 3]
+    assert [state for *_, state in await states(inbox)] == [HANDLED, HANDLED, SUPERSEDED, HANDLED]
+
+
+async def test_so_many_at_once_and_one_of_each_record(inbox: BrokenInbox) -> None:
+    """Handlers that wait for each other come together; two of a record never do."""
+    shop: Shop
+    together = anyio.Event()
+
+    async def wait(postback: Postback[Any]) -> None:
+        if shop.busy == 3:
+            together.set()
+        with anyio.fail_after(10):
+            await together.wait()
+        running = [record for record, *_ in shop.told[-shop.busy :]]
+        assert len(running) == len(set(running))
+
+    shop = Shop(wait)
+    await put(inbox, *(change(f"t{number % 5}", number) for number in range(20)))
+    await worker(inbox, shop, concurrency=3).work(until_empty=True)
+    assert (len(shop.told), shop.busiest) == (20, 3)
+
+
+async def test_a_record_does_not_wait_for_another(inbox: BrokenInbox) -> None:
+    """While one handler waits, all the others' postbacks are handled."""
+    release = anyio.Event()
+
+    async def wait(postback: Postback[Any]) -> None:
+        if postback.record_id == "slow":
+            await release.wait()
+
+    shop = Shop(wait)
+    await put(inbox, change("slow", 1), change("slow", 2), *(change("t1", number) for number in range(10)))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(worker(inbox, shop, concurrency=2).work, True)
+        await until(lambda: len(shop.told) == 11)
+        assert ("slow", 2, False) not in shop.told
+        release.set()
+    assert len(shop.told) == 12
+
+
+async def test_what_was_just_stored_is_handled_at_once(inbox: BrokenInbox) -> None:
+    """When it is told, not only when it looks the next time."""
+    shop = Shop()
+    busy = worker(inbox, shop, poll_seconds=3600)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(busy.work)
+        await anyio.sleep(0.1)
+        assert busy.at_work
+        await inbox.put(change())
+        busy.notify()
+        await until(lambda: len(shop.told) == 1)
+        tasks.cancel_scope.cancel()
+    assert not busy.at_work
+
+
+async def test_what_others_stored_is_handled_soon(inbox: BrokenInbox) -> None:
+    """It looks by itself again and again."""
+    shop = Shop()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(worker(inbox, shop).work)
+        await anyio.sleep(0.05)
+        await inbox.put(change())
+        await until(lambda: len(shop.told) == 1)
+        tasks.cancel_scope.cancel()
+
+
+async def test_what_waits_behind_another_is_handled_at_once(inbox: BrokenInbox) -> None:
+    """As soon as there is room, or its record is free; not only when it looks the next time."""
+    shop = Shop()
+    await put(inbox, *(change(f"t{number % 2}", number) for number in range(6)))
+    with anyio.fail_after(10):
+        await worker(inbox, shop, concurrency=1, poll_seconds=3600).work(until_empty=True)
+    assert len(shop.told) == 6
+
+
+async def test_twice_at_work(inbox: BrokenInbox) -> None:
+    """Both share the postbacks, and both end when nothing is left."""
+    shop = Shop()
+    busy = worker(inbox, shop)
+    await put(inbox, *(change(f"t{number}") for number in range(50)))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(busy.work, True)
+        tasks.start_soon(busy.work, True)
+    assert len(shop.told) == len(set(shop.told)) == 50
+
+
+async def test_what_handlers_write(inbox: BrokenInbox, tmp_path: Path) -> None:
+    """It is there when the postback is handled, and not when a handler failed after writing it."""
+
+    async def write(postback: Postback[Any]) -> None:
+        postback.write("INSERT INTO effects VALUES (?)", postback.record_id)
+        if postback.record_id == "bad":
+            await fail(postback)
+
+    await put(inbox, change("good"), change("bad"))
+    path = str(tmp_path / "inbox.db")
+    ask_sqlite(path, "CREATE TABLE effects (record)")
+    await worker(inbox, Shop(write)).work(until_empty=True)
+    assert ask_sqlite(path, "SELECT record FROM effects") == [("good",)]
+
+
+# --- what fails
+
+
+@pytest.mark.parametrize(("chance", "pauses"), [(0.0, [0.5, 1, 2]), (1.0, [1, 2, 4])])
+async def test_pauses_double(inbox: BrokenInbox, clock: Clock, chance: float, pauses: list[float]) -> None:
+    """By chance from a half to the whole of 1, 2, 4 seconds; what comes later of the record waits as long."""
+    shop = Shop(fail)
+    await put(inbox, change("t1", 1), change("t1", 2))
+    for pause in pauses:
+        await worker(inbox, shop, chance=lambda: chance).work(until_empty=True)
+        letter, _ = await inbox.letters()
+        assert letter.due_at == datetime.fromtimestamp(clock.seconds, UTC) + timedelta(seconds=pause)
+        clock.seconds += pause
+    assert shop.told == [("t1", 1, False)] * 3
+
+
+async def test_a_pause_is_an_hour_at_most(inbox: BrokenInbox, clock: Clock) -> None:
+    """However often it has failed."""
+    shop = Shop(fail)
+    await inbox.put(change())
+    for _ in range(20):
+        await worker(inbox, shop, max_attempts=100).work(until_empty=True)
+        (letter,) = await inbox.letters()
+        assert letter.due_at
+        pause = letter.due_at.timestamp() - clock.seconds
+        clock.seconds += pause
+    assert (len(shop.told), pause) == (20, 3600)
+
+
+async def test_after_too_many_attempts_it_is_dead(
+    inbox: BrokenInbox, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is logged and kept with its error; the next of its record goes on. Nothing shows a card's number or a body."""
+
+    async def fail_first(postback: Postback[Any]) -> None:
+        if postback.raw["modified_ts"] == 1:
+            await fail(postback)
+
+    shop = Shop(fail_first)
+    await put(inbox, change("t1", 1, note="planted-body"), change("t1", 2))
+    with caplog.at_level(logging.DEBUG):
+        for _ in range(3):
+            await worker(inbox, shop, max_attempts=3).work(until_empty=True)
+            clock.seconds += 10
+    assert shop.told == [("t1", 1, False)] * 3 + [("t1", 2, False)]
+    assert await states(inbox) == [("t1", 1, DEAD), ("t1", 2, HANDLED)]
+    (letter,) = await inbox.letters(DEAD)
+    assert letter.error == "KeyError: 'no order for card ************1111 of t1'"
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING", "ERROR"]
+    assert "is dead after 3 attempts" in caplog.text
+    assert "in fail" in caplog.text
+    assert CARD not in caplog.text
+    assert "planted-body" not in caplog.text
+
+
+async def test_a_statement_that_fails_is_the_handlers_failure(inbox: BrokenInbox) -> None:
+    """It is tried again, like any other."""
+
+    async def write(postback: Postback[Any]) -> None:
+        postback.write("INSERT INTO nowhere VALUES (1)")
+
+    await inbox.put(change())
+    await worker(inbox, Shop(write)).work(until_empty=True)
+    (letter,) = await inbox.letters()
+    assert (letter.state, letter.error) == (WAITING, "OperationalError: no such table: nowhere")
+
+
+async def test_a_handler_that_hangs_is_cancelled(inbox: BrokenInbox) -> None:
+    """After its time, and has failed."""
+
+    async def hang(postback: Postback[Any]) -> None:
+        await anyio.sleep_forever()
+
+    await inbox.put(change())
+    await worker(inbox, Shop(hang), handler_seconds=0.05).work(until_empty=True)
+    (letter,) = await inbox.letters()
+    assert (letter.attempts, letter.error) == (1, "TimeoutError: the handlers took longer than 0.05 seconds")
+
+
+async def test_a_handlers_own_timeout(inbox: BrokenInbox) -> None:
+    """It is a failure as any other, not the worker's."""
+
+    async def run_out(postback: Postback[Any]) -> None:
+        with anyio.fail_after(0):
+            await anyio.sleep_forever()
+
+    await inbox.put(change())
+    await worker(inbox, Shop(run_out)).work(until_empty=True)
+    (letter,) = await inbox.letters()
+    assert letter.error == "TimeoutError: "
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
+async def test_a_handler_that_cancels_itself(inbox: BrokenInbox) -> None:
+    """It has failed, and is tried again after a pause."""
+
+    async def cancel(postback: Postback[Any]) -> None:
+        raise asyncio.CancelledError
+
+    await inbox.put(change())
+    await worker(inbox, Shop(cancel)).work(until_empty=True)
+    (letter,) = await inbox.letters()
+    assert (letter.state, letter.attempts, letter.error) == (WAITING, 1, "RuntimeError: a handler cancelled itself")
+
+
+async def test_a_postback_that_kills_its_process_dies(inbox: BrokenInbox, clock: Clock) -> None:
+    """Claimed again and again and never ended, it is not handled for ever."""
+    shop = Shop()
+    await inbox.put(change())
+    for _ in range(3):
+        assert len(await inbox.claim(1, 60)) == 1
+        clock.seconds += 60
+    await worker(inbox, shop, max_attempts=3).work(until_empty=True)
+    (letter,) = await inbox.letters()
+    assert (shop.told, letter.state) == ([], DEAD)
+    assert "process has ended" in letter.error
+
+
+# --- when it ends
+
+
+async def test_what_is_being_handled_is_given_back(inbox: BrokenInbox) -> None:
+    """When the worker is cancelled: due at once, and no attempt is counted."""
+    shop = Shop(lambda _: anyio.sleep_forever())
+    await put(inbox, change("t1"), change("t2"), change("t3"))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(worker(inbox, shop, concurrency=2).work)
+        await until(lambda: len(shop.told) == 2)
+        tasks.cancel_scope.cancel()
+    assert [letter.attempts for letter in await inbox.letters()] == [0, 0, 0]
+    await worker(inbox, again := Shop()).work(until_empty=True)
+    assert len(again.told) == 3
+
+
+async def test_what_is_claimed_while_it_ends_is_given_back(inbox: BrokenInbox) -> None:
+    """A worker that is cancelled while the inbox hands out something takes it, and gives it back."""
+    await inbox.put(change())
+    with anyio.CancelScope() as scope:
+        inbox.on_claim = scope.cancel  # type: ignore[method-assign]
+        await worker(inbox, Shop(lambda _: anyio.sleep_forever())).work()
+    assert [letter.attempts for letter in await inbox.letters()] == [0]
+
+
+async def test_what_was_handled_is_noted_to_the_end(inbox: BrokenInbox) -> None:
+    """A worker that is cancelled the moment a handler succeeds does not have it handled twice."""
+    with anyio.CancelScope() as scope:
+
+        async def end(postback: Postback[Any]) -> None:
+            scope.cancel()
+
+        await put(inbox, change())
+        await worker(inbox, Shop(end)).work()
+    assert [state for *_, state in await states(inbox)] == [HANDLED]
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_handler_that_ends_the_program(tmp_path: Path, backend: str) -> None:
+    """It does; its postback and all others are given back."""
+
+    async def main() -> None:
+        both = anyio.Event()
+
+        async def stop(postback: Postback[Any]) -> None:
+            if postback.record_id == "t1":
+                await both.wait()
+                raise SystemExit(7)
+            both.set()
+            await anyio.sleep_forever()
+
+        inbox = SqliteInbox(tmp_path / "inbox.db")
+        await put(inbox, change("t1"), change("t2"))
+        await worker(inbox, Shop(stop)).work()
+
+    with pytest.raises(BaseException) as ended:  # noqa: PT011  the exception, or a group of it
+        anyio.run(main, backend=backend)
+    assert isinstance(ended.value, SystemExit) or ended.group_contains(SystemExit)
+    question = "SELECT state, attempts, token IS NULL FROM postback_inbox JOIN postback_inbox_lanes USING (lane)"
+
+    async def given_back() -> None:  # the inbox's own thread may need a moment more than its event loop had
+        await until(lambda: ask_sqlite(str(tmp_path / "inbox.db"), question) == [("waiting", 0, 1)] * 2)
+
+    anyio.run(given_back)
+
+
+async def test_a_long_handlers_claim_is_prolonged(tmp_path: Path) -> None:
+    """As long as it runs nobody else gets its postback, however short a claim is."""
+    inboxes = [SqliteInbox(tmp_path / "inbox.db") for _ in range(2)]
+    shop = Shop(lambda _: anyio.sleep(1.2))
+    await inboxes[0].put(change())
+    async with anyio.create_task_group() as tasks:
+        for inbox in inboxes:
+            tasks.start_soon(worker(inbox, shop, lease_seconds=0.4, poll_seconds=0.05).work)
+        await until(lambda: len(shop.told) == 1)
+        await anyio.sleep(1.5)
+        tasks.cancel_scope.cancel()
+    assert shop.told == [("t1", 1, False)]
+    assert [state for *_, state in await states(inboxes[0])] == [HANDLED]
+    for inbox in inboxes:
+        await inbox.aclose()
+
+
+async def test_handled_too_late(inbox: BrokenInbox, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    """Another worker has it: nothing is written twice, and the log says so."""
+
+    async def oversleep(postback: Postback[Any]) -> None:
+        clock.seconds += 60
+        assert len(await inbox.claim(1, 60)) == 1
+
+    await inbox.put(change())
+    await worker(inbox, Shop(oversleep)).work(until_empty=True)
+    (letter,) = await inbox.letters()
+    assert (letter.state, letter.attempts) == (WAITING, 2)
+    assert "was handled too late" in caplog.text
+
+
+# --- when the inbox cannot be used
+
+
+async def test_it_waits_until_the_inbox_can_be_used(inbox: BrokenInbox, caplog: pytest.LogCaptureFixture) -> None:
+    """It says so once, and once that it goes on."""
+    shop = Shop()
+    inbox.broken = frozenset({"claim"})
+    with caplog.at_level(logging.INFO, "gateway_async"):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(worker(inbox, shop).work)
+            await until(lambda: inbox.failures > 3)
+            inbox.broken = frozenset()
+            await inbox.put(change())
+            await until(lambda: len(shop.told) == 1)
+            tasks.cancel_scope.cancel()
+    assert [record.levelname for record in caplog.records] == ["ERROR", "INFO"]
+    assert "the disk is full" in caplog.text
+
+
+async def test_what_was_handled_is_noted_when_the_inbox_can_be_used(inbox: BrokenInbox) -> None:
+    """The handler is not told again meanwhile."""
+    shop = Shop()
+    inbox.broken = frozenset({"done"})
+    await inbox.put(change())
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(worker(inbox, shop).work, True)
+        await until(lambda: inbox.failures > 3)
+        inbox.broken = frozenset()
+    assert len(shop.told) == 1
+    assert [state for *_, state in await states(inbox)] == [HANDLED]
+
+
+async def test_until_empty_does_not_wait_for_a_broken_inbox(inbox: BrokenInbox) -> None:
+    """Whoever runs it learns of it."""
+    inbox.broken = frozenset({"claim"})
+    with pytest.raises(InboxError, match="the disk is full"):
+        await worker(inbox, Shop()).work(until_empty=True)
+
+
+# --- a claim that runs out while its handler is still at work
+
+
+async def test_a_claim_of_its_own_that_has_run_out_goes_on(inbox: BrokenInbox, clock: Clock) -> None:
+    """A process that was stopped for longer than a lease, and whose postback nobody took over, handles it once."""
+    release = anyio.Event()
+    shop = Shop(lambda _: release.wait())
+    await put(inbox, change("t1", 1))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(worker(inbox, shop).work)
+        await shop.heard.wait()
+        clock.seconds += 61
+        await anyio.sleep(0.1)  # it asks what is due, and gets what it has in hand
+        release.set()
+        await until_in(inbox, HANDLED)
+        tasks.cancel_scope.cancel()
+    assert shop.told == [("t1", 1, False)]
+
+
+async def test_what_is_to_be_noted_is_noted_with_the_claim_of_now(inbox: BrokenInbox, clock: Clock) -> None:
+    """A database away for longer than a lease, while a handler's end was to be noted: it is noted, and once."""
+    shop = Shop()
+    inbox.broken = frozenset({"done"})
+    await put(inbox, change("t1", 1))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(worker(inbox, shop).work)
+        await until(lambda: inbox.failures > 1)
+        clock.seconds += 61
+        await anyio.sleep(0.1)
+        inbox.broken = frozenset()
+        await until_in(inbox, HANDLED)
+        tasks.cancel_scope.cancel()
+    assert shop.told == [("t1", 1, False)]
+
+
+async def until_in(inbox: SqliteInbox, state: LetterState) -> None:
+    """Wait a moment until all is in a state."""
+    with anyio.fail_after(5):
+        while {letter.state for letter in await inbox.letters()} != {state}:
+            await anyio.sleep(0.005)

@@ -1,0 +1,256 @@
+"""From a sale to the news of its settlement: SDK, sandbox and receiver over real sockets, in every server."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import uvicorn
+from aiohttp import web
+from fastapi import FastAPI
+
+from gateway_async import (
+    AccountVault,
+    AsyncGateway,
+    BatchStatus,
+    CardVaultCreate,
+    Contact,
+    ContactCreate,
+    ContactUpdate,
+    PostbackConfigCreate,
+    Transaction,
+    TransactionBatch,
+    TransactionCreate,
+    TransactionStatus,
+)
+from gateway_async.postbacks import Postback, PostbackReceiver, Reconciled, SqliteInbox
+from gateway_async.sandbox import Sandbox
+
+pytestmark = pytest.mark.asyncio
+
+RESOURCES = ("contact", "accountvault", "transaction", "transactionbatch")
+RECORDS = {
+    "contact": Contact,
+    "accountvault": AccountVault,
+    "transaction": Transaction,
+    "transactionbatch": TransactionBatch,
+}
+NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
+CARD = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
+
+Serve = Callable[[PostbackReceiver], AbstractAsyncContextManager[str]]
+
+
+@asynccontextmanager
+async def by_fastapi(receiver: PostbackReceiver) -> AsyncIterator[str]:
+    """The receiver mounted in a FastAPI app, served by uvicorn; where postbacks go."""
+    app = FastAPI()
+    app.mount("/postbacks", receiver.asgi)
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
+        serving = asyncio.create_task(server.serve([bound]))
+        try:
+            yield f"http://127.0.0.1:{bound.getsockname()[1]}/postbacks/"
+        finally:
+            server.should_exit = True
+            await serving
+
+
+@asynccontextmanager
+async def by_aiohttp(receiver: PostbackReceiver) -> AsyncIterator[str]:
+    """The receiver as a route of an aiohttp app, served by its runner; where postbacks go."""
+    app = web.Application()
+    app.router.add_post("/postbacks", receiver.aiohttp)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/postbacks"
+    finally:
+        await runner.cleanup()
+
+
+SERVERS = {"fastapi": by_fastapi, "aiohttp": by_aiohttp}
+
+
+@pytest.fixture(params=SERVERS)
+def serve(request: pytest.FixtureRequest) -> Serve:
+    """Each server in turn."""
+    return SERVERS[request.param]
+
+
+@pytest.fixture(params=["handled at once", "kept in an inbox"])
+def receiver(request: pytest.FixtureRequest, tmp_path: Path) -> PostbackReceiver:
+    """A receiver, with and without an inbox."""
+    inbox = SqliteInbox(tmp_path / "inbox.db") if "inbox" in request.param else None
+    return PostbackReceiver("shop", "secret", inbox=inbox)
+
+
+async def tell_of_all(gateway: AsyncGateway, sandbox: Sandbox, url: str) -> None:
+    """Have the gateway tell of every change of everything."""
+    for resource in RESOURCES:
+        of_a_product = resource.startswith("transaction")
+        await gateway.postback_configs.create(
+            PostbackConfigCreate(
+                url=url,
+                resource=resource,
+                product_transaction_id=sandbox.cc_product_transaction_id if of_a_product else None,
+                on_create=True,
+                on_update=True,
+                on_delete=True,
+                is_active=True,
+                basic_auth_username="shop",
+                basic_auth_password="secret",
+            )
+        )
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    """Wait for what another task does."""
+    with anyio.fail_after(20):
+        while not condition():
+            await anyio.sleep(0.01)
+
+
+def idle(sandbox: Sandbox) -> Any:
+    """Wait, without holding up the receiver in this loop, until the sandbox has delivered what is due."""
+    return anyio.to_thread.run_sync(sandbox.wait_until_idle)
+
+
+async def sell(gateway: AsyncGateway, card: AccountVault, amount: str = "12.50") -> Transaction:
+    """A sale by a stored card."""
+    return await gateway.transactions.create(
+        TransactionCreate(action="sale", account_vault_id=card.id, transaction_amount=amount)
+    )
+
+
+async def settle(gateway: AsyncGateway) -> TransactionBatch:
+    """Settle the open batch."""
+    batch = await gateway.transaction_batches.list({"is_open": True}).first()
+    assert batch
+    return await gateway.transaction_batches.settle(batch.id)
+
+
+async def test_a_sale_and_its_settlement_are_heard_of(
+    serve: Serve, receiver: PostbackReceiver, sandbox: Sandbox, gateway: AsyncGateway
+) -> None:
+    """Every step reaches its handler, typed, in the order in which it happened to the record."""
+    payments: list[Postback[Transaction]] = []
+    batches: list[Postback[TransactionBatch]] = []
+    everything: list[Postback[Any]] = []
+
+    @receiver.on("transaction")
+    async def on_payment(postback: Postback[Transaction]) -> None:
+        payments.append(postback)
+
+    @receiver.on("transactionbatch", "UPDATE")
+    async def on_batch(postback: Postback[TransactionBatch]) -> None:
+        batches.append(postback)
+
+    @receiver.on()
+    async def on_anything(postback: Postback[Any]) -> None:
+        everything.append(postback)
+
+    async with receiver, serve(receiver) as url:
+        await tell_of_all(gateway, sandbox, url)
+        contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
+        card = await gateway.account_vaults.create(CARD)
+        sale = await sell(gateway, card)
+        batch = await settle(gateway)
+        await gateway.contacts.update(contact.id, ContactUpdate(first_name="Ada"))
+        await gateway.account_vaults.delete(card.id)
+        await idle(sandbox)
+        delivered = sandbox.postbacks()
+        await until(lambda: len(everything) >= len(delivered))
+    assert {each["state"] for each in delivered} == {"delivered"}
+    assert [(each.type, each.record.status_id) for each in payments] == [
+        ("CREATE", TransactionStatus.APPROVED),
+        ("UPDATE", TransactionStatus.SETTLED),
+    ]
+    assert {(type(each.record), each.record_id, each.record.transaction_amount) for each in payments} == {
+        (Transaction, sale.id, Decimal("12.50"))
+    }
+    assert (batches[-1].record_id, batches[-1].record.processing_status_id) == (batch.id, BatchStatus.SETTLED)
+    assert {each.resource for each in everything} == set(RESOURCES)
+    assert all(type(each.record) is RECORDS[each.resource] and not each.reconciled for each in everything)
+    assert [each.type for each in everything if each.record_id == card.id][-1] == "DELETE"
+    assert [each.type for each in everything if each.record_id == contact.id] == ["CREATE", "UPDATE"]
+
+
+async def test_a_handler_that_fails_hears_of_it_again(
+    serve: Serve, receiver: PostbackReceiver, sandbox: Sandbox, gateway: AsyncGateway
+) -> None:
+    """Without an inbox the gateway tries again, with one the receiver does; either way it is handled in the end."""
+    heard: list[Postback[Any]] = []
+
+    @receiver.on("contact")
+    async def on_contact(postback: Postback[Contact]) -> None:
+        heard.append(postback)
+        if len(heard) == 1:
+            raise ValueError("the database is away")
+
+    async with receiver, serve(receiver) as url:
+        new = PostbackConfigCreate(
+            url=url,
+            resource="contact",
+            on_create=True,
+            is_active=True,
+            number_of_attempts=3,
+            basic_auth_username="shop",
+            basic_auth_password="secret",
+        )
+        await gateway.postback_configs.create(new)
+        contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
+        await idle(sandbox)
+        sandbox.advance(300)
+        await until(lambda: len(heard) == 2)
+        await idle(sandbox)
+    assert {each.record_id for each in heard} == {contact.id}
+    (postback,) = sandbox.postbacks()
+    assert postback["state"] == "delivered"
+
+
+async def test_what_was_missed_is_found(serve: Serve, sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
+    """A receiver that was away asks, and hears of exactly what it had not heard of; asked again, of nothing."""
+    receiver = PostbackReceiver("shop", "secret", inbox=SqliteInbox(tmp_path / "inbox.db"))
+    heard: list[tuple[str, str, bool]] = []
+
+    @receiver.on("transaction")
+    @receiver.on("contact")
+    async def listen(postback: Postback[Any]) -> None:
+        heard.append((postback.type, postback.record_id, postback.reconciled))
+
+    sandbox.set_clock(NOON.timestamp())  # no midnight, which would settle the batch
+    since = NOON - timedelta(minutes=1)
+    async with receiver:
+        async with serve(receiver) as url:
+            await tell_of_all(gateway, sandbox, url)
+            card = await gateway.account_vaults.create(CARD)
+            known = await gateway.contacts.create(ContactCreate(last_name="Known"))
+            changed = await gateway.contacts.create(ContactCreate(last_name="Changed"))
+            settled = await sell(gateway, card)
+            await idle(sandbox)
+        await until(lambda: len(heard) == 3)
+        sandbox.advance(3600)
+        await gateway.contacts.update(changed.id, ContactUpdate(first_name="Ada"))
+        new = await gateway.contacts.create(ContactCreate(last_name="New"))
+        await settle(gateway)
+        await idle(sandbox)
+        assert await receiver.reconcile(gateway, since=since) == Reconciled(checked=5, missed=4)
+        await until(lambda: len(heard) == 7)
+        assert await receiver.reconcile(gateway, since=since) == Reconciled(checked=5, missed=0)
+    assert {each for each in heard if each[2]} == {
+        ("CREATE", sandbox.contact_id, True),  # made before there was a config
+        ("UPDATE", changed.id, True),
+        ("CREATE", new.id, True),
+        ("UPDATE", settled.id, True),
+    }
+    assert {each for each in heard if not each[2]} == {
+        ("CREATE", id_, False) for id_ in (known.id, changed.id, settled.id)
+    }
