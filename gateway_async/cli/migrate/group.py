@@ -1,0 +1,45 @@
+"""Three commands under one name: without the name of another, `migrate` is the migration itself."""
+
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from gateway_async.cli.migrate.command import run
+from gateway_async.cli.migrate.journal import journal
+from gateway_async.cli.migrate.verify import verify
+
+__all__ = ["migrate"]
+
+
+class _Nameless(typer.Context):
+    """Where a command has no name, its usage has no blank for it."""
+
+    @property
+    def command_path(self) -> str:
+        return super().command_path.rstrip()
+
+
+class _Default(TyperCommand):
+    context_class = _Nameless
+
+
+class _WithDefault(TyperGroup):
+    """A group that takes what is no command's name for the arguments of `run`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Add the name that was left out."""
+        return super().parse_args(ctx, args if args and args[0] in self.commands else ["run", *args])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Leave it out of the usage line, too."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return "" if name == "run" else name, command, rest
+
+
+migrate = typer.Typer(
+    cls=_WithDefault, add_completion=False, help="Store a file of cards and bank accounts in the vault, each once."
+)
+migrate.command(cls=_Default)(run)
+migrate.command()(verify)
+migrate.command()(journal)

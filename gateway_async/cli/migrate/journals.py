@@ -1,0 +1,56 @@
+"""A journal by the place that a user names: a file, or the address of a PostgreSQL."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gateway_async.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from gateway_async.migration import Journal
+
+__all__ = ["default_journal", "existing_journal", "is_database", "journal_at"]
+
+
+def is_database(place: str) -> bool:
+    """Whether it is the address of a PostgreSQL."""
+    return place.startswith(("postgresql://", "postgres://"))
+
+
+def default_journal(input_path: Path | None) -> str:
+    """Beside the input, with its name.
+
+    Raises:
+        InvalidRequestError: standard input has no name.
+    """
+    if input_path is None:
+        raise InvalidRequestError("journal: standard input needs a --journal")
+    return str(input_path.with_suffix(".journal"))
+
+
+def journal_at(place: str, name: str | None) -> "Journal":
+    """The journal, made when it is first used.
+
+    Raises:
+        InvalidRequestError: its folder is not there, or a database needs the migration's name.
+    """
+    from gateway_async.migration import PostgresJournal, SqliteJournal
+
+    if is_database(place):
+        if name is None:
+            raise InvalidRequestError("name: a journal in PostgreSQL needs the migration's --name")
+        return PostgresJournal(place, name)
+    folder = Path(place).absolute().parent
+    if not folder.is_dir():
+        raise InvalidRequestError(f"journal: there is no folder {folder}")
+    return SqliteJournal(place)
+
+
+def existing_journal(place: str, name: str | None) -> "Journal":
+    """A journal to look at.
+
+    Raises:
+        InvalidRequestError: it is not there.
+    """
+    if not is_database(place) and not (Path(place).is_file() and Path(place).stat().st_size):
+        raise InvalidRequestError(f"journal: there is none at {place}")
+    return journal_at(place, name)

@@ -1,0 +1,175 @@
+"""How a file is to be read: options that several commands have, and what they come to."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import attrs
+import typer
+
+if TYPE_CHECKING:
+    from gateway_async.migration import Columns
+
+__all__ = [
+    "ColumnsFile",
+    "Constants",
+    "Delimiter",
+    "Encoding",
+    "Format",
+    "FormatName",
+    "Ignored",
+    "Input",
+    "Key",
+    "Mapped",
+    "input_of",
+]
+
+_PANEL = "The file"
+
+
+class FormatName(StrEnum):
+    """How a file is written."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+Format = Annotated[
+    FormatName | None, typer.Option("--format", rich_help_panel=_PANEL, help="If its name does not say so.")
+]
+ColumnsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--columns",
+        metavar="TOML",
+        exists=True,
+        dir_okay=False,
+        rich_help_panel=_PANEL,
+        help="Which column is which field: a file with the tables columns and constants, key and ignore.",
+    ),
+]
+Mapped = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="COLUMN=FIELD", rich_help_panel=_PANEL, help="Which field a column is. Repeatable."),
+]
+Constants = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FIELD=VALUE", rich_help_panel=_PANEL, help="What every row gets. Repeatable."),
+]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        metavar="COLUMN",
+        rich_help_panel=_PANEL,
+        help="The column that names a row: never a card number. By default key, else account_vault_api_id.",
+    ),
+]
+Ignored = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="COLUMN", rich_help_panel=_PANEL, help="A column to leave out. Repeatable."),
+]
+Encoding = Annotated[
+    str | None, typer.Option("--encoding", rich_help_panel=_PANEL, help="Of its text; by default UTF-8.")
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option("--delimiter", rich_help_panel=_PANEL, help="Between cells of CSV; by default what the header has."),
+]
+
+
+@attrs.frozen
+class Input:
+    """A file and how to read it.
+
+    Attributes:
+        place: its path; `-` for standard input.
+        reading: what `read_rows` is told of it.
+    """
+
+    place: str
+    reading: Mapping[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def path(self) -> Path | None:
+        """Its path; None for standard input."""
+        return None if self.place == "-" else Path(self.place)
+
+    @property
+    def columns(self) -> "Columns":
+        """Which column is which field."""
+        columns: Columns = self.reading["columns"]
+        return columns
+
+    def rows(self) -> Any:
+        """Its rows, to be read."""
+        from gateway_async.migration import read_rows
+
+        return read_rows(self.path or "-", **self.reading)
+
+
+def input_of(
+    place: str,
+    *,
+    columns: Path | None,
+    mapped: Sequence[str] | None,
+    constants: Sequence[str] | None,
+    key: str | None,
+    ignored: Sequence[str] | None,
+    kind: FormatName | None,
+    encoding: str | None,
+    delimiter: str | None,
+) -> Input:
+    """The file of a command's options.
+
+    Raises:
+        BadParameter: there is no such file, or an option is not of its form.
+        InvalidRequestError: a column is named for a field that the contract does not have.
+    """
+    if place != "-" and not Path(place).is_file():
+        raise typer.BadParameter(f"file '{place}' does not exist")
+    if place == "-" and kind is None:
+        raise typer.BadParameter("standard input needs a --format")
+    given = {"format": kind and kind.value, "encoding": encoding, "delimiter": _unescaped(delimiter)}
+    reading = {name: value for name, value in given.items() if value is not None}
+    return Input(place, {**reading, "columns": _columns(columns, mapped, constants, key, ignored)})
+
+
+def _columns(
+    file: Path | None,
+    mapped: Sequence[str] | None,
+    constants: Sequence[str] | None,
+    key: str | None,
+    ignored: Sequence[str] | None,
+) -> "Columns":
+    from gateway_async.migration import Columns
+
+    columns = Columns.from_toml(file) if file else Columns()
+    return Columns(
+        names={**columns.names, **_pairs("--map", mapped)},
+        constants={**columns.constants, **_pairs("--set", constants)},
+        key=key or columns.key,
+        ignore=(*columns.ignore, *(ignored or ())),
+    )
+
+
+def _pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
+    pairs = [text.rpartition("=") if option == "--map" else text.partition("=") for text in texts or ()]
+    if not all(name and sign for name, sign, _ in pairs):
+        raise typer.BadParameter(f"{option} must be like NAME=VALUE")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _unescaped(delimiter: str | None) -> str | None:
+    r"""A tab can hardly be typed: `\t` and `tab` mean it."""
+    return "\t" if delimiter in ("\\t", "tab") else delimiter
+
+
+def command_again() -> str:
+    """The command that runs now, to be pasted into a shell."""
+    import shlex
+
+    return shlex.join(["gateway-async", *sys.argv[1:]])

@@ -1,0 +1,126 @@
+"""`gateway-async migrate verify`: what was stored, read back and compared."""
+
+import json
+from contextlib import aclosing, nullcontext
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import attrs
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gateway_async.cli.migrate import options
+from gateway_async.cli.migrate.journals import default_journal, existing_journal
+from gateway_async.cli.migrate.refusing import refusing
+
+if TYPE_CHECKING:
+    from gateway_async.migration import Journal, Verification
+
+__all__ = ["verify"]
+
+WRONG: Final = 3
+"""The exit status when something is not as it should be."""
+
+MOST_SHOWN = 100
+_COUNTS: Final = ("matching", "different", "missing", "unread", "not_stored")
+
+
+def verify(
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="The migration's input; - for standard input.")
+    ] = None,
+    *,
+    journal: Annotated[
+        str | None, typer.Option(help="Of the migration; by default the input's name with .journal.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Of the migration; needed for a journal in PostgreSQL.")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only so many, picked at random.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Reads at once.")] = 16,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for programs.")] = False,
+    columns: options.ColumnsFile = None,
+    mapped: options.Mapped = None,
+    constants: options.Constants = None,
+    key: options.Key = None,
+    ignored: options.Ignored = None,
+    kind: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
+) -> None:
+    """Read back what a migration has stored, and compare it. It changes nothing.
+
+    By the journal the id and the last four digits are compared; with the input also expiry, holder and contact, and
+    rows of it that are not stored are counted. The exit status is 0 if all is as it should be, 3 if anything is not,
+    1 if the gateway refuses, and 2 for wrong usage. Reads the GATEWAY_* variables of the environment.
+    """
+    import anyio
+
+    with refusing():
+        given = file and options.input_of(
+            file,
+            columns=columns,
+            mapped=mapped,
+            constants=constants,
+            key=key,
+            ignored=ignored,
+            kind=kind,
+            encoding=encoding,
+            delimiter=delimiter,
+        )
+        if journal is None and not given:
+            raise typer.BadParameter("name a --journal, or the input")
+        opened = existing_journal(journal or default_journal(given.path if given else None), name)
+        result = anyio.run(_verify, opened, given.rows() if given else None, sample, concurrency)
+    _print_json(result) if as_json else _print(result)
+    if not result.good:
+        raise typer.Exit(WRONG)
+
+
+async def _verify(journal: "Journal", rows: Any, sample: int | None, concurrency: int) -> "Verification":
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    from gateway_async import AsyncGateway
+    from gateway_async.migration import verify_vaults
+
+    console = Console(stderr=True)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task("", total=None)
+        async with _closing(rows), AsyncGateway.from_env() as gateway:
+            return await verify_vaults(
+                gateway,
+                journal=journal,
+                rows=rows,
+                sample=sample,
+                concurrency=concurrency,
+                on_progress=lambda result: progress.update(bar, total=result.total, completed=result.checked),
+            )
+
+
+def _closing(rows: Any) -> Any:
+    return nullcontext() if rows is None else aclosing(rows)
+
+
+def _print_json(result: "Verification") -> None:
+    counts = {name: getattr(result, name) for name in _COUNTS}
+    findings = [attrs.asdict(finding) for finding in result.findings]
+    typer.echo(json.dumps({"checked": result.checked, **counts, "good": result.good, "findings": findings}))
+
+
+def _print(result: "Verification") -> None:
+    console = Console(highlight=False)
+    said = ", ".join(f"{getattr(result, name):,} {name.replace('_', ' ')}" for name in _COUNTS)
+    console.print(Text(f"{result.checked:,} accounts checked: {said}", style="green" if result.good else "bold red"))
+    if result.findings:
+        console.print(_table(result))
+    if len(result.findings) > MOST_SHOWN:
+        console.print(f"… and more; --json shows the first {len(result.findings):,}.")
+
+
+def _table(result: "Verification") -> Table:
+    table = Table("key", "line", "account", "what", "in detail", box=None)
+    for each in result.findings[:MOST_SHOWN]:
+        line = "–" if each.line is None else str(each.line)
+        cells = (each.key, line, each.vault_id or "–", each.verdict, "; ".join(each.details) or "–")
+        table.add_row(*(Text(cell, overflow="fold") for cell in cells))
+    return table

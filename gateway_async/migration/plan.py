@@ -1,0 +1,292 @@
+"""A plan: what is in a migration's rows, before anything is sent."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+import anyio
+import attrs
+
+from gateway_async._secrets import mask_text
+from gateway_async._wire.limits import problems as problems_of
+from gateway_async.errors import InvalidRequestError
+from gateway_async.migration._duplicates import Duplicates, Twice
+from gateway_async.migration.rows import VaultRow
+from gateway_async.models.account_vaults import AchVaultCreate, CardVaultCreate, VaultCreate
+
+__all__ = ["Plan", "Remark", "plan_migration"]
+
+_BREATH: Final = 256
+_MOST_EXAMPLES: Final = 5
+_MOST_REMARKS: Final = 200
+_SOON_MONTHS: Final = 3
+_MONTHS: Final = 12
+_OTHER: Final = "other problems"
+_FILLED_IN: Final = "location_id: is required"
+_BRANDS: Final = (
+    ("visa", re.compile("4")),
+    ("mc", re.compile("5[1-5]|2(2[2-9]|[3-6]|7[01]|720)")),
+    ("amex", re.compile("3[47]")),
+    ("disc", re.compile("6011|64[4-9]|65")),
+    ("jcb", re.compile("35(2[89]|[3-8])")),
+    ("diners", re.compile("3(0[0-5]|[689])")),
+)
+"""By the number's first digits; the gateway knows better in the end."""
+
+
+@attrs.frozen
+class Remark:
+    """Something that several rows have in common.
+
+    Attributes:
+        what: in words, of its first row.
+        count: how many rows have it.
+        lines: where some of them stand.
+    """
+
+    what: str
+    count: int
+    lines: tuple[int, ...] = ()
+
+
+@attrs.frozen
+class Plan:
+    """What a migration's rows hold.
+
+    Attributes:
+        rows: all of them.
+        ready: those that can be sent as they are; doubles of a key are among them, and will be rejected.
+        kinds: the request's name → how many ask for it.
+        brands: of the cards that can be sent, by their first digits.
+        problems: what keeps rows from being sent, the most frequent first.
+        warnings: what is sent all the same: cards that have expired or soon will, zip codes that lost a zero, keys that
+            look like cards' numbers.
+        duplicate_keys: rows whose key an earlier row has.
+        duplicate_accounts: rows whose account an earlier row has; they are stored once for each row.
+        seconds: how long it will take, about.
+        assumed: what `seconds` goes by, in words.
+    """
+
+    rows: int
+    ready: int
+    kinds: Mapping[str, int]
+    brands: Mapping[str, int]
+    problems: tuple[Remark, ...]
+    warnings: tuple[Remark, ...]
+    duplicate_keys: Twice
+    duplicate_accounts: Twice
+    seconds: float
+    assumed: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as plain values, for `json.dumps`."""
+        return attrs.asdict(self)
+
+    def __str__(self) -> str:
+        """A page for people."""
+        return "\n".join(_page(self))
+
+
+async def plan_migration(
+    rows: Iterable[VaultRow | VaultCreate] | AsyncIterable[VaultRow | VaultCreate],
+    *,
+    rate: float | None = None,
+    concurrency: int = 64,
+    latency: float = 0.3,
+    today: date | None = None,
+    on_progress: Callable[[int], object] | None = None,
+) -> Plan:
+    """Read all rows and say what is in them. Nothing is sent, and nothing is written.
+
+    Doubles are found by digests of eight bytes (24 bytes of memory for each row, 240 MB for ten million). Those of
+    accounts are keyed with a number made up for this call; they stay in memory and end with it.
+
+    Args:
+        rows: as for `migrate_vaults`.
+        rate: calls a second, at most; None for no limit.
+        concurrency: calls under way at once.
+        latency: seconds that a call is expected to take.
+        today: by what cards have expired; by default today, UTC.
+        on_progress: told now and then how many rows were read.
+
+    Raises:
+        InvalidRequestError: a number is not above 0, or the rows' source cannot be read.
+    """
+    _check(rate=rate, concurrency=concurrency, latency=latency)
+    count = _Count(today or datetime.now(UTC).date())
+    async for given in _each(rows):
+        count.add(_row(given))
+        if on_progress and count.rows % _BREATH == 0:
+            on_progress(count.rows)
+    per_second, assumed = _speed(rate, concurrency, latency)
+    return count.plan(count.ready / per_second, assumed)
+
+
+def _check(**numbers: float | None) -> None:
+    for name, value in numbers.items():
+        if value is not None and not 0 < value < float("inf"):
+            raise InvalidRequestError(f"{name}: must be a number above 0")
+
+
+def _speed(rate: float | None, concurrency: int, latency: float) -> tuple[float, str]:
+    possible = concurrency / latency
+    if rate is not None and rate <= possible:
+        return rate, f"{rate:g} calls a second"
+    return possible, f"{concurrency} calls at once, {latency:g} s each"
+
+
+async def _each(
+    rows: Iterable[VaultRow | VaultCreate] | AsyncIterable[VaultRow | VaultCreate],
+) -> "AsyncIterable[VaultRow | VaultCreate]":
+    if isinstance(rows, AsyncIterable):
+        async for row in rows:
+            yield row
+        return
+    for number, row in enumerate(rows):
+        if number % _BREATH == 0:
+            await anyio.lowlevel.checkpoint()
+        yield row
+
+
+def _row(given: VaultRow | VaultCreate) -> VaultRow:
+    """A row with its problems; a bare request has them found here."""
+    if isinstance(given, VaultRow):
+        return given
+    key = given.account_vault_api_id or ""
+    problems = [line for line in problems_of(given) if line != _FILLED_IN]
+    if not key:
+        problems.append("account_vault_api_id: is missing")
+    return VaultRow(key=key, request=given, problems=tuple(problems))
+
+
+class _Count:
+    """Counts rows as they come."""
+
+    def __init__(self, today: date) -> None:
+        self.rows = 0
+        self.ready = 0
+        self._month = today.year * _MONTHS + today.month
+        self._kinds: Counter[str] = Counter()
+        self._brands: Counter[str] = Counter()
+        self._problems = _Remarks()
+        self._warnings = _Remarks()
+        self._keys = Duplicates(os.urandom(32), most_examples=_MOST_EXAMPLES)
+        self._accounts = Duplicates(os.urandom(32), most_examples=_MOST_EXAMPLES)
+
+    def add(self, row: VaultRow) -> None:
+        """One more row."""
+        self.rows += 1
+        line = row.line if row.line is not None else self.rows
+        if row.key:
+            self._keys.add(row.key, line)
+            if mask_text(row.key) != row.key:
+                self._warnings.add("key: looks like a card's number; the journal keeps keys", line)
+        for problem in row.problems:
+            self._problems.add(mask_text(problem), line)
+        if row.request is not None:
+            self._kinds[type(row.request).__name__] += 1
+            self._look_at(row.request, line, ready=not row.problems)
+        self.ready += row.request is not None and not row.problems
+
+    def plan(self, seconds: float, assumed: str) -> Plan:
+        """What was counted."""
+        return Plan(
+            self.rows,
+            self.ready,
+            dict(self._kinds.most_common()),
+            dict(self._brands.most_common()),
+            self._problems.found(),
+            self._warnings.found(),
+            self._keys.found(),
+            self._accounts.found(),
+            seconds,
+            assumed,
+        )
+
+    def _look_at(self, request: VaultCreate, line: int, *, ready: bool) -> None:
+        if isinstance(request, CardVaultCreate | AchVaultCreate):
+            self._accounts.add(request.account_number.reveal(), line)
+        if not ready:
+            return
+        for warning in self._warnings_of(request):
+            self._warnings.add(warning, line)
+        if isinstance(request, CardVaultCreate):
+            self._brands[_brand(request.account_number.reveal())] += 1
+
+    def _warnings_of(self, request: VaultCreate) -> Iterator[str]:
+        if isinstance(request, CardVaultCreate):
+            left = 2000 * _MONTHS + int(request.exp_date[2:]) * _MONTHS + int(request.exp_date[:2]) - self._month
+            if left < 0:
+                yield "exp_date: the card has expired"
+            elif left <= _SOON_MONTHS:
+                yield f"exp_date: the card expires within {_SOON_MONTHS} months"
+        if request.billing_zip and re.fullmatch("[0-9]{4}", request.billing_zip):
+            yield "billing_zip: has four digits; has it lost a leading zero?"
+
+
+class _Remarks:
+    """Counts what rows have in common, whatever numbers stand in the words; a few hundred at most."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[str, int, tuple[int, ...]]] = {}
+
+    def add(self, what: str, line: int) -> None:
+        """One more row that has it."""
+        field, _, said = what.partition(": ")
+        kind = f"{field}: {re.sub('[0-9]+', '#', said)}"
+        if kind not in self._found and len(self._found) >= _MOST_REMARKS:
+            kind = what = _OTHER
+        first, count, lines = self._found.get(kind, (what, 0, ()))
+        self._found[kind] = (first, count + 1, (*lines, line) if len(lines) < _MOST_EXAMPLES else lines)
+
+    def found(self) -> tuple[Remark, ...]:
+        """What was found, the most frequent first."""
+        remarks = (Remark(*found) for found in self._found.values())
+        return tuple(sorted(remarks, key=lambda remark: -remark.count))
+
+
+def _brand(number: str) -> str:
+    return next((name for name, first in _BRANDS if first.match(number)), "other")
+
+
+# --- the page
+
+
+def _page(plan: Plan) -> Iterator[str]:
+    yield f"{plan.rows:,} rows, {plan.ready:,} can be sent: about {_duration(plan.seconds)} ({plan.assumed})"
+    for name, count in plan.kinds.items():
+        yield f"  {count:>12,}  {name}"
+    yield from _section("cards by brand", [Remark(name, count) for name, count in plan.brands.items()])
+    yield from _section("cannot be sent", plan.problems)
+    yield from _section("is sent, but look at it", plan.warnings)
+    yield from _doubles("keys that came before (their rows are rejected)", plan.duplicate_keys)
+    yield from _doubles("accounts that came before (each row is stored)", plan.duplicate_accounts)
+
+
+def _section(title: str, remarks: Sequence[Remark]) -> Iterator[str]:
+    if remarks:
+        yield f"{title}:"
+    for remark in remarks:
+        where = f"  (lines {', '.join(map(str, remark.lines))}{_more(remark)})" if remark.lines else ""
+        yield f"  {remark.count:>12,}  {remark.what}{where}"
+
+
+def _more(remark: Remark) -> str:
+    return ", …" if remark.count > len(remark.lines) else ""
+
+
+def _doubles(title: str, twice: Twice) -> Iterator[str]:
+    if twice.count:
+        lines = ", ".join(f"{line} as {first}" for line, first in twice.examples)
+        yield f"{title}:"
+        yield f"  {twice.count:>12,}  lines {lines}{', …' if twice.count > len(twice.examples) else ''}"
+
+
+def _duration(seconds: float) -> str:
+    minutes, hours = seconds / 60, seconds / 3600
+    if hours >= 1:
+        return f"{hours:.1f} hours"
+    return f"{minutes:.0f} minutes" if minutes >= 1 else f"{max(seconds, 1):.0f} seconds"

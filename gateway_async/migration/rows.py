@@ -1,0 +1,85 @@
+"""A row of a migration, and the id under which its account is stored (contract, *Account vault*)."""
+
+from base64 import b32encode
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
+from operator import attrgetter
+from typing import Any, Final
+
+import attrs
+
+from gateway_async._secrets import luhn_valid, mask_text
+from gateway_async._wire.convert import once_per_class
+from gateway_async.models.account_vaults import VaultCreate
+
+__all__ = ["VaultRow", "api_id_of", "fingerprint_of"]
+
+_LENGTH: Final = 32
+_APART: Final = frozenset(
+    {"account_number", "track_data", "ticket", "routing", "ssn4", "dl_number", "dob_year", "extra"}
+)
+"""Fields that a fingerprint does not know as they are."""
+
+
+@attrs.frozen(kw_only=True)
+class VaultRow:
+    """One row of a migration.
+
+    Attributes:
+        key: what names it within the migration, such as a customer's number; "" if nothing does.
+        line: where it stands in its file, from 1; None if it comes from no file.
+        request: what is to be stored; None if the row cannot be read.
+        problems: why it cannot be stored, one line for each, beginning with the field's name.
+        source: the row as it stands in its file, card number and all, for the file of rejects.
+    """
+
+    key: str
+    line: int | None = None
+    request: VaultCreate | None = attrs.field(default=None, repr=False)
+    problems: tuple[str, ...] = ()
+    source: Mapping[str, Any] | None = attrs.field(default=None, repr=False)
+
+
+def api_id_of(migration: str, key: str) -> str:
+    """The `account_vault_api_id` of a row without one: 32 letters and digits, the same whenever it is asked.
+
+    It is made of names alone, never of the card.
+    """
+    digest = sha256(f"{len(migration)}:{migration}{key}".encode(errors="surrogatepass")).digest()
+    return "m" + b32encode(digest).decode().lower()[: _LENGTH - 1]
+
+
+def fingerprint_of(row: VaultRow) -> str:
+    """Changes when the row's content does.
+
+    Of a number it knows what may be shown, its length, and whether its check digit is right.
+    """
+    number, routing = _revealed(row.request, "account_number"), _revealed(row.request, "routing")
+    right = number.isascii() and number.isdigit() and luhn_valid(number)
+    content = [*_shown(row.request), number[-4:], len(number), right, routing[-4:], len(routing), *sorted(row.problems)]
+    return sha256(repr(content).encode()).hexdigest()[:_LENGTH]
+
+
+def _shown(request: VaultCreate | None) -> Iterator[str]:
+    """What a request says, but for its secrets; a card's number that somebody wrote into a text is masked."""
+    if request is None:
+        return
+    yield type(request).__name__
+    names, values = _reader(type(request))
+    for name, value in zip(names, values(request), strict=True):
+        if value is not None:
+            yield f"{name}={mask_text(str(value))}"
+    if request.extra:
+        yield mask_text(str(sorted(request.extra.items())))
+
+
+@once_per_class
+def _reader(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[VaultCreate], tuple[Any, ...]]]:
+    """The fields of a class of requests that a fingerprint may know, and what takes their values."""
+    names = tuple(field.name for field in attrs.fields(kind) if field.name not in _APART)
+    return names, attrgetter(*names)
+
+
+def _revealed(request: VaultCreate | None, name: str) -> str:
+    secret = getattr(request, name, None)
+    return "" if secret is None else str(secret.reveal())

@@ -1,0 +1,192 @@
+"""CSV → rows, in any dialect."""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Final
+
+from gateway_async.errors import InvalidRequestError
+from gateway_async.migration.columns import SECRET_FIELDS, Columns
+from gateway_async.migration.creating import row_of, unreadable
+from gateway_async.migration.rows import VaultRow
+from gateway_async.migration.sources.decoding import decoded
+from gateway_async.migration.sources.opening import Bytes
+from gateway_async.migration.sources.records import LONGEST, Record, Splitter
+from gateway_async.migration.sources.shard import Shard
+
+__all__ = ["CsvRows"]
+
+_FEW: Final = 2
+_DELIMITERS: Final = ",;\t|"
+_SEPARATOR_LINE: Final = re.compile(rb"sep=(.)(?:\r\n|\n|\r)", re.IGNORECASE)
+_HEADER_END: Final = re.compile(rb"[^\r\n][\r\n]")
+
+
+class CsvRows:
+    """The rows of a CSV file. Its first record that is not blank is the header.
+
+    Args:
+        source: its bytes.
+        columns: how its columns become fields.
+        delimiter: between two cells; None for the one that the header has most of: comma, semicolon, tab or bar.
+        quotechar: around a cell with line ends or delimiters in it; doubled for itself; None for no quoting.
+        shard: the part to read; None for all.
+
+    Raises:
+        InvalidRequestError: the header cannot be read, or does not fit.
+    """
+
+    def __init__(
+        self,
+        source: Bytes,
+        columns: Columns,
+        *,
+        delimiter: str | None = None,
+        quotechar: str | None = '"',
+        shard: Shard | None = None,
+    ) -> None:
+        self._source = source
+        self._quote = quotechar
+        self._constants = columns.constants
+        head, before = _head(source)
+        separator = _SEPARATOR_LINE.match(head)
+        if separator:
+            head, before = head[separator.end() :], before + separator.end()
+            delimiter = delimiter or separator[1].decode("latin-1")
+        self.delimiter = delimiter or _sniffed(head, quotechar)
+        source.give_back(head)
+        quote = quotechar.encode() if quotechar else None
+        self._splitter = Splitter(quote, self.delimiter.encode(), line=1 + bool(separator), start=before)
+        self.columns = self._header()
+        self._fit = columns.fit(self.columns)
+        self.fields = self._fit.named(self.columns)
+        if shard:
+            source.move_to(shard.start)
+            self._splitter = Splitter(quote, self.delimiter.encode(), line=shard.first_line, start=shard.start)
+        self._splitter.plausible = self._is_one_record
+        self._end = shard.end if shard else None
+
+    def batches(self) -> Iterator[Sequence[VaultRow]]:
+        """The rows, some at a time."""
+        for records in self.records():
+            yield self._rows(records)
+
+    def records(self) -> Iterator[Sequence[Record]]:
+        """The records below the header, as they can be told."""
+        for records in _split(self._source, self._splitter):
+            kept = records if self._end is None else [record for record in records if record.start < self._end]
+            yield kept
+            if len(kept) < len(records):
+                return
+
+    def _header(self) -> tuple[str, ...]:
+        """The names of the columns. Line by line, so that what is below is still to be read."""
+        while data := self._source.read():
+            lines = data.splitlines(keepends=True)
+            for place, line in enumerate(lines):
+                for record in self._splitter.feed(line):
+                    if record.content.strip() or record.problem:
+                        self._source.give_back(b"".join(lines[place + 1 :]))
+                        return self._names(record)
+        last = (record for record in self._splitter.finish() if record.content.strip() or record.problem)
+        return next((self._names(record) for record in last), ())
+
+    def _names(self, record: Record) -> tuple[str, ...]:
+        text, problem = decoded(record.content, self._source)
+        if record.problem or problem:
+            raise InvalidRequestError(f"header: {record.problem or problem}")
+        return tuple(name.strip() for name in self._cells([text])[0])
+
+    def _is_one_record(self, content: bytes) -> bool:
+        """Whether several lines are one record: it has the header's cells, and no line within a cell could be a row."""
+        told = self._told_alone(content.decode(self._source.encoding, "replace"))
+        if isinstance(told, str) or len(told) != len(self.columns):
+            return False
+        between = len(self.columns) - 1
+        later = chain.from_iterable(cell.splitlines()[1:] for cell in told)
+        return between < _FEW or not any(line.count(self.delimiter) >= between for line in later)
+
+    # --- records into rows
+
+    def _rows(self, records: Sequence[Record]) -> list[VaultRow]:
+        whole, rows = [], {}
+        for record in records:
+            if record.problem:
+                rows[record.line] = self._unreadable(record, record.problem)
+            elif record.content.strip():
+                text, problem = decoded(record.content, self._source)
+                if problem:
+                    rows[record.line] = self._unreadable(record, problem)
+                else:
+                    whole.append((record, text))
+        for (record, text), cells in zip(whole, self._told([text for _, text in whole]), strict=True):
+            row = self._row(record, text, cells)
+            if row is not None:
+                rows[record.line] = row
+        return [rows[line] for line in sorted(rows)]
+
+    def _told(self, texts: list[str]) -> Sequence[list[str] | str]:
+        """The cells of some records; of one that cannot be told, why."""
+        try:
+            told = self._cells(texts)
+        except csv.Error:
+            told = []
+        return told if len(told) == len(texts) else [self._told_alone(text) for text in texts]
+
+    def _told_alone(self, text: str) -> list[str] | str:
+        try:
+            cells = self._cells([text])
+        except csv.Error as error:
+            return str(error)
+        return cells[0] if len(cells) == 1 else "its quotes cannot be told apart"
+
+    def _cells(self, texts: Iterable[str]) -> list[list[str]]:
+        if self._quote is None:
+            return list(csv.reader(texts, delimiter=self.delimiter, quoting=csv.QUOTE_NONE))
+        return list(csv.reader(texts, delimiter=self.delimiter, quotechar=self._quote))
+
+    def _row(self, record: Record, text: str, cells: list[str] | str) -> VaultRow | None:
+        """A row; None for one that has nothing in it."""
+        if isinstance(cells, str):
+            return self._unreadable(record, cells, text)
+        if not any(map(str.strip, cells)):
+            return None
+        if any(map(str.strip, cells[len(self.columns) :])) or len(cells) < len(self.columns):
+            return self._unreadable(record, f"has {len(cells)} cells, the header has {len(self.columns)}", text)
+        values = {field: cell for field, cell in zip(self._fit.fields, cells, strict=False) if field}
+        key = None if self._fit.key is None else cells[self._fit.key]
+        source = dict(zip(self.columns, cells, strict=False))
+        return row_of({**self._constants, **values}, key=key, line=record.line, source=source)
+
+    def _unreadable(self, record: Record, problem: str, text: str = "") -> VaultRow:
+        """A row that cannot be told into cells. Its text stands where it is masked, since a number may be anywhere."""
+        text = text or record.content.decode(self._source.encoding, "backslashreplace")
+        secret = next((place for place, field in enumerate(self._fit.fields) if field in SECRET_FIELDS), 0)
+        return unreadable(problem, line=record.line, source={self.columns[secret]: text} if text else None)
+
+
+def _split(source: Bytes, splitter: Splitter, *, last: bool = True) -> Iterator[list[Record]]:
+    while data := source.read():
+        if records := splitter.feed(data):
+            yield records
+    if last and (records := splitter.finish()):
+        yield records
+
+
+def _head(source: Bytes) -> tuple[bytes, int]:
+    """The beginning of a file, to its first line end if there is one; and where it stands."""
+    head = b""
+    while not _HEADER_END.search(head) and len(head) <= LONGEST and (more := source.read()):
+        head += more
+    return head, source.start
+
+
+def _sniffed(head: bytes, quotechar: str | None) -> str:
+    """The delimiter that the first line has most of, quoted cells not counted."""
+    lines = head.decode("latin-1").split("\n" if b"\n" in head else "\r")
+    line = next((line for line in lines if line.strip()), "")
+    if quotechar:
+        quote = re.escape(quotechar)
+        line = re.sub(rf"{quote}[^{quote}]*{quote}", "", line)
+    return max(_DELIMITERS, key=line.count)

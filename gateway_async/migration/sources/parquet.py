@@ -1,0 +1,129 @@
+"""Parquet → rows, with pyarrow, a row group at a time."""
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from os import PathLike
+from typing import Any, BinaryIO, Final
+
+from gateway_async.errors import InvalidRequestError
+from gateway_async.migration.columns import Columns
+from gateway_async.migration.creating import row_of, unreadable
+from gateway_async.migration.rows import VaultRow
+from gateway_async.migration.sources.opening import STDIN, Given, open_file
+from gateway_async.migration.sources.shard import Shard
+
+__all__ = ["ParquetRows", "parquet_shards"]
+
+_BATCH: Final = 256
+
+
+class ParquetRows:
+    """The rows of a Parquet file. What takes memory is one row group's pages, and some hundred rows.
+
+    Args:
+        given: a path, or an open binary file that can be read at any place.
+        columns: how its columns become fields.
+        shard: the row groups to read; None for all.
+
+    Raises:
+        InvalidRequestError: pyarrow is missing, the file is none or is cut off, or its columns do not fit.
+    """
+
+    def __init__(self, given: Given, columns: Columns, *, shard: Shard | None = None) -> None:
+        self._file, self._under = _opened(given)
+        self._closing = self._under is not given
+        self._groups = range(shard.start, shard.end) if shard else range(self._file.num_row_groups)
+        self._line = shard.first_line if shard else 1
+        self._constants = columns.constants
+        self.columns: tuple[str, ...] = tuple(self._file.schema_arrow.names)
+        self.total = sum(self._file.metadata.row_group(group).num_rows for group in self._groups)
+        self.position = 0
+        try:
+            self._fit = columns.fit(self.columns)
+        except InvalidRequestError:
+            self.close()
+            raise
+        self.fields = self._fit.named(self.columns)
+
+    def batches(self) -> Iterator[Sequence[VaultRow]]:
+        """The rows, some at a time; of a row group that cannot be read, one row that says so."""
+        for group in self._groups:
+            first, size = self._line, self._file.metadata.row_group(group).num_rows
+            try:
+                for batch in self._file.iter_batches(_BATCH, row_groups=[group], use_threads=False):
+                    yield self._rows(batch)
+            except (OSError, ValueError, _arrow().lib.ArrowException) as error:
+                yield [unreadable(self._lost(group, first + size - 1, error), line=self._line)]
+            self._line = first + size
+
+    def close(self) -> None:
+        """Let go of the file, if it was opened for this."""
+        self._file.close()
+        if self._closing:
+            self._under.close()
+
+    def _rows(self, batch: Any) -> list[VaultRow]:
+        columns = [_values(column) for column in batch.columns]
+        rows = [self._row(self._line + place, cells) for place, cells in enumerate(zip(*columns, strict=True))]
+        self._line += len(rows)
+        self.position += len(rows)
+        return rows
+
+    def _row(self, line: int, cells: Sequence[Any]) -> VaultRow:
+        values = {field: cell for field, cell in zip(self._fit.fields, cells, strict=True) if field}
+        key = None if self._fit.key is None else cells[self._fit.key]
+        source = dict(zip(self.columns, cells, strict=True))
+        return row_of({**self._constants, **values}, key=key, line=line, source=source)
+
+    def _lost(self, group: int, last: int, error: Exception) -> str:
+        """What is said of a row group that cannot be read; what the library says may hold data, so its first line."""
+        kind = type(error).__name__
+        return f"row group {group + 1}, rows {self._line} to {last}, cannot be read ({kind}); is the file damaged?"
+
+
+def parquet_shards(given: str | PathLike[str], rows_per_shard: int) -> list[Shard]:
+    """Row groups, as many together as have `rows_per_shard` rows, and one at least.
+
+    Raises:
+        InvalidRequestError: the file cannot be read.
+    """
+    file, under = _opened(given)
+    shards, start, line, rows = [], 0, 1, 0
+    for group in range(file.num_row_groups):
+        rows += file.metadata.row_group(group).num_rows
+        if rows >= rows_per_shard or group == file.num_row_groups - 1:
+            shards.append(Shard(start, group + 1, line, rows))
+            start, line, rows = group + 1, line + rows, 0
+    file.close()
+    under.close()
+    return shards
+
+
+def _values(column: Any) -> list[Any]:
+    """A column's values; texts that are no UTF-8 as bytes, which are refused one by one."""
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError:
+        return list(column.cast("binary").to_pylist())
+
+
+def _arrow() -> Any:
+    try:
+        import_module("pyarrow.parquet")
+    except ImportError:
+        raise InvalidRequestError("format: Parquet needs pyarrow: pip install 'gateway-async[parquet]'") from None
+    return import_module("pyarrow")
+
+
+def _opened(given: Given) -> tuple[Any, BinaryIO]:
+    arrow = _arrow()
+    if given == STDIN:
+        raise InvalidRequestError("source: Parquet cannot be read from a pipe; give its file")
+    file, _ = open_file(given)
+    try:
+        return arrow.parquet.ParquetFile(file, pre_buffer=False), file
+    except (OSError, ValueError, arrow.lib.ArrowException):
+        if file is not given:
+            file.close()
+        shown = "the file" if file is given else given
+        raise InvalidRequestError(f"source: {shown} is no whole Parquet file; is it cut off?") from None

@@ -1,0 +1,182 @@
+"""Bytes → records, one a line, or several where a quoted cell holds line ends; none is longer than a bound.
+
+The law of this file: a record that cannot be told costs itself only. One that is too long is dropped chunk by chunk.
+Where a quote is opened and not closed in order, the record is its first line, and the next line begins a new one: so a
+stray quote never swallows the rest of a file. (A closing quote is followed by a delimiter or a line end; and the
+reader of a file may say that several lines are hardly one record.)
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+__all__ = ["LONGEST", "Record", "Splitter"]
+
+LONGEST: Final = 1 << 20
+"""Bytes of a record, at most."""
+
+_UNCLOSED: Final = "a quote is opened and not closed, or something follows a closing quote"
+_LONGEST_LINE_END: Final = 2
+_PATIENCE: Final = 1 << 16
+_LINE_END: Final = re.compile(rb"\r\n|\n|\r")
+_NEWLINE: Final = re.compile(rb"[\r\n]")
+
+
+class Record(NamedTuple):
+    """One record of a file.
+
+    Attributes:
+        line: the number of its first line, from 1.
+        start: where it begins, in bytes.
+        content: its bytes without the line end; b"" where it is too long.
+        problem: why it is no whole record; "" if it is one.
+    """
+
+    line: int
+    start: int
+    content: bytes
+    problem: str = ""
+
+
+class _Found(NamedTuple):
+    end: int
+    after: int
+    lines: int
+    problem: str = ""
+
+
+class Splitter:
+    """Cuts what it is fed into records.
+
+    Args:
+        quote: the byte that begins and ends a quoted cell, in which it stands twice for itself; None for no quoting.
+        delimiter: the byte between two cells.
+        line: the number of the first line.
+        start: where the first byte stands.
+        longest: bytes of a record, at most.
+
+    Attributes:
+        plausible: asked of each record of several lines whether it may be one; None for a yes.
+    """
+
+    def __init__(
+        self,
+        quote: bytes | None = None,
+        delimiter: bytes = b",",
+        *,
+        line: int = 1,
+        start: int = 0,
+        longest: int = LONGEST,
+    ) -> None:
+        self._line = line
+        self._start = start
+        self._longest = longest
+        self._quote = quote
+        self.plausible: Callable[[bytes], bool] | None = None
+        self._dropping = False
+        self._enough = 0
+        self._waiting = b""
+        if quote is not None:
+            self._record, self._open = _patterns(re.escape(quote), re.escape(delimiter))
+
+    def feed(self, data: bytes) -> list[Record]:
+        """The records that end in `data`."""
+        self._waiting = self._waiting + data if self._waiting else data
+        if len(self._waiting) < self._enough:
+            return []
+        return list(self._records(last=False))
+
+    def finish(self) -> list[Record]:
+        """The last record, if it has no line end; the source is at its end."""
+        return list(self._records(last=True))
+
+    def _records(self, *, last: bool) -> Iterator[Record]:
+        data, at = self._waiting, 0
+        if self._dropping:
+            at = self._drop(data, 0)
+        while at < len(data) and not self._dropping:
+            found = self._find(data, at, last)
+            if found is None:
+                break
+            yield self._take(data, at, found)
+            at = found.after
+            if self._dropping:
+                at = self._drop(data, at)
+        self._waiting = data[at:]
+        self._enough = 2 * len(self._waiting) if len(self._waiting) > _PATIENCE else 0
+
+    def _take(self, data: bytes, at: int, found: _Found) -> Record:
+        fits = found.end - at <= self._longest
+        content, problem = (data[at : found.end], found.problem) if fits else (b"", self._too_long())
+        record = Record(self._line, self._start, content, problem)
+        self._line += found.lines
+        self._start += found.after - at
+        return record
+
+    def _too_long(self) -> str:
+        return f"is longer than {self._longest} bytes"
+
+    def _drop(self, data: bytes, at: int) -> int:
+        """Leave out what belongs to a line that is too long."""
+        end = _LINE_END.search(data, at)
+        if end is None or _may_go_on(end, data):
+            stop = len(data) - (end is not None)
+        else:
+            stop, self._dropping = end.end(), False
+            self._line += 1
+        self._start += stop - at
+        return stop
+
+    # --- the end of one record
+
+    def _find(self, data: bytes, at: int, last: bool) -> _Found | None:
+        """Where the record at `at` ends; None if more bytes must say."""
+        newline = _NEWLINE.search(data, at)
+        end = newline.start() if newline else len(data)
+        if self._quote is not None and data.find(self._quote, at, end) >= 0:
+            return self._find_quoted(data, at, last)
+        return self._find_line(data, at, last)
+
+    def _find_line(self, data: bytes, at: int, last: bool, problem: str = "") -> _Found | None:
+        end = _LINE_END.search(data, at)
+        if end is not None and (last or not _may_go_on(end, data)):
+            return _Found(end.start(), end.end(), 1, problem)
+        if last:
+            return _Found(len(data), len(data), 1, problem)
+        if end is None and len(data) - at > self._longest:
+            self._dropping = True
+            return _Found(len(data), len(data), 0)
+        return None
+
+    def _find_quoted(self, data: bytes, at: int, last: bool) -> _Found | None:
+        match = self._record.match(data, at)
+        if match is not None and (last or (match["end"] and not (match["end"] == b"\r" and match.end() == len(data)))):
+            lines = len(_LINE_END.findall(data, at, match.start("end"))) + 1
+            if lines == 1 or self._is_plausible(data[at : match.start("end")]):
+                return _Found(match.start("end"), match.end(), lines)
+            return self._find_line(data, at, last, _UNCLOSED)
+        if (
+            not last
+            and len(data) - at <= self._longest + _LONGEST_LINE_END
+            and (match is not None or self._open.match(data, at))
+        ):
+            return None
+        return self._find_line(data, at, last, _UNCLOSED)
+
+    def _is_plausible(self, record: bytes) -> bool:
+        """Whether a record of several lines may be one: it would have been seen to end, in whatever chunks it came."""
+        return len(record) <= self._longest and (self.plausible is None or self.plausible(record))
+
+
+def _may_go_on(end: re.Match[bytes], data: bytes) -> bool:
+    """Whether a line end at the end of the bytes may be half of one."""
+    return end.group() == b"\r" and end.end() == len(data)
+
+
+def _patterns(quote: bytes, delimiter: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """A whole record, and a record that breaks off inside of quotes. Neither ever tries a second way."""
+    quoted = rb"%b(?:[^%b]++|%b%b)*+" % (quote, quote, quote, quote)
+    cell = rb"(?>%b%b|(?:[^%b%b\r\n][^%b\r\n]*+)?)" % (quoted, quote, quote, delimiter, delimiter)
+    record = rb"%b(?:%b%b)*+(?P<end>\r\n|\n|\r|\Z)" % (cell, delimiter, cell)
+    breaks_off = rb"(?:%b%b)*+%b%b?\Z" % (cell, delimiter, quoted, quote)
+    return re.compile(record), re.compile(breaks_off)

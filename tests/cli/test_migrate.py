@@ -1,0 +1,351 @@
+"""`gateway-async migrate`: a file into the vault, and all that can be seen of it."""
+
+import json
+import os
+import signal
+import stat
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from gateway_async._secrets import luhn_valid
+from gateway_async.cli.app import app
+from gateway_async.sandbox import Sandbox
+
+from .processes import COMMAND, Ended, Start, start_python
+
+MAPPED = ("--map", "Card No=account_number", "--map", "Expiry=exp_date", "--key", "Customer")
+
+
+def card(number: int) -> str:
+    """A test number of its own for each row."""
+    body = f"411111{number:09d}"
+    return next(body + str(digit) for digit in range(10) if luhn_valid(body + str(digit)))
+
+
+def write(path: Path, rows: int, *, wrong: int = 0) -> Path:
+    """A file of cards, some of whose expiries cannot be."""
+    lines = ["Customer,Card No,Expiry"]
+    lines += [f"c{row},{card(row)},{'13/30' if row < wrong else '12/30'}" for row in range(rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def environment_of(sandbox: Sandbox) -> dict[str, str]:
+    """What the command reads."""
+    return {
+        "GATEWAY_BASE_URL": sandbox.base_url,
+        "GATEWAY_DEVELOPER_ID": sandbox.developer_id,
+        "GATEWAY_USER_ID": sandbox.user_id,
+        "GATEWAY_USER_API_KEY": sandbox.user_api_key,
+        "GATEWAY_LOCATION_ID": sandbox.location_id,
+    }
+
+
+def migrate(environment: Mapping[str, str], *arguments: str | Path) -> Ended:
+    """Run `gateway-async migrate` to its end, in this process; what it prints holds no card number."""
+    unset = dict.fromkeys(("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))
+    given = ["migrate", *map(str, arguments)]
+    result = CliRunner().invoke(app, given, env={**unset, "COLUMNS": "80", **environment})
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert "411111" not in result.output
+    return Ended(given, result.exit_code, result.stdout, result.stderr)
+
+
+def migrate_apart(environment: Mapping[str, str], *arguments: str | Path) -> Ended:
+    """The same in a process of its own, as it is installed."""
+    with start_python(*COMMAND, "migrate", *map(str, arguments), **environment) as process:
+        try:
+            output, errors = process.communicate(timeout=50)
+        finally:
+            process.kill()
+    assert "411111" not in output + errors
+    return Ended(process.args, process.returncode, output, errors)
+
+
+def said(ended: Ended) -> str:
+    """Standard error as one line, without frames."""
+    return " ".join(ended.stderr.replace("│", " ").split())
+
+
+def events(ended: Ended) -> list[dict[str, Any]]:
+    """Its lines of JSON."""
+    return [json.loads(line) for line in ended.stdout.splitlines()]
+
+
+@pytest.fixture
+def environment(sandbox: Sandbox) -> dict[str, str]:
+    """What the command reads."""
+    return environment_of(sandbox)
+
+
+def stored(sandbox: Sandbox) -> dict[str, int]:
+    """How often each id was stored."""
+    counts: dict[str, int] = sandbox.ledger()["stored"]
+    return counts
+
+
+def test_from_a_file_to_the_last_word(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
+    """Rows are stored, rejects written, ids too, and both reports; the second run skips what is stored."""
+    file = write(tmp_path / "cards.csv", 40, wrong=3)
+    names = ("vaults.csv", "rejects.csv", "report.html", "report.json")
+    out, rejects, html, values = (tmp_path / name for name in names)
+    options = (*MAPPED, "--out", out, "--rejects", rejects, "--report", html, "--report-json", values)
+    ended = migrate_apart(environment, file, *options)
+    assert (ended.returncode, ended.stderr) == (3, "")
+    for shown in ("3 of 40 were rejected", "37 stored", "exp_date: ", "are masked", str(out), str(rejects)):
+        assert shown in ended.stdout
+    assert set(stored(sandbox).values()) == {1}
+    assert len(out.read_text().splitlines()) == 1 + len(stored(sandbox)) == 38
+    assert rejects.read_text().splitlines()[1].startswith("c0,************")
+    assert html.read_text().startswith("<!doctype html>")
+    assert json.loads(values.read_text())["stored"] == 37
+    again = migrate(environment, file, *options, "--json")
+    assert events(again)[-1]["skipped"] == 37
+    assert len(stored(sandbox)) == 37
+
+
+def test_rejects_are_mended_and_migrated(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
+    """With card numbers, for one pair of eyes; the same journal takes the mended rows, and all is stored."""
+    file, rejects = write(tmp_path / "cards.csv", 5, wrong=2), tmp_path / "rejects.csv"
+    migrate(environment, file, *MAPPED, "--rejects", rejects, "--rejects-with-card-numbers")
+    assert stat.S_IMODE(rejects.stat().st_mode) == 0o600
+    mended = tmp_path / "mended.csv"
+    mended.write_text(rejects.read_text().replace("13/30", "12/30"))
+    ended = migrate(environment, mended, *MAPPED, "--journal", tmp_path / "cards.journal")
+    assert (ended.returncode, len(stored(sandbox))) == (0, 5)
+    assert "Complete: every row is stored." in ended.stdout
+
+
+def test_a_plan_needs_no_gateway(tmp_path: Path) -> None:
+    """It counts, and sends nothing: there are no credentials and no journal."""
+    file = write(tmp_path / "cards.csv", 9, wrong=2)
+    ended = migrate({}, file, *MAPPED, "--plan")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "9 rows, 7 can be sent" in ended.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["cards.csv"]
+    (event,) = events(migrate({}, file, *MAPPED, "--plan", "--json"))
+    assert (event["event"], event["rows"]) == ("plan", 9)
+
+
+def test_a_plan_of_standard_input_needs_no_journal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """There is nothing to be kept."""
+    text = write(tmp_path / "cards.csv", 3).read_text()
+    result = CliRunner().invoke(app, ["migrate", "-", "--format", "csv", *MAPPED, "--plan"], input=text)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "3 rows, 3 can be sent" in result.stdout
+
+
+def test_json_for_programs(environment: dict[str, str], tmp_path: Path) -> None:
+    """One object a line and nothing else: progress, and the end with its status."""
+    ended = migrate(environment, write(tmp_path / "cards.csv", 20), *MAPPED, "--json")
+    *progress, end = events(ended)
+    assert {event["event"] for event in progress} == {"progress"}
+    assert (end["event"], end["stored"], end["complete"], end["exit_status"]) == ("end", 20, True, ended.returncode)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("none.csv",), "file 'none.csv' does not exist"),
+        (("-",), "standard input needs a --format"),
+        (("cards.csv",), "'Card No': is no field of an account vault"),
+        (("cards.csv", *MAPPED, "--map", "Card"), "--map must be like NAME=VALUE"),
+        (("cards.csv", *MAPPED, "--set", "city_name=X"), "'city_name' is no field of an account vault"),
+        (("cards.csv", *MAPPED, "--journal", "none/cards.journal"), "journal: there is no folder"),
+        (("cards.csv", *MAPPED, "--rejects", "cards.csv"), "rejects: cards.csv is the input"),
+        (("cards.csv", *MAPPED, "--out", "none/out.csv"), "out: there is no folder"),
+        (("cards.csv", *MAPPED, "--report", "none/report.html"), "report: there is no folder"),
+        (("cards.csv", *MAPPED, "--report", "cards.csv", "--force"), "report: cards.csv is the input"),
+        (("cards.csv", *MAPPED, "--report-json", "./cards.csv", "--force"), "report-json: cards.csv is the input"),
+        (("cards.csv", *MAPPED, "--out", "cards.csv", "--force"), "out: cards.csv is the input"),
+        (("cards.csv", *MAPPED, "--report", "cards.journal"), "report: cards.journal is the journal"),
+        (("cards.csv", *MAPPED, "--out", "a.csv", "--rejects", "a.csv"), "rejects: a.csv is --out"),
+        (("cards.csv", *MAPPED, "--report", "a", "--report-json", "a"), "report-json: a is --report"),
+        (("cards.csv", *MAPPED, "--report", "diary.html"), "no report of a migration; --force replaces it"),
+        (("cards.csv", *MAPPED, "--rejects", "/dev/null"), "rejects: /dev/null is no ordinary file"),
+        (("cards.csv", *MAPPED, "--journal", "\udcfc.journal"), "give the migration a --name"),
+        (("empty.csv", *MAPPED), "there are none: the file is empty"),
+        (("cards.csv", *MAPPED, "--rejects-with-card-numbers"), "goes with --rejects"),
+        (("cards.csv", *MAPPED, "--window", "night"), "window: must be two times of day like 22:00-06:00"),
+        (("cards.csv", *MAPPED, "--wait-for-window"), "goes with --window"),
+        (("cards.csv", *MAPPED, "--redis", "redis://127.0.0.1"), "redis: goes with --dask"),
+        (("cards.csv", *MAPPED, "--dask", "127.0.0.1:1"), "needs a --journal postgresql://"),
+        (("cards.csv", *MAPPED), "GATEWAY_BASE_URL: is not set in the environment"),
+    ],
+)
+def test_what_cannot_be_right_is_refused_before_anything_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], sentence: str
+) -> None:
+    """In a sentence, with status 2."""
+    monkeypatch.chdir(tmp_path)
+    content = write(tmp_path / "cards.csv", 2).read_text()
+    (tmp_path / "diary.html").write_text("Dear diary")
+    (tmp_path / "empty.csv").touch()
+    ended = migrate({}, *arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert sentence in said(ended)
+    assert (tmp_path / "cards.csv").read_text() == content
+
+
+def test_a_journal_of_another_migration_is_refused(environment: dict[str, str], tmp_path: Path) -> None:
+    """By both names: ids are made of it."""
+    file = write(tmp_path / "cards.csv", 1)
+    assert migrate(environment, file, *MAPPED, "--name", "spring").returncode == 0
+    ended = migrate(environment, file, *MAPPED, "--name", "autumn")
+    assert ended.returncode == 2
+    assert "'spring'" in said(ended)
+    assert "'autumn'" in said(ended)
+    no_journal = migrate(environment, file, *MAPPED, "--journal", file)
+    assert (no_journal.returncode, "cannot be used: it is not a journal" in said(no_journal)) == (2, True)
+
+
+def test_wrong_credentials_stop_it(environment: dict[str, str], tmp_path: Path) -> None:
+    """It does not try row for row; status 1, and how to go on."""
+    wrong = {**environment, "GATEWAY_USER_API_KEY": "wrong"}
+    ended = migrate(wrong, write(tmp_path / "cards.csv", 50), *MAPPED)
+    assert ended.returncode == 1
+    assert "the credentials were not accepted" in ended.stdout
+    assert "Go on with:" in ended.stdout
+
+
+def test_a_few_rows_first(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
+    """`--max-rows` is exact, and the next run goes on behind them; status 5."""
+    file = write(tmp_path / "cards.csv", 30, wrong=2)
+    for run in (1, 2):
+        ended = migrate(environment, file, *MAPPED, "--max-rows", "3")
+        assert (ended.returncode, len(stored(sandbox))) == (5, 3 * run)
+        assert "3 rows were stored, as asked" in ended.stdout
+
+
+def test_a_file_that_cannot_be_written_is_a_failure(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it stopped as asked: status 1, a former report stays whole, and no file is named that is not there."""
+    file, page = write(tmp_path / "cards.csv", 30), tmp_path / "report.html"
+    assert migrate(environment, file, *MAPPED, "--report", page, "--max-rows", "1").returncode == 5
+    former = page.read_text()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("gateway_async.migration.outputs.os.fsync", full)
+    ended = migrate(environment, file, *MAPPED, "--report", page, "--max-rows", "1")
+    assert ended.returncode == 1
+    assert "--report could not be written" in said(ended)
+    assert "report: " not in ended.stdout
+    assert (page.read_text(), [*tmp_path.glob("*.part")]) == (former, [])
+
+
+def test_too_many_rejects(environment: dict[str, str], tmp_path: Path) -> None:
+    """Something may be wrong with the whole file."""
+    ended = migrate(environment, write(tmp_path / "cards.csv", 30, wrong=9), *MAPPED, "--max-rejected", "3")
+    assert ended.returncode == 5
+    assert "more than 3 rows are rejected" in ended.stdout
+
+
+def test_outside_its_window_it_does_not_begin(environment: dict[str, str], tmp_path: Path) -> None:
+    """It says when the window opens."""
+    now = time.localtime()
+    window = f"{(now.tm_hour + 2) % 24:02}:00-{(now.tm_hour + 3) % 24:02}:00"
+    ended = migrate(environment, write(tmp_path / "cards.csv", 3), *MAPPED, "--window", window)
+    assert ended.returncode == 2
+    assert f"window: {window} opens in" in said(ended)
+    assert "--wait-for-window begins then" in said(ended)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_finishes_and_says_how_to_go_on(
+    sandbox: Sandbox, environment: dict[str, str], tmp_path: Path, start: Start, number: int, status: int
+) -> None:
+    """What is under way is stored and written; the command that it prints stores the rest, none twice."""
+    file, out = write(tmp_path / "cards.csv", 150), tmp_path / "vaults.csv"
+    arguments = (str(file), *MAPPED, "--out", str(out))
+    process = start("migrate", *arguments, "--rate", "50", **environment)
+    until_some_are_stored(sandbox)
+    os.kill(process.pid, number)
+    output, errors = process.communicate(timeout=30)
+    assert process.returncode == status
+    assert "Finishing what is under way" in errors
+    assert f"gateway-async migrate {file}" in output
+    assert 0 < len(out.read_text().splitlines()) - 1 == len(stored(sandbox)) < 150
+    assert migrate(environment, *arguments).returncode == 0
+    assert (len(stored(sandbox)), set(stored(sandbox).values())) == (150, {1})
+
+
+def test_ctrl_c_twice_ends_at_once(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path, start: Start) -> None:
+    """Even while an answer is waited for; the next run looks up what may be stored, and nothing is twice."""
+    file = write(tmp_path / "cards.csv", 4)
+    sandbox.fault("POST /v2/accountvaults", "silence", times=4)
+    process = start("migrate", str(file), *MAPPED, **environment)
+    until_some_are_stored(sandbox, most=0)
+    os.kill(process.pid, signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=5)
+    assert process.returncode == 130
+    assert "ended at once" in errors
+    sandbox.clear_faults()
+    assert migrate(environment, file, *MAPPED).returncode == 0
+    assert (len(stored(sandbox)), set(stored(sandbox).values())) == (4, {1})
+
+
+def until_some_are_stored(sandbox: Sandbox, most: int = 3) -> None:
+    """Wait until a migration is under way."""
+    deadline = time.monotonic() + 20
+    while len(stored(sandbox)) <= most:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_verify(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
+    """All is as it should be: 0; rows of the input that are not stored: 3; a sample; and JSON."""
+    file = write(tmp_path / "cards.csv", 12, wrong=1)
+    migrate(environment, file, *MAPPED)
+    ended = migrate(environment, "verify", "--journal", tmp_path / "cards.journal")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "11 accounts checked: 11 matching" in " ".join(ended.stdout.split())
+    with_input = migrate(environment, "verify", file, *MAPPED)
+    assert with_input.returncode == 3
+    assert "not stored" in with_input.stdout
+    (result,) = events(migrate(environment, "verify", file, *MAPPED, "--sample", "4", "--json"))
+    assert (result["checked"], result["good"], result["findings"]) == (4, True, [])
+    missing = migrate(environment, "verify", "--journal", tmp_path / "none.journal")
+    assert (missing.returncode, "journal: there is none" in said(missing)) == (2, True)
+
+
+def test_journal(environment: dict[str, str], tmp_path: Path) -> None:
+    """Counts by state, the rows of one, JSON for all; looking makes no journal."""
+    migrate(environment, write(tmp_path / "cards.csv", 6, wrong=2), *MAPPED)
+    place = tmp_path / "cards.journal"
+    counted = migrate({}, "journal", place)
+    assert counted.returncode == 0
+    assert ["stored", "4"] in [line.split() for line in counted.stdout.splitlines()]
+    listed = migrate({}, "journal", place, "--state", "rejected")
+    assert "exp_date" in listed.stdout
+    assert "c3" not in listed.stdout
+    rows = events(migrate({}, "journal", place, "--json"))
+    assert sorted((row["key"], row["state"], row["last_four"]) for row in rows)[2] == ("c2", "stored", card(2)[-4:])
+    none = migrate({}, "journal", tmp_path / "none.journal")
+    assert (none.returncode, (tmp_path / "none.journal").exists()) == (2, False)
+
+
+def test_help_names_what_there_is() -> None:
+    """The migration's own options, its exit statuses, and the two other commands."""
+    ended = migrate_apart({}, "--help")
+    assert ended.returncode == 0
+    for shown in (
+        "gateway-async migrate [OPTIONS]",
+        "--rejects",
+        "--window",
+        "migrate verify",
+        "migrate journal",
+        "143",
+    ):
+        assert shown in " ".join(ended.stdout.replace("│", " ").split())

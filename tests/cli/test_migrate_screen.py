@@ -1,0 +1,92 @@
+"""A migration as it is seen while it runs, from reports made by hand."""
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from gateway_async.cli.migrate.course import Course, Glance
+from gateway_async.cli.migrate.ending import status_of
+from gateway_async.cli.migrate.screen import Bar, JsonLines, Lines
+from gateway_async.migration import Report
+
+
+def test_the_rate_is_that_of_late() -> None:
+    """Of the last five seconds, so that a slow start is soon forgotten; skipped rows are no work."""
+    course = Course(lambda: None)
+    for second in range(1, 21):
+        stored = second if second <= 10 else 10 + 100 * (second - 10)
+        glance = course.look(Report(stored=stored, skipped=5000, seconds=float(second)))
+    assert glance == Glance(100.0, None, None)
+
+
+def test_the_time_that_is_left_comes_from_the_input() -> None:
+    """A quarter is read in ten seconds, so thirty are left; before anything is read nobody knows."""
+    share = [0.0]
+    course = Course(lambda: share[0])
+    assert course.look(Report(seconds=0.0)).eta is None
+    share[0] = 0.25
+    glance = course.look(Report(stored=10, seconds=10.0))
+    assert (glance.share, glance.eta) == (0.25, pytest.approx(30))
+
+
+def test_lines_come_every_five_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    """Elsewhere than on a terminal; with what it waits for."""
+    output = io.StringIO()
+    screen = Lines(Course(lambda: 0.5), Console(file=output, width=200))
+    for tenth in range(120):
+        screen.show(Report(stored=tenth, seconds=tenth / 10, limit=64, in_flight=9, waiting="room on the disk"))
+    first, second = output.getvalue().splitlines()
+    assert "50 stored · 0 rejected · 0 unknown · 0 skipped · 9 of 64 calls at once, waiting: room on the disk" in first
+    assert " 50%" in first
+    assert "100 stored" in second
+    assert capsys.readouterr().out == ""
+
+
+def test_events_come_every_second(capsys: pytest.CaptureFixture[str]) -> None:
+    """On standard output, one object a line; what is said to people is not among them."""
+    screen = JsonLines(Course(lambda: None))
+    for tenth in range(25):
+        screen.show(Report(stored=tenth, seconds=tenth / 10))
+    screen.say("Finishing")
+    shown = capsys.readouterr()
+    events = [json.loads(line) for line in shown.out.splitlines()]
+    assert [event["stored"] for event in events] == [0, 10, 20]
+    assert events[0]["share"] is None
+    assert shown.err == "Finishing\n"
+
+
+def test_a_terminal_shows_a_bar() -> None:
+    """With share, rate, counts and calls, drawn in place and taken away at the end."""
+    output = io.StringIO()
+    screen = Bar(Course(lambda: 0.5), Console(file=output, force_terminal=True, width=100, height=20))
+    screen.say("Finishing what is under way")
+    screen.show(Report(stored=1234, rejected=5, seconds=10.0, limit=64, in_flight=60, trouble=7))
+    screen.close()
+    for shown in (
+        "1,234 stored",
+        "5 rejected",
+        "60 of 64",
+        "7 attempts failed",
+        "50%",
+        "rows/s",
+        "Finishing what is under way",
+    ):
+        assert shown in output.getvalue()
+    assert output.getvalue().endswith(("\x1b[2K", "\x1b[?25h"))
+
+
+@pytest.mark.parametrize(
+    ("report", "as_asked", "status"),
+    [
+        (Report(stored=1), False, 0),
+        (Report(stored=1, rejected=1), False, 3),
+        (Report(stored=1, rejected=1, unknown=1), False, 4),
+        (Report(stopped="it is past the window", unknown=1), True, 5),
+        (Report(stopped="the credentials were not accepted"), False, 1),
+    ],
+)
+def test_the_exit_status(report: Report, as_asked: bool, status: int) -> None:
+    """The first that fits: failed, stopped as asked, unknown, rejected, complete."""
+    assert status_of(report, as_asked=as_asked) == status

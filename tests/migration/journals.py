@@ -1,0 +1,161 @@
+"""A journal of each kind, for tests, and rows to put into it."""
+
+import os
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import attrs
+import pytest
+
+from gateway_async import JournalError
+from gateway_async.migration.journal import UNSETTLED, Begin, End, Entry, Journal, RowState, Run, sort_out
+from gateway_async.migration.postgres_journal import PostgresJournal
+from gateway_async.migration.sqlite_journal import SqliteJournal
+
+POSTGRES = os.environ.get("GATEWAY_TEST_POSTGRES", "")
+postgres_only = pytest.mark.skipif(
+    not POSTGRES, reason="needs a PostgreSQL: GATEWAY_TEST_POSTGRES=postgresql://postgres@127.0.0.1:5432/test"
+)
+KINDS = [
+    pytest.param(("sqlite", "asyncio"), id="sqlite-asyncio"),
+    pytest.param(("sqlite", "trio"), id="sqlite-trio"),
+    pytest.param(("postgres", "asyncio"), id="postgres-asyncio", marks=postgres_only),
+]
+"""Each journal, on each event loop that it runs on."""
+
+Another = Callable[[], Journal]
+
+
+@asynccontextmanager
+async def opened(kind: str, folder: Path) -> AsyncIterator[Another]:
+    """What makes journals on one store, as in several processes; nothing is left of it afterwards."""
+    made: list[Journal] = []
+    table = f"journal_{token_hex(6)}"
+
+    def another() -> Journal:
+        is_file = kind == "sqlite"
+        made.append(
+            SqliteJournal(folder / "cards.journal") if is_file else PostgresJournal(POSTGRES, "cards", table=table)
+        )
+        return made[-1]
+
+    yield another
+    for journal in made:
+        await journal.aclose()
+    if kind == "postgres":
+        await ask_postgres(f"DROP TABLE IF EXISTS {table}, {table}_runs")
+
+
+async def ask_postgres(statement: str) -> Any:
+    """What the database says."""
+    import asyncpg
+
+    connection = await asyncpg.connect(POSTGRES)
+    try:
+        return await connection.fetch(statement)
+    finally:
+        await connection.close()
+
+
+def begin(key: str, fingerprint: str = "f", line: int | None = 2) -> Begin:
+    """A row that is about to be sent."""
+    return Begin(key=key, api_id=f"id-{key}", fingerprint=fingerprint, line=line)
+
+
+def end(key: str, state: RowState, fingerprint: str = "f", **facts: Any) -> End:
+    """What became of it."""
+    return End(key=key, api_id=f"id-{key}", state=state, fingerprint=fingerprint, line=2, **facts)
+
+
+def stored(key: str, fingerprint: str = "f") -> End:
+    """It was stored."""
+    return end(key, RowState.STORED, fingerprint, vault_id=f"v-{key}", last_four="1111", brand="visa")
+
+
+class MemoryJournal:
+    """A journal of a test's own, in memory.
+
+    Attributes:
+        kept: rows by key.
+        broken: why it cannot be written; "" if it can.
+        run: the number of the last run.
+    """
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Entry] = {}
+        self.broken = ""
+        self.run = 0
+        self.is_closed = False
+
+    async def start(self, name: str | None, gateway: str = "") -> Run:
+        """Begin a run."""
+        self.gateway = gateway
+        self.run += 1
+        return Run(name or "cards", self.run)
+
+    async def begin(self, rows: Sequence[Begin]) -> Sequence[Entry | None]:
+        """Note rows."""
+        self._check()
+        now = datetime.now(UTC)
+        answers, new = sort_out(rows, self.kept, self.run, now)
+        for key in {row.key for row in rows} & self.kept.keys():
+            if self.kept[key].state in UNSETTLED:
+                self.kept[key] = attrs.evolve(self.kept[key], run=self.run)
+        for row in new:
+            self._keep(End(**attrs.asdict(row), state=RowState.SENDING))
+        return answers
+
+    async def end(self, rows: Sequence[End]) -> None:
+        """Note ends."""
+        self._check()
+        for row in rows:
+            known = self.kept.get(row.key)
+            if known is None or known.state is RowState.REJECTED or (row.begun and known.state is not RowState.STORED):
+                self._keep(row)
+
+    async def forget(self, rows: Sequence[Begin]) -> None:
+        """Take back rows."""
+        self._check()
+        for row in rows:
+            if self.kept[row.key].state is RowState.SENDING:
+                del self.kept[row.key]
+
+    async def forget_rejected(self) -> None:
+        """Forget what was rejected."""
+        self.kept = {key: entry for key, entry in self.kept.items() if entry.state is not RowState.REJECTED}
+
+    async def flush(self) -> None:
+        """Nothing waits."""
+        self._check()
+
+    async def entries(
+        self, state: RowState | None = None, *, after: str | None = None, limit: int = 5000
+    ) -> Sequence[Entry]:
+        """Rows by key."""
+        rows = sorted(self.kept.values(), key=lambda entry: entry.key)
+        return [row for row in rows if state in (None, row.state) and row.key > (after or "")][:limit]
+
+    async def counts(self) -> Mapping[RowState, int]:
+        """How many of each state."""
+        return Counter(entry.state for entry in self.kept.values())
+
+    async def aclose(self) -> None:
+        """Be closed."""
+        self.is_closed = True
+
+    def states(self) -> dict[str, str]:
+        """The state of each row."""
+        return {key: str(entry.state) for key, entry in self.kept.items()}
+
+    def _keep(self, row: End) -> None:
+        facts = attrs.asdict(row, filter=lambda field, _: field.name != "begun")
+        self.kept[row.key] = Entry(**facts, run=self.run, changed_at=datetime.now(UTC))
+
+    def _check(self) -> None:
+        if self.broken:
+            raise JournalError("memory", self.broken)

@@ -1,0 +1,124 @@
+"""Which column is which field."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway_async import InvalidRequestError
+from gateway_async.migration import Columns
+
+from .files import CARD
+
+
+def problems_of(columns: Columns, *header: str) -> tuple[str, ...]:
+    """What is said of a header that does not fit."""
+    with pytest.raises(InvalidRequestError) as caught:
+        columns.fit(header)
+    return caught.value.problems
+
+
+@pytest.mark.parametrize(
+    "name", ["account_number", "Account Number", " ACCOUNT-NUMBER ", "account.number", "_account__number_"]
+)
+def test_names_fit_however_they_are_written(name: str) -> None:
+    """Case, blanks, dashes and dots make no difference."""
+    assert Columns().fit([name]).fields == ("account_number",)
+
+
+def test_a_named_column_fits() -> None:
+    """A column of any name is the field that it is said to be."""
+    fit = Columns(names={"Card No": "account_number"}).fit(["card no", "exp_date"])
+    assert fit.fields == ("account_number", "exp_date")
+    assert fit.named(["card no", "exp_date"]) == {"card no": "account_number", "exp_date": "exp_date"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "header", "key", "fields"),
+    [
+        (Columns(), ("exp_date", "Key"), 1, ("exp_date", None)),
+        (Columns(), ("account_vault_api_id",), None, ("account_vault_api_id",)),
+        (Columns(key="Customer"), ("exp_date", "customer"), 1, ("exp_date", None)),
+        (Columns(key="customer_id"), ("customer_id",), 0, ("customer_id",)),
+        (Columns(key="No", names={"No": "customer_id"}), ("No",), 0, ("customer_id",)),
+    ],
+)
+def test_the_key_is_found(
+    columns: Columns, header: tuple[str, ...], key: int | None, fields: tuple[str | None]
+) -> None:
+    """It is the named column, or `key`; it may be a field too, and need not be one."""
+    fit = columns.fit([*header, "account_number"])
+    assert fit.key == key
+    assert fit.fields[:-1] == fields
+
+
+@pytest.mark.parametrize(
+    ("columns", "header", "said"),
+    [
+        (Columns(), ("acount_number", "exp_date"), "'acount_number': is no field.*nearest is account_number"),
+        (Columns(), ("exp_date", "Exp-Date"), "exp_date: is there 2 times: columns 'exp_date', 'Exp-Date'"),
+        (
+            Columns(names={"Card": "account_number"}),
+            ("exp_date",),
+            "'Card': there is no such column; there are 'exp_date'",
+        ),
+        (Columns(key="Customer"), ("exp_date",), "'Customer': there is no such column"),
+        (Columns(key="account_number"), ("account_number",), "key: account_number cannot be it"),
+        (Columns(), ("key", "KEY", "exp_date"), "key: column 'key' is there twice"),
+        (Columns(constants={"title": "x"}), ("title",), "title: is a column and a constant"),
+        (Columns(), ("a", "b"), "none of its columns is a field; is the first line the header"),
+    ],
+)
+def test_what_does_not_fit_is_named(columns: Columns, header: tuple[str, ...], said: str) -> None:
+    """A column that is unknown, missing or there twice is refused by its name, with the nearest field."""
+    with pytest.raises(InvalidRequestError, match=said):
+        columns.fit(header)
+
+
+def test_everything_that_does_not_fit_is_said_at_once() -> None:
+    """Three wrong columns make three lines."""
+    assert len(problems_of(Columns(), "wrong", "worse", "exp_date", "exp date")) == 3
+
+
+@pytest.mark.parametrize("shown", [CARD, "4111 1111 1111 1111", "4111-1111-1111-1112", "072000326"])
+def test_a_file_without_header_shows_no_number(shown: str) -> None:
+    """A number where a column's name should be is not repeated in what is said of it."""
+    said = " ".join(problems_of(Columns(), shown, "exp_date"))
+    assert shown not in said
+    assert shown[:7] not in said
+
+
+def test_columns_can_be_left_out() -> None:
+    """What is ignored is no field, even if its name is one's; a file of rejects' `problems` always is."""
+    fit = Columns(ignore=["Notes", "title"]).fit(["notes", "Title", "problems", "exp_date"])
+    assert fit.fields == (None, None, None, "exp_date")
+
+
+def test_a_toml_file_says_it_all(tmp_path: Path) -> None:
+    """Names, constants, the key and what is ignored."""
+    path = tmp_path / "map.toml"
+    path.write_text(
+        'key = "Customer"\nignore = ["Notes"]\n[columns]\n"Card No" = "account_number"\n[constants]\nrun_avs = true\n'
+    )
+    expected = Columns({"Card No": "account_number"}, {"run_avs": "True"}, "Customer", ["Notes"])
+    assert Columns.from_toml(path) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[colums]", "colums"),
+        ("key = 3", "key"),
+        ("[columns]\na = 1", "columns"),
+        ("[columns]\na = 'acount_number'", "names: 'acount_number' is no field.*account_number"),
+        ("[constants]\nfoo = 'x'", "constants: 'foo' is no field"),
+        ("nonsense", "cannot be read"),
+        (None, "No such file"),
+    ],
+)
+def test_a_wrong_toml_file_is_refused(tmp_path: Path, text: str | None, said: str) -> None:
+    """What it says wrongly is named."""
+    path = tmp_path / "map.toml"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InvalidRequestError, match=said):
+        Columns.from_toml(path)

@@ -1,0 +1,190 @@
+"""CSV files as sources of rows."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway_async import CardVaultCreate, InvalidRequestError
+from gateway_async.migration import Columns, read_rows, shards
+
+from .files import CARD, HEADER, all_of, card_row, keys, lines, put, read, wrong
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_row_becomes_a_request(tmp_path: Path) -> None:
+    """With its key, its line, and the row as it stands."""
+    path = put(tmp_path, "Customer,Card No,Exp. Date\nc-1,4111 1111 1111 1111,12/30\n")
+    (row,) = await read(
+        path, columns=Columns(names={"Card No": "account_number"}, key="Customer", constants={"title": "T"})
+    )
+    assert (row.key, row.line, row.problems) == ("c-1", 2, ())
+    assert row.request == CardVaultCreate(account_number=CARD, exp_date="1230", title="T")
+    assert row.source == {"Customer": "c-1", "Card No": "4111 1111 1111 1111", "Exp. Date": "12/30"}
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+async def test_the_delimiter_is_told_from_the_header(tmp_path: Path, delimiter: str) -> None:
+    """Comma, semicolon, tab or bar."""
+    rows = read_rows(put(tmp_path, lines(card_row(1)).replace(",", delimiter)))
+    assert keys(await all_of(rows)) == ["1"]
+    assert rows.delimiter == delimiter
+
+
+async def test_a_spreadsheets_separator_line_is_understood(tmp_path: Path) -> None:
+    """`sep=` stands before the header."""
+    (row,) = await read(put(tmp_path, "sep=;\r\n" + lines(card_row(1)).replace(",", ";")))
+    assert (row.key, row.line, row.problems) == ("1", 3, ())
+
+
+async def test_a_dialect_can_be_said(tmp_path: Path) -> None:
+    """Any delimiter, and any quote."""
+    path = put(tmp_path, lines("1,4111111111111111,1230,'Ann, ''A'''"))
+    (row,) = await read(path, quotechar="'")
+    assert isinstance(row.request, CardVaultCreate)
+    assert row.request.account_holder_name == "Ann, 'A'"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        lines(card_row(1)).encode("utf-8-sig"),
+        *(lines(card_row(1, name="Änn")).encode(code) for code in ("utf-16", "utf-32")),
+    ],
+)
+async def test_a_byte_order_mark_is_understood(tmp_path: Path, content: bytes) -> None:
+    """UTF-8, UTF-16 and UTF-32 tell themselves."""
+    assert keys(await read(put(tmp_path, content))) == ["1"]
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16-le", "shift_jis", "gb18030", "mac-roman"])
+async def test_an_encoding_can_be_said(tmp_path: Path, encoding: str) -> None:
+    """Whether its line ends are one byte or two."""
+    name = "Ｊ表" if encoding in ("shift_jis", "gb18030") else "Änn"
+    (row,) = await read(put(tmp_path, lines(card_row(1, name=name)).encode(encoding)), encoding=encoding)
+    assert row.request is not None
+    assert row.request.account_holder_name == name
+
+
+async def test_blank_lines_and_empty_rows_are_left_out(tmp_path: Path) -> None:
+    """Spreadsheets leave them at the end; line numbers go on."""
+    rows = await read(put(tmp_path, "\n" + lines(card_row(1), "", "  ", ",,,", card_row(2)) + "\n\n"))
+    assert [(row.key, row.line) for row in rows] == [("1", 3), ("2", 7)]
+
+
+async def test_how_far_it_is_can_be_told(tmp_path: Path) -> None:
+    """Bytes in all, and bytes read."""
+    path = put(tmp_path, lines(*map(card_row, range(5000))))
+    rows = read_rows(path)
+    assert await rows.header() == tuple(HEADER.split(","))
+    assert rows.total == path.stat().st_size
+    places = {rows.position async for _ in rows}
+    assert max(places) == rows.total
+    assert len(places) > 3
+
+
+async def test_it_can_be_read_again(tmp_path: Path) -> None:
+    """A plan first, then the migration: a path, and an open file that can go back."""
+    path = put(tmp_path, lines(card_row(1)))
+    for source in (path, io.BytesIO(path.read_bytes())):
+        rows = read_rows(source, format="csv")
+        assert keys(await all_of(rows)) == keys(await all_of(rows)) == ["1"]
+
+
+@pytest.mark.parametrize("per_shard", [1, 7, 1000])
+@pytest.mark.parametrize("prefix", ["", "\ufeff", "sep=,\n\n"])
+async def test_shards_are_the_whole(tmp_path: Path, per_shard: int, prefix: str) -> None:
+    """Every row is in one shard, with its own line; also where records have several lines, or are broken."""
+    given = [card_row(1), '2,"a\nb",1230,x', card_row(3), '4,"5,6,7', *map(card_row, range(5, 20)), '20,"']
+    path = put(tmp_path, prefix + lines(*given))
+    whole = await read(path)
+    parts = [row for shard in shards(path, per_shard) for row in await read(path, shard=shard)]
+    assert parts == whole
+    assert len(shards(path, per_shard)) == -(-20 // per_shard)
+
+
+@given(st.lists(st.tuples(st.text(min_size=1), st.text()), min_size=1, max_size=5), st.sampled_from(",;\t|"))
+async def test_any_cell_comes_back(cells: list[tuple[str, str]], delimiter: str) -> None:
+    """What a row's source has is what the file has, to the character."""
+    texts = [(key, name) for key, name in cells if (key + name).encode(errors="ignore").decode() == key + name]
+    file = io.StringIO()
+    writer = csv.writer(file, delimiter=delimiter)
+    writer.writerows([HEADER.split(","), *([key, CARD, "1230", name] for key, name in texts)])
+    rows = await read(io.BytesIO(file.getvalue().encode()), format="csv")
+    assert [(row.source["key"], row.source["account_holder_name"]) for row in rows if row.source] == texts
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"format": None}, "format: cannot be told from the name"),
+        ({"delimiter": ";;"}, "delimiter: must be one ASCII character"),
+        ({"quotechar": "«"}, "quotechar: must be one ASCII character"),
+        ({"encoding": "utf-99"}, "encoding: utf-99 is not known"),
+    ],
+)
+async def test_wrong_arguments_are_named(how: dict[str, str], said: str) -> None:
+    """Before anything is read."""
+    with pytest.raises(InvalidRequestError, match=said):
+        await read(io.BytesIO(b"key\n"), **{"format": "csv", **how})
+
+
+async def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """As is a folder."""
+    with pytest.raises(InvalidRequestError, match=r"gone\.csv: No such file"):
+        await read(tmp_path / "gone.csv")
+    with pytest.raises(InvalidRequestError, match="Is a directory"):
+        await read(tmp_path, format="csv")
+
+
+async def test_an_unknown_column_stops_it_before_a_row_is_read(tmp_path: Path) -> None:
+    """It is named when the header is asked for."""
+    rows = read_rows(put(tmp_path, "key,acount_number\n1,2\n"))
+    with pytest.raises(InvalidRequestError, match="'acount_number'"):
+        await rows.header()
+
+
+async def test_shards_of_an_encoding_with_two_bytes_are_refused(tmp_path: Path) -> None:
+    """Its bytes are not where its lines are."""
+    with pytest.raises(InvalidRequestError, match=r"encoding: .* make it UTF-8"):
+        shards(put(tmp_path, lines(card_row(1)).encode("utf-16")), 10)
+
+
+@pytest.mark.parametrize(
+    "stray",
+    [
+        '2,"4111111111111111,1230,Ann',
+        '2,4111111111111111,1230,"Ann',
+        '2,4111111111111111,"1230,Ann',
+        '2,"Ann" x,1230,Ann',
+        '"2,4111111111111111,1230,Ann"',
+    ],
+)
+@pytest.mark.parametrize(
+    "later", ['4,4111111111111111,1230,Bob"', '4,4111111111111111,1230,"B, B"', '4,"",1230,x', card_row(4)]
+)
+async def test_a_stray_quote_costs_its_own_row_only(tmp_path: Path, stray: str, later: str) -> None:
+    """Also where a later row has one that looks as if it closed it."""
+    rows = await read(put(tmp_path, lines(card_row(1), stray, card_row(3), later, *map(card_row, range(5, 50)))))
+    assert set(wrong(rows)) <= {3, 5}
+    assert 3 in wrong(rows)
+    assert [row.line for row in rows] == list(range(2, 51))
+
+
+async def test_a_cell_may_have_several_lines(tmp_path: Path) -> None:
+    """In a column that is not sent; in a field it is an unlikely value, and refused."""
+    path = put(tmp_path, 'key,account_number,exp_date,notes\n1,4111111111111111,1230,"called\r\ntwice, so"\n')
+    assert keys(await read(path, columns=Columns(ignore=["notes"]))) == ["1"]
+    rows = await read(path, columns=Columns(names={"notes": "title"}))
+    assert wrong(rows) == {2: ("title: holds a line break or another control character",)}
+
+
+async def test_counts_are_told(tmp_path: Path) -> None:
+    """Too few and too many cells; empty ones at the end are none too many."""
+    rows = await read(put(tmp_path, lines("1,2", card_row(2) + ",x", card_row(3) + ",,")))
+    assert wrong(rows) == {2: ("row: has 2 cells, the header has 4",), 3: ("row: has 5 cells, the header has 4",)}
+    assert keys(rows) == ["3"]

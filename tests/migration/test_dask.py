@@ -1,0 +1,347 @@
+"""The migration on Dask: real workers in processes of their own, killed in mid-run, and a sandbox's ledger to judge."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import anyio
+import pytest
+
+from gateway_async import AsyncGateway, InvalidRequestError
+from gateway_async.migration import dask, migrate_vaults_dask
+from gateway_async.migration.journal import End
+from gateway_async.migration.pace import SteadyRate
+from gateway_async.migration.report import Report
+from gateway_async.migration.rows import VaultRow, api_id_of
+from gateway_async.migration.sharding import ShardWork
+from gateway_async.migration.sources.files import shards
+from gateway_async.migration.sqlite_journal import SqliteJournal
+
+from .cluster import OTHER_CARD, Cluster, Sandbox, cluster_of, row, stamping_gateway, write_rows
+
+distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'gateway-async[dask]'")
+
+POSTGRES = os.environ.get("GATEWAY_TEST_POSTGRES", "")
+REDIS = os.environ.get("GATEWAY_TEST_REDIS", "")
+SHORT = 600
+LONG = int(os.environ.get("GATEWAY_DASK_ROWS", SHORT))
+RATE = 70.0
+KILLS = 2 if LONG == SHORT else 5
+services = pytest.mark.skipif(
+    not (POSTGRES and REDIS), reason="needs GATEWAY_TEST_POSTGRES=postgresql://… and GATEWAY_TEST_REDIS=redis://…"
+)
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]  # many processes, and perhaps a busy machine
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    """Dask runs on asyncio."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """One sandbox for all tests; each has its own migration, and so ids of its own."""
+    made = Sandbox()
+    yield made
+    made.end()
+
+
+@pytest.fixture(scope="module")
+def cluster(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Two workers."""
+    with cluster_of(tmp_path_factory.mktemp("cluster"), sandbox.environment()) as made:
+        yield made
+
+
+@pytest.fixture
+def name() -> str:
+    """Of the test's migration."""
+    return f"test-{token_hex(4)}"
+
+
+@pytest.fixture
+async def database(name: str) -> AsyncIterator[str]:
+    """The address of a PostgreSQL in which the migration has a schema of its own, dropped afterwards."""
+    import asyncpg
+
+    connection = await asyncpg.connect(POSTGRES)
+    await connection.execute(f'CREATE SCHEMA "{name}"')
+    joint = "&" if "?" in POSTGRES else "?"
+    yield f"{POSTGRES}{joint}search_path={name}"
+    await connection.execute(f'DROP SCHEMA "{name}" CASCADE')
+    await connection.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=services)])
+def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """A journal that all processes find: in a file, or in a PostgreSQL."""
+    if request.param == "postgres":
+        return request.getfixturevalue("database")
+    return partial(SqliteJournal, tmp_path / "cards.journal")
+
+
+@pytest.fixture
+def migrate(cluster: Cluster, tmp_path: Path, name: str) -> Callable[..., Any]:
+    """The migration of a file on the cluster, with a journal in a file."""
+    journal = partial(SqliteJournal, tmp_path / "cards.journal")
+    return partial(migrate_vaults_dask, cluster.address, journal=journal, name=name, concurrency=16)
+
+
+def times_stored(sandbox: Sandbox, name: str, keys: list[str]) -> list[int]:
+    """How often the account of each key was stored, by the sandbox's ledger."""
+    stored = sandbox.stored()
+    return [stored.get(api_id_of(name, key), 0) for key in keys]
+
+
+def counts(report: Report) -> tuple[int, int, int, int]:
+    """How many rows were stored, rejected, are unknown, were skipped."""
+    return report.stored, report.rejected, report.unknown, report.skipped
+
+
+# --- how a file is migrated
+
+
+async def test_every_shard_is_carried_out_once(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
+    """All rows are stored, and a second run skips them all."""
+    keys = [f"k{number}" for number in range(200)]
+    path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
+    first = await migrate(path, rows_per_shard=60)
+    second = await migrate(path, rows_per_shard=90)
+    assert (counts(first), counts(second)) == ((200, 0, 0, 0), (0, 0, 0, 200))
+    assert times_stored(sandbox, name, keys) == [1] * 200
+    assert first.complete
+
+
+async def test_what_is_not_stored_is_told_with_its_row(migrate: Any, journal: Any, tmp_path: Path) -> None:
+    """A key that occurs in two shards is stored once, and the other row is rejected like one that cannot be read."""
+    rows = [row(f"k{number}") for number in range(20)]
+    rows += [row("k3", OTHER_CARD), row("short", "411")]
+    told: list[tuple[VaultRow, End]] = []
+    path = write_rows(tmp_path / "cards.jsonl", rows)
+    report = await migrate(path, journal=journal, rows_per_shard=20, on_end=lambda each, end: told.append((each, end)))
+    assert counts(report) == (20, 2, 0, 0)
+    assert [(each.key, each.line, end.line) for each, end in sorted(told, key=lambda pair: pair[1].line or 0)] in (
+        [("k3", 21, 21), ("short", 22, 22)],
+        [("k3", 4, 4), ("short", 22, 22)],  # the second shard was quicker
+    )
+    assert any("has it too" in reason for _, end in told for reason in end.reasons)
+
+
+async def test_a_shard_that_is_carried_out_twice_at_once(
+    cluster: Cluster, sandbox: Sandbox, journal: Any, name: str, tmp_path: Path
+) -> None:
+    """Two workers with the same rows at the same moment store each of them once."""
+    keys = [f"k{number}" for number in range(300)]
+    path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
+    (shard,) = shards(path, 1000)
+    work = ShardWork(path=str(path), size=path.stat().st_size, name=name, journal=journal, since=1)
+    async with distributed.Client(cluster.address, asynchronous=True, set_as_default=False) as client:
+        await client.wait_for_workers(2, timeout=30)
+        submit = partial(client.submit, dask._carry_out, name, work, shard, pure=False, allow_other_workers=False)
+        results = await asyncio.gather(*(submit(workers=[worker]) for worker in await client.nthreads()))
+    assert [result.report.rows for result in results] == [300, 300]
+    assert times_stored(sandbox, name, keys) == [1] * 300
+
+
+async def test_it_stops_when_asked(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
+    """Shards under way finish what is under way, no others begin, and the next run does the rest."""
+    keys = [f"k{number}" for number in range(2000)]
+    path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
+    stopped = await migrate(path, rows_per_shard=500, stop_when=lambda report: "enough" if report.stored else None)
+    assert (stopped.stopped, stopped.complete, 0 < stopped.stored < 2000) == ("enough", False, True)
+    assert sum(times_stored(sandbox, name, keys)) == stopped.stored
+    rest = await migrate(path, rows_per_shard=500)
+    assert (rest.stored, rest.complete) == (2000 - stopped.stored, True)
+    assert times_stored(sandbox, name, keys) == [1] * 2000
+
+
+async def test_it_is_cancelled(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
+    """Workers do not go on with a migration that nobody waits for."""
+    keys = [f"k{number}" for number in range(2000)]
+    path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
+    with anyio.CancelScope() as scope:
+        await migrate(
+            path,
+            rows_per_shard=1000,
+            rate=partial(SteadyRate, 100),
+            on_progress=lambda report: report.stored and scope.cancel(),
+        )
+    assert scope.cancelled_caught
+    await anyio.sleep(0.5)
+    stored = sum(times_stored(sandbox, name, keys))
+    await anyio.sleep(0.5)
+    assert 0 < stored == sum(times_stored(sandbox, name, keys)) < 2000
+
+
+# --- workers that die
+
+
+@services
+@pytest.mark.timeout(1800)
+async def test_killed_workers_double_and_lose_nothing(
+    sandbox: Sandbox, database: str, name: str, tmp_path: Path
+) -> None:
+    """While workers are killed and others come, each row is stored once, at the rate that all of them share."""
+    # GATEWAY_DASK_ROWS=5000 pytest -s tests/migration/test_dask.py -k killed: takes longer, and keeps the rate to 5 %.
+    keys = [f"k{number}" for number in range(LONG)]
+    path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
+    with cluster_of(tmp_path, sandbox.environment()) as cluster:
+        killer = Killer(cluster, LONG)
+        async with distributed.Client(cluster.address, asynchronous=True, set_as_default=False) as client:
+            await client.wait_for_workers(2, timeout=30)
+            report = await migrate_vaults_dask(
+                client,
+                path,
+                journal=database,
+                name=name,
+                redis=REDIS,
+                rate=RATE,
+                concurrency=4,
+                rows_per_shard=50,
+                gateway=stamping_gateway,
+                on_progress=killer.look,
+            )
+    rate = _rate_of(cluster.stamps())
+    print(f"{LONG} rows, {killer.kills} workers killed, {rate:.2f} calls a second of {RATE:g}")  # noqa: T201  with -s
+    assert (counts(report), killer.kills) == ((LONG, 0, 0, 0), KILLS)
+    assert times_stored(sandbox, name, keys) == [1] * LONG
+    assert RATE * (0.95 if LONG > SHORT else 0.8) < rate < RATE * 1.05
+
+
+class Killer:
+    """Kills workers, evenly over the rows; each time another one comes.
+
+    Attributes:
+        kills: how many it has killed.
+    """
+
+    def __init__(self, cluster: Cluster, rows: int) -> None:
+        self._cluster = cluster
+        self._rows = rows
+        self.kills = 0
+
+    def look(self, report: Report) -> None:
+        """Kill one, if it is time."""
+        if self.kills < KILLS and report.stored > self._rows * (self.kills + 1) / (KILLS + 1):
+            self._cluster.kill_worker()
+            self._cluster.add_worker()
+            self.kills += 1
+
+
+def _rate_of(stamps: list[float]) -> float:
+    """Calls a second, between the first and the last."""
+    return (len(stamps) - 1) / (stamps[-1] - stamps[0])
+
+
+async def test_no_worker_is_waited_for_in_vain(sandbox: Sandbox, name: str, tmp_path: Path) -> None:
+    """When the last worker is gone and none comes, the migration says so and stops after its patience."""
+    path = write_rows(tmp_path / "cards.jsonl", [row(f"k{number}") for number in range(5000)])
+    seen: list[str] = []
+    killed: list[None] = []
+    with cluster_of(tmp_path, sandbox.environment(), workers=1) as cluster:
+
+        def kill_it(report: Report) -> None:
+            if report.stored and not killed:
+                killed.append(cluster.kill_worker())
+            seen.append(report.waiting)
+
+        journal = partial(SqliteJournal, tmp_path / "cards.journal")
+        report = await migrate_vaults_dask(
+            cluster.address, path, journal=journal, name=name, patience=1, on_progress=kill_it
+        )
+    assert (report.stopped, "no worker is connected" in seen) == ("no worker was connected for 1 s", True)
+
+
+# --- what is refused, before anything is sent
+
+
+async def test_a_worker_that_cannot_see_the_file(
+    migrate: Any, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker and the path are named, and nothing is sent."""
+    write_rows(tmp_path / "cards.jsonl", [row("k")])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        InvalidRequestError, match=r"worker tcp://.*path: /proc/self/cwd/cards.jsonl cannot be read here"
+    ):
+        await migrate("/proc/self/cwd/cards.jsonl")
+
+
+async def test_a_worker_that_sees_another_file(
+    migrate: Any, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of another size at the same path is refused: its shards would lie elsewhere."""
+    write_rows(cluster.folder / "other.jsonl", [row("k"), row("l")])
+    write_rows(tmp_path / "other.jsonl", [row("k")])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidRequestError, match=r"is it another file\?"):
+        await migrate("/proc/self/cwd/other.jsonl")
+
+
+async def test_a_worker_without_credentials(migrate: Any, tmp_path: Path) -> None:
+    """What its client lacks is said by its name."""
+    path = write_rows(tmp_path / "cards.jsonl", [row("k")])
+    with pytest.raises(InvalidRequestError, match=r"worker tcp://.*developer_id"):
+        await migrate(path, gateway=partial(AsyncGateway, "http://127.0.0.1:1", developer_id="", credentials=None))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"rate": 50.0}, "rate: workers can only share it through a Redis"),
+        ({"rate": -1.0, "redis": "redis://127.0.0.1"}, "rate: must be a number above 0"),
+        ({"concurrency": 0}, "concurrency: must be a number above 0"),
+        ({"rows_per_shard": 0}, "rows_per_shard: must be a number above 0"),
+        ({"patience": float("inf")}, "patience: must be a number above 0"),
+    ],
+)
+async def test_bad_numbers(migrate: Any, options: dict[str, Any], said: str, tmp_path: Path) -> None:
+    """They are refused by name."""
+    with pytest.raises(InvalidRequestError, match=said):
+        await migrate(write_rows(tmp_path / "cards.jsonl", []), **options)
+
+
+async def test_a_file_that_is_not_there(migrate: Any, tmp_path: Path) -> None:
+    """It is refused where the migration is begun."""
+    with pytest.raises(InvalidRequestError, match=r"path: .*nowhere.jsonl cannot be read"):
+        await migrate(tmp_path / "nowhere.jsonl")
+
+
+async def test_an_address_where_no_scheduler_is(tmp_path: Path) -> None:
+    """It is named."""
+    path = write_rows(tmp_path / "cards.jsonl", [row("k")])
+    with _impatience(), pytest.raises(InvalidRequestError, match="scheduler: tcp"):
+        await migrate_vaults_dask("tcp://127.0.0.1:1", path, journal=partial(SqliteJournal, tmp_path / "j"), name="m")
+
+
+async def test_a_scheduler_without_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When none comes in time, that is said."""
+    monkeypatch.setattr(dask, "_COMING_SECONDS", 0.3)
+    path = write_rows(tmp_path / "cards.jsonl", [row("k")])
+    with cluster_of(tmp_path, {}, workers=0) as cluster, pytest.raises(InvalidRequestError, match="no worker has come"):
+        await migrate_vaults_dask(cluster.address, path, journal=partial(SqliteJournal, tmp_path / "j"), name="m")
+
+
+def _impatience() -> Any:
+    """Dask waits half a minute for a scheduler; half a second here."""
+    import dask.config
+
+    return dask.config.set({"distributed.comm.timeouts.connect": "500ms"})
+
+
+@pytest.mark.parametrize("error", [ValueError("the caller's own")])
+async def test_what_the_callers_functions_raise_comes_out(migrate: Any, error: Exception, tmp_path: Path) -> None:
+    """Plainly, and the workers stop."""
+
+    def fail(_report: Report) -> None:
+        raise error
+
+    path = write_rows(tmp_path / "cards.jsonl", [row("k")])
+    with pytest.raises(ValueError, match="the caller's own"):
+        await migrate(path, on_progress=fail)

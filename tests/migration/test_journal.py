@@ -1,0 +1,287 @@
+"""Journals of both kinds: what is begun is known, and what is stored stays stored."""
+
+import sqlite3
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from gateway_async import InvalidRequestError, JournalError
+from gateway_async.migration.journal import Journal, RowState
+from gateway_async.migration.postgres_journal import PostgresJournal
+from gateway_async.migration.sqlite_journal import SqliteJournal
+
+from .journals import KINDS, POSTGRES, Another, ask_postgres, begin, end, opened, postgres_only, stored
+
+pytestmark = pytest.mark.anyio
+SENDING, STORED, REJECTED, UNKNOWN = RowState.SENDING, RowState.STORED, RowState.REJECTED, RowState.UNKNOWN
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """Which journal, on which event loop."""
+    chosen: tuple[str, str] = request.param
+    return chosen
+
+
+@pytest.fixture
+def anyio_backend(kind: tuple[str, str]) -> str:
+    """The event loop."""
+    return kind[1]
+
+
+@pytest.fixture
+async def another(kind: tuple[str, str], tmp_path: Path) -> AsyncIterator[Another]:
+    """Makes journals on one store."""
+    async with opened(kind[0], tmp_path) as make:
+        yield make
+
+
+@pytest.fixture
+async def journal(another: Another) -> Journal:
+    """One whose first run has begun."""
+    made = another()
+    await made.start(None)
+    return made
+
+
+async def state_of(journal: Journal, key: str) -> RowState | None:
+    """What the journal says of a row."""
+    return next((entry.state for entry in await journal.entries() if entry.key == key), None)
+
+
+async def test_runs_are_counted_and_the_name_stays(another: Another) -> None:
+    """The first run's name, by default the journal's own, is the migration's."""
+    first, second = another(), another()
+    runs = [await first.start(None), await second.start("cards"), await first.start(None)]
+    assert [(run.name, run.number) for run in runs] == [("cards", 1), ("cards", 2), ("cards", 3)]
+
+
+async def test_another_migration_is_refused(journal: Journal) -> None:
+    """A journal belongs to one migration."""
+    with pytest.raises(JournalError, match="it belongs to the migration 'cards', not to 'others'"):
+        await journal.start("others")
+
+
+async def test_a_journal_belongs_to_one_gateway(another: Another) -> None:
+    """What was rehearsed at one is not skipped at another; where the address is not known, nothing is said."""
+    first, second = another(), another()
+    assert [(await journal.start(None, at)).number for journal, at in ((first, ""), (second, "a"), (first, "a"))]
+    with pytest.raises(JournalError, match="its rows are stored at a, not at b"):
+        await second.start(None, "b")
+    assert (await second.start(None)).number == 4
+
+
+async def test_what_was_rejected_can_be_forgotten(journal: Journal) -> None:
+    """And nothing else: it is new again, whatever its content."""
+    await journal.begin([begin(key) for key in ("a", "b", "c", "d")])
+    await journal.end([stored("a"), end("b", REJECTED, reasons=("contact_id: is not valid",)), end("c", UNKNOWN)])
+    await journal.forget_rejected()
+    assert [entry and entry.state for entry in await journal.begin([begin(key) for key in ("a", "b", "c", "d")])] == [
+        *(STORED, None),
+        *(UNKNOWN, SENDING),
+    ]
+
+
+async def test_what_is_begun_is_new_once(journal: Journal) -> None:
+    """The second of two rows with one key learns of the first, in one batch and in the next."""
+    known = await journal.begin([begin("a"), begin("b", line=3), begin("a", line=4)])
+    assert known[:2] == [None, None]
+    assert known[2] is not None
+    assert (known[2].key, known[2].line, known[2].state, known[2].run) == ("a", 2, SENDING, 1)
+    (again,) = await journal.begin([begin("b", line=5)])
+    assert again is not None
+    assert (again.line, again.api_id) == (3, "id-b")
+
+
+async def test_what_became_of_rows(journal: Journal) -> None:
+    """States, reasons and the facts of what is stored are listed by key, page by page, and counted."""
+    await journal.begin([begin("c"), begin("a"), begin("b"), begin("d")])
+    await journal.end([stored("a"), end("c", REJECTED, reasons=("exp_date: is past", "title: é")), end("d", UNKNOWN)])
+    await journal.flush()
+    assert await journal.counts() == {STORED: 1, SENDING: 1, REJECTED: 1, UNKNOWN: 1}
+    page = await journal.entries(limit=3)
+    assert [(entry.key, entry.state) for entry in page] == [("a", STORED), ("b", SENDING), ("c", REJECTED)]
+    assert (page[0].vault_id, page[0].last_four, page[0].brand, page[0].line) == ("v-a", "1111", "visa", 2)
+    assert page[2].reasons == ("exp_date: is past", "title: é")
+    assert abs(page[0].changed_at - datetime.now(UTC)) < timedelta(minutes=1)
+    assert [entry.key for entry in await journal.entries(after="c")] == ["d"]
+    assert [entry.key for entry in await journal.entries(UNKNOWN)] == ["d"]
+
+
+async def test_what_is_stored_stays_stored(journal: Journal) -> None:
+    """Neither a later end nor a new beginning takes it back."""
+    await journal.begin([begin("a")])
+    await journal.end([stored("a")])
+    await journal.end([end("a", UNKNOWN), end("a", REJECTED, begun=False)])
+    (known,) = await journal.begin([begin("a", "other")])
+    assert known is not None
+    assert (known.state, known.vault_id, known.fingerprint) == (STORED, "v-a", "f")
+    await journal.forget([begin("a")])
+    await journal.flush()
+    assert await state_of(journal, "a") is STORED
+
+
+async def test_a_rejected_row_is_new_when_its_content_changed(journal: Journal) -> None:
+    """With the same content its rejection is the answer."""
+    await journal.begin([begin("a")])
+    await journal.end([end("a", REJECTED, reasons=("title: is too long",))])
+    (known,) = await journal.begin([begin("a")])
+    assert known is not None
+    assert known.reasons == ("title: is too long",)
+    assert await journal.begin([begin("a", "mended")]) == [None]
+    (entry,) = await journal.entries()
+    assert (entry.state, entry.fingerprint, entry.reasons) == (SENDING, "mended", ())
+
+
+async def test_a_row_that_was_not_begun_says_nothing_of_one_that_was(journal: Journal) -> None:
+    """A bad row with the key of one that is being sent does not settle it; with a key of its own it is kept."""
+    await journal.begin([begin("a")])
+    bad = [end(key, REJECTED, "", begun=False, reasons=("row: is cut",)) for key in ("a", "b", "b")]
+    await journal.end(bad)
+    await journal.flush()
+    assert [await state_of(journal, key) for key in ("a", "b")] == [SENDING, REJECTED]
+
+
+async def test_the_next_run_gets_what_may_have_been_sent_as_it_was(another: Another, journal: Journal) -> None:
+    """Only its run is noted, so that a second row with the key is known as one."""
+    await journal.begin([begin("a", line=7), begin("b")])
+    await journal.end([end("b", UNKNOWN, reasons=("no answer",))])
+    await journal.flush()
+    later = another()
+    await later.start(None)
+    known = await later.begin([begin("a", "new", line=8), begin("b"), begin("a", line=9)])
+    assert [entry and (entry.state, entry.line, entry.run) for entry in known] == [
+        *((SENDING, 7, 1), (UNKNOWN, 2, 1), (SENDING, 7, 2))
+    ]
+    assert [entry.run for entry in await later.entries()] == [2, 2]
+
+
+async def test_what_was_not_sent_is_forgotten(another: Another, journal: Journal) -> None:
+    """But not what another run has begun."""
+    await journal.begin([begin("a"), begin("b")])
+    await journal.forget([begin("a")])
+    await journal.flush()
+    later = another()
+    await later.start(None)
+    await later.forget([begin("b")])
+    await later.flush()
+    assert [entry.key for entry in await journal.entries()] == ["b"]
+
+
+async def test_two_processes_begin_the_same_rows(another: Another) -> None:
+    """Each row is new to one of them."""
+    journals = [another() for _ in range(4)]
+    new: list[str] = []
+
+    async def begin_all(journal: Journal, order: int) -> None:
+        await journal.start(None)
+        keys = [f"k{number}" for number in range(200)][::order]
+        for first in range(0, 200, 20):
+            part = [begin(key) for key in keys[first : first + 20]]
+            answers = await journal.begin(part)
+            new.extend(row.key for row, entry in zip(part, answers, strict=True) if entry is None)
+
+    async with anyio.create_task_group() as tasks:
+        for place, journal in enumerate(journals):
+            tasks.start_soon(begin_all, journal, -1 if place % 2 else 1)
+    assert sorted(new) == sorted(f"k{number}" for number in range(200))
+
+
+async def test_a_closed_journal_says_so(journal: Journal) -> None:
+    """A second close is harmless."""
+    await journal.aclose()
+    await journal.aclose()
+    with pytest.raises(JournalError, match="it is closed"):
+        await journal.begin([begin("a")])
+
+
+@pytest.mark.parametrize("kind", [("sqlite", "asyncio")])
+async def test_what_ended_is_in_the_file_when_it_is_closed(tmp_path: Path, kind: tuple[str, str]) -> None:
+    """Nobody has to flush."""
+    journal = SqliteJournal(tmp_path / "cards.journal")
+    await journal.start("mine")
+    await journal.end([stored("a")])
+    await journal.aclose()
+    later = SqliteJournal(tmp_path / "cards.journal")
+    assert await later.counts() == {STORED: 1}
+    await later.aclose()
+
+
+@pytest.mark.parametrize("kind", [("sqlite", "asyncio")])
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        pytest.param(lambda path: path.write_text("number,exp\n" * 100), "it is not a journal", id="text"),
+        pytest.param(
+            lambda path: sqlite3.connect(path).execute("CREATE TABLE t (x)"), "another program's", id="sqlite"
+        ),
+        pytest.param(lambda path: path.mkdir(), "cannot be opened", id="folder"),
+    ],
+)
+async def test_a_foreign_file_is_refused(tmp_path: Path, make: Any, reason: str, kind: tuple[str, str]) -> None:
+    """In words, and it is left as it was."""
+    path = tmp_path / "cards.journal"
+    made = make(path)
+    if isinstance(made, sqlite3.Cursor):
+        made.connection.close()
+    before = path.read_bytes() if path.is_file() else b""
+    journal = SqliteJournal(path)
+    with pytest.raises(JournalError, match=reason):
+        await journal.start(None)
+    await journal.aclose()
+    assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+@pytest.mark.parametrize("kind", [("sqlite", "asyncio")])
+async def test_a_later_version_is_refused(tmp_path: Path, kind: tuple[str, str]) -> None:
+    """Its columns may mean something else."""
+    path = tmp_path / "cards.journal"
+    journal = SqliteJournal(path)
+    await journal.start(None)
+    await journal.aclose()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    connection.close()
+    with pytest.raises(JournalError, match="a later version"):
+        await SqliteJournal(path).counts()
+
+
+@pytest.mark.parametrize("kind", [("postgres", "asyncio")])
+@pytest.mark.parametrize(
+    "arguments",
+    [("mysql://x", "cards", {}), ("postgresql://x", " ", {}), ("postgresql://x", "a", {"table": "x; DROP"})],
+)
+async def test_postgres_arguments_are_checked(arguments: Any, kind: tuple[str, str]) -> None:
+    """Before anything is opened."""
+    with pytest.raises(InvalidRequestError):
+        PostgresJournal(*arguments[:2], **arguments[2])
+
+
+@pytest.mark.parametrize("kind", [("postgres", "asyncio")])
+async def test_a_postgres_that_is_away(kind: tuple[str, str]) -> None:
+    """Says so, without its password."""
+    journal = PostgresJournal("postgresql://someone:hush@127.0.0.1:1/shop", "cards")
+    with pytest.raises(JournalError) as caught:
+        await journal.start(None)
+    assert "127.0.0.1:1/shop" in str(caught.value)
+    assert "hush" not in f"{caught.value!r}{journal!r}"
+
+
+@postgres_only
+@pytest.mark.parametrize("kind", [("postgres", "asyncio")])
+async def test_migrations_share_a_table(kind: tuple[str, str]) -> None:
+    """Each has its own rows and runs."""
+    journals = [PostgresJournal(POSTGRES, name, table="journal_shared") for name in ("one", "two")]
+    try:
+        runs = [await journal.start(None) for journal in journals]
+        assert [(run.name, run.number) for run in runs] == [("one", 1), ("two", 1)]
+        for journal in journals:
+            assert await journal.begin([begin("a")]) == [None]
+    finally:
+        for journal in journals:
+            await journal.aclose()
+        await ask_postgres("DROP TABLE journal_shared, journal_shared_runs")

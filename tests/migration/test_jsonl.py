@@ -1,0 +1,74 @@
+"""JSON Lines as sources of rows."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gateway_async import CardVaultCreate
+from gateway_async.migration import Columns, read_rows, shards
+
+from .files import CARD, keys, put, read, wrong
+
+pytestmark = pytest.mark.anyio
+
+GOOD = json.dumps({"key": 1, "account_number": CARD, "exp_date": "12/30"})
+
+
+async def test_an_object_becomes_a_request(tmp_path: Path) -> None:
+    """Its names fit as a header's do; numbers and flags are read too."""
+    line = json.dumps({"Customer": 7, "Card No": int(CARD), "Exp-Date": 1230, "run_avs": True, "title": None})
+    columns = Columns(names={"card no": "account_number"}, key="customer", constants={"contact_id": "c"})
+    (row,) = await read(put(tmp_path, line, "cards.jsonl"), columns=columns)
+    assert (row.key, row.line, row.problems) == ("7", 1, ())
+    assert row.request == CardVaultCreate(account_number=CARD, exp_date="1230", run_avs=True, contact_id="c")
+    assert row.source == json.loads(line)
+
+
+async def test_line_ends_and_blank_lines_may_be_mixed(tmp_path: Path) -> None:
+    """The numbers of lines go on."""
+    rows = await read(put(tmp_path, f"\ufeff{GOOD}\r\n\n  \n{GOOD}\r{GOOD}", "cards.ndjson"))
+    assert [(row.line, row.problems) for row in rows] == [(1, ()), (4, ()), (5, ())]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("[1]", "row: must be a JSON object"),
+        ('"text"', "row: must be a JSON object"),
+        ('{"key": 1', "row: is no JSON"),
+        ("nonsense", "row: is no JSON"),
+        ("[" * 100_000, "row: "),
+        ('{"key": "\\ud800", "account_number": "4111111111111111", "exp_date": "1230"}', "row: is no JSON"),
+        (
+            '{"key": 1, "account_number": ["4111111111111111"], "exp_date": "1230"}',
+            "account_number: must be text, not a list",
+        ),
+        ('{"key": 1, "account_number": 4.111e15, "exp_date": "1230"}', "account_number: is in scientific notation"),
+        ('{"key": 1, "acount": 1, "account_number": "4111111111111111", "exp_date": "1230"}', "'acount': is no field"),
+        ('{"key": 1, "exp_date": "1230", "EXP_DATE": "1230", "ticket": "t"}', "exp_date: is there 2 times"),
+    ],
+)
+async def test_a_wrong_line_costs_itself_only(tmp_path: Path, line: str, said: str) -> None:
+    """What is wrong with it is said, without its content, and the rest goes on."""
+    rows = await read(put(tmp_path, f"{GOOD}\n{line}\n{GOOD}\n", "cards.jsonl"))
+    assert list(wrong(rows)) == [2]
+    assert wrong(rows)[2][0].startswith(said)
+    assert CARD not in repr(rows)
+    assert keys(rows) == ["1", "1"]
+
+
+async def test_a_line_that_cannot_be_told_is_kept_where_it_is_masked(tmp_path: Path) -> None:
+    """A number may be anywhere in it; a file of rejects masks this name."""
+    (row,) = await read(put(tmp_path, f"{CARD},1230", "cards.jsonl"))
+    assert row.source == {"account_number": f"{CARD},1230"}
+
+
+async def test_shards_are_the_whole(tmp_path: Path) -> None:
+    """Every line is in one of them."""
+    path = put(tmp_path, f"{GOOD}\nbad\n\n{GOOD}\r\n" * 10, "cards.jsonl")
+    parts = [row for shard in shards(path, 7) for row in await read(path, shard=shard)]
+    assert parts == await read(path)
+    rows = read_rows(path, shard=shards(path, 7)[1])
+    await rows.header()
+    assert rows.total == shards(path, 7)[1].end - shards(path, 7)[1].start

@@ -1,0 +1,170 @@
+"""`migrate_vaults` against the sandbox, on a bad day too."""
+
+from collections.abc import AsyncIterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from gateway_async import AsyncGateway, CardVaultCreate, ContactCreate, JournalError, UserApiKey
+from gateway_async.migration.journal import End, Journal, RowState
+from gateway_async.migration.migrate import migrate_vaults
+from gateway_async.migration.postgres_journal import PostgresJournal
+from gateway_async.migration.report import Report, Samples
+from gateway_async.migration.rows import VaultRow, fingerprint_of
+from gateway_async.migration.sqlite_journal import SqliteJournal
+from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.faults import FaultName
+
+from .journals import POSTGRES, ask_postgres, postgres_only
+
+pytestmark = pytest.mark.anyio
+STORE = "POST /v2/accountvaults"
+FAULTS: tuple[FaultName, ...] = (
+    *("reset_before_commit", "reset_after_commit", "close_after_commit", "error_before_commit", "error_after_commit"),
+    *("cut_body", "double_answer", "swap_answer", "garbage", "html", "empty"),
+)
+
+
+@pytest.fixture
+async def sandbox(anyio_backend: str) -> AsyncIterator[Sandbox]:
+    """A gateway."""
+    async with Sandbox() as box:
+        yield box
+
+
+@pytest.fixture
+async def gateway(sandbox: Sandbox) -> AsyncIterator[AsyncGateway]:
+    """A client of it."""
+    async with sandbox.gateway() as client:
+        yield client
+
+
+def card(number: int, **fields: Any) -> CardVaultCreate:
+    """A card with an id."""
+    given: dict[str, Any] = {"account_number": "4111111111111111", "exp_date": "1230", **fields}
+    return CardVaultCreate(account_vault_api_id=f"k{number}", **given)
+
+
+def client_of(sandbox: Sandbox, developer_id: str) -> AsyncGateway:
+    """A client of a developer."""
+    key = UserApiKey(sandbox.user_id, sandbox.user_api_key)
+    return AsyncGateway(sandbox.base_url, developer_id=developer_id, credentials=key, location_id=sandbox.location_id)
+
+
+async def test_a_migration(gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path) -> None:
+    """Each row once; the journal has what was stored, and nothing of the card but the last four digits."""
+    path = tmp_path / "cards.journal"
+    rows = [card(number) for number in range(300)]
+    reports: list[int] = []
+    report = await migrate_vaults(gateway, rows, journal=path, on_progress=lambda now: reports.append(now.stored))
+    assert (report.name, report.stored, report.complete, report.in_flight) == ("cards", 300, True, 0)
+    assert reports[-1] == 300
+    again = await migrate_vaults(gateway, [*rows, card(300)], journal=path, name="cards")
+    assert (again.stored, again.skipped) == (1, 300)
+    assert sandbox.ledger()["stored"] == {f"k{number}": 1 for number in range(301)}
+    journal = SqliteJournal(path)
+    (entry,) = await journal.entries(limit=1)
+    await journal.aclose()
+    assert (entry.key, entry.last_four, entry.brand, entry.state) == ("k0", "1111", "visa", RowState.STORED)
+    assert entry.vault_id
+    assert b"41111111" not in path.read_bytes()
+
+
+async def test_a_bad_day(gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path) -> None:
+    """A twentieth of all stores goes wrong, in every way: no row is doubled or lost."""
+    for seed, fault in enumerate(FAULTS):
+        sandbox.fault(STORE, fault, probability=0.05 / len(FAULTS), seed=seed, seconds=0.05)
+    report = await migrate_vaults(gateway, map(card, range(600)), journal=tmp_path / "cards.journal")
+    assert (report.stored, report.unknown, report.rejected) == (600, 0, 0)
+    assert report.trouble > 10
+    assert sandbox.ledger()["stored"] == {f"k{number}": 1 for number in range(600)}
+
+
+async def test_too_many_requests(gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path) -> None:
+    """The gateway's pause is kept, and there are fewer calls at once."""
+    sandbox.fault(STORE, "rate_limit", nth=100, times=5, retry_after=0.3)
+    report = await migrate_vaults(gateway, map(card, range(300)), journal=tmp_path / "cards.journal")
+    assert (report.stored, report.rejected) == (300, 0)
+    assert report.seconds > 0.3
+    assert report.trouble == 5
+
+
+async def test_what_the_gateway_refuses(gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path) -> None:
+    """Is rejected with its words, and so is what the client refuses."""
+    rows = [card(1, contact_id="f" * 24), card(2, exp_date="9999"), card(3), card(3, title="another")]
+    reasons: dict[str, tuple[str, ...]] = {}
+
+    def note(row: VaultRow, end: End) -> None:
+        reasons[row.key] = end.reasons or reasons.get(row.key, ())
+
+    report = await migrate_vaults(gateway, rows, journal=tmp_path / "cards.journal", on_end=note)
+    assert (report.stored, report.rejected) == (1, 3)
+    assert reasons["k1"][0].startswith("contact_id: ")
+    assert reasons["k2"][0].startswith("exp_date: ")
+    assert reasons["k3"] == ("key: another row has it too",)
+
+
+async def test_what_was_mended_at_the_gateway(gateway: AsyncGateway, tmp_path: Path) -> None:
+    """A row that was refused is sent again when that is asked for; by itself it waits for a change of its own."""
+    path, rows = tmp_path / "cards.journal", [card(1), card(2, contact_api_id="ann")]
+    assert (await migrate_vaults(gateway, rows, journal=path)).rejected == 1
+    await gateway.contacts.create(ContactCreate(last_name="Ann", contact_api_id="ann"))
+    again = await migrate_vaults(gateway, rows, journal=path)
+    assert (again.stored, again.skipped, again.rejected) == (0, 1, 1)
+    retried = await migrate_vaults(gateway, rows, journal=path, retry_rejected=True)
+    assert (retried.stored, retried.skipped, retried.rejected) == (1, 1, 0)
+
+
+async def test_refused_credentials(sandbox: Sandbox, tmp_path: Path) -> None:
+    """It stops at once and says so."""
+    async with client_of(sandbox, "nobody") as gateway:
+        report = await migrate_vaults(gateway, map(card, range(300)), journal=tmp_path / "cards.journal")
+    assert "401" in report.stopped
+    assert (report.rows, report.complete) == (0, False)
+
+
+async def test_a_journal_of_another_migration(gateway: AsyncGateway, tmp_path: Path) -> None:
+    """Is not used."""
+    await migrate_vaults(gateway, [], journal=tmp_path / "cards.journal")
+    with pytest.raises(JournalError, match="it belongs to the migration 'cards'"):
+        await migrate_vaults(gateway, [], journal=tmp_path / "cards.journal", name="others")
+
+
+@postgres_only
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_journal_in_postgres(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """Two migrations of the same rows at once, as two hosts would, store each row once."""
+    reports: list[Report] = []
+
+    async def migrate() -> None:
+        journal: Journal = PostgresJournal(POSTGRES, "cards", table="journal_of_two")
+        reports.append(await migrate_vaults(gateway, map(card, range(400)), journal=journal))
+
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(migrate)
+            tasks.start_soon(migrate)
+    finally:
+        await ask_postgres("DROP TABLE journal_of_two, journal_of_two_runs")
+    assert [report.rows for report in reports] == [400, 400]
+    assert sandbox.ledger()["stored"] == {f"k{number}": 1 for number in range(400)}
+
+
+async def test_a_fingerprint_stays_what_it_is() -> None:
+    """Journals of earlier versions are compared with it."""
+    assert fingerprint_of(VaultRow(key="k", request=card(1, title="x"))) == "39a4b4a39b35ff2d7c2e0e7f130653f3"
+
+
+async def test_samples_are_few() -> None:
+    """However long it takes, and evenly."""
+    samples, report = Samples(), Report()
+    for second in range(100_000):
+        report.seconds = float(second)
+        samples.with_one_of(report)
+    kept = samples.with_one_of(report)[:-1]
+    assert 300 < len(kept) <= 601
+    gaps = {later.seconds - earlier.seconds for earlier, later in pairwise(kept)}
+    assert len(gaps) == 1

@@ -1,0 +1,206 @@
+"""The files a migration leaves: vault ids, and rejects that can be mended and migrated again."""
+
+import csv
+import json
+import stat
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway_async import InvalidRequestError
+from gateway_async.migration import Columns, End, Entry, RowState, VaultRow, read_rows
+from gateway_async.migration.outputs import Rejects, Shape, check_out, check_rejects, write_out
+
+CARD = "4111111111111111"
+COLUMNS = Columns({"Card No": "account_number", "Expiry": "exp_date"}, key="Customer", ignore=("Remark",))
+NAMES = ("Customer", "Card No", "Expiry", "Remark")
+
+
+def entry(key: str) -> Entry:
+    """A stored row."""
+    return Entry(
+        key=key,
+        api_id=f"m{key}",
+        state=RowState.STORED,
+        fingerprint="",
+        line=1,
+        reasons=(),
+        vault_id=f"v{key}",
+        last_four="1111",
+        brand="visa",
+        run=1,
+        changed_at=datetime(2026, 11, 21, tzinfo=UTC),
+    )
+
+
+async def entries(*keys: str) -> AsyncIterator[Entry]:
+    """Some stored rows."""
+    for key in keys:
+        yield entry(key)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """The files of a folder."""
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+@pytest.mark.anyio
+async def test_which_key_became_which_account(tmp_path: Path) -> None:
+    """As CSV, quoted where it must be, and as JSON Lines where the suffix says so; replaced as a whole."""
+    for name in ("out.csv", "out.jsonl"):
+        path = tmp_path / name
+        path.write_text("key,account_vault_api_id\n")
+        check_out(path)
+        assert await write_out(path, entries("1", 'b,"2"')) == 2
+    rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
+    assert rows == [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert list(rows[1].values()) == ['b,"2"', 'vb,"2"', 'mb,"2"', "1111", "visa"]
+    assert contents(tmp_path).keys() == {"out.csv", "out.jsonl"}
+
+
+@pytest.mark.anyio
+async def test_a_file_that_is_not_finished_replaces_nothing(tmp_path: Path) -> None:
+    """When the journal fails in the middle, the former file stays, and no part of a new one."""
+    path = tmp_path / "out.csv"
+    path.write_text("former")
+
+    async def broken() -> AsyncIterator[Entry]:
+        yield entry("1")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await write_out(path, broken())
+    assert contents(tmp_path) == {"out.csv": "former"}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("none/out.csv", "there is no folder"), ("out.txt", "must end in .csv"), ("diary.csv", "--force replaces it")],
+)
+def test_a_place_for_vault_ids_is_refused_before_anything_is_sent(tmp_path: Path, name: str, said: str) -> None:
+    """A folder that is not there, a suffix that says nothing, a file of somebody else's."""
+    (tmp_path / "diary.csv").write_text("Dear diary")
+    with pytest.raises(InvalidRequestError, match=said):
+        check_out(tmp_path / name)
+    check_out(tmp_path / "diary.csv", force=True)
+
+
+def test_a_place_for_rejects_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    """The input itself, and a file of somebody else's; a former file of rejects may be replaced."""
+    source, diary, former = tmp_path / "cards.csv", tmp_path / "diary.csv", tmp_path / "rejects.csv"
+    source.write_text("Customer\n")
+    diary.write_text("Dear diary")
+    former.write_text("Customer,problems\n")
+    with pytest.raises(InvalidRequestError, match="is the input"):
+        check_rejects(source, source, force=True)
+    with pytest.raises(InvalidRequestError, match="--force replaces it"):
+        check_rejects(diary, source)
+    check_rejects(diary, source, force=True)
+    check_rejects(former, source)
+    kept = source.rename(tmp_path / "rejects.csv~")
+    with pytest.raises(InvalidRequestError, match=r"is where the former rejects\.csv is kept"):
+        check_rejects(former, kept)
+
+
+def test_two_processes_do_not_mix_their_files(tmp_path: Path) -> None:
+    """One of them says so; the other's file is whole, and there is no part of a third."""
+    path, shape = tmp_path / "rejects.csv", Shape(format="csv", columns=NAMES)
+    slow, quick = (Rejects(path, lambda: shape) for _ in range(2))
+    slow.add(*rejected(CELLS, "slow"))
+    quick.add(*rejected(CELLS, "quick"))
+    with pytest.raises(OSError, match="another process writes"):
+        slow.close()
+    assert quick.close()
+    assert "line 2: quick" in path.read_text()
+    assert [each.name for each in tmp_path.iterdir()] == ["rejects.csv"]
+
+
+def rejected(source: dict[str, Any], *reasons: str, line: int = 2, told: bool = True) -> tuple[VaultRow, End]:
+    """A row, and that it was rejected."""
+    row = VaultRow(key="c1", line=line, source=source, problems=() if told else reasons)
+    end = End(key="c1", api_id="m", state=RowState.REJECTED, fingerprint="", line=line, reasons=reasons)
+    return row, end
+
+
+def written(path: Path, shape: Shape, *rows: tuple[VaultRow, End], unmasked: bool = False) -> str:
+    """The file of some rejects; of Parquet only that it was written."""
+    rejects = Rejects(path, lambda: shape, with_card_numbers=unmasked)
+    for row, end in rows:
+        rejects.add(row, end)
+    assert rejects.close()
+    assert rejects.count == len(rows)
+    return "" if shape.format == "parquet" else path.read_bytes().decode(shape.encoding)
+
+
+REMARK = f"see {CARD} or 4111.1111/1111_1111"
+CELLS = {"Customer": "c1", "Card No": "4111 1111 1111 1112", "Expiry": "13/30", "Remark": REMARK}
+
+
+def test_rejects_have_the_shape_of_their_input(tmp_path: Path) -> None:
+    """Columns, order, dialect and encoding, and a last column that says the line and every problem."""
+    shape = Shape(format="csv", fit=COLUMNS, columns=NAMES, delimiter=";", encoding="cp1252")
+    source = {**CELLS, "Customer": "Zoë; 1"}
+    text = written(tmp_path / "rejects.csv", shape, rejected(source, "exp_date: no", "zip: no", line=7))
+    assert text.splitlines() == [
+        "Customer;Card No;Expiry;Remark;problems",
+        '"Zoë; 1";************1112;13/30;see ************1111 or ************1111;"line 7: exp_date: no; zip: no"',
+    ]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize("told", [True, False])
+def test_rejects_show_no_card_number(tmp_path: Path, kind: str, told: bool) -> None:
+    """Not in its own column, not in another, and not in a row of which nobody knows which cell is which."""
+    shape = Shape(format=kind, fit=COLUMNS, columns=NAMES)
+    cells = dict(CELLS)
+    if not told:
+        cells |= {"Customer": '";4111 1111 1111 1112;%B41111/ADA', "": ["021000021", "x"]}  # type: ignore[dict-item]
+    text = written(tmp_path / "rejects", shape, rejected(cells, "row: has 6 cells", told=told))
+    for number in ("4111 1111 1111 1112", "4111.1111", CARD, *([] if told else ["41111/", "021000021"])):
+        assert number not in text
+
+
+def test_rejects_with_card_numbers_are_for_one_pair_of_eyes(tmp_path: Path) -> None:
+    """They are as in the input, cells without a column too; a former file stays beside them."""
+    path = tmp_path / "rejects.csv"
+    path.write_text("mended,problems\n")
+    shape = Shape(format="csv", columns=NAMES)
+    text = written(path, shape, rejected({**CELLS, "": ["more", ""]}, "row: has 6 cells"), unmasked=True)
+    assert (
+        text.splitlines()[1]
+        == f"c1,4111 1111 1111 1112,13/30,see {CARD} or 4111.1111/1111_1111,more,,line 2: row: has 6 cells"
+    )
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert (tmp_path / "rejects.csv~").read_text() == "mended,problems\n"
+
+
+def test_without_rejects_there_is_no_file(tmp_path: Path) -> None:
+    """And a former one stays as it is: it may be the only copy of what was mended."""
+    assert not Rejects(tmp_path / "rejects.csv", Shape).close()  # type: ignore[arg-type]  it is not asked
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_takes_nothing_is_told_at_the_end(tmp_path: Path) -> None:
+    """The migration itself goes on."""
+    rejects = Rejects(tmp_path / "gone" / "rejects.csv", lambda: Shape(format="jsonl"))
+    rejects.add(*rejected(CELLS, "no"))
+    with pytest.raises(FileNotFoundError):
+        rejects.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+async def test_rejects_can_be_mended_and_read_again(tmp_path: Path, kind: str) -> None:
+    """The column of problems is left out, and what was mended is a row like any other."""
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"rejects.{kind}"
+    shape = Shape(format=kind, fit=COLUMNS, columns=NAMES)
+    mended = {**CELLS, "Card No": CARD, "Expiry": "12/30"}
+    written(path, shape, rejected(mended, "exp_date: no", "and more"), unmasked=True)
+    (row,) = [row async for row in read_rows(path, columns=COLUMNS)]
+    assert (row.key, row.problems) == ("c1", ())
+    assert row.request is not None

@@ -1,0 +1,316 @@
+"""How many calls at once, and how many a second; on a clock that costs no time, and with a real Redis."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator
+from random import Random
+from secrets import token_hex
+from typing import Any
+
+import anyio
+import pytest
+import trio.testing
+
+from gateway_async import GatewayError, InvalidRequestError, NotSentError, RateLimitError, ServerError
+from gateway_async.migration.pace import Pace, SteadyRate
+from gateway_async.migration.redis_rate import RedisRate
+from gateway_async.observe import AttemptFailed, LookedUp
+
+pytestmark = pytest.mark.anyio
+REDIS = os.environ.get("GATEWAY_TEST_REDIS", "")
+redis_only = pytest.mark.skipif(not REDIS, reason="needs a Redis: GATEWAY_TEST_REDIS=redis://127.0.0.1:6379/0")
+real_time = pytest.mark.parametrize("anyio_backend", ["asyncio"])
+
+DOWN = ServerError(503)
+
+
+@pytest.fixture
+def anyio_backend() -> Any:
+    """A loop whose clock jumps ahead whenever all wait."""
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+class Calls:
+    """Workers that make calls at a pace.
+
+    Attributes:
+        seconds: how long each takes.
+        most: how many were under way at once, at most.
+        times: when each began.
+    """
+
+    def __init__(self, pace: Pace) -> None:
+        self.pace = pace
+        self.seconds = 0.1
+        self.most = 0
+        self.times: list[float] = []
+        self._busy = 0
+
+    async def make(self, count: int, fail: Any = lambda: None) -> float:
+        """Make so many; how long it took."""
+        began = anyio.current_time()
+        turns = iter(range(count))
+        async with anyio.create_task_group() as workers:
+            for _ in range(self.pace.ceiling):
+                workers.start_soon(self._work, turns, fail)
+        return anyio.current_time() - began
+
+    async def _work(self, turns: Any, fail: Any) -> None:
+        for _ in turns:
+            await self.pace.enter()
+            self._busy += 1
+            self.times.append(anyio.current_time())
+            self.most = max(self.most, self._busy)
+            error = fail()
+            if error is not None:
+                self.pace.failed(error)
+            await anyio.sleep(self.seconds)
+            self._busy -= 1
+            self.pace.leave(self.seconds)
+
+
+async def test_it_goes_up_to_the_ceiling() -> None:
+    """From a quarter of it; never above."""
+    calls = Calls(Pace(64))
+    assert calls.pace.limit == 16
+    await calls.make(1000)
+    assert (calls.pace.limit, calls.most, calls.pace.in_flight) == (64, 64, 0)
+
+
+async def test_it_goes_down_once_a_round() -> None:
+    """By a third, however many fail at once; and up by one when that is over."""
+    pace = Pace(64)
+    await Calls(pace).make(1000)
+    for _ in range(64):
+        pace.failed(DOWN)
+    await Calls(pace).make(64)
+    fewer = pace.limit
+    assert fewer in {42, 43}  # the round had begun before
+    await Calls(pace).make(fewer)
+    assert pace.limit == fewer + 1
+
+
+async def test_one_percent_of_faults_is_borne() -> None:
+    """It stays near the ceiling."""
+    pace, chance = Pace(64), Random(1)  # noqa: S311  repeatable mishaps, not secrets
+    await Calls(pace).make(1000)
+    limits: list[int] = []
+
+    def fail() -> GatewayError | None:
+        limits.append(pace.limit)
+        return DOWN if chance.random() < 0.01 else None
+
+    await Calls(pace).make(20_000, fail)
+    assert sum(limits) / len(limits) > 58
+
+
+async def test_a_fifth_of_faults_is_not_borne() -> None:
+    """It goes down, to one call at a time at last."""
+    pace, chance = Pace(64), Random(1)  # noqa: S311  repeatable mishaps, not secrets
+    await Calls(pace).make(5000, lambda: DOWN if chance.random() < 0.2 else None)
+    assert pace.limit <= 4
+
+
+async def test_slow_answers_are_trouble() -> None:
+    """When the usual call takes four times as long; some that are slow mean nothing."""
+    pace = Pace(64)
+    calls = Calls(pace)
+    await calls.make(1000)
+    for place in range(640):
+        await pace.enter()
+        pace.leave(0.1 if place % 3 else 30.0)
+    assert pace.limit == 64
+    calls.seconds = 1.0
+    await calls.make(200)
+    assert pace.limit < 32
+
+
+async def test_a_pause_that_is_asked_for_holds_for_all() -> None:
+    """No call begins before its end, and there are fewer afterwards."""
+    pace = Pace(8)
+    calls = Calls(pace)
+    await calls.make(100)
+    limit, now = pace.limit, anyio.current_time()
+    pace.failed(RateLimitError(429, retry_after=30))
+    calls.times.clear()
+    assert not pace.enter_at_once()
+    assert await calls.make(40) >= 30
+    assert min(calls.times) >= now + 30
+    assert pace.limit < limit
+
+
+async def test_a_cancelled_wait_gives_its_place_back() -> None:
+    """To the next in line; none is lost."""
+    pace = Pace(4)  # begins with one
+    await pace.enter()
+    async with anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(pace.enter)
+        await anyio.sleep(1)
+        tasks.cancel_scope.cancel()
+        pace.leave(0.1)
+    assert pace.in_flight == 0
+    assert pace.enter_at_once()
+
+
+async def test_a_steady_rate() -> None:
+    """Evenly, and with its pauses."""
+    calls = Calls(Pace(64, SteadyRate(50)))
+    assert 9.8 < await calls.make(500) < 10.2
+    gaps = [later - earlier for earlier, later in zip(calls.times[60:], calls.times[61:], strict=False)]
+    assert max(gaps) < 0.05
+
+
+async def test_what_the_client_sends_of_its_own_accord_counts() -> None:
+    """Repeats and lookups take from the rate, too."""
+    pace = Pace(64, SteadyRate(50))
+    for _ in range(100):
+        pace.watch(AttemptFailed(call="", attempt=1, error=DOWN, verdict="again"))
+        pace.watch(AttemptFailed(call="", attempt=1, error=DOWN, verdict="stop"))
+        pace.watch(LookedUp(call="", outcome="not there"))
+    assert pace.trouble == 200
+    assert 7.8 < await Calls(pace).make(200) < 8.2
+
+
+class Shared:
+    """A rate that tells what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+
+    async def take(self) -> None:
+        """Go."""
+
+    async def pause(self, seconds: float) -> None:
+        """Note it."""
+        self.asked.append(seconds)
+
+
+async def test_a_pause_is_shared() -> None:
+    """With all who share the rate, once, as soon as it is known."""
+    rate = Shared()
+    pace = Pace(8, rate)
+    pace.failed(RateLimitError(429, retry_after=3))
+    pace.failed(RateLimitError(429))
+    await Calls(pace).make(20)
+    assert rate.asked == [3]
+
+
+# --- Redis
+
+TAKER = """
+import asyncio, sys, time
+from gateway_async.migration.redis_rate import RedisRate
+
+async def main(url, name, per_second, until):
+    rate, taken = RedisRate(url, float(per_second), name), []
+    async def work():
+        while time.time() < float(until):
+            await rate.take()
+            taken.append(time.time())
+    await asyncio.gather(*(work() for _ in range(8)))
+    print(*taken)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.fixture
+async def name(anyio_backend: str) -> AsyncIterator[str]:
+    """Of a rate of the test's own."""
+    from redis.asyncio import Redis
+
+    made = f"test-{token_hex(6)}"
+    yield made
+    async with Redis.from_url(REDIS) as redis:
+        await redis.delete(f"gateway_async:rate:{{{made}}}")
+
+
+@redis_only
+@real_time
+async def test_processes_share_a_rate_exactly(name: str) -> None:
+    """Three of them together keep it within five percent."""
+    begin = time.time() + 1.5
+    processes = [
+        await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", TAKER, REDIS, name, "200", str(begin + 3)), stdout=asyncio.subprocess.PIPE
+        )
+        for _ in range(3)
+    ]
+    shares = [[float(taken) for taken in (await each.communicate())[0].split()] for each in processes]
+    counted = [taken for share in shares for taken in share if begin <= taken < begin + 3]
+    assert 570 <= len(counted) <= 630
+    assert min(map(len, shares)) > 60
+
+
+@redis_only
+@real_time
+async def test_a_shared_pause(name: str) -> None:
+    """Holds for who asks afterwards, and for who has a turn already."""
+    one, other = RedisRate(REDIS, 20, name), RedisRate(REDIS, 20, name)
+    for _ in range(3):
+        await one.take()
+    began = time.monotonic()
+    async with asyncio.TaskGroup() as tasks:
+        early = [tasks.create_task(one.take()) for _ in range(3)]
+        await asyncio.sleep(0.01)
+        await other.pause(0.5)
+        await other.take()
+        assert time.monotonic() - began >= 0.5
+    assert all(task.done() for task in early)
+    assert time.monotonic() - began >= 0.55
+    for rate in (one, other):
+        await rate.aclose()
+
+
+@real_time
+async def test_a_redis_that_is_away(caplog: pytest.LogCaptureFixture) -> None:
+    """It is waited for, and that is said once; then nothing was sent."""
+    rate = RedisRate("redis://:hush@127.0.0.1:1/0", 20, "away", patience=0.3)
+    with pytest.raises(NotSentError, match="the rate 'away' cannot be asked: ConnectionError"):
+        await rate.take()
+    assert caplog.text.count("Redis does not answer") == 1
+    assert "hush" not in caplog.text + repr(rate)
+    await rate.aclose()
+
+
+@redis_only
+@real_time
+async def test_a_redis_that_comes_back(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wait goes on where it stopped."""
+    from redis.exceptions import ConnectionError as LostError
+
+    rate = RedisRate(REDIS, 100, name)
+    ask, failures = rate._take, [LostError(), LostError()]
+
+    async def fail_twice(**arguments: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return await ask(**arguments)
+
+    monkeypatch.setattr(rate, "_take", fail_twice)
+    await rate.take()
+    assert not failures
+    await rate.aclose()
+
+
+async def test_a_redis_rate_needs_asyncio() -> None:
+    """It says so on trio."""
+    with pytest.raises(RuntimeError, match="RedisRate needs asyncio"):
+        await RedisRate("redis://127.0.0.1:1/0", 20).take()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problems"),
+    [
+        (("http://x", 1), ["url: must be redis://, rediss:// or unix://"]),
+        (("redis://x", 0, " "), ["per_second: must be a number above 0", "name: must be printable text, not empty"]),
+    ],
+)
+async def test_its_arguments_are_checked(arguments: Any, problems: list[str]) -> None:
+    """Every problem is named."""
+    with pytest.raises(InvalidRequestError) as caught:
+        RedisRate(*arguments)
+    assert list(caught.value.problems) == problems

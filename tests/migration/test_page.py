@@ -1,0 +1,180 @@
+"""The report as a page: what it says, and that a browser shows it without asking anybody for anything."""
+
+import json
+import shutil
+import subprocess
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from gateway_async.migration import End, Report, RowState, Sample
+from gateway_async.migration.page import page
+from gateway_async.migration.reasons import Reasons
+from gateway_async.migration.summary import duration, headline, plain
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+SAMPLES = [Sample(second * 0.5, second * 500, second // 4, 16 + second % 48) for second in range(200)]
+STOPPED = Report(
+    "cards <b>&</b>",
+    stored=99_000,
+    rejected=480,
+    unknown=20,
+    skipped=1_000,
+    stopped="it is past the window 22:00-06:00",
+    seconds=99.5,
+    trouble=49,
+    limit=64,
+    samples=SAMPLES,
+)
+REASONS = [('exp_date: must be MMYY, not "<script>"', 400), ("account_number: fails the check digit", 80)]
+AGAIN = "gateway-async migrate 'my cards.csv' --journal cards.journal"
+VOID = {"meta", "link"}
+
+
+class Outline(HTMLParser):
+    """What elements a page has, closed as they should be, and which addresses it names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """An element begins."""
+        self.seen.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """An element that has nothing in it."""
+        self.seen.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    def handle_endtag(self, tag: str) -> None:
+        """It is the last that began."""
+        assert self.open.pop() == tag
+
+
+def outline(html: str) -> Outline:
+    """A page, read."""
+    found = Outline()
+    found.feed(html)
+    assert found.open == []
+    return found
+
+
+def test_the_page_says_how_it_ended() -> None:
+    """Counts, reasons, how it went, how to go on; what others wrote is text and nothing else."""
+    html = page(STOPPED, reasons=REASONS, again=AGAIN, ended=datetime(2026, 11, 21, 23, 59, tzinfo=UTC))
+    for shown in ("99,000", "480", "1,000", "it is past the window", "check digit", "1 min 40 s", "2026-11-21 23:59"):
+        assert shown in html
+    assert "cards &lt;b&gt;&amp;&lt;/b&gt;" in html
+    assert "gateway-async migrate &#x27;my cards.csv&#x27;" in html
+    found = outline(html)
+    assert "script" not in found.seen
+    assert found.addresses == ["data:,"]
+    assert found.seen.count("svg") == 1
+
+
+def test_the_picture_shows_every_curve() -> None:
+    """Rows and failures a second, and calls at once; in words, too, for those who do not see it."""
+    html = page(STOPPED)
+    for name in ("Rows per second", "Failed attempts per second", "Calls at once, allowed"):
+        assert f">{name}</text>" in html
+    assert "up to 1,000 rows per second" in html
+    assert html.count('class="line') == 3
+
+
+def test_nothing_to_show_is_no_picture() -> None:
+    """A run that ended before it began has a page too."""
+    html = page(Report("cards"))
+    assert "There was nothing to migrate" in html
+    assert "svg" not in outline(html).seen
+    assert "How to go on" not in page(Report("cards", stored=1), again=AGAIN)
+
+
+@pytest.mark.parametrize("seconds", [0.05, 3.0, 59.0, 3600.0, 400_000.0])
+def test_any_length_has_a_readable_axis(seconds: float) -> None:
+    """Some marks of time, and not too many; no more than a hundred-odd steps in a curve."""
+    samples = [Sample(seconds * part / 600, part, 0, 8) for part in range(601)]
+    html = page(Report("cards", stored=600, seconds=seconds, samples=samples))
+    assert 2 <= html.count('class="notch"') <= 9
+    assert html.count('class="tip"') <= 3 * 121
+
+
+def test_a_short_rest_is_no_peak() -> None:
+    """The last look may come a moment after the one before; a rate over a moment is chance."""
+    samples = [Sample(0.1 * part, 10 * part, 0, 8) for part in range(1, 100)]
+    html = page(Report("cards", samples=[*samples, Sample(9.901, 999, 0, 8)]))
+    assert "up to 188 rows per second" in html  # and not 9,000
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        (Report(stored=2), "Complete: every row is stored."),
+        (Report(stored=2, rejected=1), "Every row has ended; 1 of 3 were rejected."),
+        (Report(unknown=3), "Every row has ended, and of 3 nobody knows yet whether they are stored."),
+        (Report(stopped="the key is wrong."), "Stopped before the end: the key is wrong."),
+    ],
+)
+def test_how_it_ended_is_one_sentence(report: Report, said: str) -> None:
+    """The worst comes first."""
+    assert headline(report) == said
+
+
+def test_lengths_of_time_are_for_people() -> None:
+    """Seconds, minutes, hours: the two greatest."""
+    assert [duration(each) for each in (0.04, 59.9, 200, 7500)] == ["0.0 s", "1 min 00 s", "3 min 20 s", "2 h 05 min"]
+
+
+def test_the_report_as_plain_values() -> None:
+    """All of it can be JSON; the rate leaves out what was skipped."""
+    values = json.loads(json.dumps(plain(STOPPED, REASONS, AGAIN)))
+    assert (values["rows"], values["complete"], values["rows_per_second"]) == (100_500, False, 1000.0)
+    assert values["reasons"][1] == {"reason": REASONS[1][0], "rows": 80}
+
+
+def test_reasons_are_counted_without_what_is_of_one_row() -> None:
+    """Line numbers and last digits do not make two reasons of one; rows that are stored have none."""
+    reasons = Reasons()
+    for number in range(3):
+        said = (f"key: line {number} has it too", f"account_number: fails the check digit, ends in 000{number}")
+        for state in (RowState.REJECTED, RowState.STORED):
+            reasons.add(End(key="k", api_id="", state=state, fingerprint="", line=None, reasons=said))
+    assert reasons.most(9) == [("key: another line has it too", 3), ("account_number: fails the check digit", 3)]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+@pytest.mark.parametrize(
+    ("html", "complains"),
+    [
+        (page(STOPPED, reasons=REASONS, again=AGAIN), False),
+        (page(Report("cards")), False),
+        (page(STOPPED).replace("<main>", '<main><img src="http://127.0.0.1:9/dot.png">'), True),
+    ],
+    ids=["stopped", "nothing", "asking elsewhere"],
+)
+def test_a_browser_shows_it(tmp_path: Path, html: str, complains: bool) -> None:
+    """Without a word on its console, where the page's own policy reports whatever would ask anybody for anything."""
+    file = tmp_path / "report.html"
+    file.write_text(html, encoding="utf-8")
+    ended = subprocess.run(  # noqa: S603  a browser on our own file
+        [
+            str(CHROMIUM),
+            *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+            *("--disable-component-update", "--no-first-run", "--enable-logging=stderr", "--log-level=0"),
+            *(f"--user-data-dir={tmp_path / 'profile'}", "--host-resolver-rules=MAP * ~NOTFOUND"),
+            *("--dump-dom", file.as_uri()),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert (ended.returncode, "<h1>cards" in ended.stdout) == (0, True)
+    assert ("CONSOLE" in ended.stderr) is complains

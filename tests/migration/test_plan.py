@@ -1,0 +1,138 @@
+"""A plan: everything is counted, nothing is sent, no number is shown."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from gateway_async import AchVaultCreate, CardVaultCreate, InvalidRequestError
+from gateway_async.migration import VaultRow, plan_migration, read_rows
+from gateway_async.migration._duplicates import Duplicates, Twice
+
+from .files import CARD, OTHER_CARD, card_row, lines, put
+
+pytestmark = pytest.mark.anyio
+
+TODAY = date(2030, 10, 15)
+
+
+async def test_rows_are_counted(tmp_path: Path) -> None:
+    """All, those that can be sent, by kind and by brand."""
+    path = put(tmp_path, lines(card_row(1), f"2,{OTHER_CARD},1230,", "3,4111111111111112,1230,", "4,1", ",,,"))
+    seen: list[int] = []
+    plan = await plan_migration(read_rows(path), today=TODAY, on_progress=seen.append)
+    assert (plan.rows, plan.ready) == (4, 2)
+    assert plan.kinds == {"CardVaultCreate": 3}
+    assert plan.brands == {"visa": 1, "mc": 1}
+
+
+async def test_problems_are_gathered(tmp_path: Path) -> None:
+    """The same with other numbers is the same; the most frequent first, with lines of a few."""
+    many = [f"{key},411111111111111{key % 10},1230," for key in range(2, 10)]
+    plan = await plan_migration(read_rows(put(tmp_path, lines("a,1", *many))), today=TODAY)
+    assert [(each.what, each.count, each.lines) for each in plan.problems] == [
+        ("account_number: fails the check digit, ends in 1112", 8, (3, 4, 5, 6, 7)),
+        ("row: has 2 cells, the header has 4", 1, (2,)),
+    ]
+
+
+async def test_what_is_sent_all_the_same_is_told() -> None:
+    """Cards that have expired or soon will, and zip codes that lost their zero."""
+    rows = [
+        CardVaultCreate(account_number=CARD, exp_date=expiry, account_vault_api_id=expiry, billing_zip=zipped)
+        for expiry, zipped in [("0930", None), ("1030", "01234"), ("0131", "1234"), ("0231", None)]
+    ]
+    plan = await plan_migration(rows, today=TODAY)
+    assert {each.what.split(";")[0]: each.lines for each in plan.warnings} == {
+        "exp_date: the card has expired": (1,),
+        "exp_date: the card expires within 3 months": (2, 3),
+        "billing_zip: has four digits": (3,),
+    }
+    assert plan.ready == 4
+
+
+async def test_keys_that_look_like_card_numbers_are_told() -> None:
+    """The row's own is refused; that of another card would stay in the journal."""
+    card = CardVaultCreate(account_number=CARD, exp_date="1240")
+    rows = [VaultRow(key=key, line=line, request=card) for line, key in enumerate(["c1", OTHER_CARD], start=2)]
+    (warning,) = (await plan_migration(rows, today=TODAY)).warnings
+    assert (warning.what, warning.lines) == ("key: looks like a card's number; the journal keeps keys", (3,))
+
+
+async def test_doubles_are_found() -> None:
+    """Of keys and of accounts, with the line of the first; cards and bank accounts."""
+    bank = AchVaultCreate(
+        account_number="123456789",
+        account_holder_name="A",
+        account_type="checking",
+        is_company=False,
+        routing="072000326",
+    )
+    card = CardVaultCreate(account_number=CARD, exp_date="1230")
+    rows = [VaultRow(key=key, line=line, request=request) for line, (key, request) in enumerate(
+        [("a", card), ("b", bank), ("a", bank), ("c", card), ("a", None)], start=10
+    )]  # fmt: skip
+    plan = await plan_migration(rows, today=TODAY)
+    assert plan.duplicate_keys == Twice(2, ((12, 10), (14, 10)))
+    assert plan.duplicate_accounts == Twice(2, ((12, 11), (13, 10)))
+
+
+async def test_bare_requests_are_looked_at_too() -> None:
+    """One without an id cannot be found again; one that breaks a limit is told."""
+    plan = await plan_migration([CardVaultCreate(account_number=CARD, exp_date="1330")], today=TODAY)
+    assert [each.what for each in plan.problems] == [
+        "exp_date: must be MMYY, such as 0930",
+        "account_vault_api_id: is missing",
+    ]
+    assert plan.ready == 0
+
+
+@pytest.mark.parametrize(
+    ("rate", "concurrency", "latency", "seconds"), [(10, 64, 0.1, 10), (None, 10, 0.5, 5), (1000, 10, 0.5, 5)]
+)
+async def test_the_time_is_estimated(rate: float | None, concurrency: int, latency: float, seconds: float) -> None:
+    """By the rate, or by how many calls there can be at once."""
+    rows = [CardVaultCreate(account_number=CARD, exp_date="1230", account_vault_api_id=str(n)) for n in range(100)]
+    plan = await plan_migration(rows, rate=rate, concurrency=concurrency, latency=latency, today=TODAY)
+    assert plan.seconds == pytest.approx(seconds)
+
+
+async def test_wrong_numbers_are_refused() -> None:
+    """By their names."""
+    with pytest.raises(InvalidRequestError, match="rate: must be a number above 0"):
+        await plan_migration([], rate=0)
+
+
+async def test_a_plan_is_a_page_and_json_without_numbers(tmp_path: Path) -> None:
+    """Nothing of a number but its last four digits."""
+    given = [card_row(1), "2,4111111111111112,0120,", f"{CARD},{CARD},1230,", f"3,{CARD},{CARD},{CARD}"]
+    plan = await plan_migration(read_rows(put(tmp_path, lines(*given))), today=TODAY)
+    for text in (str(plan), json.dumps(plan.as_json()), repr(plan)):
+        assert "411111" not in text
+        assert "1112" in text
+    assert str(plan).splitlines()[0].startswith("4 rows, 1 can be sent: about 1 second")
+
+
+async def test_a_plan_of_nothing(tmp_path: Path) -> None:
+    """An empty file has an empty plan."""
+    plan = await plan_migration(read_rows(put(tmp_path, "")), today=TODAY)
+    assert (plan.rows, plan.problems, plan.duplicate_keys) == (0, (), Twice(0))
+
+
+def test_many_texts_take_few_bytes() -> None:
+    """Twelve for each, and a double among many is found."""
+    doubles = Duplicates(b"secret")
+    for number in range(20_000):
+        doubles.add(str(number), number)
+    doubles.add("777", 20_001)
+    assert doubles.found() == Twice(1, ((20_001, 777),))
+    assert sum(part.itemsize * len(part) for part in (*doubles._digests, *doubles._lines)) == 12 * 20_001
+
+
+def test_a_double_in_its_own_line_counts() -> None:
+    """Two rows may bear the same number of line, such as those of two files."""
+    doubles = Duplicates(b"secret")
+    doubles.add("a", 1)
+    doubles.add("a", 1)
+    assert doubles.found() == Twice(1, ((1, 1),))

@@ -1,0 +1,281 @@
+"""Values as people write them, and which vault-create a row asks for."""
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from gateway_async._wire.convert import unstructure
+from gateway_async.migration.creating import row_of
+from gateway_async.migration.reading import read_value, written
+
+from .files import CARD, OTHER_CARD
+
+
+def value(field: str, raw: Any) -> Any:
+    """A cell's value."""
+    return read_value(field, written(raw))
+
+
+def problems(**cells: Any) -> tuple[str, ...]:
+    """What is wrong with a row."""
+    return row_of(cells, key="k").problems
+
+
+def content(**cells: Any) -> dict[str, Any]:
+    """What a good row sends."""
+    row = row_of(cells, key="k")
+    assert row.problems == ()
+    assert row.request is not None
+    return {"kind": type(row.request).__name__, **unstructure(row.request)}
+
+
+# --- values
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *(
+            "1230",
+            "12/30",
+            "12/2030",
+            "12-30",
+            "12-2030",
+            "12.2030",
+            "12 / 30",
+            "2030-12",
+            "2030/12",
+            "203012",
+            "122030",
+        ),
+        *("2030-12-31", "2030-12-31 00:00:00", "2030-12-31T00:00:00Z", "12/31/2030", "31.12.2030", "12/12/2030"),
+        *("Dec 2030", "dec-30", "December 2030", "DEC. 2030", "Dec30", "1230.0", "'1230", ' ="12/30" '),
+        *(1230, 1230.0, Decimal("1230.00"), date(2030, 12, 31), datetime(2030, 12, 31, 1, 2)),  # noqa: DTZ001  as files have it
+    ],
+)
+def test_an_expiry_is_read(raw: Any) -> None:
+    """Whatever can mean one month of this century only is that month."""
+    assert value("exp_date", raw) == "1230"
+
+
+@pytest.mark.parametrize("raw", ["930", "9/30", 930, 930.0, "Sept 2030", "2030-9"])
+def test_a_month_without_its_zero_is_read(raw: Any) -> None:
+    """Spreadsheets drop it."""
+    assert value("exp_date", raw) == "0930"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "01/12/2030",
+        "30-Dec",
+        "12/31/30",
+        "47848",
+        "13/30",
+        "00/30",
+        "2030-13",
+        "12/1930",
+        "12",
+        "never",
+        "1.23E+03",
+        "203000",
+    ],
+)
+def test_an_ambiguous_expiry_is_refused(raw: str) -> None:
+    """What can be read in two ways, or in none, is refused."""
+    with pytest.raises(ValueError, match=r"such as 1230, 12/30|digits are lost"):
+        value("exp_date", raw)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *(CARD, "4111 1111 1111 1111", "4111-1111-1111-1111", "'4111111111111111", "4111\u00a01111\u20111111 1111"),
+        *('="4111111111111111"', "\u200b4111111111111111", int(CARD), float(CARD), Decimal(CARD), CARD + ".0"),
+    ],
+)
+def test_a_number_is_read(raw: Any) -> None:
+    """Blanks, dashes, an apostrophe and what a table makes of a number are not part of it."""
+    assert value("account_number", raw) == CARD
+
+
+@pytest.mark.parametrize("raw", ["4.11111E+15", "4,11111E+15", "4e15", 1e22])
+def test_a_number_that_lost_digits_is_refused(raw: Any) -> None:
+    """A spreadsheet's scientific notation is not guessed at, nor repeated."""
+    with pytest.raises(ValueError, match=r"^is in scientific notation, so digits are lost"):
+        value("account_number", raw)
+
+
+@pytest.mark.parametrize("raw", ["************1111", "XXXX1111", "xxxx-xxxx-xxxx-1111", "**** **** **** 1111", "****"])
+def test_a_masked_number_is_called_that(raw: str) -> None:
+    """A row of a file of rejects that was not mended says so."""
+    with pytest.raises(ValueError, match="is masked"):
+        value("account_number", raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "flag"), [("Yes", True), ("n", False), ("TRUE", True), ("0", False), (True, True), (0.0, False)]
+)
+def test_a_flag_is_read(raw: Any, flag: bool) -> None:
+    """Yes and no, in words and in numbers."""
+    assert value("is_company", raw) is flag
+
+
+@pytest.mark.parametrize(
+    ("field", "raw", "expected"),
+    [
+        ("billing_phone", "+1 (555) 123-4567", "5551234567"),
+        ("billing_zip", 12345.0, "12345"),
+        ("billing_zip", "01234", "01234"),
+        ("payment_method", "Credit Card", "cc"),
+        ("payment_method", "E-Check", "ach"),
+        ("account_type", "Checking", "checking"),
+        ("customer_id", "1E5", "1E5"),
+        ("account_holder_name", " O'Neil \u00a0", "O'Neil"),
+    ],
+)
+def test_other_values_are_read(field: str, raw: Any, expected: str) -> None:
+    """Each in the contract's form, and no more changed than that."""
+    assert value(field, raw) == expected
+
+
+@pytest.mark.parametrize(
+    ("field", "raw"),
+    [
+        ("is_company", "maybe"),
+        ("payment_method", "gold"),
+        ("title", "a\nb"),
+        ("title", "a\x00"),
+        ("title", ["a"]),
+        ("title", {}),
+    ],
+)
+def test_what_cannot_be_read_is_refused(field: str, raw: Any) -> None:
+    """So is a line break, which a stray quote may have brought in."""
+    with pytest.raises(ValueError, match=r"must be|control"):
+        value(field, raw)
+
+
+@pytest.mark.parametrize("raw", [None, "", "  ", float("nan"), Decimal("NaN"), "\ufeff"])
+def test_nothing_is_nothing(raw: Any) -> None:
+    """Empty cells say nothing."""
+    assert written(raw) == ""
+
+
+# --- requests
+
+BANK = {"account_number": "123456789", "account_holder_name": "Ann", "routing": "072000326", "is_company": "no"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ({"account_number": CARD, "exp_date": "12/30"}, "CardVaultCreate"),
+        (
+            {"account_number": CARD, "exp_date": "12/30", "payment_method": "cc", "account_type": "visa"},
+            "CardVaultCreate",
+        ),
+        ({**BANK, "account_type": "checking"}, "AchVaultCreate"),
+        ({**BANK, "account_type": "Savings", "payment_method": "ACH"}, "AchVaultCreate"),
+        ({"track_data": "%B4111111111111111^A/B^3012101?"}, "SwipedVaultCreate"),
+        ({"ticket": "t-1"}, "TicketVaultCreate"),
+        ({"previous_transaction_id": "t", "payment_method": "ach"}, "TransactionVaultCreate"),
+        ({"previous_account_vault_api_id": "v"}, "VaultCopyCreate"),
+    ],
+)
+def test_what_is_there_says_which_request_it_is(cells: dict[str, str], kind: str) -> None:
+    """The payment method need not be said."""
+    sent = content(**cells)
+    assert sent["kind"] == kind
+    assert sent["payment_method"] == ("ach" if "ach" in kind.lower() or cells.get("payment_method") == "ach" else "cc")
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ({"exp_date": "1230"}, "account_number: is missing"),
+        ({"account_number": CARD}, "exp_date: is required for a card"),
+        (
+            {"account_number": CARD, "exp_date": "1230", "ticket": "t"},
+            "account_number: only one of it and ticket may be given",
+        ),
+        (
+            {"account_number": CARD, "exp_date": "1230", "payment_method": "cc", "routing": "072000326"},
+            "routing: does not go with a card",
+        ),
+        ({**BANK}, "account_type: is required for a bank account"),
+        ({"ticket": "t", "exp_date": "1230"}, "exp_date: does not go with a ticket"),
+        (
+            {"account_number": "4111111111111112", "exp_date": "1230"},
+            "account_number: fails the check digit, ends in 1112",
+        ),
+        ({"account_number": "42", "exp_date": "1230"}, "account_number: has 2 digits, a card has 12 to 19"),
+        ({"account_number": CARD + "1111", "exp_date": "1230"}, "account_number: has 20 digits, a card has 12 to 19"),
+        ({"account_number": "none", "exp_date": "1230"}, "account_number: must be digits only"),
+        (
+            {"account_number": CARD, "exp_date": "1230", "contact_id": "a", "contact_api_id": "b"},
+            "contact_id, contact_api_id: only one",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(cells: dict[str, str], said: str) -> None:
+    """By the field's name, in one line."""
+    (line,) = problems(**cells)
+    assert line.startswith(said)
+
+
+def test_all_that_is_wrong_is_said_at_once() -> None:
+    """Values, limits, what is missing and what is too much."""
+    found = problems(
+        account_number="4111111111111112", billing_zip="1", title="x" * 65, is_company="no", payment_method="cc"
+    )
+    assert sorted(line.split(":")[0] for line in found) == [
+        "account_number",
+        "billing_zip",
+        "exp_date",
+        "is_company",
+        "title",
+    ]
+
+
+def test_no_location_is_no_problem() -> None:
+    """The client adds its own."""
+    assert "location_id" not in content(account_number=CARD, exp_date="1230")
+
+
+# --- keys
+
+
+def test_the_id_is_the_key_where_there_is_no_other() -> None:
+    """A row may be named by its `account_vault_api_id` alone."""
+    assert row_of({"account_number": CARD, "exp_date": "1230", "account_vault_api_id": "a"}).key == "a"
+    assert row_of({"account_number": CARD, "exp_date": "1230", "account_vault_api_id": "a"}, key=7).key == "7"
+
+
+def test_a_row_without_a_key_is_told() -> None:
+    """It could not be found again."""
+    assert row_of({"account_number": CARD, "exp_date": "1230"}).problems == (
+        "key: is missing, and so is account_vault_api_id",
+    )
+
+
+@pytest.mark.parametrize("key", [CARD, "4111-1111-1111-1111", f"c-{CARD}", "4111.1111/1111_1111"])
+def test_a_key_that_gives_the_number_away_is_refused(key: str) -> None:
+    """The journal and the files keep keys."""
+    row = row_of({"account_number": CARD, "exp_date": "1230"}, key=key)
+    assert row.key == ""
+    assert any(line.startswith("key: holds the account's number") for line in row.problems)
+    assert CARD not in repr(row)
+
+
+def test_a_key_that_looks_like_another_number_is_one() -> None:
+    """Tokens of an earlier vault often look like cards."""
+    assert row_of({"account_number": CARD, "exp_date": "1230"}, key=OTHER_CARD).problems == ()
+
+
+def test_the_id_must_not_give_the_number_away_either() -> None:
+    """It is sent in the clear, and kept."""
+    row = row_of({"account_number": CARD, "exp_date": "1230", "account_vault_api_id": CARD}, key="k")
+    assert any("holds the account's number" in line for line in row.problems)

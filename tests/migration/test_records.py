@@ -1,0 +1,115 @@
+"""Bytes cut into records: however they come in, whatever is in them, and never more of them than a bound."""
+
+import csv
+import io
+from typing import Literal
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gateway_async.migration.sources.records import Record, Splitter
+
+
+def split(content: bytes, *, size: int = 1 << 20, quote: bytes | None = b'"', longest: int = 1000) -> list[Record]:
+    """All records of some bytes that come in chunks."""
+    splitter = Splitter(quote, longest=longest)
+    found = [record for at in range(0, len(content), size) for record in splitter.feed(content[at : at + size])]
+    return [*found, *splitter.finish()]
+
+
+def contents(records: list[Record]) -> list[bytes]:
+    """What is in them; a problem's first word where they have one."""
+    return [record.problem.encode()[:12] if record.problem else record.content for record in records]
+
+
+UNCLOSED = b"a quote is o"
+TOO_LONG = b"is longer th"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", []),
+        (b"a", [b"a"]),
+        (b"a\nb\r\nc\rd", [b"a", b"b", b"c", b"d"]),
+        (b"\n\r\n\r", [b"", b"", b""]),
+        (b'a,"b\nc"\nd\n', [b'a,"b\nc"', b"d"]),
+        (b'"a ""b"" c"\r\nd', [b'"a ""b"" c"', b"d"]),
+        (b'12" pipe,a\nb\n', [b'12" pipe,a', b"b"]),
+        (b'a,"b\nc,d\ne,"f"\ng\n', [UNCLOSED, b"c,d", b'e,"f"', b"g"]),
+        (b'"a"b\nc\n', [UNCLOSED, b"c"]),
+        (b'a\nb,"c', [b"a", UNCLOSED]),
+        (b'a,"b\nc\nd', [UNCLOSED, b"c", b"d"]),
+        (b"a\n" + b"x" * 1001 + b"\nb\n", [b"a", TOO_LONG, b"b"]),
+        (b"x" * 5000 + b"\r\nb", [TOO_LONG, b"b"]),
+        (b'"' + b"x\n" * 600 + b"\nb", [UNCLOSED, *[b"x"] * 599, b"", b"b"]),
+        (b"x" * 5000, [TOO_LONG]),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+def test_records_are_told(content: bytes, expected: list[bytes], size: int) -> None:
+    """Mixed line ends, quoted ones, stray quotes and lines without end, in chunks of any size."""
+    assert contents(split(content, size=size)) == expected
+
+
+def test_a_record_knows_its_place() -> None:
+    """Its first line, and its first byte."""
+    found = split(b'a\r\n"b\nc"\n' + b"x" * 2000 + b"\nd", size=3)
+    assert [(record.line, record.start) for record in found] == [(1, 0), (2, 3), (4, 9), (5, 2010)]
+
+
+def test_without_quoting_a_quote_is_a_byte() -> None:
+    """Then every line is a record."""
+    assert contents(split(b'"a\nb"\n', quote=None)) == [b'"a', b'b"']
+
+
+def test_what_is_too_long_is_not_kept() -> None:
+    """However long a line is, little more than the bound is held."""
+    splitter = Splitter(b'"', longest=1000)
+    for _ in range(1000):
+        splitter.feed(b'"' + b"x" * 999)
+        assert len(splitter._waiting) <= 3000
+    assert [record.content for record in splitter.feed(b"\nnext\n")] == [b"next"]
+
+
+SOUP = st.lists(st.sampled_from([b'"', b'""', b",", b"\n", b"\r", b"\r\n", b"a", b"\xe9", b"x" * 30]), max_size=40).map(
+    b"".join
+)
+
+
+@given(SOUP, st.integers(1, 20))
+@example(b'"\n' + b"x" * 60 + b'"\n', 1)
+@example(b'"\n' + b"x" * 47 + b'"\r\n', 1)
+def test_chunks_make_no_difference(content: bytes, size: int) -> None:
+    """Any bytes are cut in the same way, in whatever chunks they come, and every byte belongs to one record."""
+    whole = split(content, longest=50)
+    assert split(content, longest=50, size=size) == whole
+    starts = [record.start for record in whole]
+    assert starts == sorted(set(starts))
+    assert all(content[record.start :].startswith(record.content) for record in whole)
+
+
+CELLS = st.lists(st.lists(st.text(max_size=8), min_size=2, max_size=4), max_size=8)
+
+
+@given(
+    CELLS,
+    st.sampled_from(",;\t|"),
+    st.sampled_from("\"'"),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+)
+def test_whatever_is_written_is_read(
+    rows: list[list[str]], delimiter: str, quote: str, end: str, quoting: Literal[0, 1]
+) -> None:
+    """Any text in any cell, in any dialect, is one record with the same cells."""
+    file = io.StringIO()
+    if "\\" in repr(rows):
+        quoting = csv.QUOTE_ALL  # older writers leave line ends that are not their own unquoted
+    csv.writer(file, delimiter=delimiter, quotechar=quote, lineterminator=end, quoting=quoting).writerows(rows)
+    splitter = Splitter(quote.encode(), delimiter.encode())
+    records = [*splitter.feed(file.getvalue().encode(errors="surrogatepass")), *splitter.finish()]
+    texts = [record.content.decode(errors="surrogatepass") for record in records]
+    assert [record.problem for record in records] == [""] * len(rows)
+    assert list(csv.reader(texts, delimiter=delimiter, quotechar=quote)) == rows

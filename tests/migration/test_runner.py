@@ -1,0 +1,535 @@
+"""What becomes of rows, whatever the gateway and the journal do; on a clock that costs no time."""
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import anyio
+import pytest
+import trio.testing
+
+from gateway_async import (
+    AccountVault,
+    AuthenticationError,
+    CardVaultCreate,
+    GatewayError,
+    InvalidRequestError,
+    NotFoundError,
+    NotSentError,
+    OutcomeUnknownError,
+    RateLimitError,
+    RecordDeletedError,
+    ServerError,
+    ValidationError,
+)
+from gateway_async.migration.journal import Begin, End
+from gateway_async.migration.migrate import migrate_vaults
+from gateway_async.migration.report import Report
+from gateway_async.migration.rows import VaultRow, fingerprint_of
+from gateway_async.observe import AttemptFailed, Event
+
+from .journals import MemoryJournal
+
+pytestmark = pytest.mark.anyio
+
+NUMBERS = {"1111": "4111111111111111", "4242": "4242424242424242"}
+DOWN = ServerError(503)
+TAKEN = ValidationError(422, fields={"account_vault_api_id": ("has already been taken.",)})
+WRONG = ValidationError(422, fields={"title": ("is not nice.", "4111111111111111?"), "": ("no.",)})
+
+
+@pytest.fixture
+def anyio_backend() -> Any:
+    """A loop whose clock jumps ahead whenever all wait."""
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+class FakeGateway:
+    """Stores accounts by their ids, and fails as it is told.
+
+    Attributes:
+        sent: the ids of all requests to store something, in order.
+        looked: those that were looked up.
+        kept: what is stored.
+        when_sent, when_looked: what happens next to the requests of an id ("" for every one): errors to be raised,
+            or None for none; when the list is used up, none.
+        busy: how many requests are under way.
+    """
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+        self.looked: list[str] = []
+        self.kept: dict[str, AccountVault] = {}
+        self.when_sent: dict[str, list[GatewayError | None]] = defaultdict(list)
+        self.when_looked: dict[str, list[GatewayError | None]] = defaultdict(list)
+        self.always: GatewayError | None = None
+        self.account_vaults: Any = self
+        self.base_url = "https://gateway.test"
+        self._observers: list[Any] = []
+
+    @contextmanager
+    def observing(self, observer: Any) -> Iterator[None]:
+        """Tell one more."""
+        self._observers.append(observer)
+        yield
+        self._observers.remove(observer)
+
+    async def create(self, new: Any) -> AccountVault:
+        """Store an account."""
+        name = new.account_vault_api_id
+        self.sent.append(name)
+        await self._answer(name, self.when_sent)
+        if name in self.kept:
+            raise TAKEN
+        return self.keep(name, new.account_number.reveal()[-4:] if new.account_number else None)
+
+    async def get(self, ref: Any) -> AccountVault:
+        """Read one."""
+        self.looked.append(ref.value)
+        await self._answer(ref.value, self.when_looked)
+        if ref.value not in self.kept:
+            raise NotFoundError(404)
+        return self.kept[ref.value]
+
+    def keep(self, name: str, last_four: str | None = "1111", exp_date: str = "1230") -> AccountVault:
+        """Have something stored."""
+        self.kept[name] = AccountVault(id=f"v-{name}", last_four=last_four, exp_date=exp_date)
+        return self.kept[name]
+
+    async def _answer(self, name: str, plans: dict[str, list[GatewayError | None]]) -> None:
+        await anyio.sleep(0.01)
+        plan = plans[name] or plans[""]
+        error = plan.pop(0) if plan else self.always
+        if error is not None:
+            self._tell(AttemptFailed(call="", attempt=1, error=error, verdict="stop"))
+            raise error
+
+    def _tell(self, event: Event) -> None:
+        for observer in self._observers:
+            observer(event)
+
+
+class Migration:
+    """Runs of one migration.
+
+    Attributes:
+        ends: of the last run, by key; of several with one key the last.
+    """
+
+    def __init__(self) -> None:
+        self.gateway = FakeGateway()
+        self.journal = MemoryJournal()
+        self.ends: dict[str, End] = {}
+        self.rows: dict[str, VaultRow] = {}
+
+    async def run(self, rows: Any, **options: Any) -> Report:
+        """One run."""
+        self.ends = {}
+        gateway: Any = self.gateway
+        return await migrate_vaults(gateway, rows, journal=self.journal, on_end=self._keep, **options)
+
+    def _keep(self, row: VaultRow, end: End) -> None:
+        self.ends[end.key] = end
+        self.rows[end.key] = row
+
+
+@pytest.fixture
+def migration() -> Migration:
+    """One that has not begun."""
+    return Migration()
+
+
+def row(key: str, last_four: str = "1111", *, line: int | None = None, **fields: Any) -> VaultRow:
+    """A row that can be stored."""
+    given: dict[str, Any] = {"account_number": NUMBERS[last_four], "exp_date": "1230"}
+    given |= {"account_vault_api_id": f"id-{key}"} | fields
+    return VaultRow(key=key, line=line, request=CardVaultCreate(**given))
+
+
+def rows(count: int) -> list[VaultRow]:
+    """So many of them."""
+    return [row(f"{number:05}", line=number + 2) for number in range(count)]
+
+
+def counts(report: Report) -> tuple[int, int, int, int]:
+    """Stored, rejected, unknown, skipped."""
+    return report.stored, report.rejected, report.unknown, report.skipped
+
+
+def lost(stored: AccountVault | None = None) -> OutcomeUnknownError:
+    """A write whose answer was lost; what looking for it longer says."""
+
+    async def resolve() -> AccountVault | None:
+        return stored
+
+    return OutcomeUnknownError("no answer", resolve=resolve)
+
+
+# --- rows
+
+
+async def test_rows_are_stored_once_and_skipped_the_next_time(migration: Migration) -> None:
+    """The report counts, and the journal keeps what was stored."""
+    assert counts(await migration.run(rows(300))) == (300, 0, 0, 0)
+    assert counts(report := await migration.run(rows(300))) == (0, 0, 0, 300)
+    assert (report.complete, report.stopped, len(migration.gateway.sent)) == (True, "", 300)
+    end = migration.ends["00007"]
+    assert (end.vault_id, end.last_four, end.line) == ("v-id-00007", "1111", 9)
+
+
+async def test_requests_themselves_are_rows(migration: Migration) -> None:
+    """Their id is their key; without one they are rejected."""
+    requests = [attr.request for attr in rows(2)]
+    nameless = CardVaultCreate(account_number=NUMBERS["1111"], exp_date="1230")
+
+    async def source() -> AsyncIterator[Any]:
+        for request in (*requests, nameless):
+            yield request
+
+    assert counts(await migration.run(source())) == (2, 1, 0, 0)
+    assert migration.ends[""].reasons == ("key: is missing, and so is account_vault_api_id",)
+    assert set(migration.journal.kept) == {"id-00000", "id-00001"}
+
+
+async def test_something_else_is_no_row(migration: Migration) -> None:
+    """It is a mistake of the program, and said plainly."""
+    with pytest.raises(InvalidRequestError, match="rows: must be VaultRows or vault-create requests, not dict"):
+        await migration.run([{"account_number": "…"}])
+    assert migration.journal.is_closed
+
+
+async def test_an_id_is_made_of_names(migration: Migration) -> None:
+    """A row without one gets the same in every run."""
+    bare = [row("a", account_vault_api_id=None)]
+    await migration.run(bare)
+    migration.journal = MemoryJournal()
+    assert counts(await migration.run(bare)) == (1, 0, 0, 0)
+    assert len(set(migration.gateway.sent)) == len(migration.gateway.kept) == 1
+
+
+async def test_a_key_that_occurs_twice(migration: Migration) -> None:
+    """The second row is rejected, near the first and far from it, and the first one's end stands."""
+    given = [*rows(1000), row("00999", "4242", line=1500), row("00000", "4242", line=1501)]
+    assert counts(await migration.run(given)) == (1000, 2, 0, 0)
+    assert migration.ends["00000"].reasons == ("key: line 2 has it too",)
+    assert set(migration.journal.states().values()) == {"stored"}
+
+
+async def test_a_row_that_cannot_be_read(migration: Migration) -> None:
+    """It is rejected with all its problems, kept in the journal, and looked at again the next time."""
+    bad = VaultRow(key="a", line=2, problems=("exp_date: is missing", "account_number: 4111111111111111 is it"))
+    assert counts(await migration.run([bad, VaultRow(key="b")])) == (0, 2, 0, 0)
+    assert migration.ends["a"].reasons == ("exp_date: is missing", "account_number: ************1111 is it")
+    assert migration.journal.states() == {"a": "rejected", "b": "rejected"}
+    assert counts(await migration.run([row("a"), bad])) == (1, 1, 0, 0)
+    assert migration.journal.states()["a"] == "stored"
+
+
+@pytest.mark.parametrize("key", ["", "a\0", "\ud800"])
+async def test_a_key_that_cannot_be_kept(migration: Migration, key: str) -> None:
+    """Is no key."""
+    assert counts(await migration.run([row(key, account_vault_api_id="x")])) == (0, 1, 0, 0)
+    assert not migration.journal.kept
+
+
+async def test_a_stored_key_with_other_content(migration: Migration) -> None:
+    """Is not skipped in silence: its content is nowhere."""
+    await migration.run([row("a", line=2)])
+    assert counts(await migration.run([row("a", "4242", line=2)])) == (0, 1, 0, 0)
+    assert migration.ends["a"].reasons == ("key: line 2 is stored under it, with other content",)
+    assert migration.journal.states() == {"a": "stored"}
+
+
+async def test_a_rejected_row_is_tried_again_when_it_was_mended(migration: Migration) -> None:
+    """As it was, it is rejected without being sent."""
+    migration.gateway.when_sent["id-a"] = [WRONG]
+    reasons = ("title: is not nice.", "title: ************1111?", "no.")
+    for _ in range(2):
+        assert counts(await migration.run([row("a")])) == (0, 1, 0, 0)
+        assert migration.ends["a"].reasons == reasons
+    assert counts(await migration.run([row("a", title="nice")])) == (1, 0, 0, 0)
+    assert migration.gateway.sent == ["id-a", "id-a"]
+
+
+async def test_what_the_client_refuses_is_tried_again(migration: Migration) -> None:
+    """It was not sent, and what was missing may be the client's own."""
+    migration.gateway.when_sent["id-a"] = [InvalidRequestError(["location_id: is required"])]
+    assert counts(await migration.run([row("a")])) == (0, 1, 0, 0)
+    assert migration.ends["a"].reasons == ("location_id: is required",)
+    assert counts(await migration.run([row("a")])) == (1, 0, 0, 0)
+
+
+# --- what may have been sent
+
+
+async def interrupted(migration: Migration, given: VaultRow, *, arrived: bool, api_id: str | None = None) -> None:
+    """A run that was killed after it had begun a row."""
+    assert given.request is not None
+    api_id = api_id or given.request.account_vault_api_id or ""
+    await migration.journal.start("cards")
+    await migration.journal.begin([Begin(key=given.key, api_id=api_id, fingerprint=fingerprint_of(given), line=2)])
+    if arrived:
+        migration.gateway.keep(api_id)
+
+
+async def test_what_was_stored_before_the_kill_is_not_sent_again(migration: Migration) -> None:
+    """It is looked up, and found."""
+    await interrupted(migration, row("a"), arrived=True)
+    assert counts(await migration.run([row("a")])) == (1, 0, 0, 0)
+    assert (migration.gateway.sent, migration.gateway.looked) == ([], ["id-a"])
+
+
+async def test_what_did_not_arrive_before_the_kill_is_sent(migration: Migration) -> None:
+    """After it has been looked up."""
+    await interrupted(migration, row("a"), arrived=False)
+    assert counts(await migration.run([row("a")])) == (1, 0, 0, 0)
+    assert (migration.gateway.sent, migration.gateway.looked) == (["id-a"], ["id-a"])
+
+
+async def test_a_row_whose_id_changed_is_looked_up_under_the_old_one(migration: Migration) -> None:
+    """It is found, or not sent under another: the first may still arrive."""
+    await interrupted(migration, row("a"), arrived=True, api_id="old")
+    assert counts(await migration.run([row("a")])) == (1, 0, 0, 0)
+    await interrupted(migration, row("b"), arrived=False, api_id="older")
+    assert counts(await migration.run([row("b")])) == (0, 1, 0, 0)
+    assert migration.ends["b"].reasons == ("account_vault_api_id: an earlier run sent it as older",)
+    assert (migration.gateway.sent, migration.journal.states()["b"]) == ([], "sending")
+
+
+async def test_an_id_that_is_taken(migration: Migration) -> None:
+    """By the same account: it is stored. By another: what differs is said."""
+    migration.gateway.keep("id-a")
+    migration.gateway.keep("id-b", last_four="9999", exp_date="0101")
+    assert counts(await migration.run([row("a"), row("b")])) == (1, 1, 0, 0)
+    (reason,) = migration.ends["b"].reasons
+    assert reason.startswith("account_vault_api_id: is another account's: last_four: is 9999, not 1111")
+
+
+async def test_an_id_that_is_refused_for_its_form(migration: Migration) -> None:
+    """Nothing is stored under it, so the refusal stands."""
+    migration.gateway.when_sent["id-a"] = [ValidationError(422, fields={"account_vault_api_id": ("is too odd.",)})]
+    await migration.run([row("a")])
+    assert migration.ends["a"].reasons == ("account_vault_api_id: is too odd.",)
+
+
+async def test_an_account_that_was_deleted(migration: Migration) -> None:
+    """Its row is not stored anew."""
+    await interrupted(migration, row("a"), arrived=True)
+    migration.gateway.when_looked["id-a"] = [RecordDeletedError(409)]
+    assert counts(await migration.run([row("a")])) == (0, 1, 0, 0)
+    assert migration.ends["a"].reasons == ("account_vault_api_id: an account was stored under it, and deleted",)
+
+
+async def test_a_lost_answer_is_looked_for(migration: Migration) -> None:
+    """What is found is stored; what certainly never arrived is sent again."""
+    migration.gateway.when_sent["id-a"] = [lost(AccountVault(id="v", last_four="1111", exp_date="1230"))]
+    migration.gateway.when_sent["id-b"] = [lost(None)]
+    assert counts(await migration.run([row("a"), row("b")])) == (2, 0, 0, 0)
+    assert migration.gateway.sent.count("id-a") == 1
+    assert migration.gateway.sent.count("id-b") == 2
+
+
+async def test_a_row_that_nobody_can_tell_of(migration: Migration) -> None:
+    """The others go on; it is asked for again in the end, then unknown, and the next run looks it up."""
+    migration.gateway.when_sent["id-00000"] = [OutcomeUnknownError("no answer")]
+    migration.gateway.when_looked["id-00000"] = [DOWN] * 5
+    report = await migration.run(rows(2000), concurrency=4)
+    assert (counts(report), report.complete) == ((1999, 0, 1, 0), False)
+    assert migration.journal.states()["00000"] == "unknown"
+    assert counts(await migration.run(rows(2000))) == (1, 0, 0, 1999)
+    assert migration.gateway.sent.count("id-00000") == 2
+
+
+# --- a gateway on a bad day
+
+
+@pytest.mark.parametrize(
+    "error", [DOWN, NotSentError("refused"), RateLimitError(429), RateLimitError(429, retry_after=0)]
+)
+async def test_what_passes_is_waited_for(migration: Migration, error: GatewayError) -> None:
+    """A minute of it costs no row."""
+    migration.gateway.always = error
+
+    async def recover() -> None:
+        await anyio.sleep(60)
+        migration.gateway.always = None
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(recover)
+        assert counts(await migration.run(rows(100))) == (100, 0, 0, 0)
+    assert len(migration.gateway.sent) < 100 * 20
+
+
+async def test_a_gateway_that_stays_away(migration: Migration) -> None:
+    """After `patience` it stops and says why; nothing is left half done."""
+    migration.gateway.always = DOWN
+    report = await migration.run(rows(100), patience=60)
+    assert report.stopped.startswith("the gateway has answered nothing for 60 s")
+    assert (counts(report), report.complete, migration.journal.kept) == ((0, 0, 0, 0), False, {})
+
+
+async def test_a_long_wait_for_rows_is_no_failure(migration: Migration) -> None:
+    """Patience counts from the first failure on, not from the last success."""
+
+    async def slowly() -> AsyncIterator[VaultRow]:
+        yield row("a")
+        await anyio.sleep(200)
+        yield row("b")
+
+    migration.gateway.when_sent["id-b"] = [NotSentError("refused")] * 3
+    assert counts(await migration.run(slowly(), patience=60)) == (2, 0, 0, 0)
+
+
+async def test_refused_credentials_stop_it(migration: Migration) -> None:
+    """At once, also after a thousand rows; what was not stored is not in the journal."""
+    migration.gateway.when_sent["id-01000"] = [AuthenticationError(401)]
+    migration.gateway.when_sent[""] = [None] * 1000
+    report = await migration.run(rows(1500), concurrency=1)
+    assert "401" in report.stopped
+    assert counts(report) == (1000, 0, 0, 0)
+    assert len(migration.journal.kept) == 1000
+    assert counts(await migration.run(rows(1500))) == (500, 0, 0, 1000)
+
+
+async def test_a_wrong_address_stops_it(migration: Migration) -> None:
+    """Where everything is 404 nothing is rejected."""
+    migration.gateway.always = NotFoundError(404)
+    report = await migration.run(rows(100))
+    assert "404" in report.stopped
+    assert (counts(report), migration.journal.kept) == ((0, 0, 0, 0), {})
+
+
+async def test_a_row_that_alone_gets_404(migration: Migration) -> None:
+    """Is rejected."""
+    migration.gateway.when_sent["id-00003"] = [NotFoundError(404, message="no such contact")] * 5
+    assert counts(await migration.run(rows(2000), concurrency=4)) == (1999, 1, 0, 0)
+    assert migration.ends["00003"].reasons == ("no such contact",)
+
+
+# --- stopping
+
+
+async def test_it_stops_when_asked(migration: Migration) -> None:
+    """What is under way is finished, what was not sent is not in the journal, and the next run does the rest."""
+    report = await migration.run(rows(3000), stop_when=lambda report: "enough" if report.stored > 500 else None)
+    assert (report.stopped, report.complete) == ("enough", False)
+    assert len(migration.gateway.sent) == report.stored < 3000
+    assert set(migration.journal.states().values()) == {"stored"}
+    assert counts(await migration.run(rows(3000))) == (3000 - report.stored, 0, 0, report.stored)
+
+
+async def test_it_stops_in_a_long_pause(migration: Migration) -> None:
+    """Nobody waits minutes for a gateway that asked for them."""
+    migration.gateway.always = RateLimitError(429, retry_after=250.0)
+    began = anyio.current_time()
+    report = await migration.run(rows(100), stop_when=lambda report: "enough" if report.seconds > 5 else None)
+    assert (report.stopped, counts(report)) == ("enough", (0, 0, 0, 0))
+    assert anyio.current_time() < began + 10
+
+
+async def test_it_stops_while_its_source_says_nothing(migration: Migration) -> None:
+    """And closes the source."""
+    closed = []
+
+    async def silent() -> AsyncIterator[VaultRow]:
+        try:
+            yield row("a")
+            await anyio.sleep_forever()
+        finally:
+            closed.append(True)
+
+    report = await migration.run(silent(), stop_when=lambda report: "enough" if report.stored else None)
+    assert (report.stored, closed) == (1, [True])
+
+
+async def test_a_row_in_doubt_when_it_stops_is_unknown(migration: Migration) -> None:
+    """It may have been sent, so the journal keeps it."""
+    migration.gateway.when_sent["id-a"] = [OutcomeUnknownError("no answer")]
+    report = await migration.run([row("a")], stop_when=lambda report: "enough" if report.trouble else None)
+    assert counts(report) == (0, 0, 1, 0)
+    assert migration.journal.states() == {"a": "unknown"}
+
+
+async def test_a_cancelled_run_goes_on_the_next_time(migration: Migration) -> None:
+    """What was under way is looked up, what was not sent is not in the journal."""
+    with anyio.move_on_after(0.105):
+        await migration.run(rows(2000))
+    assert migration.journal.is_closed
+    sending = [key for key, state in migration.journal.states().items() if state == "sending"]
+    assert 0 < len(sending) <= 64
+    report = await migration.run(rows(2000))
+    assert report.stored + report.skipped == 2000
+    assert len(migration.gateway.looked) == len(sending)
+
+
+# --- a journal that cannot be written
+
+
+async def test_a_full_disk_is_waited_for(migration: Migration) -> None:
+    """The report says so, nothing is sent meanwhile, and it goes on."""
+
+    async def fill() -> None:
+        await anyio.sleep(0.2)
+        migration.journal.broken = "the disk is full"
+        await anyio.sleep(1)
+        before = len(migration.gateway.sent)
+        await anyio.sleep(100)
+        assert (reports[-1].waiting, len(migration.gateway.sent)) == (
+            "the journal memory cannot be used: the disk is full",
+            before,
+        )
+        migration.journal.broken = ""
+
+    reports: list[Report] = []
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(fill)
+        report = await migration.run(rows(3000), on_progress=reports.append)
+        assert (counts(report), report.waiting) == ((3000, 0, 0, 0), "")
+    assert set(migration.journal.states().values()) == {"stored"}
+
+
+async def test_a_disk_that_stays_full(migration: Migration) -> None:
+    """After `patience` it stops and says why."""
+    migration.journal.broken = "the disk is full"
+    report = await migration.run(rows(10), patience=60)
+    assert report.stopped == "the journal memory cannot be used: the disk is full"
+    assert not migration.gateway.sent
+
+
+# --- errors of others
+
+
+async def test_an_error_of_the_source(migration: Migration) -> None:
+    """It is raised as it is, when the rows before it have ended."""
+
+    def broken() -> Iterator[VaultRow]:
+        yield from rows(300)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await migration.run(broken())
+    assert len(migration.gateway.kept) == 300
+    assert set(migration.journal.states().values()) == {"stored"}
+
+
+@pytest.mark.parametrize("option", ["on_progress", "stop_when"])
+async def test_an_error_of_a_listener(migration: Migration, option: str) -> None:
+    """It is raised plainly too, not in a group."""
+
+    def broken(_report: Report) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await migration.run(rows(10), **{option: broken})
+    assert migration.journal.is_closed
+
+
+@pytest.mark.parametrize(
+    "options", [{"concurrency": 0}, {"concurrency": 1.5}, {"concurrency": True}, {"rate": 0}, {"patience": -1}]
+)
+async def test_arguments_are_checked(migration: Migration, options: dict[str, Any]) -> None:
+    """Before anything is done."""
+    with pytest.raises(InvalidRequestError, match=f"{next(iter(options))}: must be"):
+        await migration.run([], **options)
+    assert not migration.journal.run

@@ -1,0 +1,112 @@
+"""Shards of a migration, without a cluster: what goes to them, whose rows they take for theirs, what they come to."""
+
+import pickle
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway_async.migration.journal import Begin, Entry, RowState, Run
+from gateway_async.migration.report import Report
+from gateway_async.migration.sharding import ShardWork, Sum, _ShardJournal
+from gateway_async.migration.sources.files import shards
+
+from .cluster import row, write_rows
+
+pytestmark = pytest.mark.anyio
+
+
+def counts(report: Report) -> tuple[int, int, int, int]:
+    """How many rows were stored, rejected, are unknown, were skipped."""
+    return report.stored, report.rejected, report.unknown, report.skipped
+
+
+# --- what goes through the scheduler
+
+
+def test_no_secret_goes_to_a_worker_or_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a card nor a key is in what is pickled, and no address in what is logged."""
+    monkeypatch.setenv("GATEWAY_USER_API_KEY", "key-" + "7" * 20)
+    path = write_rows(tmp_path / "cards.jsonl", [row("k")])
+    work = ShardWork(
+        path=str(path), size=1, name="m", journal="postgresql://me:hidden@host/db", redis="redis://:hidden@"
+    )
+    sent = pickle.dumps((work, shards(path, 10)))
+    assert b"41111111" not in sent
+    assert b"7777777" not in sent
+    assert "hidden" not in repr(work)
+
+
+# --- whose rows they take for theirs, and what they come to
+
+
+class Known:
+    """As much of a journal as is asked: it knows one row."""
+
+    def __init__(self, entry: Entry | None) -> None:
+        self._entry = entry
+        self.end = self.forget = self.forget_rejected = self.flush = self.entries = self.counts = self.aclose = None
+
+    async def start(self, name: str | None, gateway: str = "") -> Run:
+        """The ninth run."""
+        return Run(f"{name}{gateway}", 9)
+
+    async def begin(self, rows: Any) -> Any:
+        """The one row, whatever is asked."""
+        return [self._entry for _ in rows]
+
+
+@pytest.mark.parametrize(
+    ("line", "run", "seen_as"),
+    [
+        (4, 8, 0),  # the same row, by a worker that died in this migration
+        (5, 8, 9),  # another row with the same key, in another shard of this migration
+        (5, 6, 6),  # from an earlier run of the migration, in whatever line it stood then
+    ],
+)
+async def test_whose_row_it_is(line: int, run: int, seen_as: int) -> None:
+    """A key that this migration has in another line counts as seen in this run; in the same line it is itself."""
+    entry = _entry(line=line, run=run)
+    journal = _ShardJournal(Known(entry), since=7)  # type: ignore[arg-type]  as much of one as is asked
+    await journal.start("m")
+    (known,) = await journal.begin([Begin(key="k", api_id="a", fingerprint="f", line=4)])
+    assert known is not None
+    assert known.run == seen_as
+
+
+async def test_a_new_row_is_new() -> None:
+    """Nothing is made up for a row that the journal does not know."""
+    journal = _ShardJournal(Known(None), since=1)  # type: ignore[arg-type]  as much of one as is asked
+    await journal.start("m")
+    assert await journal.begin([Begin(key="k", api_id="a", fingerprint="f", line=4)]) == [None]
+
+
+def _entry(**facts: Any) -> Entry:
+    shown = {"vault_id": None, "last_four": None, "brand": None, "reasons": (), "changed_at": datetime.now(UTC)}
+    return Entry(key="k", api_id="a", state=RowState.STORED, fingerprint="f", **{**shown, **facts})
+
+
+def test_what_a_dead_worker_stored_is_not_skipped() -> None:
+    """A shard that was begun anew skips its rows; of the whole migration they are stored."""
+    total = Sum("m", {RowState.STORED: 100})
+    total.add(Report(stored=30, skipped=20, rejected=1))
+    total.look({RowState.STORED: 155}, [Report(stored=5)], 1.0)
+    assert counts(total.report) == (55, 1, 0, 0)
+
+
+def test_what_an_earlier_run_stored_is_skipped() -> None:
+    """Rows that were stored before the migration was begun again are not counted as stored."""
+    total = Sum("m", {RowState.STORED: 20})
+    total.add(Report(stored=30, skipped=20))
+    total.look({RowState.STORED: 50}, [], 1.0)
+    assert counts(total.report) == (30, 0, 0, 20)
+
+
+def test_a_journal_that_lags_behind_takes_nothing_away() -> None:
+    """While the journal is counted only now and then, the shards' own reports count."""
+    total = Sum("m", {})
+    total.add(Report(stored=30))
+    total.look({RowState.STORED: 10}, [Report(stored=7, in_flight=3, limit=8, waiting="room")], 1.0)
+    report = total.report
+    assert (report.stored, report.in_flight, report.limit, report.waiting) == (37, 3, 8, "room")

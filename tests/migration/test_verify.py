@@ -1,0 +1,122 @@
+"""What a migration has stored, read back and compared."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from random import Random
+
+import attrs
+import pytest
+
+from gateway_async import AsyncGateway, AuthenticationError, CardVaultCreate, InvalidRequestError
+from gateway_async.migration import Verdict, Verification, migrate_vaults, verify_vaults
+from gateway_async.models.account_vaults import AccountVaultUpdate
+from gateway_async.sandbox import Sandbox
+
+pytestmark = pytest.mark.anyio
+
+
+def cards(sandbox: Sandbox, count: int) -> list[CardVaultCreate]:
+    """Some rows."""
+    return [
+        CardVaultCreate(
+            account_number="4111111111111111",
+            exp_date="1230",
+            account_holder_name=f"Ada {number}",
+            contact_id=sandbox.contact_id,
+            account_vault_api_id=f"row-{number}",
+        )
+        for number in range(count)
+    ]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    """Where the journal is."""
+    return tmp_path / "cards.journal"
+
+
+def found(result: Verification) -> set[tuple[str, str]]:
+    """What is wrong with which row."""
+    return {(finding.key, finding.verdict) for finding in result.findings}
+
+
+async def test_all_is_as_it_should_be(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
+    """With the input and without it; the progress grows up to the total."""
+    rows = cards(sandbox, 30)
+    await migrate_vaults(gateway, rows, journal=journal)
+    seen: list[int] = []
+    for given in (None, rows):
+        result = await verify_vaults(
+            gateway, journal=journal, rows=given, on_progress=lambda so_far: seen.append(so_far.checked)
+        )
+        assert (result.good, result.matching, result.total, result.findings) == (True, 30, 30, [])
+    assert seen[-1] == 30
+
+
+async def test_what_is_wrong_is_found(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
+    """Changed, deleted and never stored accounts, each with its field; and what is not in the input is read too."""
+    rows = cards(sandbox, 6)
+    await migrate_vaults(gateway, rows, journal=journal)
+    vaults = {vault.account_vault_api_id: vault.id async for vault in gateway.account_vaults.list()}
+    await gateway.account_vaults.update(vaults["row-1"], AccountVaultUpdate(exp_date="0131"))
+    await gateway.account_vaults.delete(vaults["row-2"])
+    more = attrs.evolve(rows[0], account_vault_api_id="more")
+    result = await verify_vaults(gateway, journal=journal, rows=[*rows[1:5], more])
+    assert found(result) == {
+        ("row-1", Verdict.DIFFERENT),
+        ("row-2", Verdict.MISSING),
+        ("more", Verdict.NOT_STORED),
+    }
+    assert (result.good, result.matching, result.checked) == (False, 4, 6)
+    (detail,) = next(each.details for each in result.findings if each.key == "row-1")
+    assert detail.startswith("exp_date: ")
+    without_input = await verify_vaults(gateway, journal=journal)
+    assert found(without_input) == {("row-2", Verdict.MISSING)}
+
+
+async def test_a_sample(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
+    """So many accounts, each as likely as any other, with the input too; a larger one is all."""
+    rows = cards(sandbox, 20)
+    await migrate_vaults(gateway, rows, journal=journal)
+    for given in (None, rows):
+        result = await verify_vaults(gateway, journal=journal, rows=given, sample=7, random=Random(1))  # noqa: S311  it picks a sample
+        assert (result.good, result.matching, result.total) == (True, 7, 7)
+    assert (await verify_vaults(gateway, journal=journal, sample=99)).matching == 20
+
+
+async def test_an_account_that_cannot_be_read_is_no_account_that_is_missing(
+    sandbox: Sandbox, gateway: AsyncGateway, journal: Path
+) -> None:
+    """It is counted by itself."""
+    await migrate_vaults(gateway, cards(sandbox, 3), journal=journal)
+    sandbox.fault("GET /v2/accountvaults/{id}", "garbage")
+    result = await verify_vaults(gateway, journal=journal, concurrency=1)
+    assert (result.unread, result.matching) == (1, 2)
+
+
+async def test_wrong_credentials_end_it(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
+    """With the gateway's own error, not in a group, and not once for each account."""
+    await migrate_vaults(gateway, cards(sandbox, 5), journal=journal)
+    sandbox.reset()
+    async with sandbox.gateway(developer_id="wrong") as stranger:
+        with pytest.raises(AuthenticationError):
+            await verify_vaults(stranger, journal=journal)
+
+
+async def test_an_input_that_cannot_be_read_ends_it(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
+    """With its own error, too."""
+    await migrate_vaults(gateway, cards(sandbox, 5), journal=journal)
+
+    def broken() -> Iterable[CardVaultCreate]:
+        yield cards(sandbox, 1)[0]
+        raise InvalidRequestError("source: cut off")
+
+    with pytest.raises(InvalidRequestError, match="cut off"):
+        await verify_vaults(gateway, journal=journal, rows=broken())
+
+
+@pytest.mark.parametrize("wrong", [{"sample": 0}, {"concurrency": 0}, {"sample": True}])
+async def test_numbers_are_checked(gateway: AsyncGateway, journal: Path, wrong: dict[str, int]) -> None:
+    """By their names."""
+    with pytest.raises(InvalidRequestError, match=f"{next(iter(wrong))}: must be a whole number above 0"):
+        await verify_vaults(gateway, journal=journal, **wrong)  # type: ignore[arg-type]  that is the point
