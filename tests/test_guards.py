@@ -20,6 +20,7 @@ import httpx
 import pytest
 
 import gateway_async
+import gateway_async.postbacks
 from gateway_async import AsyncGateway, GatewayError, UserApiKey
 from gateway_async._secrets import Secret
 from gateway_async._wire.limits import problems
@@ -56,7 +57,11 @@ LAYERS = (
     "models",
     "credentials",
     "observe",
+    "_redis",
     "leases",
+    "_scribe",
+    "_sqlite_file",
+    "_postgres",
     "ledger",
     "_ledger_file",
     "sqlite_ledger",
@@ -64,8 +69,8 @@ LAYERS = (
     "_net",
     "resources",
     "postbacks",
-    "migration",
     "client",
+    "migration",
     "__init__",
     "sandbox",
     "crashing",
@@ -75,7 +80,7 @@ LAYERS = (
 """Each imports only from those before it, and from itself."""
 
 IMPURE = {"time", "random", "secrets", "uuid", "os", "socket", "ssl", "asyncio", "threading", "anyio", "trio", "httpx"}
-HTTPX_MAY_STAND_IN = re.compile(r"_net/\w+\.py|client\.py|testing\.py|sandbox/sandbox\.py")
+HTTPX_MAY_STAND_IN = re.compile(r"_net/\w+\.py|client\.py|testing\.py|sandbox/(sandbox|couriers)\.py")
 TENACITY_MAY_STAND_IN = re.compile(r"_net/sender\.py")
 
 
@@ -165,7 +170,7 @@ def test_what_goes_over_the_line_is_pure(path: Path) -> None:
     [("httpx", HTTPX_MAY_STAND_IN), ("httpcore", HTTPX_MAY_STAND_IN), ("tenacity", TENACITY_MAY_STAND_IN)],
 )
 def test_a_library_stands_behind_its_files(library: str, places: re.Pattern[str]) -> None:
-    """The HTTP library is imported by `_net` and the client, tenacity by the sender alone."""
+    """The HTTP library is imported by `_net`, the client and the sandbox's couriers, tenacity by the sender alone."""
     users = {path.as_posix() for path in modules() if any(m.split(".")[0] == library for m in imported(tree(path)))}
     assert {path for path in users if not places.fullmatch(path)} == set()
 
@@ -314,6 +319,13 @@ def test_the_client_does_not_load_the_sandbox() -> None:
     """A client needs the core dependencies only."""
     extras = {"starlette", "uvicorn", "typer", "pytest", "sqlite3"}
     assert loaded_by("from gateway_async import AsyncGateway") & extras == set()
+
+
+@pytest.mark.parametrize("name", gateway_async.postbacks.__all__)
+def test_receiving_does_not_load_the_network(name: str) -> None:
+    """A receiver needs no HTTP client, no web framework and no driver of a database that it does not use."""
+    network = {"aiohttp", "asyncpg", "fastapi", "httpcore", "httptools", "httpx", "starlette", "tenacity", "uvicorn"}
+    assert loaded_by(f"from gateway_async.postbacks import {name}") & network == set()
 
 
 def test_a_name_that_does_not_exist() -> None:

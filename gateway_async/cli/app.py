@@ -6,7 +6,10 @@ from typing import Annotated
 import typer
 
 from gateway_async.cli.demo import demo
+from gateway_async.cli.inbox import inbox
 from gateway_async.cli.ledger import ledger
+from gateway_async.cli.listen import listen
+from gateway_async.cli.migrate import migrate
 from gateway_async.cli.sandbox import sandbox
 
 __all__ = ["app"]
@@ -15,6 +18,9 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 app.command()(demo)
 app.command()(sandbox)
 app.command()(ledger)
+app.command()(listen)
+app.command()(inbox)
+app.add_typer(migrate, name="migrate")
 
 
 def _show_version(asked: bool) -> None:
@@ -32,6 +38,6 @@ def gateway_async(
 ) -> None:
     """A payment gateway on your own machine, to learn, build and test with.
 
-    No account is needed, no real card, and nothing leaves 127.0.0.1; only `ledger --recover` asks the gateway of your
-    environment.
+    No account is needed, no real card, and nothing leaves 127.0.0.1; only `migrate`, `ledger --recover` and
+    `listen --create-configs` call the gateway of your environment.
     """

@@ -16,6 +16,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from gateway_async import AsyncGateway, CardVaultCreate
+from gateway_async.postbacks import PostbackReceiver
 from gateway_async.sandbox import Sandbox
 
 from .documents import ROOT, Block, blocks, run_block
@@ -125,8 +126,11 @@ async def test_a_piece_runs_where_the_readme_says_it_stands(
     if "redis://" in piece.text and not os.environ.get("GATEWAY_TEST_REDIS"):
         pytest.skip("start a Redis on 127.0.0.1 and set GATEWAY_TEST_REDIS=redis://127.0.0.1:6379/0")
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "cards.csv").write_text(f"Customer,Card No,Valid until\n7,{CARD.account_number.reveal()},12/30\n")  # type: ignore[union-attr]  it has one
     card = await gateway.account_vaults.create(CARD)
-    given = {"gateway": gateway, "card": card, "terminal_id": sandbox.terminal_id, "contact_id": sandbox.contact_id}
+    ids = {name: getattr(sandbox, name) for name in ("terminal_id", "contact_id")}
+    ids["product_transaction_id"] = sandbox.cc_product_transaction_id
+    given = {"gateway": gateway, "card": card, "receiver": PostbackReceiver(None, None), **ids}
     await run_block(piece, given)
 
 

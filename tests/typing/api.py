@@ -81,6 +81,7 @@ from gateway_async import (
 )
 from gateway_async._secrets import Secret
 from gateway_async.observe import CallEnded, Event, TerminalProgress, TerminalState
+from gateway_async.postbacks import Postback, PostbackReceiver, PostbackRefusedError, SqliteInbox
 
 KEY = UserApiKey("user", "key")
 
@@ -404,3 +405,51 @@ def values(moment: datetime) -> None:
     assert_type(TimeRange.custom(moment, moment), TimeRange)
     TimeRange.custom("2025-01-01", moment)  # type: ignore[arg-type]
     ApiId(5)  # type: ignore[arg-type]
+
+
+async def postbacks(gateway: AsyncGateway, moment: datetime, body: bytes) -> None:
+    """What handlers are told, by the resource that they are registered for."""
+    receiver = PostbackReceiver(username=None, password=None)
+    async with PostbackReceiver("shop", Secret("pass"), inbox=SqliteInbox("inbox.db"), max_bytes=1000) as entered:
+        assert_type(entered, PostbackReceiver)
+
+    @receiver.on("contact")
+    async def on_contact(postback: Postback[Contact]) -> None:
+        assert_type(postback.record, Contact)
+
+    @receiver.on("transaction", "UPDATE", stale=True)
+    async def on_transaction(postback: Postback[Transaction]) -> None:
+        assert_type(postback.record.transaction_amount, Decimal | None)
+        assert_type(postback.type.known, bool)
+        assert_type(postback.raw, Mapping[str, Any])
+        assert_type(postback.modified_ts, datetime | None)
+        postback.write("INSERT INTO effects VALUES (?)", 1)
+        postback.record_id = "x"  # type: ignore[misc]
+
+    @receiver.on("transactionbatch")
+    async def on_batch(postback: Postback[TransactionBatch]) -> None:
+        assert_type(postback.record, TransactionBatch)
+
+    @receiver.on("accountvault", type="DELETE")
+    async def on_vault(postback: Postback[AccountVault]) -> None:
+        assert_type(postback.record, AccountVault)
+
+    @receiver.on()
+    @receiver.on("coupon")
+    async def on_anything(postback: Postback[Any]) -> None:
+        assert_type(postback.number_of_attempts, int | None)
+
+    receiver.on("contact")(on_transaction)  # type: ignore[type-var]
+    receiver.on()(on_contact)
+    receiver.on("transaction")(on_anything)
+    await on_contact(receiver.parse({}, body))
+    assert_type(receiver.parse({}, body), Postback[Any])
+    await receiver.handle(receiver.parse({}, body))
+    await receiver.work(until_empty=True)
+    assert_type((await receiver.reconcile(gateway, since=moment)).missed, int)
+
+
+def refusals(error: PostbackRefusedError) -> None:
+    """What to answer."""
+    assert_type(error.status_code, int)
+    assert_type(error.reason, str)
