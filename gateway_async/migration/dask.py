@@ -391,11 +391,11 @@ class _Crew:
     async def _watch(self) -> None:
         while True:
             await self._see_workers()
-            if self.report.stopped:
-                await self._have_stop()
             self._show(await self._counter.count(), list(self._running.values()))
             if self._told.stop_when and (why := self._told.stop_when(self.report)):
                 self.stop(why)
+            if self.report.stopped:
+                await self._have_stop()
             await anyio.sleep(_TICK_SECONDS)
 
     def _hear(self, event: tuple[float, Mapping[str, Any]]) -> None:
