@@ -79,8 +79,28 @@ LAYERS = (
 )
 """Each imports only from those before it, and from itself."""
 
+ROOMS = (
+    "tables",
+    "states",
+    "http",
+    "simulators",
+    "instance",
+    "notices",
+    "requests",
+    "nouns",
+    "postbacks",
+    "operations",
+    "control",
+    "app",
+    "sandbox",
+    "foreground",
+    "printed",
+    "__init__",
+)
+"""The same within the sandbox, whose folders are its rooms."""
+
 IMPURE = {"time", "random", "secrets", "uuid", "os", "socket", "ssl", "asyncio", "threading", "anyio", "trio", "httpx"}
-HTTPX_MAY_STAND_IN = re.compile(r"_net/\w+\.py|client\.py|testing\.py|sandbox/(sandbox|couriers)\.py")
+HTTPX_MAY_STAND_IN = re.compile(r"_net/\w+\.py|client\.py|testing\.py|sandbox/(sandbox|http/couriers)\.py")
 TENACITY_MAY_STAND_IN = re.compile(r"_net/sender\.py")
 
 
@@ -120,6 +140,11 @@ def layer(module: str) -> str:
     return [*module.split("."), "__init__"][1]
 
 
+def room(module: str) -> str:
+    """The room that a module of the sandbox stands in."""
+    return [*module.split("."), "__init__"][2]
+
+
 def ids(path: Path) -> str:
     """A test's name for a module."""
     return path.as_posix()
@@ -153,6 +178,20 @@ def test_no_module_imports_itself_by_detours() -> None:
     }
     order = list(graphlib.TopologicalSorter(graph).static_order())
     assert order.index("gateway_async.errors") < order.index("gateway_async.client")
+
+
+def test_every_module_of_the_sandbox_has_its_room() -> None:
+    """Each room has its place in the order, and each place its room."""
+    assert {room(name_of(path)) for path in modules() if path.parts[0] == "sandbox"} == set(ROOMS)
+
+
+@pytest.mark.parametrize("path", [path for path in modules() if path.parts[0] == "sandbox"], ids=ids)
+def test_the_rooms_of_the_sandbox_build_on_one_another(path: Path) -> None:
+    """A module of the sandbox imports only from its own room and those before it, for types too."""
+    own = room(name_of(path))
+    ours = {module for module in imported(tree(path)) if module.startswith("gateway_async.sandbox")}
+    above = {module for module in ours if ROOMS.index(room(module)) > ROOMS.index(own)}
+    assert above == set()
 
 
 @pytest.mark.parametrize("path", [path for path in modules() if path.parts[0] == "_wire"], ids=ids)

@@ -4,11 +4,11 @@ It is made to be met by real clients. It imports nothing of the SDK, so that the
 mistake.
 """
 
-from gateway_async.sandbox.cards import EntryMode
-from gateway_async.sandbox.facts import Facts
-from gateway_async.sandbox.faults import FaultName
 from gateway_async.sandbox.foreground import serve
+from gateway_async.sandbox.instance.facts import Facts
 from gateway_async.sandbox.sandbox import Sandbox
-from gateway_async.sandbox.terminals import NothingWaitsError
+from gateway_async.sandbox.simulators.cards import EntryMode
+from gateway_async.sandbox.simulators.faults import FaultName
+from gateway_async.sandbox.simulators.terminals import NothingWaitsError
 
 __all__ = ["EntryMode", "Facts", "FaultName", "NothingWaitsError", "Sandbox", "serve"]

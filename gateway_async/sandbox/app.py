@@ -15,21 +15,21 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gateway_async.sandbox import control_calls
-from gateway_async.sandbox.answers import answer, refusal
-from gateway_async.sandbox.calls import Call, read_query
-from gateway_async.sandbox.credentials import authenticate
-from gateway_async.sandbox.errors import InvalidError, RefusedError
-from gateway_async.sandbox.expands import read_expands
-from gateway_async.sandbox.mishaps import with_faults
+from gateway_async.sandbox.control import control_calls
+from gateway_async.sandbox.control.mishaps import with_faults
+from gateway_async.sandbox.http.answers import answer, refusal
+from gateway_async.sandbox.http.errors import InvalidError, RefusedError
 from gateway_async.sandbox.operations import OPERATIONS
-from gateway_async.sandbox.tokens import prolong
+from gateway_async.sandbox.requests.calls import Call, read_query
+from gateway_async.sandbox.requests.credentials import authenticate
+from gateway_async.sandbox.requests.expands import read_expands
+from gateway_async.sandbox.requests.tokens import prolong
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from gateway_async.sandbox.gateway import Gateway
-    from gateway_async.sandbox.records import Handler
+    from gateway_async.sandbox.instance.gateway import Gateway
+    from gateway_async.sandbox.requests.records import Handler
 
 
 def make_app(gateway: Gateway) -> ASGIApp:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
-    from gateway_async.sandbox.facts import Facts
-    from gateway_async.sandbox.terminals import Mode
+    from gateway_async.sandbox.instance.facts import Facts
+    from gateway_async.sandbox.simulators.terminals import Mode
 
 _CONNECTIONS = 10_240
 

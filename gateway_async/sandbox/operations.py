@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateway_async.sandbox import (
+from gateway_async.sandbox.nouns import (
     account_vaults,
     adjustments,
     contacts,
     invoice_files,
     invoice_payments,
     paylinks,
-    postback_configs,
     product_files,
     quick_invoices,
     router,
-    tokens,
     transaction_batches,
     transactions,
 )
-from gateway_async.sandbox.faults import is_path
+from gateway_async.sandbox.postbacks import postback_configs
+from gateway_async.sandbox.requests import tokens
+from gateway_async.sandbox.simulators.faults import is_path
 
 if TYPE_CHECKING:
-    from gateway_async.sandbox.records import Handler
+    from gateway_async.sandbox.requests.records import Handler
 
 OPERATIONS: dict[str, dict[str, Handler]] = {
     "/v2/contacts": {"GET": contacts.get_list, "POST": contacts.create},

@@ -6,10 +6,9 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
-from gateway_async.sandbox.control_calls import CONTROLS
-from gateway_async.sandbox.kinds import show_money
-from gateway_async.sandbox.processor import SCRIPTS, TRIGGERS
-from gateway_async.sandbox.scenarios import SCENARIOS
+from gateway_async.sandbox.control.control_calls import CONTROLS
+from gateway_async.sandbox.simulators.processor import SCRIPTS, TRIGGERS
+from gateway_async.sandbox.simulators.scenarios import SCENARIOS
 from gateway_async.sandbox.states import (
     paylinks,
     postbacks,
@@ -19,11 +18,12 @@ from gateway_async.sandbox.states import (
     transaction_batches,
     transactions,
 )
+from gateway_async.sandbox.tables.kinds import show_money
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
-    from gateway_async.sandbox.processor import Outcome, Script
+    from gateway_async.sandbox.simulators.processor import Outcome, Script
 
 _Value = TypeVar("_Value")
 _Run = list[tuple[int, _Value]]

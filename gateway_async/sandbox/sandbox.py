@@ -11,18 +11,19 @@ import anyio
 import anyio.to_thread
 from anyio.from_thread import start_blocking_portal
 
-from gateway_async.sandbox import control, postbacks, seed
 from gateway_async.sandbox.app import make_app
-from gateway_async.sandbox.clock import Clock
-from gateway_async.sandbox.couriers import Courier, read_hosts
-from gateway_async.sandbox.deliveries import Deliveries
-from gateway_async.sandbox.faults import FaultName, Plan
-from gateway_async.sandbox.gateway import Gateway
-from gateway_async.sandbox.invoice_files import content_of
-from gateway_async.sandbox.nightly import Nights
-from gateway_async.sandbox.server import Listener
-from gateway_async.sandbox.store import Store
-from gateway_async.sandbox.terminals import Manner, Mode, Terminals
+from gateway_async.sandbox.control import control, seed
+from gateway_async.sandbox.control.nightly import Nights
+from gateway_async.sandbox.http.couriers import Courier, read_hosts
+from gateway_async.sandbox.http.server import Listener
+from gateway_async.sandbox.instance.deliveries import Deliveries
+from gateway_async.sandbox.instance.gateway import Gateway
+from gateway_async.sandbox.instance.store import Store
+from gateway_async.sandbox.nouns.invoice_files import content_of
+from gateway_async.sandbox.postbacks import postbacks
+from gateway_async.sandbox.simulators.clock import Clock
+from gateway_async.sandbox.simulators.faults import FaultName, Plan
+from gateway_async.sandbox.simulators.terminals import Manner, Mode, Terminals
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
 
     from gateway_async import AsyncGateway
     from gateway_async.client import Options
-    from gateway_async.sandbox.cards import EntryMode
-    from gateway_async.sandbox.facts import Facts
-    from gateway_async.sandbox.fields import Row
-    from gateway_async.sandbox.paying import Amount
+    from gateway_async.sandbox.instance.facts import Facts
+    from gateway_async.sandbox.nouns.paying import Amount
+    from gateway_async.sandbox.simulators.cards import EntryMode
+    from gateway_async.sandbox.tables.fields import Row
 
 _T = TypeVar("_T")
 _Args = TypeVarTuple("_Args")

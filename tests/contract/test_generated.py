@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from gateway_async.sandbox.control_calls import CONTROLS
-from gateway_async.sandbox.faults import FAULTS
+from gateway_async.sandbox.control.control_calls import CONTROLS
+from gateway_async.sandbox.simulators.faults import FAULTS
 
 from .desk import Desk
 from .drafts import DEADLINE, EVERY_OPERATION, any_draft, ascii_text, broken_bodies, good, json_values, text

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from gateway_async.sandbox.faults import FAULTS
 from gateway_async.sandbox.printed import PRINTED
+from gateway_async.sandbox.simulators.faults import FAULTS
 
 from .documents import read
 

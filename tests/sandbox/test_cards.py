@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway_async.sandbox.cards import is_routing, passes_luhn, read_card, read_track
+from gateway_async.sandbox.simulators.cards import is_routing, passes_luhn, read_card, read_track
 
 CARDS = {
     "4111111111111111": "visa",

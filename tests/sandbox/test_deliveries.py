@@ -13,7 +13,8 @@ import httpx
 import pytest
 import trustme
 
-from gateway_async.sandbox import Facts, Sandbox, couriers
+from gateway_async.sandbox import Facts, Sandbox
+from gateway_async.sandbox.http import couriers
 
 from .receiver import DAY, PATH, closed_port, configured, ends, reconfigure
 

@@ -9,8 +9,8 @@ from threading import Thread
 import httpx
 import pytest
 
-from gateway_async.sandbox.faults import FAULTS
-from gateway_async.sandbox.scenarios import SCENARIOS
+from gateway_async.sandbox.simulators.faults import FAULTS
+from gateway_async.sandbox.simulators.scenarios import SCENARIOS
 
 OPERATION = "POST /v2/transactions"
 

@@ -29,7 +29,7 @@ from gateway_async import (
 )
 from gateway_async.observe import Event, LookedUp
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.faults import FAULTS
+from gateway_async.sandbox.simulators.faults import FAULTS
 
 pytestmark = pytest.mark.anyio
 

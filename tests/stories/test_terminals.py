@@ -224,6 +224,6 @@ async def cancel_in_its_wait(gateway: AsyncGateway, box: Sandbox) -> None:
 
 async def until(shown: list[TerminalProgress], state: str) -> None:
     """Return when a screen shows `state`."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         while not shown or shown[-1].state != state:
             await anyio.sleep(0.01)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gateway_async.sandbox.states.machine import Machine
 
 if TYPE_CHECKING:
-    from gateway_async.sandbox.fields import Row
+    from gateway_async.sandbox.tables.fields import Row
 
 
 class State(StrEnum):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gateway_async.sandbox.states.machine import Machine
 
 if TYPE_CHECKING:
-    from gateway_async.sandbox.fields import Row
+    from gateway_async.sandbox.tables.fields import Row
 
 IDLE_SECONDS = 15 * 60
 """How long a token lives without a successful request."""

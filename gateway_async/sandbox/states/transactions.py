@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gateway_async.sandbox.states.machine import Coded, Machine
 
 if TYPE_CHECKING:
-    from gateway_async.sandbox.fields import Row
+    from gateway_async.sandbox.tables.fields import Row
 
 
 class State(Coded):

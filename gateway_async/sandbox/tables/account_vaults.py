@@ -4,8 +4,8 @@ The account number, the track data and the routing number serve to make the vaul
 what remains of a card is its brand, its first six and its last four digits.
 """
 
-from gateway_async.sandbox.fields import NEVER, ONCE, Field, Table
-from gateway_async.sandbox.kinds import CODE, FLAG, INTEGER, MOMENT, TEXT
+from gateway_async.sandbox.tables.fields import NEVER, ONCE, Field, Table
+from gateway_async.sandbox.tables.kinds import CODE, FLAG, INTEGER, MOMENT, TEXT
 
 ACCOUNT_VAULT = Table(
     "accountvault",

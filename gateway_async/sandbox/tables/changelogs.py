@@ -1,7 +1,7 @@
 """The fields of a change log: who made or changed a record, when, and what its fields held before."""
 
-from gateway_async.sandbox.fields import Field, Table
-from gateway_async.sandbox.kinds import CODE, MOMENT, OBJECT
+from gateway_async.sandbox.tables.fields import Field, Table
+from gateway_async.sandbox.tables.kinds import CODE, MOMENT, OBJECT
 
 CHANGELOG = Table(
     "changelog",

@@ -4,8 +4,8 @@ Both spellings of the header message type are in use among gateways of this kind
 and speaks `header_message_type_id`, as postbacks carry it.
 """
 
-from gateway_async.sandbox.fields import NEVER, ONCE, Field, Table
-from gateway_async.sandbox.kinds import BIT, CODE, DATE, FLAG, INTEGER, MOMENT, MONEY, TEXT
+from gateway_async.sandbox.tables.fields import NEVER, ONCE, Field, Table
+from gateway_async.sandbox.tables.kinds import BIT, CODE, DATE, FLAG, INTEGER, MOMENT, MONEY, TEXT
 
 CONTACT = Table(
     "contact",

@@ -1,7 +1,7 @@
 """The fields of a notice that went to a customer, kept for the sandbox's own `GET /_sandbox/outbox`."""
 
-from gateway_async.sandbox.fields import Field, Table
-from gateway_async.sandbox.kinds import CODE, MOMENT, OBJECT, TEXT
+from gateway_async.sandbox.tables.fields import Field, Table
+from gateway_async.sandbox.tables.kinds import CODE, MOMENT, OBJECT, TEXT
 
 NOTICE = Table(
     "notice",

@@ -4,8 +4,8 @@
 an e-mail goes only where there is an address. `description` is the merchant's own text, of any length.
 """
 
-from gateway_async.sandbox.fields import NEVER, ONCE, Field, Table
-from gateway_async.sandbox.kinds import BIT, CODE, DATE, INTEGER, MOMENT, MONEY, TEXT
+from gateway_async.sandbox.tables.fields import NEVER, ONCE, Field, Table
+from gateway_async.sandbox.tables.kinds import BIT, CODE, DATE, INTEGER, MOMENT, MONEY, TEXT
 
 PAYLINK = Table(
     "paylink",

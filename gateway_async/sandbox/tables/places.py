@@ -1,7 +1,7 @@
 """The fields of what a gateway has before its first payment: locations, users, merchant accounts, terminals."""
 
-from gateway_async.sandbox.fields import Field, Table
-from gateway_async.sandbox.kinds import CODE, FLAG, MOMENT, TEXT
+from gateway_async.sandbox.tables.fields import Field, Table
+from gateway_async.sandbox.tables.kinds import CODE, FLAG, MOMENT, TEXT
 
 LOCATION = Table(
     "location",

@@ -3,8 +3,8 @@
 Flags come back in the spelling in which they came: "1" stays "1", true stays true.
 """
 
-from gateway_async.sandbox.fields import NEVER, ONCE, Field, Table
-from gateway_async.sandbox.kinds import CODE, INTEGER, MOMENT, SPELLED_FLAG, TEXT
+from gateway_async.sandbox.tables.fields import NEVER, ONCE, Field, Table
+from gateway_async.sandbox.tables.kinds import CODE, INTEGER, MOMENT, SPELLED_FLAG, TEXT
 
 POSTBACK_CONFIG = Table(
     "postbackconfig",

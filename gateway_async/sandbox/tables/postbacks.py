@@ -3,8 +3,8 @@
 `data` is the record as it was at the change; `due_ts` is when the next attempt is due, 0 for at once.
 """
 
-from gateway_async.sandbox.fields import Field, Table
-from gateway_async.sandbox.kinds import CODE, MOMENT, OBJECT, TEXT
+from gateway_async.sandbox.tables.fields import Field, Table
+from gateway_async.sandbox.tables.kinds import CODE, MOMENT, OBJECT, TEXT
 
 POSTBACK = Table(
     "postback",

@@ -5,8 +5,8 @@ the field is set once. `single_payment_min_amount` and its sibling are known fro
 may set them. What a file holds lies in a table of its own, which no list ever reads.
 """
 
-from gateway_async.sandbox.fields import NEVER, ONCE, Field, Table
-from gateway_async.sandbox.kinds import BIT, BYTES, CODE, DATE, INTEGER, ITEMS, MOMENT, MONEY, OBJECT, TAGS, TEXT
+from gateway_async.sandbox.tables.fields import NEVER, ONCE, Field, Table
+from gateway_async.sandbox.tables.kinds import BIT, BYTES, CODE, DATE, INTEGER, ITEMS, MOMENT, MONEY, OBJECT, TAGS, TEXT
 
 QUICK_INVOICE = Table(
     "quickinvoice",

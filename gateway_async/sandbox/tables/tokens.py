@@ -3,8 +3,8 @@
 A token itself is not kept: its `id` is its digest, and whoever has the token can make that.
 """
 
-from gateway_async.sandbox.fields import Field, Table
-from gateway_async.sandbox.kinds import CODE, MOMENT, TEXT
+from gateway_async.sandbox.tables.fields import Field, Table
+from gateway_async.sandbox.tables.kinds import CODE, MOMENT, TEXT
 
 LOGIN = Table(
     "token",

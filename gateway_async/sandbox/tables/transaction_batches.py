@@ -1,7 +1,7 @@
 """The fields of the contract's "Transaction batch". That it belongs to a location is known, but not shown."""
 
-from gateway_async.sandbox.fields import NEVER, Field, Table
-from gateway_async.sandbox.kinds import BIT, CODE, INTEGER, MOMENT, TEXT
+from gateway_async.sandbox.tables.fields import NEVER, Field, Table
+from gateway_async.sandbox.tables.kinds import BIT, CODE, INTEGER, MOMENT, TEXT
 
 TRANSACTION_BATCH = Table(
     "transactionbatch",

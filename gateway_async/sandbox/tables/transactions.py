@@ -5,8 +5,8 @@ request and are not kept; what remains is the record the contract lists under "R
 postbacks".
 """
 
-from gateway_async.sandbox.fields import NEVER, ONCE, Field, Table
-from gateway_async.sandbox.kinds import BIT, CODE, DATE, FLAG, INTEGER, MOMENT, MONEY, OBJECT, TEXT
+from gateway_async.sandbox.tables.fields import NEVER, ONCE, Field, Table
+from gateway_async.sandbox.tables.kinds import BIT, CODE, DATE, FLAG, INTEGER, MOMENT, MONEY, OBJECT, TEXT
 
 TRANSACTION = Table(
     "transaction",

@@ -1,0 +1,36 @@
+"""The File Storage Service, which keeps the files of a location: on from the start in the gateway's own location."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.http.answers import answer
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.requests.records import show
+from gateway_async.sandbox.requests.references import check_references
+from gateway_async.sandbox.requests.validation import read_fields
+from gateway_async.sandbox.tables import PRODUCT_FILE
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from gateway_async.sandbox.instance.gateway import Gateway
+    from gateway_async.sandbox.requests.calls import Call
+
+
+async def create(call: Call) -> Response:
+    """POST /v2/productfiles: from now on the location can store files."""
+    body = await call.record("productfile")
+    problems = Problems()
+    values = read_fields(PRODUCT_FILE, body, problems)
+    check_references(call.gateway, call.user, PRODUCT_FILE, values, problems)
+    problems.done()
+    row = call.gateway.new_row(PRODUCT_FILE, call.user, values)
+    call.gateway.store.insert(PRODUCT_FILE, row)
+    return answer({"productfile": show(call, PRODUCT_FILE, row)}, 201)
+
+
+def stores_files(gateway: Gateway, location_id: str) -> bool:
+    """Whether a location can store files."""
+    bought = gateway.store.find(PRODUCT_FILE, location_id=location_id)
+    return bought is not None or location_id == gateway.facts.location_id

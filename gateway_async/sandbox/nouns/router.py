@@ -1,0 +1,110 @@
+"""The contract's "Router account vaults", and router transactions: a card read at a physical terminal.
+
+The request stays open until the terminal has finished. What happens there is the terminal's own
+affair: a caller who hangs up does not stop it, and finds the record later by its integrator id.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.http.answers import answer
+from gateway_async.sandbox.http.errors import InvalidError, Problems
+from gateway_async.sandbox.nouns.account_vaults import derive, store_account
+from gateway_async.sandbox.nouns.payments import check_action, check_amount, record_payment
+from gateway_async.sandbox.nouns.products import check_product
+from gateway_async.sandbox.requests.records import show
+from gateway_async.sandbox.requests.references import check_references
+from gateway_async.sandbox.requests.validation import read_fields
+from gateway_async.sandbox.simulators import processor
+from gateway_async.sandbox.simulators.cards import read_card
+from gateway_async.sandbox.simulators.processor import declined
+from gateway_async.sandbox.tables import (
+    ACCOUNT_VAULT,
+    ROUTER_ACCOUNT_VAULT,
+    ROUTER_TRANSACTION,
+    TERMINAL,
+    TRANSACTION,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.responses import Response
+
+    from gateway_async.sandbox.instance.gateway import Gateway
+    from gateway_async.sandbox.requests.calls import Call
+    from gateway_async.sandbox.simulators.cards import Account
+    from gateway_async.sandbox.simulators.processor import Outcome, Script
+    from gateway_async.sandbox.tables.fields import Row, Table
+
+_EXP_DATE = "1230"
+_HOLDER = "SAMPLE TEST"
+_RECEIPT = (
+    '{"AID":"a0000000042203","APPLAB":"US Maestro","APPN":"US Maestro",'
+    '"CVM":"Pin Verified","TSI":"e800","TVR":"0800008000"}'
+)
+
+
+async def create_transaction(call: Call) -> Response:
+    """POST /v2/routertransactions."""
+    gateway, user = call.gateway, call.user
+    values = await _accept(call, ROUTER_TRANSACTION, _check_transaction)
+    amount = values["transaction_amount"]
+    with gateway.reserve(TRANSACTION, user, values):
+        script = await gateway.terminals.visit(values["terminal_id"], values["action"], amount)
+        outcome = declined(script.text, script.reason_code) if script.text else _decide(values)
+        values |= _of_terminal(gateway, values["terminal_id"], script)
+        row = record_payment(gateway, user, values, _account(script), outcome)
+    return answer({"routertransaction": show(call, TRANSACTION, row)}, 201)
+
+
+async def create_account_vault(call: Call) -> Response:
+    """POST /v2/routeraccountvaults; `active` comes back as the string "1"."""
+    gateway, user = call.gateway, call.user
+    values = await _accept(call, ROUTER_ACCOUNT_VAULT, _check_vault)
+    script = await gateway.terminals.visit(values["terminal_id"], values["action"])
+    account = _account(script)
+    if account is None or script.text:
+        raise InvalidError({"terminal_id": [script.text or "The terminal read no card."]})
+    row = store_account(gateway, user, account, values)
+    return answer({"accountvault": show(call, ACCOUNT_VAULT, row, derive) | {"active": "1"}}, 201)
+
+
+async def _accept(call: Call, table: Table, check: Callable[[Gateway, Row, Problems], None]) -> Row:
+    body = await call.record(table.singular)
+    problems = Problems()
+    values = read_fields(table, body, problems)
+    check_references(call.gateway, call.user, table, values, problems)
+    if values.get("payment_method") not in {None, "cc"}:
+        problems.add("payment_method", "Payment Method must be cc.")
+    check(call.gateway, values, problems)
+    problems.done()
+    return values
+
+
+def _check_transaction(gateway: Gateway, values: Row, problems: Problems) -> None:
+    check_action(values, "cc", problems)
+    check_product(gateway, "product_transaction_id", values, "cc", problems)
+    check_amount(values, problems)
+
+
+def _check_vault(_gateway: Gateway, values: Row, problems: Problems) -> None:
+    if values.get("action") not in {None, "store"}:
+        problems.add("action", "Action must be store.")
+
+
+def _decide(values: Row) -> Outcome:
+    return processor.decide(values["transaction_amount"], values.get("billing_street"), values.get("billing_zip"))
+
+
+def _of_terminal(gateway: Gateway, terminal_id: str, script: Script) -> Row:
+    terminal = gateway.store.find(TERMINAL, id=terminal_id)
+    return {
+        "terminal_serial_number": terminal and terminal["serial_number"],
+        "emv_receipt_data": _RECEIPT if script.card and script.entry_mode == "C" else None,
+    }
+
+
+def _account(script: Script) -> Account | None:
+    return read_card(script.card, _EXP_DATE, _HOLDER, script.entry_mode) if script.card else None

@@ -1,0 +1,63 @@
+"""What was told to receivers, for `GET /_sandbox/postbacks`: when, where, what came back; and how to tell it again.
+
+The law of this file: it shows no credentials of a receiver, and no card number that somebody wrote into a record.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.http.errors import UnknownRecordError
+from gateway_async.sandbox.instance.deliveries import attempts_of, fields_of, last_attempt, shown_url
+from gateway_async.sandbox.postbacks.postbacks import is_in_effect
+from gateway_async.sandbox.simulators.cards import passes_luhn
+from gateway_async.sandbox.states.postbacks import LIFE, State, Trigger
+from gateway_async.sandbox.tables import POSTBACK, POSTBACK_CONFIG
+
+if TYPE_CHECKING:
+    from gateway_async.sandbox.instance.gateway import Gateway
+    from gateway_async.sandbox.tables.fields import Row
+
+_NUMBER = re.compile(r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z])")
+
+
+def read(gateway: Gateway, **about: str | None) -> list[Row]:
+    """The postbacks, the newest last: all of them, or those of one `config_id` or about one `record_id`."""
+    wanted = {field: value for field, value in about.items() if value is not None}
+    where = " AND ".join(["1", *(f"{field} = ?" for field in wanted)])
+    configs = {config["id"]: config for config in gateway.store.select(POSTBACK_CONFIG)}
+    rows = gateway.store.select(POSTBACK, f"{where} ORDER BY id", tuple(wanted.values()))
+    return [_show(row, configs[row["config_id"]]) for row in rows]
+
+
+def replay(gateway: Gateway, postback_id: str) -> Row:
+    """Make one more attempt at once, whatever became of those before; returns the postback as it is now.
+
+    Raises:
+        UnknownRecordError: There is no such postback.
+        ValueError: Its config was deleted, or is not active.
+    """
+    row = gateway.store.find(POSTBACK, id=postback_id)
+    if row is None:
+        raise UnknownRecordError(POSTBACK.singular, postback_id)
+    config = gateway.store.select(POSTBACK_CONFIG, "id = ?", (row["config_id"],))[0]
+    if not is_in_effect(config):
+        raise ValueError(f"postback {postback_id}: its config was deleted, or is not active.")
+    changes: Row = {"state": LIFE.after(State(row["state"]), Trigger.REPLAY), "due_ts": 0}
+    gateway.store.update(POSTBACK, postback_id, changes)
+    gateway.deliveries.wake()
+    return _show(row | changes, config)
+
+
+def _show(row: Row, config: Row) -> Row:
+    body = fields_of(row, max(1, last_attempt(row)))
+    shown = POSTBACK.show(row) | {"attempts": attempts_of(row), "url": shown_url(config["url"])}
+    due = shown.pop("due_ts")
+    shown["next_attempt_ts"] = (due or row["created_ts"]) if row["state"] == State.WAITING else None
+    return shown | {"body": body | {"data": _NUMBER.sub(_mask, body["data"])}}
+
+
+def _mask(found: re.Match[str]) -> str:
+    digits = re.sub(r"[ -]", "", found[0])
+    return f"{'*' * (len(digits) - 4)}{digits[-4:]}" if passes_luhn(digits) else found[0]

@@ -1,0 +1,136 @@
+"""The issuer: decides by trigger amounts and test addresses whether a payment is approved.
+
+Any amount that is no trigger is approved. The tables are those of the vendor's test environment;
+amounts are in cents.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gateway_async.sandbox.simulators.cards import TEST_CARDS
+
+APPROVED, AUTH_COMPLETED, VOIDED, PARTIALLY_APPROVED = 1000, 1001, 1200, 1201
+DENIED, COMMUNICATION_ERROR = 1500, 1531
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the issuer says.
+
+    Attributes:
+        auth_amount: Cents that are approved when it is not the whole amount.
+        wait: Seconds the issuer takes.
+    """
+
+    reason_code: int = APPROVED
+    verbiage: str = "APPROVED"
+    message: str | None = None
+    auth_amount: int | None = None
+    wait: int = 0
+
+    @property
+    def approved(self) -> bool:
+        """Whether any money is approved."""
+        return self.reason_code in {APPROVED, PARTIALLY_APPROVED}
+
+
+def declined(text: str, reason_code: int = DENIED) -> Outcome:
+    """A decline with its text."""
+    return Outcome(reason_code, text, text)
+
+
+_DECLINES = {1500: "DECLINED", 1510: "CALL", 1520: "PICK UP CARD", 1530: "RETRY", 1616: "INSUFFICIENT FUNDS"}
+_DECLINES |= {1622: "EXPIRED CARD"}
+
+_BATCH_TROUBLE = 30
+
+TRIGGERS = {
+    201: Outcome(PARTIALLY_APPROVED, "PARTIAL APPROVAL", auth_amount=100),
+    500: declined(_DECLINES[1500], 1500),
+    510: declined(_DECLINES[1510], 1510),
+    520: declined(_DECLINES[1520], 1520),
+    530: declined(_DECLINES[1530], 1530),
+    **{600 + n: declined(_DECLINES.get(1600 + n, "DECLINED"), 1600 + n) for n in range(1, 32) if n != _BATCH_TROUBLE},
+    **{800 + seconds: Outcome(wait=seconds) for seconds in range(100)},
+}
+"""Amounts in cents and what they lead to, on cards keyed or from a vault; 6.30 is a batch's business."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What a mock terminal does by itself for a trigger amount.
+
+    Attributes:
+        card: The card that is presented, if one is.
+        text: What it ends with instead of an approval, if it does.
+        wait: Seconds until it does so; None for the usual delay.
+        silent: Whether it waits for the overall time-out.
+    """
+
+    card: str | None = TEST_CARDS["visa"]
+    entry_mode: str = "C"
+    text: str | None = None
+    reason_code: int = COMMUNICATION_ERROR
+    wait: int | None = None
+    silent: bool = False
+
+
+def stops(text: str, reason_code: int = COMMUNICATION_ERROR) -> Script:
+    """A terminal that ends at once, without a card."""
+    return Script(None, text=text, reason_code=reason_code, wait=0)
+
+
+_MODES = {710: "K"} | dict.fromkeys((711, 712, 713), "S")
+_MODES |= dict.fromkeys((714, 715, 716, 717), "C") | dict.fromkeys((718, 719, 720, 721), "P")
+
+SCRIPTS = {
+    501: stops("CONNECT ERROR"),
+    531: stops("TIMEOUT"),
+    599: stops("ABORTED", DENIED),
+    **{cents: Script(entry_mode=mode) for cents, mode in _MODES.items()},
+    **{750 + n: Script(card, "K") for n, card in enumerate(TEST_CARDS.values())},
+    **{754 + n: Script(card, "S") for n, card in enumerate(TEST_CARDS.values())},
+    770: stops("Transaction Timeout"),
+    771: Script(silent=True),
+    772: stops("Card Entry Timeout"),
+    773: stops("Pin Entry Timeout"),
+    775: stops("Signature Input Timeout"),
+    776: stops("Signature Storage Timeout"),
+    **{800 + seconds: Script(wait=seconds) for seconds in range(100)},
+}
+"""Amounts in cents and what a mock terminal does with them; any other is a chip card."""
+
+_GOOD = ("5800 nw 39th ave", "32606")
+_REFUSED = ("2831 nw 41st st ste j", "32615")
+_AVS = {(True, True): "GOOD", (True, False): "STREET", (False, True): "ZIP", (False, False): "BAD"}
+AVS_ENHANCED = {"GOOD": "Y", "STREET": "A", "ZIP": "Z", "BAD": "N", None: "V"}
+"""`avs` of a card payment, and the letter by which `avs_enhanced` says the same; V is verified by no address."""
+
+_CVV = {"999": "M", "123": "N"}
+_CVV_OF_BRAND = {"amex": {"1234": "M", "9999": "N"}}
+
+
+def decide(cents: int, street: str | None = None, zip_code: str | None = None) -> Outcome:
+    """Decide on a card payment of an amount in cents with a billing address."""
+    outcome = TRIGGERS.get(cents, Outcome())
+    if outcome.approved and refuses_address(street, zip_code):
+        return replace(declined("AVS DECLINED"), wait=outcome.wait)
+    return outcome
+
+
+def refuses_address(street: str | None, zip_code: str | None) -> bool:
+    """Whether the billing address is the test address that declines."""
+    return (street or "").lower().strip() == _REFUSED[0] or zip_code == _REFUSED[1]
+
+
+def check_address(street: str | None, zip_code: str | None) -> str | None:
+    """The `avs` of a payment: GOOD, STREET, ZIP, BAD, or None without an address."""
+    if not street and not zip_code:
+        return None
+    return _AVS[(street or "").lower().strip() == _GOOD[0], zip_code == _GOOD[1]]
+
+
+def check_cvv(cvv: str | None, brand: str) -> str | None:
+    """The `cvv_response` of a payment: M match, N no match, P not processed, or None without a CVV."""
+    return None if cvv is None else _CVV_OF_BRAND.get(brand, _CVV).get(cvv, "P")

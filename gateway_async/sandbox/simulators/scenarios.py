@@ -1,0 +1,87 @@
+"""Named misfortunes: what happens to those who take payments, each as a list of planned faults."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+from gateway_async.sandbox.simulators.faults import FAULTS, Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_SALE = "POST /v2/transactions"
+_SALE_AT_TERMINAL = "POST /v2/routertransactions"
+_STORE = "POST /v2/accountvaults"
+_CHANGE = "PUT /v2/transactions/{id}"
+_SETTLE = "POST /v2/transactionbatches/{id}/settle"
+_LOOKUP = "GET /v2/transactions/{id}"
+
+_WRITES = (_SALE, _SALE_AT_TERMINAL, _STORE, _CHANGE, _SETTLE)
+_LOOKUPS = (_LOOKUP, "GET /v2/accountvaults/{id}", "GET /v2/transactionbatches/{id}")
+
+
+class Scenario(NamedTuple):
+    """One of them: a sentence on what happens, and what makes its plans."""
+
+    says: str
+    plans: Sequence[Callable[[], Plan]]
+
+
+def _each_by_chance(operations: Sequence[str]) -> list[Callable[[], Plan]]:
+    return [
+        partial(Plan, operation, fault, probability=0.02, seed=seed, seconds=0.02, retry_after=(None, 0.02)[seed % 2])
+        for seed, (operation, fault) in enumerate(product(operations, FAULTS))
+    ]
+
+
+SCENARIOS = {
+    "answer lost after approval": Scenario(
+        "a sale is approved, and the connection ends without an answer",
+        [partial(Plan, _SALE, "close_after_commit")],
+    ),
+    "answer lost at the terminal": Scenario(
+        "a sale at a terminal is approved, and the connection is reset",
+        [partial(Plan, _SALE_AT_TERMINAL, "reset_after_commit")],
+    ),
+    "card stored, answer cut in half": Scenario(
+        "an account vault is stored, and half of the answer comes",
+        [partial(Plan, _STORE, "cut_body")],
+    ),
+    "gateway restarts while a sale is under way": Scenario(
+        "a sale is approved, its connection is reset, and for a second nothing listens on the port",
+        [partial(Plan, _SALE, "reset_after_commit"), partial(Plan, _SALE, "refuse", nth=2)],
+    ),
+    "rate limited, then fine": Scenario(
+        "two sales get 429 with a `Retry-After` of 0.1 seconds, the third is welcome",
+        [partial(Plan, _SALE, "rate_limit", times=2, retry_after=0.1)],
+    ),
+    "another customer's answer": Scenario(
+        "a sale is approved, and somebody else's answer comes",
+        [partial(Plan, _SALE, "swap_answer")],
+    ),
+    "no answer, and no lookup at first": Scenario(
+        "a sale is approved without an answer, and the next two lookups of a transaction get 503",
+        [partial(Plan, _SALE, "silence"), partial(Plan, _LOOKUP, "unavailable", times=2, retry_after=0.1)],
+    ),
+    "a bad day": Scenario(
+        "each fault strikes 2 % of all sales, changes to them, vault stores and settlements",
+        _each_by_chance(_WRITES),
+    ),
+    "a bad day for lookups": Scenario(
+        "each fault strikes 2 % of the reads of a transaction, a vault or a batch",
+        _each_by_chance(_LOOKUPS),
+    ),
+}
+
+
+def plans_of(name: str) -> list[Plan]:
+    """The plans of a scenario, fresh.
+
+    Raises:
+        ValueError: There is none of that name.
+    """
+    if name not in SCENARIOS:
+        raise ValueError(f"scenario: must be one of {'; '.join(SCENARIOS)}.")
+    return [make() for make in SCENARIOS[name].plans]
