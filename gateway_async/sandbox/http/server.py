@@ -25,6 +25,9 @@ _REACHABLE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # where to kno
 _BACKLOG = 4096
 _KEEP_ALIVE = 75
 _PATIENCE = 0.05
+_STEPS_TO_COME_IN = 2
+"""Turns of the loop until somebody whom it has accepted has a transport, and uvicorn knows of it."""
+
 
 _logger = logging.getLogger("gateway_async.sandbox")
 _logger.setLevel(logging.ERROR)  # callers who send bytes that are no HTTP are answered, not logged
@@ -104,7 +107,7 @@ class Listener:
 
     async def shut(self) -> None:
         """Refuse new connections and close those that are idle."""
-        self._server.close()
+        await self._stop_accepting()
         for protocol in list(self._state.connections):
             protocol.shutdown()
         await asyncio.sleep(0)  # the loop closes the sockets
@@ -149,10 +152,18 @@ class Listener:
 
     async def close(self) -> None:
         """Stop serving at once."""
-        self._server.close()
+        await self._stop_accepting()
         await self.cut_off()
         for protocol in list(self._state.connections):
             protocol.transport.abort()
+
+    async def _stop_accepting(self) -> None:
+        """Let who is at the door come in before it closes: asyncio loses those whom it accepts just then."""
+        for door in self._server.sockets:
+            asyncio.get_running_loop().remove_reader(door)
+        for _ in range(_STEPS_TO_COME_IN):
+            await asyncio.sleep(0)
+        self._server.close()
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         task = cast("asyncio.Task[None]", asyncio.current_task())

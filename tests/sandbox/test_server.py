@@ -1,0 +1,29 @@
+"""The listening socket, on its own."""
+
+import asyncio
+import socket
+
+import pytest
+from starlette.responses import PlainTextResponse
+
+from gateway_async.sandbox.http.server import Listener
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("way", ["shut", "close"])
+async def test_whoever_was_just_accepted_is_closed_properly(way: str) -> None:
+    """Closing at the very moment of a connection drops it, and leaves nothing to the garbage collector."""
+    listener = Listener(PlainTextResponse("here"), "127.0.0.1", 0)
+    await listener.bind()
+    await listener.open()
+    with socket.create_connection(("127.0.0.1", listener.port)) as caller:
+        for _ in range(2):  # in the second turn of the loop the connection is accepted, and has no transport yet
+            await asyncio.sleep(0)
+        await getattr(listener, way)()
+        await asyncio.sleep(0)
+        caller.setblocking(False)
+        try:
+            said = await asyncio.wait_for(asyncio.get_running_loop().sock_recv(caller, 1), 10)
+        except ConnectionResetError:
+            said = b""
+    assert said == b""
