@@ -1,4 +1,4 @@
-"""The routes of the gateway, and how whatever goes wrong is answered.
+"""How a request finds its operation, and how whatever goes wrong is answered.
 
 Paths are matched while they are still percent-encoded, so that an integrator id may hold any
 character, and with or without a trailing slash.
@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gateway_async.sandbox.control import control_calls
+from gateway_async.sandbox.control import endpoints
 from gateway_async.sandbox.control.mishaps import with_faults
 from gateway_async.sandbox.http.answers import answer, refusal
 from gateway_async.sandbox.http.errors import InvalidError, RefusedError
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def make_app(gateway: Gateway) -> ASGIApp:
     """The ASGI application of one gateway."""
-    routes = [*_api_routes(), *control_calls.ROUTES]
+    routes = [*_api_routes(), *endpoints.ROUTES]
     app = Starlette(routes=routes, exception_handlers=_HANDLERS)
     app.router.redirect_slashes = False
     app.state.gateway = gateway

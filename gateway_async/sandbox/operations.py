@@ -17,7 +17,7 @@ from gateway_async.sandbox.nouns import (
     transaction_batches,
     transactions,
 )
-from gateway_async.sandbox.postbacks import postback_configs
+from gateway_async.sandbox.postbacks import configs
 from gateway_async.sandbox.requests import tokens
 from gateway_async.sandbox.simulators.faults import is_path
 
@@ -39,8 +39,8 @@ OPERATIONS: dict[str, dict[str, Handler]] = {
     "/v2/transactionbatches": {"GET": transaction_batches.get_list},
     "/v2/transactionbatches/{id}": {"GET": transaction_batches.get},
     "/v2/transactionbatches/{id}/settle": {"POST": transaction_batches.settle},
-    "/v2/postbackconfigs": {"POST": postback_configs.create},
-    "/v2/postbackconfigs/{id}": {"PUT": postback_configs.update, "DELETE": postback_configs.delete},
+    "/v2/postbackconfigs": {"POST": configs.create},
+    "/v2/postbackconfigs/{id}": {"PUT": configs.update, "DELETE": configs.delete},
     "/v2/token": {"POST": tokens.create},
     "/v2/token/{token}": {"DELETE": tokens.delete},
     "/v2/quickinvoices": {"GET": quick_invoices.get_list, "POST": quick_invoices.create},

@@ -6,8 +6,8 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
-from gateway_async.sandbox.control.control_calls import CONTROLS
-from gateway_async.sandbox.simulators.processor import SCRIPTS, TRIGGERS
+from gateway_async.sandbox.control.endpoints import CONTROLS
+from gateway_async.sandbox.simulators.issuer import SCRIPTS, TRIGGERS
 from gateway_async.sandbox.simulators.scenarios import SCENARIOS
 from gateway_async.sandbox.states import (
     paylinks,
@@ -23,7 +23,7 @@ from gateway_async.sandbox.tables.kinds import show_money
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
-    from gateway_async.sandbox.simulators.processor import Outcome, Script
+    from gateway_async.sandbox.simulators.issuer import Outcome, Script
 
 _Value = TypeVar("_Value")
 _Run = list[tuple[int, _Value]]

@@ -12,18 +12,18 @@ import anyio.to_thread
 from anyio.from_thread import start_blocking_portal
 
 from gateway_async.sandbox.app import make_app
-from gateway_async.sandbox.control import control, seed
-from gateway_async.sandbox.control.nightly import Nights
+from gateway_async.sandbox.control import seed, steering
 from gateway_async.sandbox.http.couriers import Courier, read_hosts
 from gateway_async.sandbox.http.server import Listener
 from gateway_async.sandbox.instance.deliveries import Deliveries
 from gateway_async.sandbox.instance.gateway import Gateway
 from gateway_async.sandbox.instance.store import Store
 from gateway_async.sandbox.nouns.invoice_files import content_of
-from gateway_async.sandbox.postbacks import postbacks
+from gateway_async.sandbox.postbacks import changes
 from gateway_async.sandbox.simulators.clock import Clock
 from gateway_async.sandbox.simulators.faults import FaultName, Plan
 from gateway_async.sandbox.simulators.terminals import Manner, Mode, Terminals
+from gateway_async.sandbox.control.nightly import Nights
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gateway_async import AsyncGateway
     from gateway_async.client import Options
     from gateway_async.sandbox.instance.facts import Facts
-    from gateway_async.sandbox.nouns.paying import Amount
+    from gateway_async.sandbox.nouns.payment_pages import Amount
     from gateway_async.sandbox.simulators.cards import EntryMode
     from gateway_async.sandbox.tables.fields import Row
 
@@ -213,7 +213,7 @@ class Sandbox:
             ValueError: There is no such fault or operation.
         """
         plan = Plan(operation, fault, nth, times, probability, seed, seconds, retry_after)
-        self._run(control.add_fault, plan)
+        self._run(steering.add_fault, plan)
 
     def scenario(self, name: str) -> None:
         """Plan a named misfortune, such as "answer lost after approval"; the README of the sandbox lists them.
@@ -221,15 +221,15 @@ class Sandbox:
         Raises:
             ValueError: There is none of that name.
         """
-        self._run(control.add_scenario, name)
+        self._run(steering.add_scenario, name)
 
     def faults(self) -> list[Row]:
         """The plans of misfortune, each with the requests it has `seen` and `struck`, and `struck_ids`."""
-        return self._call(control.faults)
+        return self._call(steering.faults)
 
     def clear_faults(self) -> None:
         """Give up every plan of misfortune."""
-        self._run(control.clear_faults)
+        self._run(steering.clear_faults)
 
     def now(self) -> float:
         """What the sandbox clock shows, in Unix seconds."""
@@ -256,7 +256,7 @@ class Sandbox:
 
         A payment that was voided was charged all the same; a decline and an address check move no money.
         """
-        return self._call(control.ledger)
+        return self._call(steering.ledger)
 
     def pay_quick_invoice(
         self, quick_invoice_id: str, amount: Amount | None = None, *, card: str = "4111111111111111"
@@ -275,7 +275,7 @@ class Sandbox:
             ValueError: There is no such invoice or card, the invoice is closed or has expired, or it does not take
                 such an amount.
         """
-        return self._run(control.pay_quick_invoice, quick_invoice_id, card, amount)
+        return self._run(steering.pay_quick_invoice, quick_invoice_id, card, amount)
 
     def file(self, file_id: str) -> bytes:
         """What a file holds that was attached to an invoice.
@@ -299,7 +299,7 @@ class Sandbox:
         Raises:
             ValueError: There is no such paylink or card, or the paylink is paid or has expired.
         """
-        return self._run(control.pay_paylink, paylink_id, card)
+        return self._run(steering.pay_paylink, paylink_id, card)
 
     def process_batch(self, batch_id: str, processing_status_id: int) -> Row:
         """Do what only the processor of a batch does.
@@ -315,7 +315,7 @@ class Sandbox:
         Raises:
             ValueError: There is no such batch, or that cannot follow its status.
         """
-        return self._call(control.process_batch, batch_id, processing_status_id)
+        return self._call(steering.process_batch, batch_id, processing_status_id)
 
     def outbox(self, quick_invoice_id: str | None = None, paylink_id: str | None = None) -> list[Row]:
         """The e-mails and text messages that customers would have got, the newest last.
@@ -329,7 +329,7 @@ class Sandbox:
             "before due", "due", "after due", "paid"), `created_ts` in Unix seconds, `subject`, `text` with the
             link, the names of the `attachments`, and `quick_invoice_id` or `paylink_id`.
         """
-        return self._call(control.notices, quick_invoice_id, paylink_id)
+        return self._call(steering.notices, quick_invoice_id, paylink_id)
 
     def postbacks(self, config_id: str | None = None, record_id: str | None = None) -> list[Row]:
         """The postbacks of every config and what became of them, the newest last.
@@ -346,7 +346,7 @@ class Sandbox:
             `attempts` (each with its `number`, `when`, `url`, and the `status` of the answer or an `error`), and
             the `body` as it was sent last. Card numbers in it are masked; queries of addresses are left out.
         """
-        return self._call(control.postbacks, config_id, record_id)
+        return self._call(steering.postbacks, config_id, record_id)
 
     def replay_postback(self, postback_id: str) -> Row:
         """Send a postback once more, whatever became of it; returns it as it is before that attempt.
@@ -354,11 +354,11 @@ class Sandbox:
         Raises:
             ValueError: There is no such postback, or its config was deleted or is not active.
         """
-        return self._call(control.replay_postback, postback_id)
+        return self._call(steering.replay_postback, postback_id)
 
     def terminals(self) -> list[Row]:
         """Every terminal and what waits at it."""
-        return self._call(control.terminals)
+        return self._call(steering.terminals)
 
     def wait_for_call(self, terminal_id: str | None = None, *, timeout: float = 10.0) -> Row:
         """Wait until a call is at a terminal, by default the first one, and return it.
@@ -376,7 +376,7 @@ class Sandbox:
             RuntimeError: The sandbox was stopped meanwhile.
         """
         try:
-            return self._run(control.wait_for_call, self._at(terminal_id), timeout)
+            return self._run(steering.wait_for_call, self._at(terminal_id), timeout)
         except CancelledError:
             raise RuntimeError("The sandbox is not running.") from None
 
@@ -399,7 +399,7 @@ class Sandbox:
             NothingWaitsError: No call waits there.
             ValueError: There is no such terminal, card or entry mode.
         """
-        self._call(control.present, self._at(terminal_id), card, entry_mode)
+        self._call(steering.present, self._at(terminal_id), card, entry_mode)
 
     def decline(self, terminal_id: str | None = None) -> None:
         """Let the issuer decline the card at a terminal.
@@ -408,7 +408,7 @@ class Sandbox:
             NothingWaitsError: No call waits there.
             ValueError: There is no such terminal.
         """
-        self._call(control.decline, self._at(terminal_id))
+        self._call(steering.decline, self._at(terminal_id))
 
     def cancel(self, terminal_id: str | None = None) -> None:
         """Press the red key of a terminal.
@@ -417,7 +417,7 @@ class Sandbox:
             NothingWaitsError: No call waits there.
             ValueError: There is no such terminal.
         """
-        self._call(control.cancel, self._at(terminal_id))
+        self._call(steering.cancel, self._at(terminal_id))
 
     def silence(self, terminal_id: str | None = None) -> None:
         """Let a terminal do nothing more by itself until the next card, decline or cancellation.
@@ -425,7 +425,7 @@ class Sandbox:
         Raises:
             ValueError: There is no such terminal.
         """
-        self._call(control.silence, self._at(terminal_id))
+        self._call(steering.silence, self._at(terminal_id))
 
     def add_terminal(self, title: str = "Terminal") -> str:
         """Make one more terminal and return its id."""
@@ -449,7 +449,7 @@ class Sandbox:
         Raises:
             ValueError: It is no card number, or the expiry is not of the form MMYY.
         """
-        account = control.read_test_card(card, exp_date)
+        account = steering.read_test_card(card, exp_date)
         return self._call(seed.add_ticket, {"location_id": self.location_id}, account)
 
     def wait_until_idle(self, *, timeout: float = 10.0, postbacks: bool = True) -> None:
@@ -465,11 +465,11 @@ class Sandbox:
         Raises:
             TimeoutError: A request, or a postback, still is.
         """
-        self._run(control.wait_until_idle, timeout, postbacks)
+        self._run(steering.wait_until_idle, timeout, postbacks)
 
     def reset(self) -> None:
         """Cut off whatever waits, forget records and faults, and set the clock right."""
-        self._run(control.reset)
+        self._run(steering.reset)
 
     def _at(self, terminal_id: str | None) -> str:
         return self.terminal_id if terminal_id is None else terminal_id
@@ -491,7 +491,7 @@ class Sandbox:
         stack.callback(portal.call, gateway.listener.close)
         stack.callback(portal.call, gateway.deliveries.close)
         gateway.facts = seed.first_location(gateway)
-        postbacks.watch(gateway)
+        changes.watch(gateway)
         Nights(gateway).begin()
         await gateway.listener.open()
         gateway.deliveries.begin()

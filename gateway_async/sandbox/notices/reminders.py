@@ -10,7 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from gateway_async.sandbox.instance.store import ALIVE
-from gateway_async.sandbox.notices.notices import tell_of_invoice
+from gateway_async.sandbox.notices.messages import tell_of_invoice
 from gateway_async.sandbox.states.quick_invoices import State, state_of
 from gateway_async.sandbox.tables import NOTICE, QUICK_INVOICE
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gateway_async.sandbox.instance.gateway import Gateway
-    from gateway_async.sandbox.notices.notices import Occasion
+    from gateway_async.sandbox.notices.messages import Occasion
     from gateway_async.sandbox.tables.fields import Row
 
 

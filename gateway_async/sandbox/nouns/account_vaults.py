@@ -17,7 +17,7 @@ from gateway_async.sandbox.nouns.sources import (
 from gateway_async.sandbox.requests.records import changer, deleter, lister, locate, reader, show
 from gateway_async.sandbox.requests.references import check_references
 from gateway_async.sandbox.requests.validation import read_fields
-from gateway_async.sandbox.simulators import processor
+from gateway_async.sandbox.simulators import issuer
 from gateway_async.sandbox.tables import ACCOUNT_VAULT
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _check_create(values: Row, account: Account | None, problems: Problems) -> N
     if values.get("payment_method") == "ach" and values.get("account_number") and values.get("is_company") is None:
         problems.add("is_company", "Is Company cannot be blank.")
     address = (values.get("billing_address"), values.get("billing_zip"))
-    if values.get("run_avs") and processor.refuses_address(*address):
+    if values.get("run_avs") and issuer.refuses_address(*address):
         problems.add("run_avs", "The address check failed; the account is not stored.")
 
 

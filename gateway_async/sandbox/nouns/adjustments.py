@@ -16,7 +16,7 @@ from gateway_async.sandbox.nouns.transaction_batches import batch_for
 from gateway_async.sandbox.requests.records import change, locate, show
 from gateway_async.sandbox.requests.references import check_references
 from gateway_async.sandbox.requests.validation import read_fields
-from gateway_async.sandbox.simulators import processor
+from gateway_async.sandbox.simulators import issuer
 from gateway_async.sandbox.states import transactions as states
 from gateway_async.sandbox.tables import TRANSACTION
 from gateway_async.sandbox.tables.fields import label
@@ -73,21 +73,21 @@ def _changes(action: str, row: Row, values: Row, problems: Problems) -> Row:
 
 
 def _void(_row: Row, _values: Row, _problems: Problems) -> Row:
-    return {"transaction_amount": 0, "reason_code_id": processor.VOIDED, "void_date": None}
+    return {"transaction_amount": 0, "reason_code_id": issuer.VOIDED, "void_date": None}
 
 
 def _complete(row: Row, values: Row, problems: Problems) -> Row:
     amount = _amount(row, values)
     if not 0 < amount <= charged(row):
         _refuse_amount(problems, f"must be above 0.00 and at most {show_money(charged(row))}.")
-    return {"transaction_amount": amount, "reason_code_id": processor.AUTH_COMPLETED}
+    return {"transaction_amount": amount, "reason_code_id": issuer.AUTH_COMPLETED}
 
 
 def _increment(row: Row, values: Row, problems: Problems) -> Row:
     amount = _amount(row, values)
     if amount <= charged(row):
         _refuse_amount(problems, f"must be more than {show_money(charged(row))}.")
-    return {"transaction_amount": amount, "reason_code_id": processor.APPROVED}
+    return {"transaction_amount": amount, "reason_code_id": issuer.APPROVED}
 
 
 def _reverse(row: Row, values: Row, problems: Problems) -> Row:

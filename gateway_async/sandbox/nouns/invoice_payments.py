@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from gateway_async.sandbox.http.answers import answer
 from gateway_async.sandbox.http.errors import Problems
-from gateway_async.sandbox.notices.notices import tell_of_invoice
-from gateway_async.sandbox.nouns.paying import charge, decide, find_bill, is_expired
+from gateway_async.sandbox.notices.messages import tell_of_invoice
+from gateway_async.sandbox.nouns.payment_pages import charge, decide, find_bill, is_expired
 from gateway_async.sandbox.nouns.payments import charged
 from gateway_async.sandbox.requests.records import change, locate, show
 from gateway_async.sandbox.requests.references import check_references
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from gateway_async.sandbox.instance.gateway import Gateway
-    from gateway_async.sandbox.nouns.paying import Amount
+    from gateway_async.sandbox.nouns.payment_pages import Amount
     from gateway_async.sandbox.requests.calls import Call
     from gateway_async.sandbox.simulators.cards import Account
     from gateway_async.sandbox.tables.fields import Row

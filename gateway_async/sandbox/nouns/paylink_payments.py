@@ -8,16 +8,16 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gateway_async.sandbox.notices.notices import tell_of_paylink
-from gateway_async.sandbox.nouns.paying import charge, decide, find_bill, is_expired
+from gateway_async.sandbox.notices.messages import tell_of_paylink
 from gateway_async.sandbox.nouns.paylinks import ACTIONS
+from gateway_async.sandbox.nouns.payment_pages import charge, decide, find_bill, is_expired
 from gateway_async.sandbox.states.paylinks import LIFE, State, Trigger
 from gateway_async.sandbox.tables import PAYLINK
 from gateway_async.sandbox.tables.kinds import MONEY, show_money
 
 if TYPE_CHECKING:
     from gateway_async.sandbox.instance.gateway import Gateway
-    from gateway_async.sandbox.nouns.paying import Amount
+    from gateway_async.sandbox.nouns.payment_pages import Amount
     from gateway_async.sandbox.simulators.cards import Account
     from gateway_async.sandbox.tables.fields import Row
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from gateway_async.sandbox.http.answers import answer, no_body
 from gateway_async.sandbox.http.errors import InvalidError, Problems
-from gateway_async.sandbox.notices.notices import BY_SMS, tell_of_paylink
-from gateway_async.sandbox.nouns.products import check_products, default_products
+from gateway_async.sandbox.notices.messages import BY_SMS, tell_of_paylink
+from gateway_async.sandbox.nouns.merchant_accounts import check_products, default_products
 from gateway_async.sandbox.requests.records import change, deleter, lister, locate, reader, show
 from gateway_async.sandbox.requests.references import check_references
 from gateway_async.sandbox.requests.validation import read_fields

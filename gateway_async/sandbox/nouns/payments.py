@@ -6,9 +6,9 @@ import secrets
 from typing import TYPE_CHECKING
 
 from gateway_async.sandbox.nouns.account_vaults import store_account
-from gateway_async.sandbox.nouns.products import default_product
+from gateway_async.sandbox.nouns.merchant_accounts import default_product
 from gateway_async.sandbox.nouns.transaction_batches import batch_for
-from gateway_async.sandbox.simulators import processor
+from gateway_async.sandbox.simulators import issuer
 from gateway_async.sandbox.states import transactions as states
 from gateway_async.sandbox.tables import TRANSACTION
 from gateway_async.sandbox.tables.kinds import show_money
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gateway_async.sandbox.http.errors import Problems
     from gateway_async.sandbox.instance.gateway import Gateway
     from gateway_async.sandbox.simulators.cards import Account
-    from gateway_async.sandbox.simulators.processor import Outcome
+    from gateway_async.sandbox.simulators.issuer import Outcome
     from gateway_async.sandbox.tables.fields import Row
 
 
@@ -68,7 +68,7 @@ def check_amount(values: Row, problems: Problems) -> None:
 def charged(row: Row) -> int:
     """The cents that a transaction takes from the account: no more than was approved in part."""
     amount: int = row["transaction_amount"]
-    partial = row["reason_code_id"] == processor.PARTIALLY_APPROVED
+    partial = row["reason_code_id"] == issuer.PARTIALLY_APPROVED
     return min(amount, row["auth_amount"]) if partial else amount
 
 
@@ -118,11 +118,11 @@ def _of_account(account: Account) -> Row:
 def _of_checks(values: Row, account: Account) -> Row:
     if account.payment_method != "cc":
         return {}
-    avs = processor.check_address(*billing_address(values, account))
+    avs = issuer.check_address(*billing_address(values, account))
     return {
         "avs": avs,
-        "avs_enhanced": processor.AVS_ENHANCED[avs],
-        "cvv_response": processor.check_cvv(values.get("cvv"), account.account_type),
+        "avs_enhanced": issuer.AVS_ENHANCED[avs],
+        "cvv_response": issuer.check_cvv(values.get("cvv"), account.account_type),
     }
 
 

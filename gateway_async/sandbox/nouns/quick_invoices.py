@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from gateway_async.sandbox.http.answers import answer, no_body
 from gateway_async.sandbox.http.errors import InvalidError, Problems
-from gateway_async.sandbox.notices.notices import tell_of_invoice
+from gateway_async.sandbox.notices.messages import tell_of_invoice
 from gateway_async.sandbox.nouns.invoice_files import check_files, store_file
 from gateway_async.sandbox.nouns.invoice_payments import counted
-from gateway_async.sandbox.nouns.paying import is_expired
-from gateway_async.sandbox.nouns.products import PRODUCTS, check_products, default_product
+from gateway_async.sandbox.nouns.merchant_accounts import PRODUCTS, check_products, default_product
+from gateway_async.sandbox.nouns.payment_pages import is_expired
 from gateway_async.sandbox.requests.forms import is_form, read_form
 from gateway_async.sandbox.requests.records import change, deleter, lister, locate, reader, show
 from gateway_async.sandbox.requests.references import check_references

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from gateway_async.sandbox.http.answers import answer
 from gateway_async.sandbox.http.errors import InvalidError, Problems
 from gateway_async.sandbox.nouns.account_vaults import derive, store_account
+from gateway_async.sandbox.nouns.merchant_accounts import check_product
 from gateway_async.sandbox.nouns.payments import check_action, check_amount, record_payment
-from gateway_async.sandbox.nouns.products import check_product
 from gateway_async.sandbox.requests.records import show
 from gateway_async.sandbox.requests.references import check_references
 from gateway_async.sandbox.requests.validation import read_fields
-from gateway_async.sandbox.simulators import processor
+from gateway_async.sandbox.simulators import issuer
 from gateway_async.sandbox.simulators.cards import read_card
-from gateway_async.sandbox.simulators.processor import declined
+from gateway_async.sandbox.simulators.issuer import declined
 from gateway_async.sandbox.tables import (
     ACCOUNT_VAULT,
     ROUTER_ACCOUNT_VAULT,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gateway_async.sandbox.instance.gateway import Gateway
     from gateway_async.sandbox.requests.calls import Call
     from gateway_async.sandbox.simulators.cards import Account
-    from gateway_async.sandbox.simulators.processor import Outcome, Script
+    from gateway_async.sandbox.simulators.issuer import Outcome, Script
     from gateway_async.sandbox.tables.fields import Row, Table
 
 _EXP_DATE = "1230"
@@ -95,7 +95,7 @@ def _check_vault(_gateway: Gateway, values: Row, problems: Problems) -> None:
 
 
 def _decide(values: Row) -> Outcome:
-    return processor.decide(values["transaction_amount"], values.get("billing_street"), values.get("billing_zip"))
+    return issuer.decide(values["transaction_amount"], values.get("billing_street"), values.get("billing_zip"))
 
 
 def _of_terminal(gateway: Gateway, terminal_id: str, script: Script) -> Row:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gateway_async.sandbox.http.answers import answer
 from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.nouns.merchant_accounts import check_product
 from gateway_async.sandbox.nouns.payments import (
     billing_address,
     check_action,
@@ -17,7 +18,6 @@ from gateway_async.sandbox.nouns.payments import (
     check_refund,
     record_payment,
 )
-from gateway_async.sandbox.nouns.products import check_product
 from gateway_async.sandbox.nouns.sources import (
     PAYMENT_SOURCES,
     check_exp_date,
@@ -28,7 +28,7 @@ from gateway_async.sandbox.nouns.sources import (
 from gateway_async.sandbox.requests.records import lister, reader, show
 from gateway_async.sandbox.requests.references import check_references
 from gateway_async.sandbox.requests.validation import read_fields
-from gateway_async.sandbox.simulators import processor
+from gateway_async.sandbox.simulators import issuer
 from gateway_async.sandbox.tables import TRANSACTION
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from gateway_async.sandbox.requests.calls import Call
     from gateway_async.sandbox.simulators.cards import Account
-    from gateway_async.sandbox.simulators.processor import Outcome
+    from gateway_async.sandbox.simulators.issuer import Outcome
     from gateway_async.sandbox.tables.fields import Row
 
 
@@ -90,8 +90,8 @@ def _check_amount(call: Call, values: Row, account: Account | None, problems: Pr
 
 def _decide(values: Row, account: Account) -> Outcome:
     if account.payment_method == "ach" or account.transaction_id:
-        return processor.Outcome()
-    return processor.decide(values["transaction_amount"], *billing_address(values, account))
+        return issuer.Outcome()
+    return issuer.decide(values["transaction_amount"], *billing_address(values, account))
 
 
 get = reader(TRANSACTION)

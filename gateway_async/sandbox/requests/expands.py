@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from gateway_async.sandbox.http.errors import InvalidError
-from gateway_async.sandbox.notices.notices import paylink_url
+from gateway_async.sandbox.notices.messages import paylink_url
 from gateway_async.sandbox.requests.changelogs import changelogs_of
 from gateway_async.sandbox.states import transactions as states
 from gateway_async.sandbox.tables import (

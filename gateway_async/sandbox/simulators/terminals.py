@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Literal, get_args
 
-from gateway_async.sandbox.simulators.processor import DENIED, SCRIPTS, Script, stops
+from gateway_async.sandbox.simulators.issuer import DENIED, SCRIPTS, Script, stops
 from gateway_async.sandbox.states.terminal_requests import LIFE, State, Trigger
 
 if TYPE_CHECKING:

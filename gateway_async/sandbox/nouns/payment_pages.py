@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.nouns.payments import record_payment
-from gateway_async.sandbox.simulators import processor
+from gateway_async.sandbox.simulators import issuer
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
     from gateway_async.sandbox.instance.gateway import Gateway
     from gateway_async.sandbox.simulators.cards import Account
-    from gateway_async.sandbox.simulators.processor import Outcome
+    from gateway_async.sandbox.simulators.issuer import Outcome
     from gateway_async.sandbox.tables.fields import Row, Table
 
     Amount = Decimal | int | str
@@ -39,8 +39,8 @@ def is_expired(gateway: Gateway, bill: Row) -> bool:
 
 def decide(cents: int, *, in_part: bool) -> Outcome:
     """What the issuer says; where only the whole can be paid, it declines what it would approve in part."""
-    outcome = processor.decide(cents)
-    return outcome if in_part or outcome.auth_amount is None else processor.declined(outcome.verbiage)
+    outcome = issuer.decide(cents)
+    return outcome if in_part or outcome.auth_amount is None else issuer.declined(outcome.verbiage)
 
 
 def charge(gateway: Gateway, bill: Row, card: Account, outcome: Outcome, values: Row) -> Row:

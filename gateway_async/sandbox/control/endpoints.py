@@ -13,7 +13,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gateway_async.sandbox.control import control, seed
+from gateway_async.sandbox.control import seed, steering
 from gateway_async.sandbox.http.answers import answer, no_body
 from gateway_async.sandbox.http.errors import RefusedError, UnknownRecordError
 from gateway_async.sandbox.nouns.invoice_files import content_of
@@ -133,25 +133,25 @@ async def _move_clock(gateway: Gateway, request: Request) -> Response:
 
 
 async def _show_faults(gateway: Gateway, _request: Request) -> Response:
-    return answer({"faults": control.faults(gateway)})
+    return answer({"faults": steering.faults(gateway)})
 
 
 async def _add_fault(gateway: Gateway, request: Request) -> Response:
     new = await _read(request, dict[str, Any])
     if "scenario" in new:
-        return answer({"faults": await control.add_scenario(gateway, _convert(new, NewScenario).scenario)}, 201)
+        return answer({"faults": await steering.add_scenario(gateway, _convert(new, NewScenario).scenario)}, 201)
     plan = Plan(**msgspec.structs.asdict(_convert(new, NewFault)))
-    await control.add_fault(gateway, plan)
+    await steering.add_fault(gateway, plan)
     return answer(plan.describe(), 201)
 
 
 async def _clear_faults(gateway: Gateway, _request: Request) -> Response:
-    await control.clear_faults(gateway)
+    await steering.clear_faults(gateway)
     return no_body()
 
 
 async def _show_terminals(gateway: Gateway, _request: Request) -> Response:
-    return answer({"terminals": control.terminals(gateway)})
+    return answer({"terminals": steering.terminals(gateway)})
 
 
 async def _add_terminal(gateway: Gateway, request: Request) -> Response:
@@ -161,35 +161,35 @@ async def _add_terminal(gateway: Gateway, request: Request) -> Response:
 
 
 async def _show_terminal(gateway: Gateway, request: Request) -> Response:
-    return answer(control.terminal(gateway, request.path_params["id"]))
+    return answer(steering.terminal(gateway, request.path_params["id"]))
 
 
 async def _present(gateway: Gateway, request: Request) -> Response:
     new = await _read(request, Presented)
-    return answer(control.present(gateway, request.path_params["id"], new.card, new.entry_mode))
+    return answer(steering.present(gateway, request.path_params["id"], new.card, new.entry_mode))
 
 
 async def _decline(gateway: Gateway, request: Request) -> Response:
-    return answer(control.decline(gateway, request.path_params["id"]))
+    return answer(steering.decline(gateway, request.path_params["id"]))
 
 
 async def _cancel(gateway: Gateway, request: Request) -> Response:
-    return answer(control.cancel(gateway, request.path_params["id"]))
+    return answer(steering.cancel(gateway, request.path_params["id"]))
 
 
 async def _silence(gateway: Gateway, request: Request) -> Response:
-    return answer(control.silence(gateway, request.path_params["id"]))
+    return answer(steering.silence(gateway, request.path_params["id"]))
 
 
 async def _add_ticket(gateway: Gateway, request: Request) -> Response:
     new = await _read(request, NewTicket)
-    card = control.read_test_card(new.card, new.exp_date)
+    card = steering.read_test_card(new.card, new.exp_date)
     return answer({"ticket": seed.add_ticket(gateway, {"location_id": gateway.facts.location_id}, card)}, 201)
 
 
 async def _pay_quick_invoice(gateway: Gateway, request: Request) -> Response:
     new = await _read(request, NewPayment)
-    return answer(await control.pay_quick_invoice(gateway, request.path_params["id"], new.card, new.amount))
+    return answer(await steering.pay_quick_invoice(gateway, request.path_params["id"], new.card, new.amount))
 
 
 async def _show_file(gateway: Gateway, request: Request) -> Response:
@@ -199,34 +199,34 @@ async def _show_file(gateway: Gateway, request: Request) -> Response:
 
 async def _pay_paylink(gateway: Gateway, request: Request) -> Response:
     new = await _read(request, NewPayment)
-    return answer(await control.pay_paylink(gateway, request.path_params["id"], new.card, new.amount))
+    return answer(await steering.pay_paylink(gateway, request.path_params["id"], new.card, new.amount))
 
 
 async def _process_batch(gateway: Gateway, request: Request) -> Response:
     step = await _read(request, Processed)
-    return answer(control.process_batch(gateway, request.path_params["id"], step.processing_status_id))
+    return answer(steering.process_batch(gateway, request.path_params["id"], step.processing_status_id))
 
 
 async def _show_outbox(gateway: Gateway, request: Request) -> Response:
     about = {name: request.query_params.get(name) for name in ("quick_invoice_id", "paylink_id")}
-    return answer({"outbox": control.notices(gateway, **about)})
+    return answer({"outbox": steering.notices(gateway, **about)})
 
 
 async def _show_postbacks(gateway: Gateway, request: Request) -> Response:
     about = {name: request.query_params.get(name) for name in ("config_id", "record_id")}
-    return answer({"postbacks": control.postbacks(gateway, **about)})
+    return answer({"postbacks": steering.postbacks(gateway, **about)})
 
 
 async def _replay_postback(gateway: Gateway, request: Request) -> Response:
-    return answer(control.replay_postback(gateway, request.path_params["id"]))
+    return answer(steering.replay_postback(gateway, request.path_params["id"]))
 
 
 async def _show_ledger(gateway: Gateway, _request: Request) -> Response:
-    return answer(control.ledger(gateway))
+    return answer(steering.ledger(gateway))
 
 
 async def _reset(gateway: Gateway, _request: Request) -> Response:
-    await control.reset(gateway)
+    await steering.reset(gateway)
     return no_body()
 
 
@@ -299,7 +299,7 @@ def _endpoint(controls: dict[str, Control]) -> Any:
         method = "GET" if request.method == "HEAD" else request.method
         try:
             return await controls[method].run(gateway, request)
-        except (control.UnknownTerminalError, UnknownRecordError) as problem:
+        except (steering.UnknownTerminalError, UnknownRecordError) as problem:
             raise RefusedError(404, str(problem)) from None
         except NothingWaitsError as problem:
             raise RefusedError(409, str(problem)) from None

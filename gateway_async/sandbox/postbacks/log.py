@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.instance.deliveries import attempts_of, fields_of, last_attempt, shown_url
-from gateway_async.sandbox.postbacks.postbacks import is_in_effect
+from gateway_async.sandbox.postbacks.changes import is_in_effect
 from gateway_async.sandbox.simulators.cards import passes_luhn
 from gateway_async.sandbox.states.postbacks import LIFE, State, Trigger
 from gateway_async.sandbox.tables import POSTBACK, POSTBACK_CONFIG

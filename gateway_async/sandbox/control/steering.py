@@ -20,7 +20,7 @@ from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.notices import outbox
 from gateway_async.sandbox.nouns import invoice_payments, paylink_payments, transaction_batches
 from gateway_async.sandbox.operations import is_operation
-from gateway_async.sandbox.postbacks import postback_log
+from gateway_async.sandbox.postbacks import log
 from gateway_async.sandbox.requests.records import links
 from gateway_async.sandbox.simulators.cards import EntryMode, check_expiry, read_card
 from gateway_async.sandbox.simulators.scenarios import plans_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gateway_async.sandbox.instance.gateway import Gateway
-    from gateway_async.sandbox.nouns.paying import Amount
+    from gateway_async.sandbox.nouns.payment_pages import Amount
     from gateway_async.sandbox.simulators.cards import Account
     from gateway_async.sandbox.simulators.faults import Plan
     from gateway_async.sandbox.tables.fields import Row, Table
@@ -204,7 +204,7 @@ def notices(gateway: Gateway, quick_invoice_id: str | None = None, paylink_id: s
 
 def postbacks(gateway: Gateway, config_id: str | None = None, record_id: str | None = None) -> list[Row]:
     """What receivers were told, the newest last: all of it, or what is of one config or about one record."""
-    return postback_log.read(gateway, config_id=config_id, record_id=record_id)
+    return log.read(gateway, config_id=config_id, record_id=record_id)
 
 
 def replay_postback(gateway: Gateway, postback_id: str) -> Row:
@@ -214,7 +214,7 @@ def replay_postback(gateway: Gateway, postback_id: str) -> Row:
         UnknownRecordError: There is no such postback.
         ValueError: Its config was deleted, or is not active.
     """
-    return postback_log.replay(gateway, postback_id)
+    return log.replay(gateway, postback_id)
 
 
 def terminals(gateway: Gateway) -> list[Row]:
