@@ -23,6 +23,7 @@ MOST_SHOWN = 500
 DEAD = 3
 """The exit status when something is dead, so that a script can tell it from a failure."""
 
+WHAT_TO_DO = "--replay NUMBER or --replay-dead has them handled again, --discard NUMBER gives one up."
 COLOURS = {"waiting": "yellow", "dead": "red", "handled": "green"}
 _PAGE = 200
 _FOR_EVER = 999_999.0
@@ -39,18 +40,24 @@ def inbox(
         int | None, typer.Option("--replay", metavar="NUMBER", help="Have one postback handled again.")
     ] = None,
     replay_dead: Annotated[bool, typer.Option("--replay-dead", help="Have all that is dead handled again.")] = False,
+    discard: Annotated[
+        int | None, typer.Option("--discard", metavar="NUMBER", help="Give up a dead one: it is not listed any more.")
+    ] = None,
     table: Annotated[str, typer.Option("--table", help="The inbox's table in PostgreSQL.")] = "postback_inbox",
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each postback.")] = False,
 ) -> None:
     """List the postbacks of an inbox that wait or are dead, the oldest first, or have them handled again.
 
     What is handled again waits for the program that works on the inbox; a state older than one that was handled is told
-    to handlers only that asked for such. The exit status is 0 when nothing listed is dead, 3 when something is, and 1
-    when the inbox cannot be used.
+    to handlers only that asked for such. What is handled, or given up, is removed by itself after the inbox's
+    `keep_days`; what is dead stays until it is one of them. The exit status is 0 when nothing listed is dead, 3 when
+    something is, and 1 when the inbox cannot be used.
     """
-    if dead + waiting + show_all + (replay is not None) + replay_dead > 1:
-        raise typer.BadParameter("only one of --dead, --waiting, --all, --replay, --replay-dead")
-    if replay is not None or replay_dead:
+    if dead + waiting + show_all + (replay is not None) + replay_dead + (discard is not None) > 1:
+        raise typer.BadParameter("only one of --dead, --waiting, --all, --replay, --replay-dead, --discard")
+    if discard is not None:
+        rows = _answer(place, table, lambda opened: _discarded(opened, discard))
+    elif replay is not None or replay_dead:
         rows = _answer(place, table, lambda opened: _replayed(opened, replay))
     else:
         rows = _answer(place, table, lambda opened: _listed(opened, _wanted(dead, waiting, show_all)))
@@ -125,8 +132,19 @@ async def _replayed(opened: "Inbox", number: int | None) -> list[dict[str, Any]]
     for each in numbers:
         if not await opened.replay(each):
             fail(f"--replay: there is no postback {each}")
-        rows += [_row_of(letter) for letter in await opened.letters(after=each - 1, limit=1)]
+        rows += await _row(opened, each)
     return rows
+
+
+async def _discarded(opened: "Inbox", number: int) -> list[dict[str, Any]]:
+    """Give a dead one up."""
+    if not await opened.discard(number):
+        fail(f"--discard: there is no dead postback {number}")
+    return await _row(opened, number)
+
+
+async def _row(opened: "Inbox", number: int) -> list[dict[str, Any]]:
+    return [_row_of(letter) for letter in await opened.letters(after=number - 1, limit=1)]
 
 
 def _row_of(letter: "Letter") -> dict[str, Any]:
@@ -158,7 +176,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     if len(rows) > MOST_SHOWN:
         console.print(f"… and {len(rows) - MOST_SHOWN} more; --json lists all.")
     if any(row["state"] == "dead" for row in rows):
-        console.print(Text("\n--replay NUMBER or --replay-dead has them handled again.", style="dim"), soft_wrap=True)
+        console.print(Text(f"\n{WHAT_TO_DO}", style="dim"), soft_wrap=True)
 
 
 def _cells(row: dict[str, Any]) -> list[Text]:

@@ -128,7 +128,7 @@ def _receiver(username: str | None, password: str | None) -> "PostbackReceiver":
 async def _listen(
     host: str, port: int, receiver: "PostbackReceiver", configs: PassingConfigs | None, screen: Screen
 ) -> None:
-    from gateway_async.sandbox.server import Listener
+    from gateway_async.sandbox.http.server import Listener
 
     listener = Listener(_shown(receiver, screen), host, port)
     with _ended_by_signals():

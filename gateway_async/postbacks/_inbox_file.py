@@ -22,7 +22,7 @@ import msgspec
 from gateway_async._sqlite_file import ask_pragma, connect, in_plain_words, set_up, transaction
 from gateway_async.errors import InboxError
 from gateway_async.postbacks._inbox_writes import carry_out_writes
-from gateway_async.postbacks._rows import LISTING_SECONDS, Row, claim_of, lane_of, letter_of, was_missed
+from gateway_async.postbacks._rows import LISTING_SECONDS, Row, claim_of, lane_of, letter_of, was_missed, was_told
 from gateway_async.postbacks.inbox import Claim, Letter, LetterState, Write
 
 __all__ = ["Demand", "InboxFile"]
@@ -80,11 +80,16 @@ LEFT JOIN postback_inbox ON number = (
     ORDER BY modified DESC, number DESC LIMIT 1
 )
 """
+_LISTED: Final = """
+SELECT lane, content FROM postback_inbox
+WHERE lane IN (SELECT value FROM json_each(?)) AND instr(content, '"reconciled":true')
+"""
 _NEW: Final = "SELECT json_group_array(key) FROM postback_inbox WHERE number > ?"
 _LAST: Final = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'postback_inbox'"
+# NOT INDEXED: by number, and not through the whole inbox in the order of its lanes, as SQLite would like to group.
 _LINE_UP: Final = """
 INSERT INTO postback_inbox_lanes (lane, head, due_at)
-SELECT lane, min(number), min(came_at) FROM postback_inbox WHERE number > ? GROUP BY lane
+SELECT lane, min(number), min(came_at) FROM postback_inbox NOT INDEXED WHERE number > ? GROUP BY lane
 ON CONFLICT (lane) DO UPDATE SET head = excluded.head, due_at = excluded.due_at WHERE head IS NULL
 """
 _CLAIM: Final = """
@@ -126,6 +131,9 @@ _FAILED: Final = "UPDATE postback_inbox SET error = :error, state = :state WHERE
 _UNCOUNT: Final = "UPDATE postback_inbox SET attempts = attempts - 1 WHERE number = :number"
 _REPLAY: Final = """
 UPDATE postback_inbox SET state = 'waiting', attempts = 0, ended_at = NULL WHERE number = ? RETURNING lane
+"""
+_DISCARD: Final = """
+UPDATE postback_inbox SET state = 'discarded', ended_at = :now WHERE number = :number AND state = 'dead' RETURNING 1
 """
 _LINE_UP_AGAIN: Final = """
 INSERT INTO postback_inbox_lanes (lane, head, due_at) VALUES (:lane, :number, :now)
@@ -253,6 +261,11 @@ class InboxFile:
             self._connection.execute(_LINE_UP_AGAIN, {"lane": lane, "number": number, "now": self._now()})
         return bool(lanes)
 
+    def discard(self, number: int) -> bool:
+        """Give a dead one up."""
+        facts = {"number": number, "now": self._now()}
+        return bool(self._connection.execute(_DISCARD, facts).fetchall())
+
     def prune(self, age: timedelta) -> None:
         """Forget what ended longer ago; ten thousand at once."""
         facts = {"before": self._now() - age.total_seconds(), "limit": _PRUNED_AT_ONCE}
@@ -281,10 +294,9 @@ class InboxFile:
 
     def _put(self, rows: Sequence[Row]) -> Sequence[bool]:
         """Keep postbacks; which of them are new."""
-        new = self._put_together([row for row in rows if not row.reconciled])
-        for row in rows:
-            if row.reconciled and self._was_missed(row):  # each by itself: it hangs on those before it
-                new |= self._put_together([row])
+        new = self._put_together(self._untold([row for row in rows if not row.reconciled]))
+        for some in _rounds([row for row in rows if row.reconciled]):
+            new |= self._put_together([row for row in some if self._was_missed(row)])
         news: list[bool] = []
         for row in rows:
             news.append(row.key in new)
@@ -299,6 +311,13 @@ class InboxFile:
         self._connection.execute(_LINE_UP, (last,))
         (keys,) = self._connection.execute(_NEW, (last,)).fetchone()
         return set(msgspec.json.decode(keys))
+
+    def _untold(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Without what was listed, and told, before it was delivered."""
+        listed: dict[str, list[str]] = {}
+        for lane, content in self._connection.execute(_LISTED, (_json([row.lane for row in rows]),)):
+            listed.setdefault(lane, []).append(content)
+        return [row for row in rows if not was_told(row, listed.get(row.lane, ()))]
 
     def _was_missed(self, row: Row) -> bool:
         modified = row.modified and row.modified.timestamp()
@@ -361,6 +380,15 @@ class InboxFile:
             yield
         except sqlite3.Error as error:
             raise InboxError(self.path, in_plain_words(error, "an inbox")) from error
+
+
+def _rounds(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Rows in rounds without two of one lane: whether a listed state is news hangs on what came before it."""
+    while rows:
+        firsts: dict[str, Row] = {}
+        later = [row for row in rows if firsts.setdefault(row.lane, row) is not row]
+        yield list(firsts.values())
+        rows = later
 
 
 def _identity(path: str) -> tuple[int, int] | None:

@@ -11,6 +11,7 @@ __all__ = [
     "CLAIM",
     "CLAIMED",
     "CREATE",
+    "DISCARD",
     "END",
     "EXISTS",
     "FAILED",
@@ -21,6 +22,7 @@ __all__ = [
     "LEARN",
     "LETTERS",
     "LINE_UP_AGAIN",
+    "LISTED",
     "LOCK",
     "LOCK_CREATION",
     "LOCK_LANE",
@@ -71,6 +73,7 @@ LEFT JOIN @ ON number = (
     SELECT number FROM @ WHERE lane = $1 AND modified >= $2::timestamptz ORDER BY modified DESC, number DESC LIMIT 1
 )
 """
+LISTED: Final = """SELECT content FROM @ WHERE lane = $1 AND content LIKE '%"reconciled":true%'"""
 PUT: Final = """
 WITH new AS (
     INSERT INTO @ (key, lane, deletes, modified, content)
@@ -120,6 +123,7 @@ UNCOUNT: Final = "UPDATE @ SET attempts = attempts - 1 WHERE number = $1"
 LANE: Final = "SELECT lane FROM @ WHERE number = $1"
 LOCK_LANE: Final = "SELECT 1 FROM @_lanes WHERE lane = $1 FOR UPDATE"
 REPLAY: Final = "UPDATE @ SET state = 'waiting', attempts = 0, ended_at = NULL WHERE number = $1"
+DISCARD: Final = "UPDATE @ SET state = 'discarded', ended_at = now() WHERE number = $1 AND state = 'dead' RETURNING 1"
 LINE_UP_AGAIN: Final = """
 INSERT INTO @_lanes AS lanes (lane, head, due_at) VALUES ($1, $2, now())
 ON CONFLICT (lane) DO UPDATE

@@ -1,6 +1,6 @@
 """A postback as a row of an inbox's table, and back: what `SqliteInbox` and `PostgresInbox` have in common."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final
@@ -13,7 +13,17 @@ from gateway_async.errors import InvalidRequestError, PostbackRefusedError
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox import Claim, Letter, LetterState
 
-__all__ = ["LISTING_SECONDS", "Row", "check_keep_days", "claim_of", "lane_of", "letter_of", "row_of", "was_missed"]
+__all__ = [
+    "LISTING_SECONDS",
+    "Row",
+    "check_keep_days",
+    "claim_of",
+    "lane_of",
+    "letter_of",
+    "row_of",
+    "was_missed",
+    "was_told",
+]
 
 _LONGEST_LANE: Final = 200
 """An index takes no more than a third of a page."""
@@ -116,6 +126,28 @@ def was_missed(row: Row, modified: Any, known: Mapping[str, Any]) -> bool:
     if last is None:
         return newest is None or bool(newest < modified)
     return bool(known["before"]) and _says_otherwise(known["content"], row.content)
+
+
+def was_told(row: Row, listed: Iterable[str]) -> bool:
+    """Whether `reconcile` has told before what a postback brings that is delivered late.
+
+    A record is made once; of a change, its second and all that both say must agree.
+
+    Args:
+        row: what is delivered.
+        listed: the contents of what may have been listed of its record.
+    """
+    return any(_tells(content, row.content) for content in listed)
+
+
+def _tells(listed: str, delivered: str) -> bool:
+    told, now = (_postback({"key": "", "content": content}) for content in (listed, delivered))
+    if not told.reconciled or told.type != now.type:
+        return False
+    if now.type == "CREATE":
+        return True
+    otherwise = _says_otherwise(listed, delivered) or _says_otherwise(delivered, listed)
+    return told.modified_ts is not None and told.modified_ts == now.modified_ts and not otherwise
 
 
 def _says_otherwise(told: str, listed: str) -> bool:

@@ -29,7 +29,9 @@ class LetterState(StrEnum):
     SUPERSEDED = "superseded"
     """A newer state of its record had been handled before."""
     DEAD = "dead"
-    """Its handler has failed too often; `replay` has it handled again."""
+    """Its handler has failed too often; `replay` has it handled again, `discard` gives it up."""
+    DISCARDED = "discarded"
+    """It was dead, and somebody has said that it is not to be handled any more."""
 
 
 @attrs.frozen(kw_only=True)
@@ -84,6 +86,9 @@ class Inbox(Protocol):
         One that is `reconciled` is kept only if no postback of its record and resource is there with a later
         `modified_ts`; an UPDATE also beside one with the same, that came more than a minute ago and says otherwise.
 
+        One that is delivered after `reconcile` has found it is not kept: a CREATE of a record whose CREATE was found,
+        another of the same second that says the same.
+
         Returns:
             Whether it was new: one with the same `key` is kept once.
         """
@@ -130,6 +135,17 @@ class Inbox(Protocol):
 
         If a newer state of its record has been handled, it is superseded.
         """
+        ...
+
+    async def discard(self, number: int) -> bool:
+        """Give a dead postback up; it is forgotten when handled ones are. Whether it was dead.
+
+        Until then it is known, so that no repeated delivery and no `reconcile` brings it back.
+        """
+        ...
+
+    def reopen(self) -> None:
+        """Be usable again after `aclose`; harmless while it is open."""
         ...
 
     async def aclose(self) -> None:

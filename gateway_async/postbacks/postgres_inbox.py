@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from secrets import token_hex
 from time import monotonic
 from typing import Any, Final
@@ -21,6 +22,7 @@ from gateway_async.postbacks._rows import (
     letter_of,
     row_of,
     was_missed,
+    was_told,
 )
 from gateway_async.postbacks.inbox import Claim, Letter, LetterState, Write
 
@@ -43,8 +45,10 @@ class PostgresInbox:
     Args:
         database: `postgresql://…`, or an asyncpg pool of yours, which is left open.
         table: the name of the first table, with or without a schema; the second has `_lanes` added to it.
-        keep_days: how long handled postbacks are kept. For so long a repeated delivery is known as one, and an older
-            state of a record as older. What waits, and what is dead, is kept until it is handled.
+        keep_days: how long postbacks are kept after they were handled or discarded. For so long a repeated delivery is
+            known as one, and an older state of a record as older. A gateway may repeat for 4 days (5 attempts, a day
+            between them), so let it be more than that, and more than `reconcile` looks back. What waits, and what is
+            dead, is kept.
         create: whether the tables are made if they are not there.
 
     Raises:
@@ -63,7 +67,10 @@ class PostgresInbox:
         if not isinstance(table, str) or not _NAME.fullmatch(table):
             raise InvalidRequestError("table: must be a name of small letters, digits and _, with or without a schema")
         dsn = _checked(database) if isinstance(database, str) else None
-        self._database = Database("PostgresInbox", database, connections=_CONNECTIONS, make_tables=self._make_tables)
+        self._new_database = partial(
+            Database, "PostgresInbox", database, connections=_CONNECTIONS, make_tables=self._make_tables
+        )
+        self._database = self._new_database()
         self._table = table
         self._keep = timedelta(days=check_keep_days(keep_days))
         self._create = create
@@ -75,7 +82,7 @@ class PostgresInbox:
         row = row_of(postback)
         values = (row.key, row.lane, row.deletes, row.modified, row.content)
         async with self._transaction() as connection:
-            if row.reconciled and not await self._was_missed(connection, row):
+            if not await self._is_news(connection, row):
                 return False
             return bool(await self._value(connection, sql.PUT, *values))
 
@@ -141,6 +148,16 @@ class PostgresInbox:
             await self._value(connection, sql.LINE_UP_AGAIN, lane, number)
         return True
 
+    async def discard(self, number: int) -> bool:
+        """Give a dead postback up."""
+        async with self._transaction() as connection:
+            return bool(await self._value(connection, sql.DISCARD, number))
+
+    def reopen(self) -> None:
+        """Be usable again after `aclose`; a pool of yours has to be open."""
+        if self._database.is_closed:
+            self._database = self._new_database()
+
     async def aclose(self) -> None:
         """Close the connections, in 10 seconds at most; a pool of yours is left open. A second close is harmless."""
         await self._database.aclose()
@@ -150,10 +167,19 @@ class PostgresInbox:
 
     # --- in a transaction
 
+    async def _is_news(self, connection: Any, row: Row) -> bool:
+        if row.reconciled:
+            return await self._was_missed(connection, row)
+        return not await self._was_told(connection, row)
+
     async def _was_missed(self, connection: Any, row: Row) -> bool:
         before = timedelta(seconds=LISTING_SECONDS)
         (known,) = await self._fetch(connection, sql.KNOWN, row.lane, row.modified, before)
         return was_missed(row, row.modified, known)
+
+    async def _was_told(self, connection: Any, row: Row) -> bool:
+        listed = await self._fetch(connection, sql.LISTED, row.lane)
+        return was_told(row, [each["content"] for each in listed])
 
     async def _locked(self, connection: Any, claim: Claim) -> bool:
         """Whether a claim still stands; if so, its lane is nobody else's until the transaction ends."""

@@ -23,10 +23,12 @@ after everything but a 2xx.
 | the inbox cannot be used | 503 |
 """
 
+import logging
 import traceback
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from datetime import datetime
+from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, overload
 
@@ -36,6 +38,7 @@ from gateway_async._secrets import Secret, mask_text
 from gateway_async._wire.postback import BasicCredentials, by_lower_name, read_postback
 from gateway_async.errors import InboxError, PostbackRefusedError
 from gateway_async.models.account_vaults import AccountVault
+from gateway_async.models.codes import PostbackResource, PostbackType
 from gateway_async.models.contacts import Contact
 from gateway_async.models.postbacks import Postback
 from gateway_async.models.transaction_batches import TransactionBatch
@@ -57,6 +60,8 @@ if TYPE_CHECKING:
 __all__ = ["PostbackReceiver"]
 
 _MOST_BYTES: Final = 1_048_576
+_ANYBODYS: Final = (401, 405)
+"""Refusals of who has not shown the credentials; the others may be lost news of a payment."""
 
 OfContacts = TypeVar("OfContacts", bound=Callable[[Postback[Contact]], Awaitable[None]])
 OfTransactions = TypeVar("OfTransactions", bound=Callable[[Postback[Transaction]], Awaitable[None]])
@@ -81,7 +86,8 @@ class PostbackReceiver:
         body_seconds: how long a body may take to come.
 
     Raises:
-        ValueError: only one of username and password, or a username with a colon.
+        ValueError: only one of username and password, or a username with a colon; or a number that is not above 0.
+        TypeError: `inbox` is the name of a file.
     """
 
     def __init__(
@@ -96,6 +102,15 @@ class PostbackReceiver:
         handler_seconds: float = 300.0,
         body_seconds: float = 30.0,
     ) -> None:
+        if isinstance(inbox, str | PathLike):
+            raise TypeError("inbox: must be an inbox, such as SqliteInbox('inbox.db')")
+        _check_above_zero(
+            max_bytes=max_bytes,
+            max_attempts=max_attempts,
+            concurrency=concurrency,
+            handler_seconds=handler_seconds,
+            body_seconds=body_seconds,
+        )
         self._credentials = BasicCredentials(username, password)
         self._inbox = inbox
         self._max_bytes = max_bytes
@@ -151,11 +166,15 @@ class PostbackReceiver:
             resource: contact, transaction, transactionbatch, accountvault, or a new word; None for every resource,
                 also for those that have no typed record.
             type: CREATE, UPDATE, DELETE, or a new word; None for every type.
-            stale: with an inbox: also states of a record older than one that was handled.
+            stale: with an inbox: also states of a record older than one that was handled, such as a CREATE that comes
+                late, after an UPDATE.
 
         Raises:
-            TypeError: the function is not async.
+            TypeError: the function is not async, or `on` was written without its brackets.
         """
+        if callable(resource):
+            raise TypeError("@receiver.on(): the brackets are missing")
+        _doubt(resource, type)
 
         def register(handler: Any) -> Any:
             self._handlers.add(resource, type, stale, handler)
@@ -201,6 +220,8 @@ class PostbackReceiver:
         try:
             postback = await self._read(method, by_lower_name(headers.items()), chunks)
         except PostbackRefusedError as error:
+            level = logging.INFO if error.status_code in _ANYBODYS else logging.WARNING
+            logger.log(level, "a request was refused with %d: %s", error.status_code, error.reason)
             return Answer.to(error)
         return await self._taken(postback)
 
@@ -273,9 +294,9 @@ class PostbackReceiver:
         UPDATE if its last change is not, both as the record is now, with `.reconciled` true.
 
         An inbox decides what was missed; without one nobody knows, and the handlers hear of all that is listed. Let
-        `since` lie well before the last run: an inbox tells nothing twice, but for a batch that was closed since, which
-        has no time of change. Of two changes within one second, the first being known, the second is found by what it
-        says, a minute after the first came.
+        `since` lie well before the last run, but not before what the inbox still keeps (`keep_days`): what it keeps it
+        tells nobody twice, but for a batch that was closed since, which has no time of change. Of two changes within
+        one second, the first being known, the second is found by what it says, a minute after the first came.
 
         Args:
             gateway: an `AsyncGateway`.
@@ -291,7 +312,8 @@ class PostbackReceiver:
     async def __aenter__(self) -> Self:
         """Work on the inbox in the background, until the end of the block; then close it.
 
-        As long as there is no handler at all, what comes is stored and not worked on.
+        It can be entered again afterwards, as by tests that start an application more than once. As long as there is
+        no handler at all, what comes is stored and not worked on.
 
         Raises:
             RuntimeError: it does so already.
@@ -302,6 +324,7 @@ class PostbackReceiver:
             if self._inbox is not None and self._worker is not None:
                 if not self._handlers:
                     logger.warning("postbacks are stored, and not handled: the receiver has no handlers yet")
+                self._inbox.reopen()
                 stack.push_async_callback(self._inbox.aclose)
                 tasks = await stack.enter_async_context(anyio.create_task_group())
                 stack.callback(tasks.cancel_scope.cancel)
@@ -314,6 +337,20 @@ class PostbackReceiver:
     ) -> bool | None:
         running, self._running = self._running, None
         return await running.__aexit__(kind, error, trace) if running else None
+
+
+def _check_above_zero(**numbers: float) -> None:
+    for name, number in numbers.items():
+        if not number > 0:
+            raise ValueError(f"{name}: must be above 0")
+
+
+def _doubt(resource: str | None, type_: str | None) -> None:
+    """Warn of words that no gateway is known to say: a slip of the pen would drop postbacks without a sound."""
+    for word, code in ((resource, PostbackResource), (type_, PostbackType)):
+        if word is not None and not code(word).known:
+            known = ", ".join(code)
+            logger.warning("on(%r): a handler of a word that is not known (%s) may never hear of anything", word, known)
 
 
 def _log_failure(postback: Postback[Any], error: Exception) -> None:

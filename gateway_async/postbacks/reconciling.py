@@ -31,7 +31,7 @@ Accept = Callable[[Postback[Any]], Awaitable[bool]]
 _FAR_FUTURE: Final = datetime(2100, 1, 1, tzinfo=UTC)
 """Up to when records are asked for. By this computer's clock, "now" may be in the past of the gateway's."""
 
-_AT_ONCE: Final = 100
+_AT_ONCE: Final = 250
 """How many records' postbacks are stored at once: an inbox writes them together."""
 
 _MOST_FAILURES: Final = 100

@@ -39,8 +39,10 @@ class SqliteInbox:
 
     Args:
         path: the file; `-wal` and `-shm` beside it belong to it. Its folder must exist.
-        keep_days: how long handled postbacks are kept. For so long a repeated delivery is known as one, and an older
-            state of a record as older. What waits, and what is dead, is kept until it is handled.
+        keep_days: how long postbacks are kept after they were handled or discarded. For so long a repeated delivery is
+            known as one, and an older state of a record as older. A gateway may repeat for 4 days (5 attempts, a day
+            between them), so let it be more than that, and more than `reconcile` looks back. What waits, and what is
+            dead, is kept.
         shared: whether the file may be a database of your own program: then the inbox makes its two tables beside
             yours (`postback_inbox`, `postback_inbox_lanes`), and has it use a write-ahead log.
         now: the time, in seconds since 1970.
@@ -59,11 +61,14 @@ class SqliteInbox:
     ) -> None:
         self._path = Path(path).absolute()
         keep = timedelta(days=check_keep_days(keep_days))
-        self._scribe = Scribe(
+        self._new_scribe = partial(
+            Scribe,
             "gateway_async inbox",
             partial(_Book, partial(InboxFile, self._path, shared=shared, now=now), keep),
             partial(InboxError, str(self._path), "it is closed"),
         )
+        self._scribe = self._new_scribe()
+        self._is_closed = False
 
     async def put(self, postback: Postback[Any]) -> bool:
         """Keep a postback, once; it is on the disk when this returns."""
@@ -98,8 +103,18 @@ class SqliteInbox:
         """Have a postback handled again."""
         return bool(await self._ask(lambda file: file.replay(number)))
 
+    async def discard(self, number: int) -> bool:
+        """Give a dead postback up."""
+        return bool(await self._ask(lambda file: file.discard(number)))
+
+    def reopen(self) -> None:
+        """Be usable again after `aclose`: the file is opened when it is next needed."""
+        if self._is_closed:
+            self._scribe, self._is_closed = self._new_scribe(), False
+
     async def aclose(self) -> None:
         """Write what waits and close the file, in 15 seconds at most; a second close is harmless."""
+        self._is_closed = True
         await self._scribe.aclose()
 
     async def _ask(self, demand: Callable[[InboxFile], T]) -> T:

@@ -145,9 +145,11 @@ class Worker:
             self._say_well()
 
     async def _woken(self, bell: anyio.Event) -> None:
-        with anyio.move_on_after(self._poll_seconds):
-            await bell.wait()
-        self._bells.discard(bell)
+        try:
+            with anyio.move_on_after(self._poll_seconds):
+                await bell.wait()
+        finally:
+            self._bells.discard(bell)
 
     async def _keep_claims(self) -> None:
         """Prolong the claims of all that is being handled."""
@@ -225,7 +227,10 @@ class Worker:
         await self._insist(lambda: self._inbox.failed(self._claims[claim.number], said, pause))
         trace = mask_text("".join(traceback.format_exception(error)))
         if pause is None:
-            logger.error("%r is dead after %d attempts\n%s", claim.postback, claim.attempt, trace)
+            logger.error(
+                "%r is dead after %d attempts, number %d of the inbox\n%s",
+                *(claim.postback, claim.attempt, claim.number, trace),
+            )
         else:
             logger.warning("a handler failed at %r, again in %.1f s\n%s", claim.postback, pause, trace)
 

@@ -97,6 +97,18 @@ def test_what_is_replayed_waits_again(path: Path, options: tuple[str, ...]) -> N
     assert (ended.returncode, ended.stdout) == (0, "There is nothing of that kind in the inbox.\n")
 
 
+def test_what_is_given_up_is_not_listed_any_more(path: Path) -> None:
+    """Only what is dead: the exit status of the next list is that of an inbox in good order."""
+    ended = run("inbox", str(path), "--json", "--discard", "1")
+    assert (ended.returncode, ended.stderr, listed(ended)) == (0, "", [(1, "dead", "discarded")])
+    ended = run("inbox", str(path), "--json")
+    assert (ended.returncode, listed(ended)) == (0, [(3, "waiting", "waiting")])
+    for number in ("1", "2", "3", "99"):
+        ended = run("inbox", str(path), "--discard", number)
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert ended.stderr == f"gateway-async: --discard: there is no dead postback {number}\n"
+
+
 def test_a_postback_that_is_not_there(path: Path) -> None:
     """One line, status 1."""
     ended = run("inbox", str(path), "--replay", "99")

@@ -101,6 +101,13 @@ class MemoryInbox:
         """Nobody asks."""
         return False
 
+    async def discard(self, number: int) -> bool:
+        """Nobody asks."""
+        return False
+
+    def reopen(self) -> None:
+        """It never closes."""
+
     async def aclose(self) -> None:
         """Count."""
         self.closed += 1

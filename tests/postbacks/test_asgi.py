@@ -109,7 +109,7 @@ async def test_served_by_itself_it_works_as_long_as_the_server_lives(tmp_path: P
             await to_shop.send({"type": "lifespan.startup"})
             assert await from_shop.receive() == {"type": "lifespan.startup.complete"}
             assert (await answered(shop.asgi, http_scope(), part(form())))[0]["status"] == 204
-            with anyio.fail_after(5):
+            with anyio.fail_after(30):
                 await happened.wait()
             await to_shop.send({"type": "lifespan.shutdown"})
             assert await from_shop.receive() == {"type": "lifespan.shutdown.complete"}
@@ -221,7 +221,8 @@ async def test_it_serves_by_itself_over_real_sockets(caplog: pytest.LogCaptureFi
         await stream.send(f"{head}Content-Length: 4000\r\n\r\n".encode() + form(sale(id="c")))
         await stream.aclose()
     assert (statuses, told) == ([204, 405, 413, 400, 204], ["a", "b"])
-    assert [record.getMessage() for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
+    troubles = [record.getMessage() for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
+    assert [each for each in troubles if not each.startswith("a request was refused with 4")] == []
 
 
 async def test_httpx_and_we_write_the_same_credentials() -> None:

@@ -16,7 +16,7 @@ from gateway_async.postbacks import Claim, Inbox, InboxError, LetterState, Postg
 
 from .inboxes import KINDS, Store, change, opened, states
 
-WAITING, HANDLED, SUPERSEDED, DEAD = LetterState
+WAITING, HANDLED, SUPERSEDED, DEAD, DISCARDED = LetterState
 pytestmark = pytest.mark.anyio
 MINUTE = 60.0
 
@@ -268,6 +268,33 @@ async def test_what_is_dead_lets_the_next_go_on(inbox: Inbox) -> None:
     assert (letter.state, letter.error) == (HANDLED, "")
 
 
+async def test_what_is_dead_can_be_given_up(store: Store) -> None:
+    """Only that; it is known for as long as what was handled, does not come back by itself, and then is forgotten."""
+    inbox = store.inbox
+    await put(inbox, change("t1"), change("t2"), change("t3"))
+    dead, handled = await inbox.claim(2, MINUTE)
+    await inbox.failed(dead, "no", None)
+    await inbox.done(handled, HANDLED)
+    assert [await inbox.discard(number) for number in (1, 1, 2, 3, 10**6)] == [True, False, False, False, False]
+    assert await states(inbox) == [("t1", 1, DISCARDED), ("t2", 1, HANDLED), ("t3", 1, WAITING)]
+    assert await put(inbox, change("t1"), change("t1", note="listed", reconciled=True)) == [False, False]
+    assert await handle_all(inbox) == [(1, False)]
+    day = "86400" if store.is_file else "interval '1 day'"
+    await store.ask(f"UPDATE {{inbox}} SET ended_at = ended_at - 8 * {day} WHERE number = 1")  # noqa: S608  our own words
+    await store.another(keep_days=7).claim(0, MINUTE)
+    assert [letter.number for letter in await inbox.letters()] == [2, 3]
+
+
+async def test_what_was_given_up_can_be_replayed(inbox: Inbox) -> None:
+    """Giving up is no deletion."""
+    await inbox.put(change())
+    await inbox.failed(await only_claim(inbox), "no", None)
+    assert await inbox.discard(1) is True
+    assert await inbox.replay(1) is True
+    assert await handle_all(inbox) == [(1, False)]
+    assert await inbox.discard(1) is False
+
+
 async def test_replay_of_what_is_being_handled(inbox: Inbox) -> None:
     """Nothing happens to the claim; two of a record are never handed out at once."""
     await put(inbox, change("t1", 1), change("t1", 2))
@@ -408,6 +435,22 @@ async def test_no_list_brings_back_what_was_deleted_in_its_second(store: Store, 
     assert await put(store.inbox, listed(102)) == [False]
 
 
+async def test_what_was_listed_before_it_was_delivered_is_told_once(store: Store) -> None:
+    """A CREATE whatever it says, for a record is made once; another change if it says the same of the same second."""
+    listed_first = [listed(101, type_="CREATE"), listed(101, 7, description=None)]
+    assert await put(store.inbox, *listed_first) == [True, True]
+    late = [
+        change("t1", 5, "CREATE", status_id=102),
+        change("t1", 7, status_id=101, description="only here"),
+        change("t1", 7, status_id=111),
+        change("t1", 8, status_id=101),
+        change("t2", 7, status_id=101),
+    ]
+    assert await put(store.inbox, *late) == [False, True, True, True, True]
+    assert await put(store.inbox, change("t1", 7, status_id=101, number="1")) == [False]
+    assert await put(store.inbox, change("t1", 7, "DELETE", status_id=101)) == [True]
+
+
 # --- what is forgotten, refused and closed
 
 
@@ -436,6 +479,18 @@ async def test_days_that_are_none(kind: tuple[str, str], days: Any) -> None:
     """A number above 0."""
     with pytest.raises(InvalidRequestError, match="keep_days"):
         (SqliteInbox if kind[0] == "sqlite" else PostgresInbox)("postgresql://inbox", keep_days=days)
+
+
+async def test_a_closed_inbox_can_be_opened_again(store: Store) -> None:
+    """With all that it holds; one that is open is left alone."""
+    await store.inbox.put(change())
+    store.inbox.reopen()
+    await store.inbox.aclose()
+    store.inbox.reopen()
+    assert await put(store.inbox, change(), change("t2")) == [False, True]
+    await store.inbox.aclose()
+    with pytest.raises(InboxError, match="it is closed"):
+        await store.inbox.letters()
 
 
 async def test_a_closed_inbox_says_so(store: Store) -> None:

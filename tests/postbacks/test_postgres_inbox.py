@@ -150,7 +150,7 @@ async def test_what_is_put_while_the_last_of_its_record_ends_is_not_forgotten(st
         await connection.execute(put, row.key, row.lane, row.deletes, row.modified, row.content)
         tasks.start_soon(store.inbox.failed, claim, "", None)
         waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%{inbox}_lanes%'"
-        with anyio.fail_after(10):
+        with anyio.fail_after(30):
             while not await store.ask(waiting):
                 await anyio.sleep(0.01)
     await connection.close()

@@ -87,6 +87,31 @@ async def test_a_refusal_says_in_plain_words_what_is_wrong() -> None:
     assert answer.body == b"data.id: not a text\n"
 
 
+async def test_a_refusal_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """As a warning if it may be a payment's news, and not what anybody can cause who finds the address."""
+    caplog.set_level(logging.INFO, "gateway_async")
+    for body, headers in ((b"type=UPDATE", HEADERS), (form(), {})):
+        await post(receiver(), body, headers)
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "a request was refused with 400: data: must be a record, as a JSON text"),
+        ("INFO", "a request was refused with 401: authorization: not the Basic credentials of this receiver"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["max_bytes", "max_attempts", "concurrency", "handler_seconds", "body_seconds"])
+@pytest.mark.parametrize("number", [0, -1, float("nan")])
+async def test_numbers_that_make_no_sense(name: str, number: float) -> None:
+    """With none at once, for one, nothing would ever be handled."""
+    with pytest.raises(ValueError, match=f"{name}: must be above 0"):
+        receiver(**{name: number})
+
+
+async def test_the_name_of_a_file_is_no_inbox() -> None:
+    """It says at once what to write instead."""
+    with pytest.raises(TypeError, match="SqliteInbox"):
+        receiver(inbox="inbox.db")
+
+
 # --- size
 
 
@@ -199,6 +224,32 @@ async def test_a_blocking_function_is_refused_when_it_is_registered() -> None:
 
     with pytest.raises(TypeError, match=r"async function; it may await anyio\.to_thread\.run_sync"):
         receiver().on()(handle)  # type: ignore[type-var]
+
+
+async def test_a_handler_without_brackets_is_refused() -> None:
+    """`@receiver.on` would take the function for a resource, and never call it."""
+    with pytest.raises(TypeError, match="brackets"):
+        receiver().on(nothing)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+@pytest.mark.parametrize("words", [("transactions",), ("Transaction",), ("contact", "update"), ("coupon", "CREATE")])
+async def test_a_word_that_is_not_known_is_doubted(words: tuple[str, ...], caplog: pytest.LogCaptureFixture) -> None:
+    """It may be new, or a slip of the pen that would drop postbacks without a sound."""
+    receiver().on(*words)(nothing)
+    (record,) = caplog.records
+    assert (record.levelno, "a word that is not known" in record.getMessage()) == (logging.WARNING, True)
+
+
+async def test_known_words_are_not_doubted(caplog: pytest.LogCaptureFixture) -> None:
+    """Nor is a handler of everything."""
+    shop = receiver()
+    for words in ((), ("transaction",), ("contact", "DELETE"), (None, "UPDATE")):
+        shop.on(*words)(nothing)
+    assert caplog.records == []
+
+
+async def nothing(postback: Postback[Any]) -> None:
+    """Do nothing."""
 
 
 async def test_of_an_older_state_only_those_are_told_who_ask_for_it() -> None:
@@ -316,7 +367,7 @@ async def test_what_names_no_record_waits_for_nothing() -> None:
         while len(begun) < 2:
             await anyio.lowlevel.checkpoint()
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             for name in "ab":
                 tasks.start_soon(post, shop, form({"name": name}, resource="coupon"))
@@ -400,6 +451,23 @@ async def test_a_receiver_is_entered_once_at_a_time() -> None:
         pass
 
 
+async def test_a_receiver_can_be_entered_again(tmp_path: Path) -> None:
+    """As when tests start an application twice: its inbox takes postbacks again, and they are handled."""
+    shop, told = receiver(inbox=SqliteInbox(tmp_path / "inbox.db")), list[str]()
+
+    @shop.on()
+    async def handle(postback: Postback[Any]) -> None:
+        told.append(postback.record_id)
+
+    for name in ("a", "b"):
+        async with shop:
+            assert await post(shop, form(sale(id=name))) == (204, "")
+            with anyio.fail_after(30):
+                while name not in told:
+                    await anyio.sleep(0.01)
+    assert await post(shop, form(sale(id="c"))) == (503, "the inbox cannot be used\n")
+
+
 async def test_without_an_inbox_there_is_nothing_to_work_on() -> None:
     """It says so, instead of returning as if all were done."""
     with pytest.raises(RuntimeError, match="no inbox"):
@@ -429,7 +497,7 @@ async def never() -> AsyncIterator[bytes]:
 
 async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     """Callers that dawdle do not pile up."""
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         answer = await receiver(body_seconds=0.01).receive("POST", HEADERS, never())
     assert (answer.status, answer.body) == (408, b"the body: not there within 0.01 seconds\n")
 
@@ -444,7 +512,7 @@ async def test_a_handler_that_hangs_does_not_keep_its_record_for_ever(caplog: py
         if len(told) == 1:
             await anyio.sleep_forever()
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         assert [(await post(shop, form()))[0] for _ in range(2)] == [500, 204]
     assert "a handler failed at" in caplog.text
 

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import attrs
 import pytest
 
 from gateway_async._ledger_file import LedgerFile
 from gateway_async.postbacks import Claim, InboxError, LetterState, SqliteInbox
 from gateway_async.postbacks._inbox_file import InboxFile
+from gateway_async.postbacks._rows import row_of
 
 from .inboxes import ask_sqlite, change
 
@@ -73,6 +75,43 @@ async def test_thousands_at_once_share_few_transactions(path: Path) -> None:
     assert len(await inbox.letters(limit=5000)) == 2000
     assert commits < 20
     await inbox.aclose()
+
+
+async def test_listed_states_that_come_together_are_judged_one_after_the_other(path: Path) -> None:
+    """Of one record, an older state that follows a newer one in the same transaction is no news."""
+    file = InboxFile(path)
+    together = [change("t1", 2), change("t2", 1), change("t1", 1), change("t2", 2), change("t1", 3), change("t1", 2)]
+    listed = [row_of(attrs.evolve(each, reconciled=True)) for each in together]
+    assert file.carry_out(listed) == [True, True, False, True, True, False]
+    assert [letter.number for letter in file.letters(None, 0, 10)] == [1, 2, 3, 4]
+    file.close()
+
+
+async def test_a_full_inbox_costs_no_more_than_an_empty_one(path: Path) -> None:
+    """Nothing that is done for each postback walks through all that is kept."""
+    file = InboxFile(path)
+    before = steps_of_a_postback(file, "first")
+    file.carry_out([row_of(change(f"t{number}")) for number in range(2000)])
+    assert steps_of_a_postback(file, "second") < 2 * before
+    file.close()
+
+
+def steps_of_a_postback(file: InboxFile, name: str) -> int:
+    """How many steps SQLite takes for a postback and for what a list says of it, from its coming to its end."""
+    steps = 0
+
+    def count() -> None:
+        nonlocal steps
+        steps += 1
+
+    file._connection.set_progress_handler(count, 1)
+    news = [change(name), change(name, 2, reconciled=True), change(f"{name} too", reconciled=True)]
+    assert file.carry_out([row_of(each) for each in news]) == [True, True, True]
+    (claims,) = file.carry_out([lambda it: it.claim(1, 60, "mine")])
+    file.carry_out([lambda it: it.prolong(claims, 60), lambda it: it.done(claims[0], HANDLED, ())])
+    file.carry_out([lambda it: it.letters(LetterState.DEAD, 0, 10), lambda it: it.replay(10**9)])
+    file._connection.set_progress_handler(None, 1)
+    return steps
 
 
 HARMFUL = [
