@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from gateway_async.sandbox.control.control_calls import CONTROLS
+from gateway_async.sandbox.control.endpoints import CONTROLS
 from gateway_async.sandbox.simulators.faults import FAULTS
 
 from .desk import Desk
