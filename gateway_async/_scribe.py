@@ -5,9 +5,10 @@ thousand (group commit). What nobody waits for goes along with the next that som
 """
 
 import threading
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import islice, repeat
 from queue import Empty, SimpleQueue
 from time import monotonic, sleep
 from typing import Any, Final, Protocol
@@ -68,7 +69,8 @@ class Scribe:
         self._name = name
         self._open_book = open_book
         self._error_when_closed = closed
-        self._work: SimpleQueue[_Waiter | _Left | None] = SimpleQueue()
+        self._work: SimpleQueue[_Company | _Left | None] = SimpleQueue()
+        self._gathering: dict[Any, _Company] = {}
         self._giving = threading.Lock()
         self._closed = False
         self._thread: threading.Thread | None = None
@@ -77,13 +79,14 @@ class Scribe:
 
     async def ask(self, wants: Any) -> Any:
         """Have it done, and return what the book says, once it is on the disk."""
-        waiter = _Waiter(wants)
-        self._give(waiter)
-        return await waiter.wait()
+        company, place = self._join(wants)
+        return await company.result(place)
 
     def leave(self, wants: Any) -> None:
         """Have it done a moment later; nobody waits for it."""
-        self._give(_Left(wants))
+        with self._giving:
+            self._check_open()
+            self._give(_Left(wants))
 
     async def aclose(self) -> None:
         """Write what waits and close the book, in 15 seconds at most; a second close is harmless."""
@@ -96,15 +99,29 @@ class Scribe:
                 while thread.is_alive():  # noqa: ASYNC110  nobody but the thread could set an event, and it is gone
                     await anyio.sleep(_LOOKING_SECONDS)
 
-    def _give(self, item: "_Waiter | _Left") -> None:
-        """Give the thread work; the first time, start it."""
+    def _join(self, wants: Any) -> "tuple[_Company, int]":
+        """Add it to what the tasks of this event loop already wait for, and say where it stands there."""
+        loop: Any = anyio.lowlevel.current_token().native_token
         with self._giving:
-            if self._closed:
-                raise self._error_when_closed()
-            if self._thread is None or not self._thread.is_alive():  # as in the child of a fork
-                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-                self._thread.start()
-            self._work.put(item)
+            self._check_open()
+            company = self._gathering.get(loop)
+            if company is None:
+                company = _Company(loop)
+                self._give(company)
+                self._gathering[loop] = company
+            company.wants.append(wants)
+            return company, len(company.wants) - 1
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise self._error_when_closed()
+
+    def _give(self, item: "_Company | _Left") -> None:
+        """Give the thread work; the first time, start it."""
+        if self._thread is None or not self._thread.is_alive():  # as in the child of a fork
+            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            self._thread.start()
+        self._work.put(item)
 
     def _run(self) -> None:
         """What the thread does, until the end."""
@@ -115,7 +132,7 @@ class Scribe:
         if self._book:
             self._book.close()
 
-    def _next_items(self) -> "list[_Waiter | _Left | None]":
+    def _next_items(self) -> "list[_Company | _Left | None]":
         """All that there is to do, once there is something that cannot wait."""
         items = [self._work.get()]
         lazy_until = monotonic() + _LAZY_SECONDS
@@ -127,21 +144,28 @@ class Scribe:
                 items.append(self._work.get_nowait())
         return items
 
-    def _carry_out(self, items: "Sequence[_Waiter | _Left | None]") -> None:
+    def _carry_out(self, items: "Sequence[_Company | _Left | None]") -> None:
         """Do it, and wake those who wait for it."""
-        waiters = [item for item in items if isinstance(item, _Waiter)]
+        companies = [item for item in items if isinstance(item, _Company)]
+        self._set_out(companies)
+        asked = [wants for company in companies for wants in company.wants]
         self._unwritten.extend(item.wants for item in items if isinstance(item, _Left))
         try:
             self._book = self._book or self._open_book()
-            results = self._book.carry_out([waiter.wants for waiter in waiters], list(self._unwritten))
+            results = iter(self._book.carry_out(asked, list(self._unwritten)))
             self._unwritten.clear()
         except Exception as error:  # noqa: BLE001  those who wait must learn of it, whatever it is
             if self._unwritten:
                 logger.warning("outcomes wait to be written: %s", error)
-            results = [error] * len(waiters)
-        for waiter, result in zip(waiters, results, strict=True):
-            waiter.result = result
-        _wake(waiters)
+            results = repeat(error)
+        for company in companies:
+            company.come_home(list(islice(results, len(company.wants))))
+
+    def _set_out(self, companies: "Sequence[_Company]") -> None:
+        """Whoever comes later waits for the next writing."""
+        with self._giving:
+            for company in companies:
+                self._gathering.pop(company.loop, None)
 
 
 class _Left:
@@ -153,36 +177,29 @@ class _Left:
         self.wants = wants
 
 
-class _Waiter:
-    """A task that waits until the thread has done what it wants."""
+class _Company:
+    """The tasks of one event loop that wait for the same writing, and are woken by one event."""
 
-    __slots__ = ("done", "loop", "result", "wants")
+    __slots__ = ("done", "loop", "results", "wants")
 
-    def __init__(self, wants: Any) -> None:
-        self.wants = wants
-        self.loop: Any = anyio.lowlevel.current_token().native_token
+    def __init__(self, loop: Any) -> None:
+        self.loop = loop
+        self.wants: list[Any] = []
+        self.results: Sequence[Any] = ()
         self.done = anyio.Event()
-        self.result: Any = None
 
-    async def wait(self) -> Any:
-        """What the thread answers."""
+    async def result(self, place: int) -> Any:
+        """What the thread answers to what stands there, once it has answered."""
         await self.done.wait()
-        if isinstance(self.result, Exception):
-            raise self.result.with_traceback(None)  # others may raise it too
-        return self.result
+        answer = self.results[place]
+        if isinstance(answer, Exception):
+            raise answer.with_traceback(None)  # others may raise it too
+        return answer
 
-
-def _wake(waiters: Iterable[_Waiter]) -> None:
-    """Have those who wait go on, each in its own event loop; one that has ended needs nothing any more."""
-    tasks: dict[Any, list[anyio.Event]] = defaultdict(list)
-    for waiter in waiters:
-        tasks[waiter.loop].append(waiter.done)
-    for loop, events in tasks.items():
+    def come_home(self, results: Sequence[Any]) -> None:
+        """Have the tasks go on; an event loop that has ended needs nothing any more."""
+        self.results = results
+        loop = self.loop
         call_soon = loop.run_sync_soon if hasattr(loop, "run_sync_soon") else loop.call_soon_threadsafe
         with suppress(RuntimeError):
-            call_soon(_set_all, events)
-
-
-def _set_all(events: Iterable[anyio.Event]) -> None:
-    for event in events:
-        event.set()
+            call_soon(self.done.set)

@@ -5,15 +5,29 @@ open intent, and `AsyncGateway.recover()` finds out what became of it. The law o
 account or a person, only ids, amounts and times.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Generator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import attrs
 
 from gateway_async.errors import GatewayError
 
-__all__ = ["Intent", "Ledger", "Recovered"]
+__all__ = ["KEPT", "Intent", "Ledger", "Recovered"]
+
+
+class _Kept:
+    """Awaited, it is there at once."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return
+        yield
+
+
+KEPT: Final[Awaitable[None]] = _Kept()
+"""What `Ledger.settle` may return where nobody has to wait: a client then spends no time on bounding the wait."""
 
 
 @attrs.frozen(kw_only=True)
@@ -61,8 +75,8 @@ class Ledger(Protocol):
         """
         ...
 
-    async def settle(self, intent_id: str, outcome: str, record_id: str | None = None) -> None:
-        """Keep what became of an intent; this need not be on disk when it returns.
+    def settle(self, intent_id: str, outcome: str, record_id: str | None = None) -> Awaitable[None]:
+        """Keep what became of an intent; this need not be on disk when it returns. As an `async def`, or with `KEPT`.
 
         An intent of which nobody knows stays open: it is not settled. What has been settled already stays as it is;
         an unknown id is ignored.

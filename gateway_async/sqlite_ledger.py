@@ -1,6 +1,6 @@
 """`SqliteLedger`: a ledger in one SQLite file. Intents are waited for; outcomes go along with the next ones."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from gateway_async._ledger_file import LedgerFile, Outcome
 from gateway_async._scribe import Scribe
 from gateway_async.errors import InvalidRequestError, LedgerError
-from gateway_async.ledger import Intent
+from gateway_async.ledger import KEPT, Intent
 
 __all__ = ["SqliteLedger"]
 
@@ -58,13 +58,14 @@ class SqliteLedger:
         """
         await self._scribe.ask(intent)
 
-    async def settle(self, intent_id: str, outcome: str, record_id: str | None = None) -> None:
+    def settle(self, intent_id: str, outcome: str, record_id: str | None = None) -> Awaitable[None]:
         """Note what became of an intent; it is on the disk a moment later.
 
         Raises:
             LedgerError: the ledger is closed.
         """
         self._scribe.leave(Outcome(intent_id, outcome, record_id, datetime.now(UTC)))
+        return KEPT
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
         """The intents that are not settled, the oldest first; only those of a terminal where one is named.

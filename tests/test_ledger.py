@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 from gateway_async import Intent, InvalidRequestError, Ledger, LedgerError, SqliteLedger, _sqlite_file
 from gateway_async._ledger_file import Entry, LedgerFile, Outcome
 from gateway_async._sqlite_file import ask_pragma, in_plain_words
+from gateway_async.ledger import KEPT
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SALE = Intent(
@@ -128,7 +130,7 @@ async def test_an_outcome_alone_is_written_a_moment_later(path: Path) -> None:
     ledger = SqliteLedger(path)
     await ledger.intend(SALE)
     await ledger.settle("first", "done", "t1")
-    with anyio.fail_after(10):
+    with anyio.fail_after(30):
         while outcomes(path)["first"] == (None, None):
             await anyio.sleep(0.01)
     await ledger.aclose()
@@ -247,11 +249,23 @@ async def test_a_closed_ledger_says_so(path: Path) -> None:
     assert threading.active_count() == before + 1
     await ledger.aclose()
     await ledger.aclose()
-    for ask in (ledger.intend(BARE), ledger.settle("first", "done"), ledger.open_intents()):
+    for ask in (partial(ledger.intend, BARE), partial(ledger.settle, "first", "done"), ledger.open_intents):
         with pytest.raises(LedgerError, match="it is closed"):
-            await ask
+            await ask()
     assert [each.name for each in path.parent.iterdir()] == [path.name]
     assert threading.active_count() == before
+
+
+@pytest.mark.anyio
+async def test_nobody_waits_for_an_outcome(path: Path) -> None:
+    """It is kept at once, and a client need not bound the wait; whoever awaits it all the same goes on."""
+    ledger = SqliteLedger(path)
+    await ledger.intend(SALE)
+    kept = ledger.settle("first", "done")
+    assert kept is KEPT
+    await kept
+    await ledger.aclose()
+    assert outcomes(path) == {"first": ("done", None)}
 
 
 @pytest.mark.anyio
@@ -272,6 +286,7 @@ CHILD = """
 import sys, anyio, attrs
 from gateway_async import Intent, SqliteLedger
 from datetime import UTC, datetime, timedelta
+from functools import partial
 now = datetime.now(UTC)
 async def main():
     ledger = SqliteLedger(sys.argv[1])

@@ -5,7 +5,7 @@ else it stays open; and nothing that could be a card number is written.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
 from time import monotonic
@@ -18,12 +18,12 @@ from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, Entry
 from gateway_async._wire.inquiry import Inquiry
 from gateway_async.errors import GatewayError, NotSentError, OutcomeUnknownError
-from gateway_async.ledger import Intent, Ledger
+from gateway_async.ledger import KEPT, Intent, Ledger
 from gateway_async.observe import logger
 
-__all__ = ["Books"]
+__all__ = ["SETTLING_SECONDS", "Books"]
 
-_SETTLING_SECONDS: Final = 5.0
+SETTLING_SECONDS: Final = 5.0
 """How long keeping an outcome may hold back its call, cancelled or not."""
 
 _JUMP_SECONDS: Final = 2.0
@@ -106,22 +106,20 @@ class Books:
         if outcome is not None:
             await self.settle(delivery.intent_id, outcome)
 
-    async def settle(self, intent_id: str | None, outcome: str, record: Any = None) -> None:
-        """Keep an outcome, under a shield with a bound."""
-        if self._ledger is None or intent_id is None:
-            return
-        with anyio.move_on_after(_SETTLING_SECONDS, shield=True) as scope:
-            await self.note(intent_id, outcome, record)
-        if scope.cancelled_caught:
-            logger.warning("an outcome (%s) could not be kept in %g s", outcome, _SETTLING_SECONDS)
+    async def settle(
+        self, intent_id: str | None, outcome: str, record: Any = None, within: float = SETTLING_SECONDS
+    ) -> None:
+        """Keep an outcome, `within` that many seconds, and no cancellation comes between.
 
-    async def note(self, intent_id: str | None, outcome: str, record: Any = None) -> None:
-        """Keep an outcome. A ledger that does not take it is logged: the intent stays open, to be looked up again."""
+        A ledger that does not take it is logged: the intent stays open, to be looked up again.
+        """
         if self._ledger is None or intent_id is None:
             return
-        record_id = getattr(record, "id", None)
         try:
-            await self._ledger.settle(intent_id, outcome, None if record_id is None else mask_text(str(record_id)))
+            record_id = getattr(record, "id", None)
+            kept = self._ledger.settle(intent_id, outcome, None if record_id is None else mask_text(str(record_id)))
+            if kept is not KEPT and not await _in_time(kept, within):
+                logger.warning("an outcome (%s) could not be kept in %g s", outcome, within)
         except Exception as error:  # noqa: BLE001  the call has its result, and that is what its caller needs
             logger.warning("an outcome (%s) could not be kept: %s", outcome, _said(error))
 
@@ -215,6 +213,12 @@ def _outcome(delivery: Delivery[Any], error: BaseException) -> str | None:
             return "refused"
         case _:
             return None if delivery.may_have_left else "not_sent"
+
+
+async def _in_time(kept: Awaitable[None], within: float) -> bool:
+    with anyio.move_on_after(within, shield=True) as scope:
+        await kept
+    return not scope.cancelled_caught
 
 
 def _said(error: Exception) -> str:

@@ -41,8 +41,8 @@ def _signed(request: httpx.Request) -> httpx.Request:
     url = httpx.URL(extensions[TARGET]) if TARGET in extensions else request.url
     if signature.params:
         url = url.copy_merge_params(dict(signature.params))
-    headers = request.headers.copy()
-    headers.update(dict(signature.headers))
+    proof = [(name.encode("ascii"), value.encode("ascii")) for name, value in signature.headers]
+    headers = [*request.headers.raw, *proof]
     kept = {name: value for name, value in extensions.items() if name not in (SIGNATURE, TARGET)}
     signed = httpx.Request(request.method, url, headers=headers, stream=request.stream, extensions=kept)
     if isinstance(signed.stream, httpx.ByteStream):

@@ -1,6 +1,7 @@
 """`Delivery`: one call on its way, what has been tried, and how much time is left for more."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final, Generic, TypeVar
 
 import anyio
@@ -13,6 +14,8 @@ from gateway_async.errors import GatewayError, OutcomeUnknownError, Reached
 __all__ = ["LOOKUP_SECONDS", "MAY_ARRIVE_SECONDS", "Delivery", "NotDoneError"]
 
 T = TypeVar("T")
+
+_UNBOUND: Final = nullcontext()
 
 LOOKUP_SECONDS: Final = 10.0
 """How long looking up may take after a terminal call, and how long it may hold back a cancellation."""
@@ -75,9 +78,13 @@ class Delivery(Generic[T]):
         self.doubt: OutcomeUnknownError | None = None
         self.on_lookup: Callable[[], object] = lambda: None
 
-    def attempt_seconds(self) -> float | None:
-        """How long an attempt may take; a read is bounded by its deadline alone."""
-        return None if self.call.kind.is_read else self.attempts_until - anyio.current_time()
+    def in_time(self) -> anyio.CancelScope:
+        """Bounds all of it."""
+        return anyio.CancelScope(deadline=self.started + self.seconds)
+
+    def attempt_in_time(self) -> AbstractContextManager[object, bool | None]:
+        """Bounds an attempt; a read is bounded by its deadline alone."""
+        return _UNBOUND if self.call.kind.is_read else anyio.CancelScope(deadline=self.attempts_until)
 
     def note(self, error: GatewayError) -> None:
         """Keep in mind how an attempt ended, if the gateway may have carried it out."""

@@ -3,7 +3,8 @@
 import contextlib
 import re
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
+from contextlib import AbstractContextManager
 from typing import Final, Self, cast
 
 import anyio
@@ -17,6 +18,8 @@ from gateway_async._net.progress import Progress, Stage
 
 __all__ = ["Exchange"]
 
+_LATE: Final = "not in time"
+_UNBOUND: Final = contextlib.nullcontext()
 _UNSENDABLE: Final = re.compile(rb"[\r\n\0]")
 
 
@@ -35,8 +38,8 @@ class Exchange(httpx.AsyncByteStream):
     connection: Connection | None = None
     placed: bool = False
 
-    async def begin(self, request: httpx.Request) -> Answer:
-        """Wait for a place, send the request and read the head of its answer; or fail, and leave nothing."""
+    async def send(self, request: httpx.Request) -> None:
+        """Wait for a place and send the request; or fail, and leave nothing. It keeps nothing of the request."""
         head = _head(request)
         try:
             self._reached(Stage.QUEUED)
@@ -50,16 +53,30 @@ class Exchange(httpx.AsyncByteStream):
                 self.lane.check_open()  # it may have been closed while the connection came about
                 if self.progress is not None:
                     self.progress.discard = self.connection.aclose
-                return await self._ask(request, start, more, body)
+                await self._write(self.connection, start, more, body)
         except BaseException:
             await self.aclose()
             raise
+
+    async def head(self, *, bodiless: bool) -> Answer:
+        """Wait for the head of the answer, which is all of it if it is `bodiless`; or fail, and leave nothing."""
+        connection = cast("Connection", self.connection)
+        try:
+            with self._bound("read"):
+                answer = await connection.head(bodiless=bodiless)
+                self._reached(Stage.ANSWERED)
+                return answer
+        except BaseException:
+            await self.aclose()
+            raise
+        await self.aclose()
+        raise httpx.ReadTimeout(_LATE)
 
     async def _dial(self) -> Connection:
         await self._borrow(self.lane.dials)
         try:
             self.lane.check_open()
-            with _within(self.timeouts.get("connect"), httpx.ConnectTimeout) as scope:
+            with anyio.move_on_after(self.timeouts.get("connect")) as scope:
                 self.lane.dialling.add(scope)
                 try:
                     connection = await connect(self.origin[1], self.origin[2], self.tls)
@@ -67,27 +84,25 @@ class Exchange(httpx.AsyncByteStream):
                     self.lane.dialling.discard(scope)
                 self.lane.busy.add(connection)
                 return connection
+            raise httpx.ConnectTimeout(_LATE)
         finally:
             self.lane.dials.release_on_behalf_of(self)
 
-    async def _ask(self, request: httpx.Request, start: bytes, more: bytes, rest: AsyncIterator[bytes]) -> Answer:
-        connection = cast("Connection", self.connection)
+    async def _write(self, connection: Connection, start: bytes, more: bytes, rest: AsyncIterator[bytes]) -> None:
         self._reached(Stage.SENDING)
-        with _within(self.timeouts.get("write"), httpx.WriteTimeout):
-            await connection.send(start, more, rest)
-        with _within(self.timeouts.get("read"), httpx.ReadTimeout):
-            answer = await connection.head(bodiless=request.method == "HEAD")
-        self._reached(Stage.ANSWERED)
-        return answer
+        with self._bound("write"):
+            return await connection.send(start, more, rest)
+        raise httpx.WriteTimeout(_LATE)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> bytes:
-        with _within(self.timeouts.get("read"), httpx.ReadTimeout):
+        with self._bound("read"):
             if self.connection is not None and (chunk := await self.connection.read()):
                 return chunk
-        raise StopAsyncIteration
+            raise StopAsyncIteration
+        raise httpx.ReadTimeout(_LATE)
 
     async def aclose(self) -> None:
         """End the exchange, once; keep the connection if it is fit for another call."""
@@ -108,16 +123,14 @@ class Exchange(httpx.AsyncByteStream):
         try:
             limiter.acquire_on_behalf_of_nowait(self)
         except anyio.WouldBlock:
-            with _within(self.timeouts.get("pool"), httpx.PoolTimeout):
-                await limiter.acquire_on_behalf_of(self)
+            with self._bound("pool"):
+                return await limiter.acquire_on_behalf_of(self)
+            raise httpx.PoolTimeout(_LATE) from None
 
-
-@contextlib.contextmanager
-def _within(seconds: float | None, kind: type[httpx.TimeoutException]) -> Generator[anyio.CancelScope]:
-    with anyio.move_on_after(seconds) as scope:
-        yield scope
-    if scope.cancelled_caught:
-        raise kind("not in time")
+    def _bound(self, phase: str) -> AbstractContextManager[object, bool | None]:
+        """Ends a block that takes longer than its phase may; what follows the block says so."""
+        seconds = self.timeouts.get(phase)
+        return _UNBOUND if seconds is None else anyio.move_on_after(seconds)
 
 
 def _head(request: httpx.Request) -> bytes:

@@ -1,8 +1,9 @@
 """`Http`: one request and its answer, over httpx; or the error that says how far it got."""
 
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
+from functools import lru_cache
 from typing import Any, Final, TypeVar, cast
 from urllib.parse import quote, urlencode
 
@@ -15,6 +16,7 @@ from gateway_async._net.transport import LANE
 from gateway_async._net.upload import Upload, opened
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, Kind
+from gateway_async._wire.form import Form
 from gateway_async._wire.reply import Reply, read_reply
 from gateway_async._wire.signing import Signature
 from gateway_async.credentials import Credentials
@@ -43,6 +45,9 @@ _HEADERS: Final = {
     "user-agent": "gateway-async",
 }
 _JSON: Final = {"content-type": "application/json"}
+_url: Final = lru_cache(maxsize=256)(httpx.URL)
+"""A URL, parsed once: most calls go to one of a few."""
+
 _NEVER_LEFT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 
 
@@ -88,7 +93,7 @@ class Http:
         Args:
             call: what to send.
             progress: is kept true on how far the request got.
-            seconds: how long each phase of the exchange may take; the caller bounds the whole.
+            seconds: how long waiting for a connection may take; the caller bounds the whole.
 
         Raises:
             AuthenticationError: the credentials are refused, or the login is.
@@ -130,16 +135,22 @@ class Http:
         finally:
             await response.aclose()
 
-    async def _answered(
+    def _answered(
         self, call: Call[Any], progress: Progress, seconds: float, signature: Signature
-    ) -> httpx.Response:
+    ) -> Coroutine[Any, Any, httpx.Response]:
         """The head of the answer; a form's files are open until it comes."""
-        if call.form is None:
-            request = self._request(call, progress, seconds, signature)
-            return await self._client.send(request, stream=True, follow_redirects=False)
-        async with opened(call.form) as upload:
-            request = self._request(call, progress, seconds, signature, upload)
-            return await self._client.send(request, stream=True, follow_redirects=False)
+        if call.form is not None:
+            return self._uploaded(call, call.form, progress, seconds, signature)
+        return self._sent(self._request(call, progress, seconds, signature))
+
+    async def _uploaded(
+        self, call: Call[Any], form: Form, progress: Progress, seconds: float, signature: Signature
+    ) -> httpx.Response:
+        async with opened(form) as upload:
+            return await self._sent(self._request(call, progress, seconds, signature, upload))
+
+    def _sent(self, request: httpx.Request) -> Coroutine[Any, Any, httpx.Response]:
+        return self._client.send(request, stream=True, follow_redirects=False)
 
     async def _whole(self, response: httpx.Response, call: Call[Any], signature: Signature) -> Reply:
         chunks: list[bytes] = []
@@ -158,7 +169,7 @@ class Http:
         query = urlencode(call.params, quote_via=quote, safe=",")
         target = f"{self._base_url}{call.path}" + (f"?{query}" if query else "")
         shown = mask_text(target, call.secrets)  # httpx logs the URL of every request
-        phases = {"connect": min(_CONNECT_SECONDS, seconds), "read": seconds, "write": seconds, "pool": seconds}
+        phases = {"connect": min(_CONNECT_SECONDS, seconds), "pool": seconds}  # the caller bounds the others
         lane = "terminal" if call.kind is Kind.TERMINAL else "ordinary"
         extensions = {"timeout": phases, LANE: lane, PROGRESS: progress, SIGNATURE: signature}
         if shown != target:
@@ -166,7 +177,7 @@ class Http:
         described = upload.headers if upload else _JSON if call.body else {}
         content = upload or call.body
         headers = {**_HEADERS, **described}
-        return httpx.Request(call.method, shown, headers=headers, content=content, extensions=extensions)
+        return httpx.Request(call.method, _url(shown), headers=headers, content=content, extensions=extensions)
 
 
 def cut_short(reason: str, call: Call[Any], progress: Progress) -> GatewayError:

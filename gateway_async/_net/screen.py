@@ -1,12 +1,12 @@
 """`Screen`: what a till shows of a call that waits at a terminal. Without a callback it costs nothing."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Final
 
 import anyio
 
 from gateway_async._net.beside import beside
+from gateway_async._net.delivery import LOOKUP_SECONDS
 from gateway_async._wire.call import Call
 from gateway_async.errors import InvalidRequestError
 from gateway_async.observe import OnProgress, TerminalProgress, TerminalState, is_async, tell
@@ -14,23 +14,18 @@ from gateway_async.observe import OnProgress, TerminalProgress, TerminalState, i
 __all__ = ["Screen", "screen_of"]
 
 _TICK_SECONDS: Final = 1.0
+_DARK: Final = nullcontext()
 
 
-@asynccontextmanager
-async def screen_of(call: Call[Any], on_progress: OnProgress | None) -> AsyncIterator["Screen"]:
-    """The screen of a call, told anew every second while the block lasts.
+def screen_of(call: Call[Any], on_progress: OnProgress | None) -> "Screen":
+    """The screen of a call.
 
     Raises:
         InvalidRequestError: `on_progress` is no function, or an async one, which nobody would await.
     """
     if on_progress is not None and (not callable(on_progress) or is_async(on_progress)):
         raise InvalidRequestError("on_progress: must be a plain function, not an async one")
-    screen = Screen(call, on_progress)
-    if on_progress is None:
-        yield screen
-        return
-    async with beside(screen.tick):
-        yield screen
+    return Screen(call, on_progress)
 
 
 class Screen:
@@ -52,8 +47,15 @@ class Screen:
             self._until = None if seconds is None else anyio.current_time() + seconds
             self._tell(self._on_progress, state, holder)
 
-    async def tick(self) -> None:
-        """Show the seconds going by."""
+    def show_lookup(self) -> None:
+        """Show that the gateway is asked what became of the call."""
+        self.show(TerminalState.LOOKING_UP, seconds=LOOKUP_SECONDS)
+
+    def alight(self) -> AbstractAsyncContextManager[None]:
+        """Show the seconds going by, for as long as a block lasts."""
+        return _DARK if self._on_progress is None else beside(self._tick)
+
+    async def _tick(self) -> None:
         while self._on_progress is not None:
             await anyio.sleep(_TICK_SECONDS)
             if self._shown is not None:

@@ -7,13 +7,13 @@ import random
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import anyio.lowlevel
 from tenacity import AsyncRetrying, retry_if_exception
 
-from gateway_async._net.books import Books
+from gateway_async._net.books import SETTLING_SECONDS, Books
 from gateway_async._net.budget import Budget
 from gateway_async._net.delivery import LOOKUP_SECONDS, Delivery, NotDoneError
 from gateway_async._net.http import Http, cut_short
@@ -54,9 +54,6 @@ from gateway_async.observe import (
 __all__ = ["Sender"]
 
 T = TypeVar("T")
-
-_KEEPING_SECONDS: Final = 5.0
-"""How long noting a result in the ledger may hold back its call, cancelled or not."""
 
 
 class Sender:
@@ -120,7 +117,8 @@ class Sender:
         self._http.check(call)
         if call.kind is not Kind.TERMINAL:
             return await self._deliver(self._delivery(call, self._timeout))
-        async with screen_of(call, on_progress) as screen, self._terminals.turn(call, screen):
+        screen = screen_of(call, on_progress)
+        async with screen.alight(), self._terminals.turn(call, screen):
             return await self._at_terminal(call, screen)
 
     async def recover(self, lookup_of: LookupOf, wait: float) -> list[Recovered]:
@@ -168,7 +166,7 @@ class Sender:
         self._refuse_when_closed(call)
         call = await self._prepared(call)
         delivery = self._delivery(call, self._terminal_timeout + LOOKUP_SECONDS)
-        delivery.on_lookup = partial(screen.show, TerminalState.LOOKING_UP, seconds=LOOKUP_SECONDS)
+        delivery.on_lookup = screen.show_lookup
         screen.show(TerminalState.AT_TERMINAL, seconds=self._terminal_timeout)
         try:
             return await self._deliver(delivery)
@@ -201,7 +199,9 @@ class Sender:
         self._tell(CallStarted(call=str(call), api_id=call.api_id))
         error: BaseException | None = None
         try:
-            return await self._in_time(delivery)
+            result = await self._in_time(delivery)
+            if delivery.intent_id is not None:
+                await self._keep_done(delivery, result)
         except BaseException as raised:
             error = raised
             cancelled = isinstance(raised, anyio.get_cancelled_exc_class())
@@ -209,6 +209,8 @@ class Sender:
                 await self._settling.settle_cancelled(delivery)
             await self._books.failed(delivery, raised)
             raise
+        else:
+            return result
         finally:
             self._books.forget(delivery)
             spent = anyio.current_time() - delivery.started
@@ -218,32 +220,27 @@ class Sender:
 
     async def _in_time(self, delivery: Delivery[T]) -> T:
         try:
-            with anyio.fail_after(delivery.seconds):
+            with delivery.in_time():
                 await self._books.intend(delivery)
-                result = await self._tried(delivery)
-        except TimeoutError:
-            self._out_of_time(delivery)
+                return await self._tried(delivery)
         except NotDoneError as error:
             raise self._settling.last_word(delivery, error.cause) from error.cause.__cause__
         except NotSentError as error:
             raise self._settling.last_word(delivery, error) from error.__cause__
-        if delivery.intent_id is not None:
-            await self._keep_done(delivery, result)
-        return result
+        raise self._out_of_time(delivery)
 
     async def _keep_done(self, delivery: Delivery[T], result: T) -> None:
         """Note a result in the ledger; no cancellation may come between, lest it count as something else."""
         left = delivery.started + delivery.seconds - anyio.current_time()
-        with anyio.move_on_after(min(left, _KEEPING_SECONDS), shield=True):
-            await self._books.note(delivery.intent_id, "done", result)
+        await self._books.settle(delivery.intent_id, "done", result, min(left, SETTLING_SECONDS))
 
-    def _out_of_time(self, delivery: Delivery[Any]) -> NoReturn:
-        call, seconds = delivery.call, delivery.seconds
+    def _out_of_time(self, delivery: Delivery[Any]) -> GatewayError:
+        call, late = delivery.call, DeadlineExceededError(delivery.seconds, call=str(delivery.call))
         if call.kind.is_read:
-            raise DeadlineExceededError(seconds, call=str(call)) from None
+            return late
         if not delivery.may_have_left:
-            raise NotSentError(f"no connection within {seconds:g} s", call=str(call)) from None
-        raise self._settling.unknown(delivery, DeadlineExceededError(seconds, call=str(call))) from None
+            return NotSentError(f"no connection within {delivery.seconds:g} s", call=str(call))
+        return self._settling.unknown(delivery, late)
 
     async def _tried(self, delivery: Delivery[T]) -> T:
         """The first attempt as it is, the others under tenacity, which costs what they can bear."""
@@ -296,18 +293,17 @@ class Sender:
         self._refuse_when_closed(call)
         progress.stage = Stage.QUEUED
         try:
-            with anyio.fail_after(delivery.attempt_seconds()):
+            with delivery.attempt_in_time():
                 return await self._http.exchange(call, progress, delivery.patience)
-        except TimeoutError:
-            late = cut_short("no answer in time", call, progress)
-            delivery.note(late)
-            raise late from None
         except GatewayError as error:
             delivery.note(error)
             raise
         except BaseException:
             delivery.note(cut_short("cancelled", call, progress))
             raise
+        late = cut_short("no answer in time", call, progress)
+        delivery.note(late)
+        raise late
 
     @contextmanager
     def observing(self, observer: Observer) -> Iterator[None]:

@@ -8,7 +8,7 @@ from gateway_async._net.login import Fetch, Login
 from gateway_async._secrets import Secret
 from gateway_async._wire.call import Call
 from gateway_async._wire.signing import Proof, Signature, check_supported, sign, unsigned
-from gateway_async.credentials import BearerToken, Credentials, PasswordLogin
+from gateway_async.credentials import BearerToken, Credentials, HashKey, PasswordLogin
 from gateway_async.errors import InvalidRequestError, NotSentError
 
 __all__ = ["Signer"]
@@ -29,6 +29,7 @@ class Signer:
         self._source = (
             Login(credentials, developer_id, fetch) if isinstance(credentials, PasswordLogin) else credentials
         )
+        self._lasting: Signature | None = None  # one for all requests, where neither time nor a renewal changes it
 
     def check(self, call: Call[Any]) -> None:
         """Refuse a call that these credentials cannot sign.
@@ -47,16 +48,19 @@ class Signer:
         """
         if not call.signed:
             return unsigned(self._developer_id)
-        return sign(await self._proven(call), self._developer_id, time.time())
-
-    async def _proven(self, call: Call[Any]) -> Proof:
         match self._source:
             case Login() as login:
-                return await login.proof(call)
+                return self._signed(await login.proof(call))
             case BearerToken(token=token) if not isinstance(token, Secret):
-                return await _asked(token, call)
-            case proof:
-                return proof
+                return self._signed(await _asked(token, call))
+            case HashKey() as key:
+                return self._signed(key)
+            case lasting:
+                self._lasting = self._lasting or self._signed(lasting)
+                return self._lasting
+
+    def _signed(self, proof: Proof) -> Signature:
+        return sign(proof, self._developer_id, time.time())
 
     def accepted(self, signature: Signature) -> None:
         """The gateway answered a request that went with `signature`."""

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from typing import Any
+from typing import Any, Final
 
 import anyio
 import anyio.lowlevel
@@ -15,6 +15,8 @@ from gateway_async._wire.call import Call
 from gateway_async.observe import TerminalState
 
 __all__ = ["Terminals"]
+
+_NOT_SHARED: Final = nullcontext()
 
 
 class Terminals:
@@ -29,7 +31,7 @@ class Terminals:
     def __init__(self, places: int, unsettled: Unsettled, leasing: Leasing | None = None) -> None:
         self._places = anyio.CapacityLimiter(places)
         self._turnstile = anyio.Lock()
-        self._queues: dict[str, tuple[anyio.Lock, int]] = {}
+        self._queues: dict[str, _Queue] = {}
         self._unsettled = unsettled
         self._leasing = leasing
 
@@ -42,12 +44,17 @@ class Terminals:
             NotSentError: that could not be found out.
         """
         screen.show(TerminalState.IN_LINE)
-        async with self._queue(call.terminal_id or "") as lock, lock, self._lease(call, screen):
-            await self._unsettled.check(call, screen)
-            screen.show(TerminalState.IN_LINE)
-            async with self._places:
-                await self._pass()
-                yield
+        terminal_id = call.terminal_id or ""
+        await self._enter(terminal_id)
+        try:
+            async with self._lease(call, screen):
+                await self._unsettled.check(call, screen)
+                screen.show(TerminalState.IN_LINE)
+                async with self._places:
+                    await self._pass()
+                    yield
+        finally:
+            self._leave(terminal_id)
 
     def ended(self, delivery: Delivery[Any]) -> None:
         """Remember a call whose outcome nobody knows, so that the next one does not meet its customer."""
@@ -60,7 +67,7 @@ class Terminals:
 
     def _lease(self, call: Call[Any], screen: Screen) -> AbstractAsyncContextManager[None]:
         if self._leasing is None:
-            return nullcontext()
+            return _NOT_SHARED
         return self._leasing.held(call, screen, keep=lambda: self._unsettled.has(call))
 
     async def _pass(self) -> None:
@@ -68,15 +75,43 @@ class Terminals:
         async with self._turnstile:
             await anyio.lowlevel.checkpoint()
 
-    @asynccontextmanager
-    async def _queue(self, terminal_id: str) -> AsyncIterator[anyio.Lock]:
-        """The terminal's lock, kept for as long as anyone waits for it."""
-        lock, waiting = self._queues.get(terminal_id, (None, 0))
-        lock = lock or anyio.Lock()
-        self._queues[terminal_id] = lock, waiting + 1
+    async def _enter(self, terminal_id: str) -> None:
+        """Wait until everyone who came before is gone from the terminal."""
+        queue = self._queues.setdefault(terminal_id, _Queue())
+        queue.length += 1
+        if queue.length == 1:
+            return
+        queue.gate = queue.gate or anyio.Semaphore(0)
         try:
-            yield lock
-        finally:
-            lock, waiting = self._queues.pop(terminal_id)
-            if waiting > 1:
-                self._queues[terminal_id] = lock, waiting - 1
+            await queue.gate.acquire()
+        except BaseException:
+            self._shorten(terminal_id)
+            raise
+
+    def _leave(self, terminal_id: str) -> None:
+        """Let the next one in."""
+        queue = self._shorten(terminal_id)
+        if queue.gate is not None:
+            queue.gate.release()
+
+    def _shorten(self, terminal_id: str) -> "_Queue":
+        queue = self._queues[terminal_id]
+        queue.length -= 1
+        if not queue.length:
+            del self._queues[terminal_id]
+        return queue
+
+
+class _Queue:
+    """The calls for one terminal: the one that has it, and those that wait for it.
+
+    Attributes:
+        length: how many they are, those included whose waiting was cancelled just now.
+        gate: lets one in when the one before leaves; most terminals have no line, and need none.
+    """
+
+    __slots__ = ("gate", "length")
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.gate: anyio.Semaphore | None = None

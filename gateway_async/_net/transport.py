@@ -82,7 +82,10 @@ class PooledTransport(httpx.AsyncBaseTransport):
             request.extensions.get("timeout", {}),
             progress,
         )
-        answer = await exchange.begin(request)
+        bodiless = request.method == "HEAD"
+        await exchange.send(request)
+        del request  # thousands may wait, and need nothing of it any more
+        answer = await exchange.head(bodiless=bodiless)
         headers = httpx.Headers(answer.headers)
         stream: httpx.AsyncByteStream = exchange
         if packed := coding(headers):

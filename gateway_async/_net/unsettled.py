@@ -15,7 +15,6 @@ from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call
 from gateway_async.errors import NotSentError, OutcomeUnknownError, TerminalBusyError
 from gateway_async.ledger import Ledger
-from gateway_async.observe import TerminalState
 
 __all__ = ["Unsettled"]
 
@@ -68,7 +67,7 @@ class Unsettled:
 
     async def _settle(self, call: Call[Any], screen: Screen) -> None:
         doubt = self._doubts[call.terminal_id or ""]
-        screen.show(TerminalState.LOOKING_UP, seconds=LOOKUP_SECONDS)
+        screen.show_lookup()
         with anyio.move_on_after(LOOKUP_SECONDS):
             try:
                 await doubt.error.resolve()

@@ -107,8 +107,8 @@ class Peer:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition that no event tells, at most five seconds."""
-    with anyio.fail_after(5):
+    """Wait for a condition that no event tells, at most half a minute: machines may be busy."""
+    with anyio.fail_after(30):
         while not condition():
             await anyio.sleep(0.001)
 

@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+import weakref
 from collections.abc import AsyncIterator
 
 import anyio
@@ -13,7 +14,7 @@ import respx
 from gateway_async._net import connection as module
 from gateway_async._net.transport import PooledTransport
 
-from .peer import Peer, Script, Wire, always, answer_all, answer_never, client, idle, once, serving
+from .peer import Peer, Script, Wire, always, answer_all, answer_never, client, idle, once, serving, until
 
 pytestmark = pytest.mark.anyio
 
@@ -67,6 +68,17 @@ async def test_body_without_a_length() -> None:
     """A body that nothing measures lasts until the server closes."""
     async with serving(once(b"HTTP/1.1 200 OK\r\n\r\nall of it")) as peer, client(peer) as http:
         assert (await http.get("/")).text == "all of it"
+
+
+async def test_a_request_that_was_sent_is_let_go() -> None:
+    """While its answer is awaited nothing is kept of it: thousands may wait at terminals."""
+    async with serving(answer_never) as peer, anyio.create_task_group() as tasks:
+        request = httpx.Request("POST", peer.url, content=b"question")
+        sent = weakref.ref(request)
+        tasks.start_soon(PooledTransport().handle_async_request, request)
+        del request
+        await until(lambda: sent() is None)
+        tasks.cancel_scope.cancel()
 
 
 async def test_large_upload() -> None:

@@ -248,6 +248,19 @@ def test_an_address_that_cannot_be_right_is_refused(address: Any) -> None:
         AsyncGateway(address, developer_id="d", credentials=UserApiKey("u", "k"))
 
 
+def test_a_client_says_where_it_stores() -> None:
+    """Its address in the one form that all spellings have, and its location."""
+    key = UserApiKey("u", "k")
+    clients = [
+        AsyncGateway("https://X.test:443/", developer_id="d", credentials=key, location_id="here"),
+        AsyncGateway("https://x.test", developer_id="d", credentials=key),
+    ]
+    assert [(each.base_url, each.location_id) for each in clients] == [
+        ("https://x.test", "here"),
+        ("https://x.test", None),
+    ]
+
+
 @pytest.mark.anyio
 async def test_a_key_that_the_gateway_repeats_is_masked() -> None:
     """An error page that quotes the credentials does not carry them into a log."""

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Awaitable, Callable
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -345,8 +347,10 @@ def client(script: Script, credentials: Any) -> AsyncGateway:
     )
 
 
-async def test_a_hash_key_signs_each_attempt_afresh() -> None:
+async def test_a_hash_key_signs_each_attempt_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also the second one: a gateway may take a hash-key once only."""
+    seconds = count(1_800_000_000.0)
+    monkeypatch.setattr("gateway_async._net.signer.time", SimpleNamespace(time=lambda: next(seconds)))
     seen: list[tuple[str, str]] = []
 
     def note(request: httpx.Request) -> Any:
@@ -355,8 +359,9 @@ async def test_a_hash_key_signs_each_attempt_afresh() -> None:
 
     async with client(Script(get=[note]), HashKey("user", "hash-secret")) as gateway:
         await gateway.transactions.get("found")
-    assert len(seen) == 2
-    assert all(stamp.isdigit() and len(key) == 64 for stamp, key in seen)
+    assert [stamp for stamp, _ in seen] == ["1800000000", "1800000001"]
+    assert {len(key) for _, key in seen} == {64}
+    assert len(set(seen)) == 2
 
 
 async def test_a_hash_key_is_kept_from_other_endpoints() -> None:

@@ -116,6 +116,33 @@ async def test_cancelled_waiters_leave_the_queue() -> None:
         assert gateway._sender._terminals._queues == {}
 
 
+async def test_a_turn_that_comes_to_a_cancelled_call_goes_to_the_next() -> None:
+    """Cancelled in the moment in which the call before has left, it lets the one behind it in."""
+    counter = Counter()
+    script = Script(post=[counter])
+    giving_up = anyio.CancelScope()
+    async with script.gateway() as gateway:
+
+        async def go_first() -> None:
+            await gateway.router_transactions.create(sale("one"))
+            giving_up.cancel()
+
+        async def give_up() -> None:
+            with giving_up:
+                await gateway.router_transactions.create(sale("one"))
+
+        async with anyio.create_task_group() as tasks:
+            for call in (go_first, give_up):
+                tasks.start_soon(call)
+                await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(gateway.router_transactions.create, sale("one"))
+            await anyio.wait_all_tasks_blocked()
+            counter.go_on.set()
+        assert giving_up.cancelled_caught
+        assert gateway._sender._terminals._queues == {}
+    assert len(script.asked) == 2
+
+
 async def test_a_stored_card_is_an_account_vault() -> None:
     """The terminal's answer comes under `accountvault`, with `active` as the text "1"."""
     before = httpx.Response(200, json={"accountvaults": []})
