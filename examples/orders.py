@@ -17,7 +17,6 @@ from typing import Any
 from gateway_async import AsyncGateway, BatchStatus, GatewayError, Transaction, TransactionBatch, TransactionStatus
 from gateway_async.postbacks import Postback, PostbackReceiver, SqliteInbox
 
-logging.basicConfig()  # shows what fails in a handler; a server's own log does not
 logger = logging.getLogger("shop")
 
 DATABASE = os.environ.get("SHOP_DATABASE", "shop.db")

@@ -8,7 +8,7 @@
 
 Observers are called in order, in the task that makes the call. They are plain functions that return soon, as the whole
 event loop waits for them; one that raises is logged and ignored. Events hold no card number and no secret. `log_event`
-is always there: it writes to the logger `gateway_async`.
+is always there: it writes to the logger `gateway_async.calls`.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ import enum
 import inspect
 import logging
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import attrs
 
@@ -42,7 +42,10 @@ __all__ = [
 ]
 
 logger = logging.getLogger("gateway_async")
-logger.addHandler(logging.NullHandler())  # silent where the program has set up no logging
+"""What nobody would learn otherwise. Where a program has set up no logging, Python shows it on standard error."""
+
+_calls: Final = logging.getLogger("gateway_async.calls")
+_calls.addHandler(logging.NullHandler())  # whoever made a call learns how it ended
 
 
 @attrs.frozen(kw_only=True)
@@ -211,10 +214,14 @@ def _check_done(result: object) -> None:
 
 
 def log_event(event: Event) -> None:
-    """Write an event to the logger `gateway_async`: routine at DEBUG, a retry at INFO, doubt at WARNING."""
+    """Write an event to the logger `gateway_async.calls`: routine at DEBUG, a retry at INFO, doubt at WARNING.
+
+    What became of a call whose caller was cancelled, and so learns nothing of it, goes to `gateway_async`.
+    """
     level = _level(event)
-    if logger.isEnabledFor(level):
-        logger.log(level, "%s", mask_text(_sentence(event)))
+    log = logger if isinstance(event, LookedUp) and event.cancelled else _calls
+    if log.isEnabledFor(level):
+        log.log(level, "%s", mask_text(_sentence(event)))
 
 
 def _level(event: Event) -> int:

@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import subprocess
+import sys
 from functools import partial
 from typing import Any
 
@@ -77,7 +79,22 @@ def test_what_the_log_says(event: Event, level: int, sentence: str, caplog: pyte
     """Routine is DEBUG, a retry INFO, a doubt WARNING, an unknown outcome ERROR."""
     with caplog.at_level(logging.DEBUG, "gateway_async"):
         log_event(event)
-    assert caplog.record_tuples == [("gateway_async", level, sentence)]
+    assert [(record.levelno, record.getMessage()) for record in caplog.records] == [(level, sentence)]
+
+
+def test_what_shows_without_logging() -> None:
+    """In a program that has set up none: what nobody would learn otherwise, and not what a caller learns anyway."""
+    program = """
+from gateway_async.observe import LookedUp, log_event, logger
+log_event(LookedUp(call="POST /v2/transactions", api_id="a", outcome="unknown"))
+log_event(LookedUp(call="POST /v2/transactions", api_id="b", outcome="found", cancelled=True))
+logger.error("a handler failed")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603  ours
+    assert done.stderr.splitlines() == [
+        "POST /v2/transactions (b) looked up: found, after cancellation",
+        "a handler failed",
+    ]
 
 
 def test_a_quiet_logger_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
