@@ -156,6 +156,7 @@ class AsyncGateway:
         )
         scope = Scope(location_id, check_limits, _new_id, base_url.rstrip("/"))
         self._base_url = base_url
+        self._location_id = location_id
         self._address = http.gateway
         self._has_ledger = ledger is not None
         self.account_vaults = AccountVaults(self._sender, scope)
@@ -194,6 +195,11 @@ class AsyncGateway:
     def base_url(self) -> str:
         """The gateway's address, in the one form that all its spellings have."""
         return self._address
+
+    @property
+    def location_id(self) -> str | None:
+        """What fills `location_id` where a create or an `ApiId` leaves it out."""
+        return self._location_id
 
     def observing(self, observer: Observer) -> AbstractContextManager[None]:
         """Have one more observer, for the time of a `with` block.

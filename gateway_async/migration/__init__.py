@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from gateway_async.migration.redis_rate import RedisRate
     from gateway_async.migration.report import Report, Sample
     from gateway_async.migration.rows import VaultRow
-    from gateway_async.migration.sources.files import Rows, read_rows, shards
+    from gateway_async.migration.sources.cutting import shards
+    from gateway_async.migration.sources.files import Rows, read_rows
     from gateway_async.migration.sources.shard import Shard
     from gateway_async.migration.sqlite_journal import SqliteJournal
-    from gateway_async.migration.verify import Finding, Verdict, Verification, verify_vaults
+    from gateway_async.migration.verification import Finding, Verdict, Verification
+    from gateway_async.migration.verify import verify_vaults
 
 __all__ = [
     "Begin",
@@ -62,7 +64,7 @@ _PLACES = {
     "Columns": "migration.columns",
     "End": "migration.journal",
     "Entry": "migration.journal",
-    "Finding": "migration.verify",
+    "Finding": "migration.verification",
     "Journal": "migration.journal",
     "JournalError": "errors",
     "Plan": "migration.plan",
@@ -78,13 +80,13 @@ _PLACES = {
     "SqliteJournal": "migration.sqlite_journal",
     "SteadyRate": "migration.pace",
     "VaultRow": "migration.rows",
-    "Verdict": "migration.verify",
-    "Verification": "migration.verify",
+    "Verdict": "migration.verification",
+    "Verification": "migration.verification",
     "migrate_vaults": "migration.migrate",
     "migrate_vaults_dask": "migration.dask",
     "plan_migration": "migration.plan",
     "read_rows": "migration.sources.files",
-    "shards": "migration.sources.files",
+    "shards": "migration.sources.cutting",
     "verify_vaults": "migration.verify",
 }
 

@@ -1,12 +1,13 @@
 """Rows on their way to the workers: read ahead a little, and noted in the journal many at a time."""
 
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from typing import Final, Generic, TypeVar
 
 import anyio
-import anyio.lowlevel
+
+from gateway_async.migration.iterating import each_of
 
 __all__ = ["Feed"]
 
@@ -14,8 +15,6 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 _AHEAD: Final = 256
-_BREATH: Final = 64
-"""Rows of a plain iterable that are taken without letting others run."""
 
 
 class Feed(Generic[R, T]):
@@ -49,7 +48,7 @@ class Feed(Generic[R, T]):
         self._read.end()
 
     async def _read_all(self) -> None:
-        async with aclosing(_each(self._rows)) as rows:
+        async with aclosing(each_of(self._rows)) as rows:
             async for row in rows:
                 self._read.put(row)
                 if self._read.is_full:
@@ -154,19 +153,3 @@ class _Line(Generic[T]):
             self._takers.popleft().set()
         if self._putter:
             self._putter.set()
-
-
-async def _each(rows: Iterable[R] | AsyncIterable[R]) -> AsyncGenerator[R, None]:
-    if isinstance(rows, AsyncGenerator):
-        async with aclosing(rows):  # a file may be open in there
-            async for row in rows:
-                yield row
-        return
-    if isinstance(rows, AsyncIterable):
-        async for row in rows:
-            yield row
-        return
-    for number, row in enumerate(rows):
-        if number % _BREATH == 0:
-            await anyio.lowlevel.checkpoint()
-        yield row

@@ -109,7 +109,8 @@ class Journal(Protocol):
 
         Args:
             name: of the migration; None for the one that the journal has, or the journal's own.
-            gateway: the address that rows are sent to, the same in every run; "" where it is not known.
+            gateway: the address that rows are sent to, and the location, the same in every run; "" where it is not
+                known.
 
         Returns:
             The run's number, from 1, and the migration's name: the first run's, for ever.

@@ -9,11 +9,12 @@ import anyio
 
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
+from gateway_async.migration.endings import OnEnd
 from gateway_async.migration.journal import Journal
 from gateway_async.migration.pace import Pace, Rate, SteadyRate
 from gateway_async.migration.report import Report, Samples
 from gateway_async.migration.rows import VaultRow
-from gateway_async.migration.runner import OnEnd, Runner
+from gateway_async.migration.runner import Runner
 from gateway_async.migration.sqlite_journal import SqliteJournal
 from gateway_async.models.account_vaults import VaultCreate
 
@@ -63,7 +64,8 @@ async def migrate_vaults(
 
     Raises:
         InvalidRequestError: `concurrency`, `rate` or `patience` is no number above 0.
-        JournalError: the journal cannot be used, or belongs to another migration. Later it is waited for.
+        JournalError: the journal cannot be used, or belongs to another migration, gateway or location. Later it is
+            waited for.
     """
     _check(concurrency=concurrency, rate=rate, patience=patience)
     if not isinstance(concurrency, int):
@@ -72,7 +74,7 @@ async def migrate_vaults(
     report = Report()
     pace = Pace(concurrency, SteadyRate(rate) if isinstance(rate, int | float) else rate)
     try:
-        run = await kept.start(name, gateway.base_url)
+        run = await kept.start(name, _place_of(gateway))
         report.name = run.name
         if retry_rejected:
             await kept.forget_rejected()
@@ -139,11 +141,18 @@ class _Watch:
         report, pace = self._report, self._pace
         report.seconds = anyio.current_time() - self._began
         report.trouble, report.limit, report.in_flight = pace.trouble, pace.limit, pace.in_flight
+        report.waiting = self._runner.waiting
         report.samples = self._samples.with_one_of(report)
         if self._on_progress:
             self._on_progress(report)
         if self._stop_when and (why := self._stop_when(report)):
             self._runner.stop(why)
+
+
+def _place_of(gateway: AsyncGateway) -> str:
+    """Where rows are stored: ids are unique within a location, so what one has stored, another has not."""
+    location = gateway.location_id
+    return gateway.base_url if location is None else f"{gateway.base_url} (location {location})"
 
 
 def _check(**numbers: object) -> None:

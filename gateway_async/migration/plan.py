@@ -4,22 +4,23 @@ import os
 import re
 from collections import Counter
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
-import anyio
 import attrs
 
 from gateway_async._secrets import mask_text
 from gateway_async._wire.limits import problems as problems_of
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration._duplicates import Duplicates, Twice
+from gateway_async.migration.iterating import each_of
 from gateway_async.migration.rows import VaultRow
 from gateway_async.models.account_vaults import AchVaultCreate, CardVaultCreate, VaultCreate
 
 __all__ = ["Plan", "Remark", "plan_migration"]
 
-_BREATH: Final = 256
+_OFTEN: Final = 256
 _MOST_EXAMPLES: Final = 5
 _MOST_REMARKS: Final = 200
 _SOON_MONTHS: Final = 3
@@ -35,6 +36,16 @@ _BRANDS: Final = (
     ("diners", re.compile("3(0[0-5]|[689])")),
 )
 """By the number's first digits; the gateway knows better in the end."""
+
+_KINDS: Final[Mapping[str, str]] = {
+    "CardVaultCreate": "cards",
+    "AchVaultCreate": "bank accounts",
+    "SwipedVaultCreate": "swiped cards",
+    "TicketVaultCreate": "tickets",
+    "TransactionVaultCreate": "accounts of earlier transactions",
+    "VaultCopyCreate": "copies of other vaults",
+}
+"""Requests, as the page calls them."""
 
 
 @attrs.frozen
@@ -117,10 +128,11 @@ async def plan_migration(
     """
     _check(rate=rate, concurrency=concurrency, latency=latency)
     count = _Count(today or datetime.now(UTC).date())
-    async for given in _each(rows):
-        count.add(_row(given))
-        if on_progress and count.rows % _BREATH == 0:
-            on_progress(count.rows)
+    async with aclosing(each_of(rows)) as all_rows:
+        async for given in all_rows:
+            count.add(_row(given))
+            if on_progress and count.rows % _OFTEN == 0:
+                on_progress(count.rows)
     per_second, assumed = _speed(rate, concurrency, latency)
     return count.plan(count.ready / per_second, assumed)
 
@@ -136,19 +148,6 @@ def _speed(rate: float | None, concurrency: int, latency: float) -> tuple[float,
     if rate is not None and rate <= possible:
         return rate, f"{rate:g} calls a second"
     return possible, f"{concurrency} calls at once, {latency:g} s each"
-
-
-async def _each(
-    rows: Iterable[VaultRow | VaultCreate] | AsyncIterable[VaultRow | VaultCreate],
-) -> "AsyncIterable[VaultRow | VaultCreate]":
-    if isinstance(rows, AsyncIterable):
-        async for row in rows:
-            yield row
-        return
-    for number, row in enumerate(rows):
-        if number % _BREATH == 0:
-            await anyio.lowlevel.checkpoint()
-        yield row
 
 
 def _row(given: VaultRow | VaultCreate) -> VaultRow:
@@ -258,7 +257,7 @@ def _brand(number: str) -> str:
 def _page(plan: Plan) -> Iterator[str]:
     yield f"{plan.rows:,} rows, {plan.ready:,} can be sent: about {_duration(plan.seconds)} ({plan.assumed})"
     for name, count in plan.kinds.items():
-        yield f"  {count:>12,}  {name}"
+        yield f"  {count:>12,}  {_KINDS.get(name, name)}"
     yield from _section("cards by brand", [Remark(name, count) for name, count in plan.brands.items()])
     yield from _section("cannot be sent", plan.problems)
     yield from _section("is sent, but look at it", plan.warnings)
@@ -288,5 +287,10 @@ def _doubles(title: str, twice: Twice) -> Iterator[str]:
 def _duration(seconds: float) -> str:
     minutes, hours = seconds / 60, seconds / 3600
     if hours >= 1:
-        return f"{hours:.1f} hours"
-    return f"{minutes:.0f} minutes" if minutes >= 1 else f"{max(seconds, 1):.0f} seconds"
+        return _amount(hours, "hour", digits=1)
+    return _amount(minutes, "minute") if minutes >= 1 else _amount(max(seconds, 1), "second")
+
+
+def _amount(number: float, unit: str, *, digits: int = 0) -> str:
+    text = f"{number:.{digits}f}"
+    return f"{text} {unit}" if text == "1" else f"{text} {unit}s"

@@ -42,7 +42,8 @@ class Report:
         trouble: attempts that failed and were looked up or made again.
         in_flight: calls under way; 0 in the end.
         limit: calls allowed at once, at last.
-        waiting: what it waits for, in words, such as room on the disk; "" if for nothing.
+        waiting: what it waits for, in words, such as room on the disk or a gateway that answers; "" if
+            for nothing.
         samples: how it went, evenly over its time; a few hundred at most.
     """
 

@@ -1,56 +1,38 @@
 """The rows of a migration, each to its end: stored, rejected, unknown or skipped.
 
-The law of this file: a row is in the journal before it is sent; a row that may have been sent is looked up before it
-is sent again, always under the same id; and what is stored is not sent.
+The law of this file: a row is in the journal before it is sent; and what is stored is not sent.
 """
 
 from collections import deque
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterable, Iterable, Sequence
 from functools import partial
-from itertools import count
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, Protocol
 
 import anyio
-import attrs
 
-from gateway_async._secrets import mask_text
-from gateway_async._wire.convert import is_utf8
 from gateway_async.errors import (
     AuthenticationError,
-    BadRequestError,
     ClientClosedError,
     GatewayError,
-    InvalidRequestError,
-    JournalError,
     MethodNotAllowedError,
     NotFoundError,
     OutcomeUnknownError,
     PermissionDeniedError,
-    RecordDeletedError,
-    StatusError,
-    ValidationError,
 )
-from gateway_async.migration.comparing import differences
+from gateway_async.migration.asking import Asking, Step, Vaults, reasons_of
+from gateway_async.migration.bookkeeping import Bookkeeping
+from gateway_async.migration.endings import Endings, OnEnd
 from gateway_async.migration.feed import Feed
-from gateway_async.migration.journal import UNSETTLED, Begin, End, Entry, Journal, RowState
+from gateway_async.migration.halting import Halt, StoppedError, pause_after
+from gateway_async.migration.journal import UNSETTLED, Entry, Journal, RowState
 from gateway_async.migration.pace import Pace
 from gateway_async.migration.report import Report
-from gateway_async.migration.rows import VaultRow, api_id_of, fingerprint_of
-from gateway_async.models.account_vaults import AccountVault, VaultCreate
-from gateway_async.models.identifiers import ApiId
-from gateway_async.observe import logger
+from gateway_async.migration.turns import Row, Turn, key_problems, row_given, turn_of
 
-__all__ = ["Gateway", "OnEnd", "Runner", "Turn", "Vaults"]
-
-Row = VaultRow | VaultCreate
-OnEnd = Callable[[VaultRow, End], object]
-T = TypeVar("T")
+__all__ = ["Gateway", "Runner"]
 
 _HOPELESS: Final = (AuthenticationError, ClientClosedError)
 """What every other row would end with, too."""
-
-_REFUSALS: Final = (BadRequestError, RecordDeletedError, ValidationError)
-"""What is wrong with the row, whatever the gateway's day."""
 
 _SUSPECT: Final = (PermissionDeniedError, NotFoundError, MethodNotAllowedError)
 """What may be the row's fault, or everybody's: it is the row's if others are answered meanwhile."""
@@ -58,21 +40,10 @@ _SUSPECT: Final = (PermissionDeniedError, NotFoundError, MethodNotAllowedError)
 _TRIES: Final = 5
 """After so many, what is no other row's trouble is this row's."""
 
-_SHORTEST_PAUSE: Final = 0.2
-_LONGEST_PAUSE: Final = 30.0
+_WORTH_SAYING: Final = 3.0
+"""Seconds without a success after which a user is told what is the matter."""
+
 _MOST_IN_DOUBT: Final = 1000
-
-
-class Vaults(Protocol):
-    """What a migration needs of `gateway.account_vaults`."""
-
-    async def create(self, new: Any, /) -> AccountVault:
-        """Store an account."""
-        ...
-
-    async def get(self, ref: Any, /) -> AccountVault:
-        """Read a stored account."""
-        ...
 
 
 class Gateway(Protocol):
@@ -82,29 +53,6 @@ class Gateway(Protocol):
     def account_vaults(self) -> Vaults:
         """The stored accounts."""
         ...
-
-
-@attrs.define
-class Turn:
-    """A row whose turn has come.
-
-    Attributes:
-        row: the row, as it was given.
-        request: what is sent for it.
-        mark: what the journal is told of it.
-        known: what the journal knew of it; None if it is new.
-        sent: whether it may have been sent.
-    """
-
-    row: VaultRow
-    request: VaultCreate
-    mark: Begin
-    known: Entry | None = None
-    sent: bool = False
-
-
-Step = Callable[[Turn], Awaitable[Any]]
-"""One question to the gateway, or one request of it; returns the next step, or None when the row has ended."""
 
 
 class Runner:
@@ -131,29 +79,28 @@ class Runner:
         on_end: OnEnd | None = None,
         patience: float = 600.0,
     ) -> None:
-        self._vaults = gateway.account_vaults
-        self._journal = journal
         self._name = name
         self._pace = pace
-        self._report = report
-        self._on_end = on_end
         self._patience = patience
-        self._ended: list[End] = []
-        self._not_sent: list[Begin] = []
+        self._halt = Halt(report)
+        self._books = Bookkeeping(journal, self._halt, patience)
+        self._endings = Endings(report, self._books, on_end)
+        self._asking = Asking(gateway.account_vaults, self._endings)
         self._in_doubt: list[Turn] | None = []
-        self._answered_at = float("-inf")
         self._failing_since: float | None = None
-        self._stopping = anyio.Event()
-        self._resumed = anyio.Event()
+        self._failure = ""
         self._feed: Feed[Row, Turn] | None = None
         self._entering: set[anyio.CancelScope] = set()
-        self._writing = anyio.Lock()
+
+    @property
+    def waiting(self) -> str:
+        """What it waits for, in words; "" if for nothing."""
+        return "" if self._halt.why else self._books.waiting or self._silence()
 
     def stop(self, why: str) -> None:
         """Begin no more rows; the first reason counts."""
-        self._report.stopped = self._report.stopped or why
-        self._stopping.set()
-        self._resumed.set()
+        self._halt.ask(why)
+        self._books.release()
         if self._feed:
             self._feed.close()
         for scope in self._entering:
@@ -175,9 +122,9 @@ class Runner:
             await self._pass(feed)
             doubtful, self._in_doubt = self._in_doubt or [], None
             await self._settle_doubts(doubtful)
-            await self._with_journal(self._flush)
+            await self._books.flush()
         finally:
-            self._not_sent += [turn.mark for turn in feed.rest() if turn.known is None]
+            self._books.not_sent(turn.mark for turn in feed.rest() if turn.known is None)
             with anyio.CancelScope(shield=True):
                 await self.write()
         if feed.error is not None:
@@ -185,23 +132,7 @@ class Runner:
 
     async def write(self) -> None:
         """Give the journal what has ended. If it takes nothing now, it gets it later."""
-        try:
-            await self._hand_over()
-        except JournalError as error:
-            logger.warning("what became of %d rows waits to be written: %s", len(self._ended), error)
-
-    async def _hand_over(self) -> None:
-        async with self._writing:
-            ended, self._ended = self._ended, []
-            not_sent, self._not_sent = self._not_sent, []
-            try:
-                if not_sent:
-                    await self._journal.forget(not_sent)
-                if ended:
-                    await self._journal.end(ended)
-            except BaseException:
-                self._ended, self._not_sent = ended + self._ended, not_sent + self._not_sent
-                raise
+        await self._books.write()
 
     async def _pass(self, feed: Feed[Row, Turn]) -> None:
         self._feed = feed
@@ -214,7 +145,7 @@ class Runner:
             feed.close()
 
     async def _work(self, feed: Feed[Row, Turn]) -> None:
-        while not self._report.stopped and (turn := await feed.next()) is not None:
+        while not self._halt.why and (turn := await feed.next()) is not None:
             await self._carry(turn)
 
     async def _settle_doubts(self, doubtful: Sequence[Turn]) -> None:
@@ -222,74 +153,33 @@ class Runner:
         left = deque(doubtful)
 
         async def look() -> None:
-            while left and not self._report.stopped:
+            while left and not self._halt.why:
                 await self._find_or_store(left.popleft())
 
         async with anyio.create_task_group() as workers:
             for _ in range(min(self._pace.ceiling, len(left))):
                 workers.start_soon(look)
         for turn in left:
-            self._leave(turn, self._report.stopped)
-
-    # --- before a row is sent
+            self._endings.left(turn, self._halt.why)
 
     async def _begin(self, rows: Sequence[Row]) -> Sequence[Turn]:
         """Note rows in the journal before they are sent. Those that cannot be sent end here."""
         turns = [turn for turn in map(self._turn, rows) if turn is not None]
-        marks = [turn.mark for turn in turns]
-        known = await self._with_journal(lambda: self._journal.begin(marks)) if marks else []
+        known = await self._books.begin([turn.mark for turn in turns]) if turns else []
         if known is None:
+            self.stop(self._halt.why)
             return []
         for turn, entry in zip(turns, known, strict=True):
             turn.known = entry
         return turns
 
     def _turn(self, given: Row) -> Turn | None:
-        row = _row(given)
-        problems = row.problems or tuple(_key_problems(row))
+        row = row_given(given)
+        problems = row.problems or tuple(key_problems(row))
         if row.request is None or problems:
-            self._refuse(row, problems or ("row: there is nothing to be stored",))
+            self._endings.refused(row, problems or ("row: there is nothing to be stored",))
             return None
-        request = row.request
-        if request.account_vault_api_id is None:
-            request = attrs.evolve(request, account_vault_api_id=api_id_of(self._name, row.key))
-        api_id = str(request.account_vault_api_id)
-        return Turn(row, request, Begin(key=row.key, api_id=api_id, fingerprint=fingerprint_of(row), line=row.line))
-
-    async def _with_journal(self, act: Callable[[], Awaitable[T]]) -> T | None:
-        """Do something with the journal; a disk that takes nothing is waited for. None if the migration stops."""
-        until = anyio.current_time() + self._patience
-        for tries in count(1):
-            try:
-                done = await act()
-            except JournalError as error:
-                self._wait_for_journal(error)
-                if anyio.current_time() >= until:
-                    self.stop(str(error))
-                if self._report.stopped:
-                    return None
-            else:
-                self._report.waiting = ""
-                self._resumed.set()
-                return done
-            await self._sleep(_pause_after(tries))
-        return None
-
-    def _wait_for_journal(self, error: JournalError) -> None:
-        """Have nothing sent until it can be written what became of it."""
-        if not self._report.waiting:
-            logger.warning("the migration waits: %s", error)
-            self._resumed = anyio.Event()
-        self._report.waiting = str(error)
-
-    async def _flush(self) -> None:
-        await self._hand_over()
-        await self._journal.flush()
-
-    async def _sleep(self, seconds: float) -> None:
-        """Wait, unless the migration stops."""
-        with anyio.move_on_after(seconds):
-            await self._stopping.wait()
+        return turn_of(row, row.request, self._name)
 
     # --- one row
 
@@ -297,24 +187,23 @@ class Runner:
         """A row, by what the journal knew of it."""
         known = turn.known
         if known is None:
-            await self._settle(turn, self._store)
-        elif known.run == self._run:
-            self._reject(turn, (f"key: {_where(known)} has it too",), keep=False)
+            await self._settle(turn, self._asking.store)
+        elif known.run == self._run and not _is_itself(turn, known):
+            self._endings.rejected(turn, (f"key: {_where(known)} has it too",), keep=False)
         elif known.state in UNSETTLED:
             await self._find_or_store(turn)
         elif known.fingerprint != turn.mark.fingerprint:
-            self._reject(turn, (f"key: {_where(known)} is stored under it, with other content",), keep=False)
+            reason = f"key: {_where(known)} is stored under it, with other content"
+            self._endings.rejected(turn, (reason,), keep=False)
         elif known.state is RowState.REJECTED:
-            self._reject(turn, known.reasons, keep=False)
+            self._endings.rejected(turn, known.reasons, keep=False)
         else:
-            self._report.skipped += 1
-            facts = {"vault_id": known.vault_id, "last_four": known.last_four, "brand": known.brand}
-            self._tell(turn.row, _end(turn.mark, RowState.STORED, **facts))
+            self._endings.skipped(turn, known)
 
     async def _find_or_store(self, turn: Turn) -> None:
         """A row that may have been sent."""
         turn.sent = True
-        await self._settle(turn, self._find)
+        await self._settle(turn, self._asking.find)
 
     async def _settle(self, turn: Turn, step: Step) -> None:
         """Go on step by step until the row has ended; what passes is waited for."""
@@ -324,18 +213,18 @@ class Runner:
             try:
                 following = await self._in_turn(following, turn)
                 self._failing_since = None
-            except _StoppedError:
-                return self._leave(turn, self._report.stopped)
+            except StoppedError:
+                return self._endings.left(turn, self._halt.why)
             except _HOPELESS as error:
                 self.stop(str(error))
-                return self._leave(turn, str(error))
+                return self._endings.left(turn, str(error))
             except GatewayError as error:
                 tries += 1
                 if isinstance(error, OutcomeUnknownError):
-                    turn.sent, following = True, partial(self._resolve, doubt=error)
+                    turn.sent, following = True, partial(self._asking.resolve, doubt=error)
                 if self._gives_up(turn, error, tries, began):
                     return None
-                await self._sleep(_pause_after(tries))
+                await self._halt.sleep(pause_after(tries))
         return None
 
     async def _in_turn(self, step: Step, turn: Turn) -> Step | None:
@@ -343,11 +232,11 @@ class Runner:
         await self._enter()
         began = anyio.current_time()
         try:
-            while self._report.waiting and not self._report.stopped:
-                await self._resumed.wait()
+            if self._books.waiting:
+                await self._books.ready()
                 began = anyio.current_time()
-            if self._report.stopped:
-                raise _StoppedError
+            if self._halt.why:
+                raise StoppedError
             following: Step | None = await step(turn)
             return following
         finally:
@@ -364,187 +253,54 @@ class Runner:
             finally:
                 self._entering.discard(entering)
         if entering.cancelled_caught:
-            raise _StoppedError
+            raise StoppedError
+
+    # --- when the gateway does not answer
 
     def _gives_up(self, turn: Turn, error: GatewayError, tries: int, began: float) -> bool:
         """Whether a row that failed is not tried again, now."""
-        now = anyio.current_time()
-        self._failing_since = now if self._failing_since is None else self._failing_since
-        others_are_answered = self._answered_at > began
+        now = self._note_failure(error)
+        others_are_answered = self._asking.answered_at > began
         if isinstance(error, _SUSPECT) and tries >= _TRIES and not others_are_answered:
             self.stop(str(error))
         elif isinstance(error, _SUSPECT) and tries >= _TRIES and not turn.sent:
-            self._reject(turn, _reasons(error))
+            self._endings.rejected(turn, reasons_of(error))
             return True
         elif tries >= _TRIES and (others_are_answered or self._in_doubt is None):
             self._doubt(turn, error)
             return True
-        elif now >= self._failing_since + self._patience:
+        elif self._failing_since is not None and now >= self._failing_since + self._patience:
             self.stop(f"the gateway has answered nothing for {self._patience:g} s: {error}")
-        if self._report.stopped:
-            self._leave(turn, str(error))
-        return bool(self._report.stopped)
+        if self._halt.why:
+            self._endings.left(turn, str(error))
+        return bool(self._halt.why)
 
-    async def _store(self, turn: Turn) -> Step | None:
-        """Store it."""
-        try:
-            vault = await self._vaults.create(turn.request)
-        except InvalidRequestError as error:
-            self._refuse(turn.row, error.problems, turn.mark)
-        except ValidationError as error:
-            if "account_vault_api_id" in error.fields:
-                self._answered()
-                return partial(self._find, refused=error)
-            self._reject(turn, _reasons(error))
-        except _REFUSALS as error:
-            self._reject(turn, _reasons(error))
-        else:
-            self._stored(turn, vault)
-        self._answered()
-        return None
+    def _note_failure(self, error: GatewayError) -> float:
+        now = anyio.current_time()
+        self._failing_since = now if self._failing_since is None else self._failing_since
+        self._failure = str(error)
+        return now
 
-    async def _find(self, turn: Turn, refused: StatusError | None = None) -> Step | None:
-        """Look up what is stored under its id; if nothing is, it is to be stored.
-
-        Args:
-            turn: the row.
-            refused: that it cannot be stored, perhaps because something is.
-        """
-        api_id = turn.mark.api_id if turn.known is None else turn.known.api_id
-        try:
-            vault = await self._vaults.get(ApiId(api_id, turn.request.location_id))
-        except NotFoundError:
-            return self._after_nothing_found(turn, api_id, refused)
-        except RecordDeletedError:
-            self._reject(turn, ("account_vault_api_id: an account was stored under it, and deleted",))
-        except InvalidRequestError as error:
-            self._refuse(turn.row, error.problems, turn.mark)
-        else:
-            self._found(turn, vault)
-        self._answered()
-        return None
-
-    async def _resolve(self, turn: Turn, doubt: OutcomeUnknownError) -> Step | None:
-        """Look for what may still arrive; only what certainly does not is sent again."""
-        vault = await doubt.resolve()
-        self._answered()
-        if vault is None:
-            return self._store
-        self._found(turn, vault)
-        return None
-
-    def _after_nothing_found(self, turn: Turn, api_id: str, refused: StatusError | None) -> Step | None:
-        self._answered()
-        if refused is not None:
-            self._reject(turn, _reasons(refused))
-        elif api_id != turn.mark.api_id:
-            self._reject(turn, (f"account_vault_api_id: an earlier run sent it as {api_id}",), keep=False)
-        else:
-            return self._store
-        return None
-
-    def _found(self, turn: Turn, vault: AccountVault) -> None:
-        others = differences(turn.request, vault)
-        if others:
-            self._reject(turn, (f"account_vault_api_id: is another account's: {'; '.join(others)}",))
-        else:
-            self._stored(turn, vault)
-
-    # --- the end of a row
-
-    def _answered(self) -> None:
-        self._answered_at = anyio.current_time()
-
-    def _stored(self, turn: Turn, vault: AccountVault) -> None:
-        self._report.stored += 1
-        brand = vault.account_type or vault.payment_method
-        facts = {"vault_id": vault.id, "last_four": vault.last_four, "brand": None if brand is None else str(brand)}
-        self._end(turn.row, _end(turn.mark, RowState.STORED, **facts))
-
-    def _reject(self, turn: Turn, reasons: Sequence[str], *, keep: bool = True) -> None:
-        """A row that is not stored; the journal keeps it unless it has something else under its key."""
-        self._report.rejected += 1
-        end = _end(turn.mark, RowState.REJECTED, reasons=_shown(reasons))
-        if keep:
-            self._end(turn.row, end)
-        else:
-            self._tell(turn.row, end)
-
-    def _refuse(self, row: VaultRow, reasons: Sequence[str], mark: Begin | None = None) -> None:
-        """A row that was not even sent. It is looked at again by the next run: that costs nothing."""
-        self._report.rejected += 1
-        mark, begun = mark or Begin(key=row.key, api_id="", fingerprint="", line=row.line), mark is not None
-        mark = attrs.evolve(mark, fingerprint="")
-        end = _end(mark, RowState.REJECTED, reasons=_shown(reasons), begun=begun)
-        if any(_key_problems(row)):
-            self._tell(row, end)
-        else:
-            self._end(row, end)
+    def _silence(self) -> str:
+        """What is the matter with the gateway, if nothing has succeeded for a while."""
+        if self._failing_since is None:
+            return ""
+        seconds = anyio.current_time() - self._failing_since
+        return f"no call has succeeded for {seconds:.0f} s: {self._failure}" if seconds >= _WORTH_SAYING else ""
 
     def _doubt(self, turn: Turn, error: GatewayError) -> None:
         """A row of which nobody knows: looked up when all others have ended, or left to the next run."""
         if self._in_doubt is not None and len(self._in_doubt) < _MOST_IN_DOUBT:
             self._in_doubt.append(turn)
         else:
-            self._unknown(turn, str(error))
-
-    def _leave(self, turn: Turn, why: str) -> None:
-        """A row that has not ended when the migration stops."""
-        if turn.sent:
-            self._unknown(turn, why)
-        elif turn.known is None:
-            self._not_sent.append(turn.mark)
-
-    def _unknown(self, turn: Turn, why: str) -> None:
-        self._report.unknown += 1
-        self._end(turn.row, _end(turn.mark, RowState.UNKNOWN, reasons=_shown((why,))))
-
-    def _end(self, row: VaultRow, end: End) -> None:
-        self._ended.append(end)
-        self._tell(row, end)
-
-    def _tell(self, row: VaultRow, end: End) -> None:
-        if self._on_end is not None:
-            self._on_end(row, end)
+            self._endings.unknown(turn, str(error))
 
 
-class _StoppedError(Exception):
-    """The migration stops before this row was sent."""
-
-
-def _pause_after(tries: int) -> float:
-    return min(_SHORTEST_PAUSE * 2.0 ** min(tries - 1, 10), _LONGEST_PAUSE)
-
-
-def _row(given: Row) -> VaultRow:
-    if isinstance(given, VaultRow):
-        return given
-    if not isinstance(given, VaultCreate):
-        raise InvalidRequestError(f"rows: must be VaultRows or vault-create requests, not {type(given).__name__}")
-    return VaultRow(key=given.account_vault_api_id or "", request=given)
-
-
-def _key_problems(row: VaultRow) -> Iterator[str]:
-    if not row.key:
-        yield "key: is missing, and so is account_vault_api_id"
-    elif "\0" in row.key or not is_utf8(row.key):
-        yield "key: holds a character that cannot be written"
-
-
-def _end(mark: Begin, state: RowState, **facts: Any) -> End:
-    return End(key=mark.key, api_id=mark.api_id, state=state, fingerprint=mark.fingerprint, line=mark.line, **facts)
+def _is_itself(turn: Turn, known: Entry) -> bool:
+    """Whether the journal knows the row from a beginning of this run whose answer was lost, as a database's may be."""
+    mark = turn.mark
+    return known.state in UNSETTLED and mark.line is not None and (known.line, known.api_id) == (mark.line, mark.api_id)
 
 
 def _where(entry: Entry) -> str:
     return "another row" if entry.line is None else f"line {entry.line}"
-
-
-def _shown(reasons: Iterable[str]) -> tuple[str, ...]:
-    """Reasons without card numbers, and such as any journal can write."""
-    return tuple(mask_text(said).replace("\0", "?").encode(errors="replace").decode() for said in reasons)
-
-
-def _reasons(error: StatusError) -> tuple[str, ...]:
-    """What the gateway said, field by field."""
-    lines = tuple(f"{name}: {line}" if name else line for name, said in error.fields.items() for line in said)
-    return lines or (error.message or f"refused with {error.status_code}",)

@@ -122,6 +122,21 @@ def test_rejects_are_mended_and_migrated(sandbox: Sandbox, environment: dict[str
     assert "Complete: every row is stored." in ended.stdout
 
 
+def test_rejects_of_an_earlier_run_are_not_taken_for_those_of_this_one(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    """When all rows have ended and none was rejected, they are set aside, and the command says where."""
+    file, rejects = write(tmp_path / "cards.csv", 3, wrong=1), tmp_path / "rejects.csv"
+    options = (*MAPPED, "--rejects", rejects, "--force")
+    migrate(environment, file, *options)
+    write(file, 4)
+    stopped = migrate(environment, file, *options, "--max-rows", "1")
+    assert (stopped.returncode, rejects.exists()) == (5, True)
+    ended = migrate(environment, file, *options)
+    assert (ended.returncode, rejects.exists(), (tmp_path / "rejects.csv~").exists()) == (0, False, True)
+    assert f"the rejects of an earlier run are now in {rejects}~" in " ".join(ended.stdout.split())
+
+
 def test_a_plan_needs_no_gateway(tmp_path: Path) -> None:
     """It counts, and sends nothing: there are no credentials and no journal."""
     file = write(tmp_path / "cards.csv", 9, wrong=2)
@@ -153,6 +168,7 @@ def test_json_for_programs(environment: dict[str, str], tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (("none.csv",), "file 'none.csv' does not exist"),
+        ((".",), "'.' is no file; a pipe goes to standard input, which is -"),
         (("-",), "standard input needs a --format"),
         (("cards.csv",), "'Card No': is no field of an account vault"),
         (("cards.csv", *MAPPED, "--map", "Card"), "--map must be like NAME=VALUE"),
@@ -234,7 +250,7 @@ def test_a_file_that_cannot_be_written_is_a_failure(
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gateway_async.migration.outputs.os.fsync", full)
+    monkeypatch.setattr("gateway_async.migration._whole_file.os.fsync", full)
     ended = migrate(environment, file, *MAPPED, "--report", page, "--max-rows", "1")
     assert ended.returncode == 1
     assert "--report could not be written" in said(ended)
@@ -318,6 +334,19 @@ def test_verify(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -
     assert (result["checked"], result["good"], result["findings"]) == (4, True, [])
     missing = migrate(environment, "verify", "--journal", tmp_path / "none.journal")
     assert (missing.returncode, "journal: there is none" in said(missing)) == (2, True)
+
+
+def test_verify_fails_when_nothing_can_be_read(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
+    """Wrong credentials, or a gateway that answers nothing: status 1, in a sentence, and not once for each row."""
+    file = write(tmp_path / "cards.csv", 120)
+    migrate(environment, file, *MAPPED)
+    refused = migrate({**environment, "GATEWAY_USER_API_KEY": "wrong"}, "verify", file, *MAPPED)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "the credentials were not accepted" in said(refused)
+    sandbox.fault("GET /v2/accountvaults/{id}", "garbage", times=1000)
+    gone = migrate(environment, "verify", file, *MAPPED)
+    assert gone.returncode == 1
+    assert "Stopped before the end: 100 accounts in a row could not be read" in gone.stdout
 
 
 def test_journal(environment: dict[str, str], tmp_path: Path) -> None:

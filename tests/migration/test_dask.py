@@ -12,13 +12,13 @@ import anyio
 import pytest
 
 from gateway_async import AsyncGateway, InvalidRequestError
-from gateway_async.migration import dask, migrate_vaults_dask
+from gateway_async.migration import _dask_shards, dask, migrate_vaults_dask
 from gateway_async.migration.journal import End
 from gateway_async.migration.pace import SteadyRate
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows import VaultRow, api_id_of
 from gateway_async.migration.sharding import ShardWork
-from gateway_async.migration.sources.files import shards
+from gateway_async.migration.sources.cutting import shards
 from gateway_async.migration.sqlite_journal import SqliteJournal
 
 from .cluster import OTHER_CARD, Cluster, Sandbox, cluster_of, row, stamping_gateway, write_rows
@@ -143,7 +143,9 @@ async def test_a_shard_that_is_carried_out_twice_at_once(
     work = ShardWork(path=str(path), size=path.stat().st_size, name=name, journal=journal, since=1)
     async with distributed.Client(cluster.address, asynchronous=True, set_as_default=False) as client:
         await client.wait_for_workers(2, timeout=30)
-        submit = partial(client.submit, dask._carry_out, name, work, shard, pure=False, allow_other_workers=False)
+        submit = partial(
+            client.submit, _dask_shards.carry_out, name, work, shard, pure=False, allow_other_workers=False
+        )
         results = await asyncio.gather(*(submit(workers=[worker]) for worker in await client.nthreads()))
     assert [result.report.rows for result in results] == [300, 300]
     assert times_stored(sandbox, name, keys) == [1] * 300

@@ -16,7 +16,7 @@ from gateway_async.migration.report import Report, Samples
 from gateway_async.migration.rows import VaultRow, fingerprint_of
 from gateway_async.migration.sqlite_journal import SqliteJournal
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.faults import FaultName
+from gateway_async.sandbox.simulators.faults import FaultName
 
 from .journals import POSTGRES, ask_postgres, postgres_only
 
@@ -168,3 +168,13 @@ async def test_samples_are_few() -> None:
     assert 300 < len(kept) <= 601
     gaps = {later.seconds - earlier.seconds for earlier, later in pairwise(kept)}
     assert len(gaps) == 1
+
+
+async def test_a_journal_belongs_to_one_location(gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path) -> None:
+    """Ids are unique within a location: what one has stored is neither skipped in another, nor looked up there."""
+    path = tmp_path / "cards.journal"
+    assert (await migrate_vaults(gateway, [card(1)], journal=path)).stored == 1
+    async with sandbox.gateway(location_id="another") as elsewhere:
+        with pytest.raises(JournalError, match=rf"location {sandbox.location_id}\), not at .* \(location another\)"):
+            await migrate_vaults(elsewhere, [card(1)], journal=path)
+    assert (await migrate_vaults(gateway, [card(1)], journal=path)).skipped == 1

@@ -5,6 +5,7 @@ import json
 import stat
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,10 @@ import pytest
 
 from gateway_async import InvalidRequestError
 from gateway_async.migration import Columns, End, Entry, RowState, VaultRow, read_rows
-from gateway_async.migration.outputs import Rejects, Shape, check_out, check_rejects, write_out
+from gateway_async.migration.outputs import write_out
+from gateway_async.migration.places import check_out, check_rejects, check_report
+from gateway_async.migration.rejects import Rejects
+from gateway_async.migration.shapes import Shape
 
 CARD = "4111111111111111"
 COLUMNS = Columns({"Card No": "account_number", "Expiry": "exp_date"}, key="Customer", ignore=("Remark",))
@@ -181,6 +185,33 @@ def test_without_rejects_there_is_no_file(tmp_path: Path) -> None:
     """And a former one stays as it is: it may be the only copy of what was mended."""
     assert not Rejects(tmp_path / "rejects.csv", Shape).close()  # type: ignore[arg-type]  it is not asked
     assert list(tmp_path.iterdir()) == []
+
+
+def test_earlier_rejects_are_set_aside_when_nothing_is_rejected(tmp_path: Path) -> None:
+    """They are kept, under the name that former ones have; where there are none, nothing is done."""
+    path = tmp_path / "rejects.csv"
+    path.write_text("Customer,problems\n")
+    rejects = Rejects(path, Shape)  # type: ignore[arg-type]  it is not asked
+    assert rejects.set_former_aside() == tmp_path / "rejects.csv~"
+    assert contents(tmp_path) == {"rejects.csv~": "Customer,problems\n"}
+    assert rejects.set_former_aside() is None
+
+
+def test_no_card_number_is_left_by_a_run_that_was_killed(tmp_path: Path) -> None:
+    """What it had begun to write is gone after the next run, though that has nothing to write."""
+    (tmp_path / "rejects.csv.part").write_text(f"c1,{CARD}\n")
+    assert not Rejects(tmp_path / "rejects.csv", Shape).close()  # type: ignore[arg-type]  it is not asked
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_takes_nothing_is_refused_before_anything_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not after hours, when all is stored; for every kind of file."""
+    monkeypatch.setattr("os.access", lambda path, _mode: Path(path) != tmp_path)
+    for check in (check_out, partial(check_rejects, source=None), partial(check_report, "report")):
+        with pytest.raises(InvalidRequestError, match=f"nothing can be written into {tmp_path}"):
+            check(tmp_path / "out.csv")
 
 
 def test_a_disk_that_takes_nothing_is_told_at_the_end(tmp_path: Path) -> None:

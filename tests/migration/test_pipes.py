@@ -53,7 +53,7 @@ async def test_rows_are_there_as_soon_as_they_have_come(pipe: Pipe) -> None:
     """A slow pipe is not waited for until it is full, and the loop goes on meanwhile."""
     pipe.write(lines(card_row(1), '2,"'))
     rows = read_rows("-", format="csv").__aiter__()
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         assert (await anext(rows)).key == "1"
         async with anyio.create_task_group() as group:
             ticks: list[int] = []

@@ -4,6 +4,7 @@ import json
 from datetime import date
 from pathlib import Path
 
+import attrs
 import pytest
 
 from gateway_async import AchVaultCreate, CardVaultCreate, InvalidRequestError
@@ -136,3 +137,17 @@ def test_a_double_in_its_own_line_counts() -> None:
     doubles.add("a", 1)
     doubles.add("a", 1)
     assert doubles.found() == Twice(1, ((1, 1),))
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(1, "about 1 second "), (40, "about 40 seconds "), (80, "about 1 minute "), (7200, "2.0 hours ")],
+)
+async def test_a_page_in_plain_words(count: int, said: str) -> None:
+    """What a row is and how long it takes, as people say it; no name of a class."""
+    card = CardVaultCreate(account_number=CARD, exp_date="1230")
+    rows = (attrs.evolve(card, account_vault_api_id=str(number)) for number in range(count))
+    page = str(await plan_migration(rows, rate=1, today=TODAY))
+    assert said in page
+    assert f"{count:,}  cards\n" in page
+    assert "VaultCreate" not in page

@@ -1,7 +1,7 @@
 """What becomes of rows, whatever the gateway and the journal do; on a clock that costs no time."""
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ from gateway_async import (
     CardVaultCreate,
     GatewayError,
     InvalidRequestError,
+    JournalError,
     NotFoundError,
     NotSentError,
     OutcomeUnknownError,
@@ -23,7 +24,7 @@ from gateway_async import (
     ServerError,
     ValidationError,
 )
-from gateway_async.migration.journal import Begin, End
+from gateway_async.migration.journal import Begin, End, Entry
 from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows import VaultRow, fingerprint_of
@@ -66,6 +67,7 @@ class FakeGateway:
         self.always: GatewayError | None = None
         self.account_vaults: Any = self
         self.base_url = "https://gateway.test"
+        self.location_id = "here"
         self._observers: list[Any] = []
 
     @contextmanager
@@ -495,6 +497,42 @@ async def test_a_disk_that_stays_full(migration: Migration) -> None:
     report = await migration.run(rows(10), patience=60)
     assert report.stopped == "the journal memory cannot be used: the disk is full"
     assert not migration.gateway.sent
+
+
+async def test_a_beginning_whose_answer_was_lost(migration: Migration) -> None:
+    """The journal has the rows, though it failed to say so: they are no doubles of themselves, but looked up."""
+    begin = migration.journal.begin
+    lost_answers = [JournalError("memory", "the connection was lost")]
+
+    async def begin_and_fail(marks: Sequence[Begin]) -> Sequence[Entry | None]:
+        known = await begin(marks)
+        if lost_answers:
+            raise lost_answers.pop()
+        return known
+
+    migration.journal.begin = begin_and_fail  # type: ignore[method-assign]  that is the point
+    report = await migration.run([*rows(20), row("00003", line=99)])
+    assert counts(report) == (20, 1, 0, 0)
+    assert sorted(migration.gateway.looked) == [f"id-{number:05}" for number in range(20)]
+
+
+async def test_a_silent_gateway_is_told_while_it_is_waited_for(migration: Migration) -> None:
+    """After some seconds the report says what is the matter, and no longer when it is over."""
+    reports: list[tuple[float, str]] = []
+
+    async def repair() -> None:
+        await anyio.sleep(30)
+        migration.gateway.always = None
+
+    migration.gateway.always = DOWN
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(repair)
+        report = await migration.run(rows(50), on_progress=lambda now: reports.append((now.seconds, now.waiting)))
+        assert (report.stored, report.waiting) == (50, "")
+    assert {waiting for seconds, waiting in reports if seconds < 2} == {""}
+    said = next(waiting for seconds, waiting in reports if seconds > 10)
+    assert said.startswith("no call has succeeded for 10 s: ")
+    assert str(DOWN) in said
 
 
 # --- errors of others

@@ -10,7 +10,7 @@ import pytest
 from gateway_async.migration.journal import Begin, Entry, RowState, Run
 from gateway_async.migration.report import Report
 from gateway_async.migration.sharding import ShardWork, Sum, _ShardJournal
-from gateway_async.migration.sources.files import shards
+from gateway_async.migration.sources.cutting import shards
 
 from .cluster import row, write_rows
 

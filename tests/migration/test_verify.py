@@ -14,6 +14,8 @@ from gateway_async.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio
 
+READ = "GET /v2/accountvaults/{id}"
+
 
 def cards(sandbox: Sandbox, count: int) -> list[CardVaultCreate]:
     """Some rows."""
@@ -92,6 +94,17 @@ async def test_an_account_that_cannot_be_read_is_no_account_that_is_missing(
     sandbox.fault("GET /v2/accountvaults/{id}", "garbage")
     result = await verify_vaults(gateway, journal=journal, concurrency=1)
     assert (result.unread, result.matching) == (1, 2)
+
+
+async def test_a_gateway_that_is_gone_ends_it(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
+    """After a hundred accounts in a row, whatever comes; an answer between them begins the count anew."""
+    await migrate_vaults(gateway, cards(sandbox, 180), journal=journal)
+    sandbox.fault(READ, "garbage", nth=1, times=60)
+    sandbox.fault(READ, "garbage", nth=62, times=1000)
+    result = await verify_vaults(gateway, journal=journal, concurrency=1)
+    assert (result.good, result.matching) == (False, 1)
+    assert result.unread == 160
+    assert result.stopped.startswith("100 accounts in a row could not be read: ")
 
 
 async def test_wrong_credentials_end_it(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:

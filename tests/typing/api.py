@@ -90,6 +90,8 @@ async def clients() -> None:
     """Making a client, and using it as a context."""
     async with AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY) as gateway:
         assert_type(gateway, AsyncGateway)
+        assert_type(gateway.base_url, str)
+        assert_type(gateway.location_id, str | None)
     assert_type(AsyncGateway.from_env(timeout=5.0), AsyncGateway)
     assert_type(await gateway.aclose(), None)
     AsyncGateway("https://api.example.test", "dev", KEY)  # type: ignore[call-arg]

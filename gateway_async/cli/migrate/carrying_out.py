@@ -19,11 +19,13 @@ from gateway_async.cli.migrate.screen import Screen, screen_for
 from gateway_async.cli.migrate.signals import Interruption
 from gateway_async.errors import GatewayError, InvalidRequestError
 from gateway_async.migration.journal import End, RowState
-from gateway_async.migration.outputs import Rejects, Shape, write_out, write_report
+from gateway_async.migration.outputs import write_out, write_report
 from gateway_async.migration.page import page
 from gateway_async.migration.reasons import Reasons
+from gateway_async.migration.rejects import Rejects
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows import VaultRow
+from gateway_async.migration.shapes import Shape
 from gateway_async.migration.stopping import Budget, Stop, any_of, outside, rejected_more, taken_longer
 from gateway_async.migration.summary import duration, plain
 
@@ -238,6 +240,7 @@ class _Work:
     def _write_rejects(self) -> None:
         assert self._rejects is not None  # noqa: S101
         if not self._rejects.close():
+            self._set_former_rejects_aside(self._rejects)
             return
         place, masked = self._order.files.rejects, not self._order.files.with_card_numbers
         self._files.append(("rejects", f"{place} ({self._rejects.count:,})"))
@@ -247,6 +250,12 @@ class _Work:
                 "with --rejects-with-card-numbers, before you migrate them again."
             )
 
+    def _set_former_rejects_aside(self, rejects: Rejects) -> None:
+        """Those of an earlier run are no longer true when all rows have ended and none was rejected."""
+        former = None if self._report.stopped else rejects.set_former_aside()
+        if former:
+            self._notes.append(f"No row was rejected; the rejects of an earlier run are now in {former}.")
+
     def _attempt(self, name: str, write: Callable[[], object]) -> None:
         try:
             write()
@@ -255,7 +264,8 @@ class _Work:
 
     def _failure(self, name: str, error: Exception) -> None:
         self._failed = True
-        warn(f"{name} could not be written: {error}")
+        said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.strerror else str(error)
+        warn(f"{name} could not be written: {said}")
 
     def _again(self) -> str:
         return command_again() if self._order.input.path else f"{command_again()}   # with the same input again"

@@ -129,8 +129,10 @@ def input_of(
         BadParameter: there is no such file, or an option is not of its form.
         InvalidRequestError: a column is named for a field that the contract does not have.
     """
-    if place != "-" and not Path(place).is_file():
+    if place != "-" and not Path(place).exists():
         raise typer.BadParameter(f"file '{place}' does not exist")
+    if place != "-" and not Path(place).is_file():
+        raise typer.BadParameter(f"'{place}' is no file; a pipe goes to standard input, which is -")
     if place == "-" and kind is None:
         raise typer.BadParameter("standard input needs a --format")
     given = {"format": kind and kind.value, "encoding": encoding, "delimiter": _unescaped(delimiter)}

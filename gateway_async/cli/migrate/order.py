@@ -9,7 +9,7 @@ from gateway_async._wire.convert import is_utf8
 from gateway_async.cli.migrate.journals import default_journal, is_database, journal_at
 from gateway_async.cli.migrate.options import Input
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.outputs import check_out, check_rejects, check_report
+from gateway_async.migration.places import check_out, check_rejects, check_report
 from gateway_async.migration.stopping import Window
 
 __all__ = ["Order", "WrittenFiles"]

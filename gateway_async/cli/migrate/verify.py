@@ -10,9 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gateway_async.cli.failure import warn
 from gateway_async.cli.migrate import options
 from gateway_async.cli.migrate.journals import default_journal, existing_journal
 from gateway_async.cli.migrate.refusing import refusing
+from gateway_async.errors import AuthenticationError, PermissionDeniedError
 
 if TYPE_CHECKING:
     from gateway_async.migration import Journal, Verification
@@ -21,6 +23,9 @@ __all__ = ["verify"]
 
 WRONG: Final = 3
 """The exit status when something is not as it should be."""
+
+FAILED: Final = 1
+"""The exit status when it could not be read."""
 
 MOST_SHOWN = 100
 _COUNTS: Final = ("matching", "different", "missing", "unread", "not_stored")
@@ -51,7 +56,8 @@ def verify(
 
     By the journal the id and the last four digits are compared; with the input also expiry, holder and contact, and
     rows of it that are not stored are counted. The exit status is 0 if all is as it should be, 3 if anything is not,
-    1 if the gateway refuses, and 2 for wrong usage. Reads the GATEWAY_* variables of the environment.
+    1 if the gateway refuses or does not answer, and 2 for wrong usage. Reads the GATEWAY_* variables of the
+    environment.
     """
     import anyio
 
@@ -70,10 +76,14 @@ def verify(
         if journal is None and not given:
             raise typer.BadParameter("name a --journal, or the input")
         opened = existing_journal(journal or default_journal(given.path if given else None), name)
-        result = anyio.run(_verify, opened, given.rows() if given else None, sample, concurrency)
+        try:
+            result = anyio.run(_verify, opened, given.rows() if given else None, sample, concurrency)
+        except (AuthenticationError, PermissionDeniedError) as refusal:
+            warn(str(refusal))
+            raise typer.Exit(FAILED) from None
     _print_json(result) if as_json else _print(result)
     if not result.good:
-        raise typer.Exit(WRONG)
+        raise typer.Exit(FAILED if result.stopped else WRONG)
 
 
 async def _verify(journal: "Journal", rows: Any, sample: int | None, concurrency: int) -> "Verification":
@@ -104,13 +114,17 @@ def _closing(rows: Any) -> Any:
 def _print_json(result: "Verification") -> None:
     counts = {name: getattr(result, name) for name in _COUNTS}
     findings = [attrs.asdict(finding) for finding in result.findings]
-    typer.echo(json.dumps({"checked": result.checked, **counts, "good": result.good, "findings": findings}))
+    values = {"checked": result.checked, **counts, "good": result.good, "stopped": result.stopped}
+    typer.echo(json.dumps({**values, "findings": findings}))
 
 
 def _print(result: "Verification") -> None:
     console = Console(highlight=False)
     said = ", ".join(f"{getattr(result, name):,} {name.replace('_', ' ')}" for name in _COUNTS)
-    console.print(Text(f"{result.checked:,} accounts checked: {said}", style="green" if result.good else "bold red"))
+    checked = f"{result.checked:,} accounts checked: {said}"
+    console.print(Text(checked, style="green" if result.good else "bold red"), soft_wrap=True)
+    if result.stopped:
+        console.print(Text(f"Stopped before the end: {result.stopped}", style="bold red"), soft_wrap=True)
     if result.findings:
         console.print(_table(result))
     if len(result.findings) > MOST_SHOWN:

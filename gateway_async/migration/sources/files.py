@@ -1,8 +1,7 @@
-"""`read_rows`: a file as an async iterable of rows, which is read in a thread; and `shards`, its parts."""
+"""`read_rows`: a file as an async iterable of rows, which is read in a thread."""
 
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from itertools import chain
 from os import PathLike, fspath
 from pathlib import PurePath
 from typing import Any, BinaryIO, Final, Literal, Protocol, cast
@@ -15,15 +14,14 @@ from gateway_async.migration.rows import VaultRow
 from gateway_async.migration.sources.csv_rows import CsvRows
 from gateway_async.migration.sources.json_lines import JsonRows
 from gateway_async.migration.sources.opening import STDIN, Bytes, Given, open_bytes
-from gateway_async.migration.sources.parquet import ParquetRows, parquet_shards
-from gateway_async.migration.sources.records import Record
+from gateway_async.migration.sources.parquet import ParquetRows
 from gateway_async.migration.sources.shard import Shard
 
-__all__ = ["Format", "Rows", "read_rows", "shards"]
+__all__ = ["NO_PARTS", "Format", "Rows", "read_rows"]
 
 Format = Literal["csv", "jsonl", "parquet"]
 
-_NO_PARTS: Final = "encoding: a file in it cannot be read in parts; make it UTF-8"
+NO_PARTS: Final = "encoding: a file in it cannot be read in parts; make it UTF-8"
 _FORMATS: Final[dict[str, Format]] = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -186,7 +184,7 @@ class Rows:
 
     def _parser(self, file: Bytes) -> "CsvRows | JsonRows":
         if self._shard and file.recoded:
-            raise InvalidRequestError(_NO_PARTS)
+            raise InvalidRequestError(NO_PARTS)
         if self.format == "jsonl":
             return JsonRows(file, self._fit, shard=self._shard)
         parser = CsvRows(file, self._fit, shard=self._shard, **self._dialect)
@@ -227,58 +225,6 @@ class _Reading:
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
-
-
-def shards(
-    source: str | PathLike[str],
-    rows_per_shard: int,
-    *,
-    format: Format | None = None,  # noqa: A002  what everyone calls it
-    columns: Columns | None = None,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    quotechar: str | None = '"',
-) -> list[Shard]:
-    """The parts of a file, each of whole records, for `read_rows(..., shard=…)`; found in one pass, which blocks.
-
-    Args:
-        source: a path.
-        rows_per_shard: records of each part; of Parquet at least so many, in whole row groups.
-        format: as of `read_rows`, and so are the others.
-        columns: how its columns become fields.
-        encoding: of a text file.
-        delimiter: of CSV.
-        quotechar: of CSV.
-
-    Raises:
-        InvalidRequestError: the file cannot be read, or is in an encoding that cannot be cut.
-    """
-    if rows_per_shard < 1:
-        raise InvalidRequestError("rows_per_shard: must be 1 or more")
-    rows = read_rows(
-        source, format=format, columns=columns, encoding=encoding, delimiter=delimiter, quotechar=quotechar
-    )
-    if rows.format == "parquet":
-        return parquet_shards(source, rows_per_shard)
-    return _cut(rows, rows_per_shard)
-
-
-def _cut(rows: "Rows", rows_per_shard: int) -> list[Shard]:
-    file, parser = rows.open_text()
-    try:
-        if file.recoded:
-            raise InvalidRequestError(_NO_PARTS)
-        found: list[Shard] = []
-        last: Record | None = None
-        count = 0
-        for record in chain.from_iterable(parser.records()):
-            if last is not None and count == rows_per_shard:
-                found.append(Shard(last.start, record.start, last.line, count))
-                last, count = None, 0
-            last, count = last or record, count + 1
-        return found if last is None else [*found, Shard(last.start, file.position, last.line, count)]
-    finally:
-        file.close()
 
 
 def _told(source: Given) -> Format:

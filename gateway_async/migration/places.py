@@ -1,0 +1,87 @@
+"""Places at which nothing could be written, or something else would be replaced: refused before anything is sent."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from gateway_async.errors import InvalidRequestError
+from gateway_async.migration._whole_file import former_of
+from gateway_async.migration.columns import PROBLEMS
+from gateway_async.migration.outputs import SUFFIXES
+
+__all__ = ["check_out", "check_rejects", "check_report"]
+
+_REPORT_MARKS: Final = (b'<p class="over">Migration', b'"rows_per_second"')
+_PEEK: Final = 65_536
+
+
+def check_out(path: Path, *, force: bool = False) -> None:
+    """Refuse a place at which `write_out` could not write, or would do harm, before anything is sent.
+
+    Raises:
+        InvalidRequestError: its folder is not there, its suffix says nothing, or another file is there.
+    """
+    _check_folder("out", path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise InvalidRequestError(f"out: must end in .csv, .tsv, .jsonl or .ndjson, not {path.name!r}")
+    if not force and _content(path) and b"account_vault_api_id" not in _content(path):
+        raise InvalidRequestError(f"out: {path} is no file of vault ids; --force replaces it")
+
+
+def check_rejects(path: Path, source: Path | None, *, force: bool = False) -> None:
+    """Refuse a place at which rejects could not be written, or would do harm, before anything is sent.
+
+    Args:
+        path: the place.
+        source: the input, which they must not replace; None for standard input.
+        force: whether another file may be replaced.
+
+    Raises:
+        InvalidRequestError: its folder is not there, it is the input, or another file is there.
+    """
+    _check_folder("rejects", path)
+    if source is not None and path.exists() and path.samefile(source):
+        raise InvalidRequestError(f"rejects: {path} is the input")
+    former = former_of(path)
+    if source is not None and former.exists() and former.samefile(source):
+        raise InvalidRequestError(f"rejects: {former}, the input, is where the former {path.name} is kept")
+    content = _content(path)
+    marks = (PROBLEMS.encode(code) for code in ("utf-8", "utf-16-le", "utf-32-le"))
+    if not force and content and not any(mark in content for mark in marks):
+        raise InvalidRequestError(f"rejects: {path} is no file of rejects; --force replaces it")
+
+
+def check_report(name: str, path: Path, *, force: bool = False) -> None:
+    """Refuse a place at which a report could not be written, or would do harm, before anything is sent.
+
+    Raises:
+        InvalidRequestError: its folder is not there, or another file is there.
+    """
+    _check_folder(name, path)
+    content = _content(path)
+    if not force and content and not any(mark in content for mark in _REPORT_MARKS):
+        raise InvalidRequestError(f"{name}: {path} is no report of a migration; --force replaces it")
+
+
+def _check_folder(name: str, path: Path) -> None:
+    if path.is_dir():
+        raise InvalidRequestError(f"{name}: {path} is a folder")
+    if path.exists() and not path.is_file():
+        raise InvalidRequestError(f"{name}: {path} is no ordinary file")
+    if not path.absolute().parent.is_dir():
+        raise InvalidRequestError(f"{name}: there is no folder {path.absolute().parent}")
+    if not os.access(path.absolute().parent, os.W_OK | os.X_OK):
+        raise InvalidRequestError(f"{name}: nothing can be written into {path.absolute().parent}")
+
+
+def _content(path: Path) -> bytes:
+    """The beginning and the end of a file: a header stands there, of a Parquet file at the end."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_PEEK)
+            file.seek(max(_PEEK, path.stat().st_size - _PEEK))
+            return head + file.read(_PEEK)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise InvalidRequestError(f"{path}: cannot be read: {error.strerror}") from None

@@ -1,0 +1,65 @@
+"""`shards`: a file in parts, each of whole records, so that several workers can read it at once."""
+
+from itertools import chain
+from os import PathLike
+
+from gateway_async.errors import InvalidRequestError
+from gateway_async.migration.columns import Columns
+from gateway_async.migration.sources.files import NO_PARTS, Format, Rows, read_rows
+from gateway_async.migration.sources.parquet import parquet_shards
+from gateway_async.migration.sources.records import Record
+from gateway_async.migration.sources.shard import Shard
+
+__all__ = ["shards"]
+
+
+def shards(
+    source: str | PathLike[str],
+    rows_per_shard: int,
+    *,
+    format: Format | None = None,  # noqa: A002  what everyone calls it
+    columns: Columns | None = None,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    quotechar: str | None = '"',
+) -> list[Shard]:
+    """The parts of a file, each of whole records, for `read_rows(..., shard=…)`; found in one pass, which blocks.
+
+    Args:
+        source: a path.
+        rows_per_shard: records of each part; of Parquet at least so many, in whole row groups.
+        format: as of `read_rows`, and so are the others.
+        columns: how its columns become fields.
+        encoding: of a text file.
+        delimiter: of CSV.
+        quotechar: of CSV.
+
+    Raises:
+        InvalidRequestError: the file cannot be read, or is in an encoding that cannot be cut.
+    """
+    if rows_per_shard < 1:
+        raise InvalidRequestError("rows_per_shard: must be 1 or more")
+    rows = read_rows(
+        source, format=format, columns=columns, encoding=encoding, delimiter=delimiter, quotechar=quotechar
+    )
+    if rows.format == "parquet":
+        return parquet_shards(source, rows_per_shard)
+    return _cut(rows, rows_per_shard)
+
+
+def _cut(rows: Rows, rows_per_shard: int) -> list[Shard]:
+    file, parser = rows.open_text()
+    try:
+        if file.recoded:
+            raise InvalidRequestError(NO_PARTS)
+        found: list[Shard] = []
+        last: Record | None = None
+        count = 0
+        for record in chain.from_iterable(parser.records()):
+            if last is not None and count == rows_per_shard:
+                found.append(Shard(last.start, record.start, last.line, count))
+                last, count = None, 0
+            last, count = last or record, count + 1
+        return found if last is None else [*found, Shard(last.start, file.position, last.line, count)]
+    finally:
+        file.close()

@@ -1,0 +1,49 @@
+"""Rows from any iterable, and what is left open by whoever stops reading: nothing."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from gateway_async.migration.iterating import each_of
+
+pytestmark = pytest.mark.anyio
+
+
+class File:
+    """A source that is open while it is read, as `read_rows` gives one.
+
+    Attributes:
+        is_open: whether it is.
+    """
+
+    def __init__(self) -> None:
+        self.is_open = False
+
+    async def __aiter__(self) -> AsyncIterator[int]:
+        """Open it, and let go of it whatever happens."""
+        self.is_open = True
+        try:
+            for number in range(100):
+                yield number
+        finally:
+            self.is_open = False
+
+
+@pytest.mark.parametrize("given", [lambda file: file, aiter], ids=["a source", "its generator"])
+async def test_who_stops_leaves_nothing_open(given: Callable[[File], Any]) -> None:
+    """At once, not when the garbage is collected, which warns on trio."""
+    file = File()
+    async with aclosing(each_of(given(file))) as rows:
+        async for row in rows:
+            assert file.is_open
+            if row == 10:
+                break
+    assert not file.is_open
+
+
+async def test_all_come_in_order() -> None:
+    """From a plain iterable and from an asynchronous one."""
+    for source in (range(100), File()):
+        assert [row async for row in each_of(source)] == [*range(100)]
