@@ -13,6 +13,7 @@ from anyio.from_thread import start_blocking_portal
 
 from gateway_async.sandbox.app import make_app
 from gateway_async.sandbox.control import seed, steering
+from gateway_async.sandbox.control.nightly import Nights
 from gateway_async.sandbox.http.couriers import Courier, read_hosts
 from gateway_async.sandbox.http.server import Listener
 from gateway_async.sandbox.instance.deliveries import Deliveries
@@ -23,7 +24,6 @@ from gateway_async.sandbox.postbacks import changes
 from gateway_async.sandbox.simulators.clock import Clock
 from gateway_async.sandbox.simulators.faults import FaultName, Plan
 from gateway_async.sandbox.simulators.terminals import Manner, Mode, Terminals
-from gateway_async.sandbox.control.nightly import Nights
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
