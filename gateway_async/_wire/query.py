@@ -46,7 +46,7 @@ def segment(value: Any, name: str = "id") -> str:
     if not isinstance(value, str):
         wanted = "text or an ApiId" if name == "id" else "text"
         raise InvalidRequestError(f"{name}: must be {wanted}, not {type(value).__name__}")
-    if not value or any(character.isspace() for character in value):
+    if value.split() != [value]:
         raise InvalidRequestError(f"{name}: must not be empty and must contain no spaces")
     if value in (".", ".."):
         raise InvalidRequestError(f"{name}: {value!r} cannot stand in a path")
