@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TextIO
 
-__all__ = ["WholeFile", "former_of", "keep_former"]
+__all__ = ["WholeFile", "former_of", "keep_former", "part_of"]
 
 _PRIVATE: Final = 0o600
 _ORDINARY: Final = 0o666
@@ -16,7 +16,7 @@ class WholeFile:
 
     def __init__(self, path: Path, encoding: str, *, private: bool) -> None:
         self._path = path
-        self._part = _part_of(path)
+        self._part = part_of(path)
         self._encoding = encoding
         self._mode = _PRIVATE if private else _ORDINARY
 
@@ -27,7 +27,7 @@ class WholeFile:
         Raises:
             OSError: it cannot be removed.
         """
-        _part_of(path).unlink(missing_ok=True)
+        part_of(path).unlink(missing_ok=True)
 
     def open(self) -> TextIO:
         """Begin it anew."""
@@ -79,7 +79,8 @@ class WholeFile:
             raise
 
 
-def _part_of(path: Path) -> Path:
+def part_of(path: Path) -> Path:
+    """Where the file of a place is written until it is whole."""
     return path.with_name(path.name + ".part")
 
 

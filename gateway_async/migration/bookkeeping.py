@@ -8,10 +8,11 @@ from itertools import count
 from typing import TypeVar
 
 import anyio
+import attrs
 
 from gateway_async.errors import JournalError
 from gateway_async.migration.halting import Halt, pause_after
-from gateway_async.migration.journal import Begin, End, Entry, Journal
+from gateway_async.migration.journal import UNSETTLED, Begin, End, Entry, Journal
 from gateway_async.observe import logger
 
 __all__ = ["Bookkeeping"]
@@ -42,8 +43,19 @@ class Bookkeeping:
         self._writing = anyio.Lock()
 
     async def begin(self, marks: Sequence[Begin]) -> Sequence[Entry | None] | None:
-        """Note rows before they are sent: what was known of each. None if the run stops before they are noted."""
-        return await self._with_patience(lambda: self._journal.begin(marks))
+        """Note rows before they are sent: what was known of each. None if the run stops before they are noted.
+
+        After a failure the journal may have them all the same, as when a database's answer was lost: then they come as
+        if an earlier run had begun them, and not as doubles of themselves.
+        """
+        tries = count()
+
+        async def begin() -> Sequence[Entry | None]:
+            again = next(tries) > 0
+            known = await self._journal.begin(marks)
+            return _as_begun_before(marks, known) if again else known
+
+        return await self._with_patience(begin)
 
     def end(self, end: End) -> None:
         """Note how a row has ended; the journal gets it with the next `write`."""
@@ -115,3 +127,18 @@ class Bookkeeping:
             logger.warning("the migration waits: %s", error)
             self._resumed = anyio.Event()
         self.waiting = str(error)
+
+
+def _as_begun_before(marks: Sequence[Begin], known: Sequence[Entry | None]) -> Sequence[Entry | None]:
+    """What is known of rows that were begun twice; of those with one key, only the first can be what was begun."""
+    first = {mark.key: mark for mark in reversed(marks)}
+    return [
+        attrs.evolve(entry, run=0) if entry and first[mark.key] is mark and _is_of(mark, entry) else entry
+        for mark, entry in zip(marks, known, strict=True)
+    ]
+
+
+def _is_of(mark: Begin, entry: Entry) -> bool:
+    """Whether a row was noted as it is noted now, and has not ended."""
+    noted = (entry.line, entry.api_id, entry.fingerprint)
+    return entry.state in UNSETTLED and noted == (mark.line, mark.api_id, mark.fingerprint)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration._whole_file import former_of
+from gateway_async.migration._whole_file import former_of, part_of
 from gateway_async.migration.columns import PROBLEMS
 from gateway_async.migration.outputs import SUFFIXES
 
@@ -42,9 +42,9 @@ def check_rejects(path: Path, source: Path | None, *, force: bool = False) -> No
     _check_folder("rejects", path)
     if source is not None and path.exists() and path.samefile(source):
         raise InvalidRequestError(f"rejects: {path} is the input")
-    former = former_of(path)
-    if source is not None and former.exists() and former.samefile(source):
-        raise InvalidRequestError(f"rejects: {former}, the input, is where the former {path.name} is kept")
+    for used, what in ((former_of(path), "the former {} is kept"), (part_of(path), "{} is written until it is whole")):
+        if source is not None and used.exists() and used.samefile(source):
+            raise InvalidRequestError(f"rejects: {used}, the input, is where {what.format(path.name)}")
     content = _content(path)
     marks = (PROBLEMS.encode(code) for code in ("utf-8", "utf-16-le", "utf-32-le"))
     if not force and content and not any(mark in content for mark in marks):

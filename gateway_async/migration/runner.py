@@ -188,7 +188,7 @@ class Runner:
         known = turn.known
         if known is None:
             await self._settle(turn, self._asking.store)
-        elif known.run == self._run and not _is_itself(turn, known):
+        elif known.run == self._run:
             self._endings.rejected(turn, (f"key: {_where(known)} has it too",), keep=False)
         elif known.state in UNSETTLED:
             await self._find_or_store(turn)
@@ -294,12 +294,6 @@ class Runner:
             self._in_doubt.append(turn)
         else:
             self._endings.unknown(turn, str(error))
-
-
-def _is_itself(turn: Turn, known: Entry) -> bool:
-    """Whether the journal knows the row from a beginning of this run whose answer was lost, as a database's may be."""
-    mark = turn.mark
-    return known.state in UNSETTLED and mark.line is not None and (known.line, known.api_id) == (mark.line, mark.api_id)
 
 
 def _where(entry: Entry) -> str:

@@ -131,7 +131,7 @@ def was_missed(row: Row, modified: Any, known: Mapping[str, Any]) -> bool:
 def was_told(row: Row, listed: Iterable[str]) -> bool:
     """Whether `reconcile` has told before what a postback brings that is delivered late.
 
-    A record is made once; of a change, its second and all that both say must agree.
+    A record is made once; of a change, its second and all that both say must agree. If in doubt it is told twice.
 
     Args:
         row: what is delivered.
@@ -146,8 +146,10 @@ def _tells(listed: str, delivered: str) -> bool:
         return False
     if now.type == "CREATE":
         return True
+    if told.modified_ts is None or told.modified_ts != now.modified_ts:
+        return False
     otherwise = _says_otherwise(listed, delivered) or _says_otherwise(delivered, listed)
-    return told.modified_ts is not None and told.modified_ts == now.modified_ts and not otherwise
+    return not otherwise and _further(told, now) == _further(now, told)
 
 
 def _says_otherwise(told: str, listed: str) -> bool:
@@ -164,6 +166,15 @@ def _said(postback: Postback[Any]) -> Iterator[tuple[str, Any]]:
         value = getattr(postback.record, field.name)
         if field.name != "extra" and value is not None and not isinstance(value, tuple | Mapping):
             yield field.name, value
+
+
+def _further(postback: Postback[Any], other: Postback[Any]) -> Mapping[str, Any]:
+    """What a record says in fields that no model has; as far as the other says something of them, too.
+
+    Other records and lists are left out: postbacks and lists add them as they like.
+    """
+    said = postback.record.extra.items() if postback.record else ()
+    return {name: value for name, value in said if name in other.raw and not isinstance(value, tuple | list | Mapping)}
 
 
 def _postback(row: Mapping[str, Any]) -> Postback[Any]:

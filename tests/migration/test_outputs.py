@@ -107,6 +107,9 @@ def test_a_place_for_rejects_is_refused_before_anything_is_sent(tmp_path: Path) 
     kept = source.rename(tmp_path / "rejects.csv~")
     with pytest.raises(InvalidRequestError, match=r"is where the former rejects\.csv is kept"):
         check_rejects(former, kept)
+    part = kept.rename(tmp_path / "rejects.csv.part")
+    with pytest.raises(InvalidRequestError, match=r"is where rejects\.csv is written until it is whole"):
+        check_rejects(former, part, force=True)
 
 
 def test_two_processes_do_not_mix_their_files(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import anyio
+import attrs
 import pytest
 import trio.testing
 
@@ -499,7 +500,8 @@ async def test_a_disk_that_stays_full(migration: Migration) -> None:
     assert not migration.gateway.sent
 
 
-async def test_a_beginning_whose_answer_was_lost(migration: Migration) -> None:
+@pytest.mark.parametrize("lines", [True, False])
+async def test_a_beginning_whose_answer_was_lost(migration: Migration, lines: bool) -> None:
     """The journal has the rows, though it failed to say so: they are no doubles of themselves, but looked up."""
     begin = migration.journal.begin
     lost_answers = [JournalError("memory", "the connection was lost")]
@@ -511,9 +513,17 @@ async def test_a_beginning_whose_answer_was_lost(migration: Migration) -> None:
         return known
 
     migration.journal.begin = begin_and_fail  # type: ignore[method-assign]  that is the point
-    report = await migration.run([*rows(20), row("00003", line=99)])
+    given = [*rows(20), row("00003", line=99)]
+    report = await migration.run(given if lines else [attrs.evolve(each, line=None) for each in given])
     assert counts(report) == (20, 1, 0, 0)
     assert sorted(migration.gateway.looked) == [f"id-{number:05}" for number in range(20)]
+
+
+async def test_a_file_that_is_read_twice(migration: Migration) -> None:
+    """Its rows are doubles the second time, though they stand in the same lines: no two requests under one id."""
+    report = await migration.run([*rows(300), *rows(300)])
+    assert counts(report) == (300, 300, 0, 0)
+    assert sorted(migration.gateway.sent) == [f"id-{number:05}" for number in range(300)]
 
 
 async def test_a_silent_gateway_is_told_while_it_is_waited_for(migration: Migration) -> None:

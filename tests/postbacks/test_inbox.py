@@ -451,6 +451,16 @@ async def test_what_was_listed_before_it_was_delivered_is_told_once(store: Store
     assert await put(store.inbox, change("t1", 7, "DELETE", status_id=101)) == [True]
 
 
+async def test_of_a_field_that_no_model_has_too_what_was_listed_must_agree(store: Store) -> None:
+    """A batch changes for days after the second of its closing; what only one side says, and lists, do not count."""
+    first = listed(101, tip="1.00", count=2, tags=[1], more="listed")
+    assert await put(store.inbox, first) == [True]
+    told = change("t1", 5, status_id=101, tip="1.00", count=2, tags=[2], other="delivered")
+    assert await put(store.inbox, told) == [False]
+    news = [change("t1", 5, status_id=101, tip="2.00"), change("t1", 5, status_id=101, count=None)]
+    assert await put(store.inbox, *news) == [True, True]
+
+
 # --- what is forgotten, refused and closed
 
 

@@ -4,7 +4,7 @@ import os
 import resource
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -18,7 +18,7 @@ import pytest
 from gateway_async._ledger_file import LedgerFile
 from gateway_async.postbacks import Claim, InboxError, LetterState, SqliteInbox
 from gateway_async.postbacks._inbox_file import InboxFile
-from gateway_async.postbacks._rows import row_of
+from gateway_async.postbacks._rows import Row, row_of
 
 from .inboxes import ask_sqlite, change
 
@@ -94,6 +94,24 @@ async def test_a_full_inbox_costs_no_more_than_an_empty_one(path: Path) -> None:
     file.carry_out([row_of(change(f"t{number}")) for number in range(2000)])
     assert steps_of_a_postback(file, "second") < 2 * before
     file.close()
+
+
+async def test_a_record_that_has_changed_often_costs_no_more_than_another(path: Path) -> None:
+    """Whether it was told before is not looked for in all that is kept of it."""
+    file, rows = InboxFile(path), [row_of(change("t1", number)) for number in range(1002)]
+    before = steps_to(file, rows[:1])
+    file.carry_out(rows[1:-1])
+    assert steps_to(file, rows[-1:]) < 2 * before
+    file.close()
+
+
+def steps_to(file: InboxFile, rows: Sequence[Row]) -> int:
+    """How many steps SQLite takes to keep postbacks."""
+    steps: list[None] = []
+    file._connection.set_progress_handler(lambda: steps.append(None), 1)
+    assert all(file.carry_out(rows))
+    file._connection.set_progress_handler(None, 1)
+    return len(steps)
 
 
 def steps_of_a_postback(file: InboxFile, name: str) -> int:
