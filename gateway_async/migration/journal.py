@@ -95,7 +95,7 @@ def elsewhere(known: str, gateway: str) -> str:
     """What is wrong with a gateway, for a journal that knows its own; "" where nothing is."""
     if not known or not gateway or known == gateway:
         return ""
-    return f"its rows are stored at {known}, not at {gateway}: take a journal of its own for each"
+    return f"its rows are stored at {known}, not at {gateway}: go on with the client as it was, or take another journal"
 
 
 class Journal(Protocol):

@@ -20,10 +20,10 @@ from gateway_async.cli.migrate.signals import Interruption
 from gateway_async.errors import GatewayError, InvalidRequestError
 from gateway_async.migration.journal import End, RowState
 from gateway_async.migration.outputs import write_out, write_report
-from gateway_async.migration.page import page
 from gateway_async.migration.reasons import Reasons
 from gateway_async.migration.rejects import Rejects
 from gateway_async.migration.report import Report
+from gateway_async.migration.report_page import page
 from gateway_async.migration.rows import VaultRow
 from gateway_async.migration.shapes import Shape
 from gateway_async.migration.stopping import Budget, Stop, any_of, outside, rejected_more, taken_longer

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gateway_async.migration import End, Report, RowState, Sample
-from gateway_async.migration.page import page
 from gateway_async.migration.reasons import Reasons
+from gateway_async.migration.report_page import page
 from gateway_async.migration.summary import duration, headline, plain
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
