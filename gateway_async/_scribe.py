@@ -4,6 +4,7 @@ All that waits is written together, so that a thousand tasks at once wait for a 
 thousand (group commit). What nobody waits for goes along with the next that somebody does.
 """
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from itertools import islice, repeat
 from queue import Empty, SimpleQueue
 from time import monotonic, sleep
 from typing import Any, Final, Protocol
+from weakref import WeakSet
 
 import anyio
 import anyio.lowlevel
@@ -58,6 +60,8 @@ class Book(Protocol):
 class Scribe:
     """A thread for one file. It runs for asyncio and for trio, and for several event loops at once.
 
+    In the child of a fork one that was in use is closed: SQLite's locks do not come along, nor does the thread.
+
     Args:
         name: of the thread.
         open_book: opens the file, in the thread, when it is first needed; if it fails, the next time. An open book
@@ -76,6 +80,7 @@ class Scribe:
         self._thread: threading.Thread | None = None
         self._book: Book | None = None
         self._unwritten: deque[Any] = deque(maxlen=_MOST_UNWRITTEN)
+        _scribes.add(self)
 
     async def ask(self, wants: Any) -> Any:
         """Have it done, and return what the book says, once it is on the disk."""
@@ -99,6 +104,11 @@ class Scribe:
                 while thread.is_alive():  # noqa: ASYNC110  nobody but the thread could set an event, and it is gone
                     await anyio.sleep(_LOOKING_SECONDS)
 
+    def after_fork(self) -> None:
+        """Begin as the child of a fork: whoever had the lock is not here to let go of it."""
+        self._giving = threading.Lock()
+        self._closed = self._closed or self._thread is not None
+
     def _join(self, wants: Any) -> "tuple[_Company, int]":
         """Add it to what the tasks of this event loop already wait for, and say where it stands there."""
         loop: Any = anyio.lowlevel.current_token().native_token
@@ -118,7 +128,7 @@ class Scribe:
 
     def _give(self, item: "_Company | _Left") -> None:
         """Give the thread work; the first time, start it."""
-        if self._thread is None or not self._thread.is_alive():  # as in the child of a fork
+        if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
         self._work.put(item)
@@ -139,7 +149,9 @@ class Scribe:
         with suppress(Empty):
             while isinstance(items[-1], _Left):
                 items.append(self._work.get(timeout=max(0.0, lazy_until - monotonic())))
-        with suppress(Empty):
+        # Whoever comes later waits for the next writing; what was left before a question is known to its answer.
+        with self._giving, suppress(Empty):
+            self._gathering.clear()
             while items[-1] is not None:
                 items.append(self._work.get_nowait())
         return items
@@ -147,7 +159,6 @@ class Scribe:
     def _carry_out(self, items: "Sequence[_Company | _Left | None]") -> None:
         """Do it, and wake those who wait for it."""
         companies = [item for item in items if isinstance(item, _Company)]
-        self._set_out(companies)
         asked = [wants for company in companies for wants in company.wants]
         self._unwritten.extend(item.wants for item in items if isinstance(item, _Left))
         try:
@@ -160,12 +171,6 @@ class Scribe:
             results = repeat(error)
         for company in companies:
             company.come_home(list(islice(results, len(company.wants))))
-
-    def _set_out(self, companies: "Sequence[_Company]") -> None:
-        """Whoever comes later waits for the next writing."""
-        with self._giving:
-            for company in companies:
-                self._gathering.pop(company.loop, None)
 
 
 class _Left:
@@ -203,3 +208,15 @@ class _Company:
         call_soon = loop.run_sync_soon if hasattr(loop, "run_sync_soon") else loop.call_soon_threadsafe
         with suppress(RuntimeError):
             call_soon(self.done.set)
+
+
+_scribes: Final[WeakSet[Scribe]] = WeakSet()
+
+
+def _after_fork() -> None:
+    for scribe in _scribes:
+        scribe.after_fork()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_after_fork)

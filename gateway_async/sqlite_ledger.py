@@ -27,7 +27,7 @@ class SqliteLedger:
     The file is opened, or made, when it is first needed. An intent is on the disk (WAL, `synchronous=FULL`) before its
     call is sent, and outlives `kill -9` and a loss of power. Clients of several processes of one machine may use one
     file at once; not over a network share, as SQLite's locks do not hold there. It runs on asyncio and on trio, and
-    under several event loops.
+    under several event loops; in a process that was forked off after its first use it is closed.
 
     There is nothing of a card or an account in the file, but the last four digits by which a stored card is known to
     be the one.

@@ -1,6 +1,7 @@
 """The ledger in a file: what it keeps, what it survives, and what it refuses."""
 
 import os
+import queue
 import resource
 import signal
 import sqlite3
@@ -17,7 +18,7 @@ import anyio
 import attrs
 import pytest
 
-from gateway_async import Intent, InvalidRequestError, Ledger, LedgerError, SqliteLedger, _sqlite_file
+from gateway_async import Intent, InvalidRequestError, Ledger, LedgerError, SqliteLedger, _scribe, _sqlite_file
 from gateway_async._ledger_file import Entry, LedgerFile, Outcome
 from gateway_async._sqlite_file import ask_pragma, in_plain_words
 from gateway_async.ledger import KEPT
@@ -229,6 +230,65 @@ def test_one_ledger_under_several_event_loops(path: Path) -> None:
             await ledger.aclose()
 
     assert anyio.run(count) == 200
+
+
+@pytest.mark.anyio
+async def test_what_was_settled_before_a_question_is_known_to_its_answer(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when both come in the moment in which the thread has taken its work: else a free terminal seems busy."""
+    taken, asked = threading.Event(), threading.Event()
+
+    class Watched(queue.SimpleQueue[Any]):
+        def get_nowait(self) -> Any:
+            try:
+                return super().get_nowait()
+            except queue.Empty:
+                if watching:
+                    taken.set()
+                    asked.wait(0.2)
+                raise
+
+    monkeypatch.setattr(_scribe, "SimpleQueue", Watched)
+    watching: list[str] = []
+    ledger = SqliteLedger(path)
+    await ledger.intend(SALE)
+    watching.append("from now on")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ledger.intend, BARE)
+        await anyio.to_thread.run_sync(taken.wait)
+        await ledger.settle("first", "done")
+        assert await ledger.open_intents() == [BARE]
+        asked.set()
+    await ledger.aclose()
+
+
+FORKED = """
+import os, signal, sys, threading, anyio
+from gateway_async import LedgerError, SqliteLedger
+
+async def ask(ledger):
+    try:
+        return len(await ledger.open_intents())
+    except LedgerError as error:
+        return str(error).rpartition(": ")[2]
+
+used, new = SqliteLedger(sys.argv[1]), SqliteLedger(sys.argv[1])
+anyio.run(ask, used)
+with used._scribe._giving:  # as its thread has it now and then
+    child = os.fork()
+if not child:
+    signal.alarm(20)
+    print(anyio.run(ask, used), "|", anyio.run(ask, new), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+
+def test_a_fork_takes_no_open_file_along(path: Path) -> None:
+    """SQLite's locks stay behind: in the child a ledger in use is closed, and does not hang; an unused one works."""
+    argv = [sys.executable, "-W", "ignore", "-c", FORKED, str(path)]
+    assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout == "it is closed | 0\n"  # noqa: S603
 
 
 @pytest.mark.anyio

@@ -232,6 +232,7 @@ class Sender:
     async def _keep_done(self, delivery: Delivery[T], result: T) -> None:
         """Note a result in the ledger; no cancellation may come between, lest it count as something else."""
         left = delivery.started + delivery.seconds - anyio.current_time()
+        delivery.may_have_left = True  # asyncio's own `Task.cancel` heeds no shield: then it is not "not sent" either
         await self._books.settle(delivery.intent_id, "done", result, min(left, SETTLING_SECONDS))
 
     def _out_of_time(self, delivery: Delivery[Any]) -> GatewayError:

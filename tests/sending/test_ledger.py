@@ -1,5 +1,6 @@
 """What a client's ledger is told: the intent before anything is sent, the outcome once it is known, nothing else."""
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -396,6 +397,29 @@ async def test_a_ledger_that_hangs_over_an_outcome_does_not_hide_it(answer: Any,
             with pytest.raises(ValidationError):
                 await gateway.transactions.create(SALE)
     assert trio.current_time() == pytest.approx(min(5, seconds) if answer is APPROVED else 5)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_task_cancelled_while_the_outcome_is_written_was_not_unsent() -> None:
+    """A cancellation of asyncio itself heeds no shield; what was carried out is looked up, and called done."""
+
+    class Slow(Memory):
+        async def settle(self, intent_id: str, outcome: str, record_id: str | None = None) -> None:
+            if not writing.is_set():
+                writing.set()
+                await anyio.sleep_forever()
+            await super().settle(intent_id, outcome, record_id)
+
+    writing = anyio.Event()
+    script = Script(post=[APPROVED], get=[record("transaction", transaction_api_id="mine")])
+    ledger = Slow(script)
+    async with script.gateway(ledger=ledger) as gateway:
+        call = asyncio.ensure_future(gateway.transactions.create(SALE))
+        await writing.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+    assert ledger.notes[1:] == [("settle", "done", "found"), ("aclose",)]
 
 
 async def test_cancelled_while_the_outcome_is_written_it_is_done() -> None:
