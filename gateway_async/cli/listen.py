@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import secrets
 import signal
 from collections.abc import AsyncIterable, Iterator, Mapping
@@ -19,6 +20,7 @@ from gateway_async.cli.passing_configs import PassingConfigs
 from gateway_async.cli.postback_line import object_of, refusal_line, refusal_object, text_of
 from gateway_async.cli.sandbox import REASONS
 from gateway_async.models.codes import PostbackResource
+from gateway_async.observe import logger
 
 if TYPE_CHECKING:
     from gateway_async.postbacks import Postback, PostbackReceiver
@@ -119,6 +121,7 @@ def listen(
 def _receiver(username: str | None, password: str | None) -> "PostbackReceiver":
     from gateway_async.postbacks import PostbackReceiver
 
+    logger.addHandler(logging.NullHandler())  # what is refused is shown where everything is
     try:
         return PostbackReceiver(username, password)
     except ValueError as error:
