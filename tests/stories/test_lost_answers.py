@@ -368,7 +368,7 @@ async def test_each_deed_survives_each_fault(makers: list[Callable[[AsyncGateway
     wanted: dict[tuple[str, str], Any] = {}
 
     async def meet(fault: str, sandbox: Sandbox, make: Callable[[AsyncGateway], Awaitable[Deed]]) -> None:
-        async with sandbox.gateway(timeout=5) as gateway:
+        async with sandbox.gateway(timeout=10) as gateway:  # a hundred deeds at once, on a machine that may be busy
             deed = await make(gateway)
             sandbox.fault(deed.request, fault, seconds=0.5, retry_after=0.1)  # type: ignore[arg-type]
             told, stands = await deed.do(), await deed.look()
