@@ -32,12 +32,29 @@ def lowest(session: nox.Session) -> None:
     session.run("pytest", *session.posargs)
 
 
+@nox.session(python=PYTHONS[0])
+@nox.parametrize("versions", ["lowest", "newest"])
+def audit(session: nox.Session, versions: str) -> None:
+    """Is a known vulnerability let in? pip-audit on the oldest and on the newest dependencies that are allowed."""
+    folder = Path(session.create_tmp())
+    wanted, resolved = folder / "wanted.txt", folder / f"{versions}.txt"
+    lines = PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()
+    wanted.write_text("\n".join(line for line in chain(*lines) if _foreign(line)), encoding="utf-8")
+    session.install("pip-audit", "uv")
+    resolution = "lowest-direct" if versions == "lowest" else "highest"
+    options = ("--quiet", "--no-annotate", "--resolution", resolution, "--python-version", PYTHONS[0])
+    session.run("uv", "pip", "compile", *options, str(wanted), "--output-file", str(resolved))
+    # Strict: what the advisory service does not know counts as a failure, not as free of vulnerabilities.
+    session.run("pip-audit", "--strict", "--no-deps", "--disable-pip", "--requirement", str(resolved), *session.posargs)
+
+
 @nox.session
 def types(session: nox.Session) -> None:
-    """Do the types agree? mypy and pyright, both strict, on the package and on the typing tests."""
+    """Do the types agree? mypy and pyright on the package, the typing tests and the examples."""
     session.install("-e", ".[types]")
     session.run("mypy")
     session.run("mypy", "tests/typing")
+    session.run("mypy", "examples")
     session.run("pyright")
 
 
@@ -70,6 +87,11 @@ def demo(session: nox.Session) -> None:
     """What does it look like? `gateway-async demo`."""
     session.install(".[cli]")
     session.run("gateway-async", "demo", *session.posargs)
+
+
+def _foreign(line: str) -> bool:
+    """Whether a requirement is another project."""
+    return Requirement(line).name != PROJECT["name"]
 
 
 def _lowest() -> Iterator[str]:

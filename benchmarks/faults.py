@@ -1,10 +1,11 @@
-"""Thousands of writes on a bad day: is any payment made twice, is any lost, and does the client know of each?
+"""Thousands of writes under faults: check that none is done twice, and that the client knows each outcome.
 
     python benchmarks/faults.py --writes 10000
 
-Sales, vault stores, sales at terminals, voids and captures, 64 at once, while each fault of the sandbox strikes 2 % of
-them and of their lookups. Prints what became of the calls that each fault struck, and what the sandbox's ledger says.
-It ends with an error when a payment was made twice, or when client and ledger disagree.
+The writes are sales, vault stores, sales at terminals, voids and captures, 64 at once. Each fault of the sandbox
+affects 2 % of them and of their lookups. The program prints the outcomes of the calls by fault, and the result of a
+comparison with the sandbox's ledger. It ends with an error if a write was done twice, or if the client and the ledger
+disagree.
 """
 
 import argparse
@@ -36,7 +37,7 @@ CONCURRENCY: Final = 64
 TERMINALS: Final = 32
 TIMEOUT: Final = 8.0
 RESOLVED_WITHIN: Final = 120.0
-"""Seconds in which an unknown outcome is asked for, once in a while: the asking, too, has a bad day."""
+"""Seconds for which the lookup of an unknown outcome is retried, because lookups fail as well."""
 
 OUTCOMES: Final = (
     *("done", "refused", "terminal busy", "not sent"),
@@ -54,8 +55,10 @@ class Write:
     """One call, as the client sees it.
 
     Attributes:
-        noun: what was written: a key of the sandbox's ledger page, or what was done to a payment.
+        noun: the kind of effect: a key of the sandbox's ledger page, or a change of a payment.
         name: the integrator id that was written, or the id of the payment.
+        outcome: one of `OUTCOMES`.
+        result: the record that the client has received.
     """
 
     noun: str
@@ -65,7 +68,7 @@ class Write:
 
 
 class Day:
-    """What happens to a number of writes."""
+    """Sends a number of writes and collects their outcomes."""
 
     def __init__(self, gateway: AsyncGateway, terminals: list[str]) -> None:
         self._gateway = gateway
@@ -75,7 +78,7 @@ class Day:
         self.writes: list[Write] = []
 
     async def run(self, count: int) -> None:
-        """Carry out `count` writes, `CONCURRENCY` at once."""
+        """Send `count` writes, `CONCURRENCY` at once."""
         numbers = iter(range(count))
         async with anyio.create_task_group() as tasks:
             for _ in range(CONCURRENCY):
@@ -92,7 +95,7 @@ class Day:
         return await self._known("charged", name, self._gateway.transactions.create, new)
 
     async def _store(self, name: str) -> Write:
-        name = name.replace("-", "")  # an id of a vault is letters and digits
+        name = name.replace("-", "")  # the id of a vault has only letters and digits
         new = CardVaultCreate(account_vault_api_id=name, **CARD)
         return await self._known("stored", name, self._gateway.account_vaults.create, new)
 
@@ -130,7 +133,7 @@ class Day:
 
 
 async def resolve(write: Write, unknown: OutcomeUnknownError) -> None:
-    """Ask what became of a write until it is known."""
+    """Look up the outcome of a write until it is known."""
     with anyio.move_on_after(RESOLVED_WITHIN):
         while write.outcome == "unknown":
             try:
@@ -141,7 +144,7 @@ async def resolve(write: Write, unknown: OutcomeUnknownError) -> None:
 
 
 def ledger_of(facts: dict[str, Any]) -> dict[str, Counter[str]]:
-    """How often each thing was done, by the sandbox's own ledger."""
+    """Count how often each effect happened, according to the sandbox's ledger."""
     page = control(facts, "GET", "ledger")
     states = {row["id"]: row["status_id"] for row in page["transactions"]}
     return {
@@ -153,7 +156,7 @@ def ledger_of(facts: dict[str, Any]) -> dict[str, Counter[str]]:
 
 
 def lost(writes: list[Write], ledger: dict[str, Counter[str]]) -> list[Write]:
-    """The writes of which client and ledger disagree, or of which the client does not know."""
+    """Return the writes with an unknown outcome, and those where the client and the ledger disagree."""
     return [
         write
         for write in writes
@@ -162,7 +165,10 @@ def lost(writes: list[Write], ledger: dict[str, Counter[str]]) -> list[Write]:
 
 
 def struck_by(facts: dict[str, Any]) -> dict[str, set[str]]:
-    """Fault → the ids of the writes that it struck; those of which only lookups were struck stand apart."""
+    """Return fault → the ids of the affected writes.
+
+    Writes of which only lookups were affected have an entry of their own.
+    """
     struck = defaultdict[str, set[str]](set)
     for plan in control(facts, "GET", "faults")["faults"]:
         struck["(a lookup)" if plan["operation"].startswith("GET") else plan["fault"]].update(plan["struck_ids"])
@@ -172,7 +178,10 @@ def struck_by(facts: dict[str, Any]) -> dict[str, set[str]]:
 
 
 def table(writes: list[Write], struck: dict[str, set[str]]) -> str:
-    """Faults × outcomes; a call that several faults struck, one for each attempt, counts for each of them."""
+    """Format a table of faults × outcomes.
+
+    A call counts for each fault that affected one of its attempts.
+    """
     names = set[str]().union(*struck.values())
     rows = {fault: [write for write in writes if write.name in ids] for fault, ids in struck.items()}
     rows |= {"(nothing)": [write for write in writes if write.name not in names], "all calls": writes}
@@ -185,7 +194,7 @@ def table(writes: list[Write], struck: dict[str, set[str]]) -> str:
 
 
 async def main(count: int, *, quick: bool) -> None:
-    """Run the day, print it, and judge it."""
+    """Send the writes, print the results, and check them."""
     with sandbox_process("--terminal-delay", "0") as facts:
         terminals = [control(facts, "POST", "terminals", {})["id"] for _ in range(0 if quick else TERMINALS)]
         for scenario in ["a bad day"] if quick else ["a bad day", "a bad day for lookups"]:

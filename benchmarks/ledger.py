@@ -1,7 +1,7 @@
-"""What a ledger costs: cards stored in bulk with one and without, against a sandbox in another process.
+"""The cost of a ledger: store cards with and without one, against a sandbox in another process.
 
-Many short rounds of both take turns on the same gateway, so that what disturbs the one disturbs the other. Only the
-ratio means something; it should stay above 0.9.
+Many short rounds of both alternate on the same gateway, so that other load on the machine affects both. Only the ratio
+is meaningful; it should stay above 0.9.
 
     python benchmarks/ledger.py
 """
@@ -24,7 +24,7 @@ CARD = CardVaultCreate(account_number="4111111111111111", exp_date="1230")
 
 
 async def store(gateway: AsyncGateway, calls: int, at_once: int) -> float:
-    """Stored cards for each second, when `at_once` workers share the calls."""
+    """Store cards with `at_once` workers, and return the stores per second."""
     turns = iter(range(calls))
 
     async def worker() -> None:
@@ -39,7 +39,7 @@ async def store(gateway: AsyncGateway, calls: int, at_once: int) -> float:
 
 
 async def measure(facts: dict[str, Any], path: Path, options: argparse.Namespace) -> dict[str, list[float]]:
-    """The throughput of each round, without a ledger and with one."""
+    """Measure the stores per second of each round, without a ledger and with one."""
     rates: dict[str, list[float]] = {"without": [], "with": []}
     async with client_of(facts) as plain, client_of(facts, ledger=SqliteLedger(path)) as kept:
         gateways = {"without": plain, "with": kept}
@@ -53,7 +53,10 @@ async def measure(facts: dict[str, Any], path: Path, options: argparse.Namespace
 
 @contextlib.contextmanager
 def ledger_path() -> Iterator[Path]:
-    """A place on a real disk: a temporary folder may be in memory, where a sync costs nothing."""
+    """Make a path on a real disk.
+
+    A system temporary folder may be in memory, where a sync costs nothing.
+    """
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".ledger-") as folder:
         yield Path(folder, "payments.db")
 

@@ -1,8 +1,8 @@
-"""What a migration costs: cards stored by `migrate_vaults`, and by a bare loop that keeps no journal.
+"""The cost of a migration: store cards by `migrate_vaults`, and by a bare loop without a journal.
 
-Both send the same requests, with clients of their own, to a sandbox in another process. Short rounds of both take
-turns, so that what disturbs the one disturbs the other. Only the ratio means something; it should stay above 0.9. Then
-one long migration, with its memory over time, and what the sandbox's ledger says: doubles and losses.
+Both send the same requests, with separate clients, to a sandbox in another process. Short rounds of both alternate, so
+that other load on the machine affects both. Only the ratio is meaningful; it should stay above 0.9. Then one long
+migration runs. Its memory over time is printed, and the duplicates and losses in the sandbox's ledger.
 
     python benchmarks/migration.py --rows 200000
 """
@@ -29,20 +29,20 @@ FAULTS: Final = (
     *("reset_before_commit", "reset_after_commit", "close_after_commit", "error_before_commit", "error_after_commit"),
     *("cut_body", "double_answer", "swap_answer", "wrong_length", "unavailable", "garbage", "html", "empty"),
 )
-"""Those that lose an answer or spoil it; the others measure how long somebody waits."""
+"""The faults that lose or damage a response. The other faults are delays and would measure only those."""
 
 MIB: Final = 1024
 SAMPLES: Final = 20
 
 
 def cards(prefix: str, count: int) -> Iterator[CardVaultCreate]:
-    """So many cards to be stored, each with an id."""
+    """Generate `count` cards to store, each with an id."""
     for number in range(count):
         yield CardVaultCreate(account_number=NUMBER, exp_date="1230", account_vault_api_id=f"{prefix}-{number}")
 
 
 async def loop_bare(gateway: AsyncGateway, requests: Sequence[CardVaultCreate], at_once: int) -> None:
-    """What one writes without a journal: fixed workers that send one request after the other."""
+    """Store cards without a journal, by a fixed number of workers."""
     turns = iter(requests)
 
     async def worker() -> None:
@@ -56,10 +56,10 @@ async def loop_bare(gateway: AsyncGateway, requests: Sequence[CardVaultCreate], 
 
 
 class Contest:
-    """Rounds of both, in turns.
+    """Alternating rounds of both ways to store cards.
 
     Attributes:
-        rates: of each, the stores a second of every round.
+        rates: the stores per second of every round, for each way.
     """
 
     def __init__(self, gateways: dict[str, AsyncGateway], folder: Path, options: argparse.Namespace) -> None:
@@ -69,7 +69,7 @@ class Contest:
         self.rates: dict[str, list[float]] = {"bare": [], "migrated": []}
 
     async def run(self) -> None:
-        """Carry out all rounds; the first of each only warms up."""
+        """Run all rounds; the first of each only warms up."""
         for turn in range(self._options.rounds + 1):
             for name in sorted(self.rates, reverse=turn % 2 == 0):
                 rate = await self._round(name, turn)
@@ -91,7 +91,7 @@ class Contest:
 
 
 def plan_faults(facts: dict[str, Any], share: float) -> None:
-    """Let so many stores go wrong, each in one of many ways."""
+    """Plan faults for a share of the stores, spread over all faults."""
     control(facts, "DELETE", "faults")
     for seed, fault in enumerate(FAULTS):
         plan = {"operation": STORE, "fault": fault, "probability": share / len(FAULTS), "seed": seed}
@@ -99,7 +99,7 @@ def plan_faults(facts: dict[str, Any], share: float) -> None:
 
 
 async def contest(facts: dict[str, Any], folder: Path, options: argparse.Namespace) -> dict[str, list[float]]:
-    """The rates of both."""
+    """Measure the stores per second of both ways."""
     async with client_of(facts) as bare, client_of(facts) as migrated:
         both = Contest({"bare": bare, "migrated": migrated}, folder, options)
         await both.run()
@@ -107,7 +107,7 @@ async def contest(facts: dict[str, Any], folder: Path, options: argparse.Namespa
 
 
 def print_ratio(title: str, rates: dict[str, list[float]]) -> None:
-    """Print the rates, and what remains of the bare loop's."""
+    """Print the rates, and their ratio to those of the bare loop."""
     ratios = [kept / plain for kept, plain in zip(rates["migrated"], rates["bare"], strict=True)]
     for name, rows in rates.items():
         print(f"{title}, {name:8} {statistics.median(rows):7.0f} stores/s  ({min(rows):.0f} to {max(rows):.0f})")
@@ -115,7 +115,7 @@ def print_ratio(title: str, rates: dict[str, list[float]]) -> None:
 
 
 class Memory:
-    """The memory of this process while a migration runs."""
+    """Samples of this process's memory while a migration runs."""
 
     def __init__(self, rows: int) -> None:
         self._every = max(1, rows // SAMPLES)
@@ -123,14 +123,14 @@ class Memory:
         self.seen: list[tuple[int, int]] = []
 
     def look(self, report: Report) -> None:
-        """Note it, now and then."""
+        """Take a sample at intervals of rows."""
         if report.rows >= self._next:
             self._next = report.rows + self._every
             self.seen.append((report.rows, resident_kib()))
 
 
 async def migrate(facts: dict[str, Any], folder: Path, options: argparse.Namespace) -> tuple[Report, Memory]:
-    """One migration, as long as asked."""
+    """Run one migration of `options.rows` rows."""
     memory = Memory(options.rows)
     async with client_of(facts) as gateway:
         report = await migrate_vaults(
@@ -144,7 +144,7 @@ async def migrate(facts: dict[str, Any], folder: Path, options: argparse.Namespa
 
 
 def check(facts: dict[str, Any], rows: int, report: Report) -> bool:
-    """Print what the sandbox's ledger says, and whether that is right."""
+    """Print the counts of the sandbox's ledger, and return whether they are right."""
     stored: dict[str, int] = control(facts, "GET", "ledger")["stored"]
     long = {name: count for name, count in stored.items() if name.startswith("long-")}
     double, lost = sum(count > 1 for count in long.values()), rows - len(long)
@@ -156,7 +156,10 @@ def check(facts: dict[str, Any], rows: int, report: Report) -> bool:
 
 @contextlib.contextmanager
 def journal_folder() -> Iterator[Path]:
-    """A place on a real disk: a temporary folder may be in memory, where a sync costs nothing."""
+    """Make a folder on a real disk.
+
+    A system temporary folder may be in memory, where a sync costs nothing.
+    """
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".migration-") as folder:
         yield Path(folder)
 

@@ -1,12 +1,12 @@
-"""What Dask costs and brings: one process and two workers store the same rows, in a sandbox in another process.
+"""The cost and gain of Dask: one process and two workers store the same rows in a sandbox in another process.
 
-Rounds of both take turns. On a machine with few cores sandbox and workers share them, and two workers are hardly
-quicker than one process: look at the processor time for each row, which says what one core can store, and at what a
-shard costs.
+Rounds of both alternate. On a machine with few cores, the sandbox and the workers share them, so two workers are hardly
+faster than one process. Then compare the processor time for each row, which limits what one core can store, and the
+cost of a shard.
 
     python benchmarks/migration_dask.py --postgres postgresql://postgres@127.0.0.1:5432/test
 
-Without `--postgres` the journal is a file, which does for one machine.
+Without `--postgres` the journal is a file, which is enough for one machine.
 """
 
 import argparse
@@ -42,36 +42,36 @@ WORKERS = 2
 
 @attrs.frozen
 class Round:
-    """One migration: how long it took, and the processor time of whoever did it."""
+    """The duration of one migration, and the processor time of its processes."""
 
     seconds: float
     processor_seconds: float
 
 
 def processor_seconds() -> float:
-    """What this process has used so far."""
+    """Return the processor seconds that this process has used so far."""
     return time.process_time()
 
 
 async def used_by(client: Any) -> float:
-    """What all workers have used so far."""
+    """Return the processor seconds that all workers have used so far."""
     return sum((await client.run(processor_seconds)).values())
 
 
 def journal_of(postgres: str | None, folder: Path, name: str) -> Callable[[], Journal]:
-    """What opens a migration's journal."""
+    """Make a function that opens the journal of a migration."""
     return partial(PostgresJournal, postgres, name) if postgres else partial(SqliteJournal, folder / f"{name}.journal")
 
 
 def write_cards(path: Path, rows: int) -> None:
-    """A file of so many."""
+    """Write a CSV file with `rows` cards."""
     with path.open("w", encoding="ascii") as file:
         file.write("key,account_number,exp_date\n")
         file.writelines(f"{number},4111111111111111,1230\n" for number in range(rows))
 
 
 async def one_process(path: Path, journal: Callable[[], Journal]) -> Round:
-    """All rows, here."""
+    """Store all rows in this process."""
     began, used = time.perf_counter(), time.process_time()
     async with AsyncGateway.from_env() as gateway:
         report = await migrate_vaults(gateway, read_rows(path), journal=journal())
@@ -80,7 +80,7 @@ async def one_process(path: Path, journal: Callable[[], Journal]) -> Round:
 
 
 async def on_dask(client: Any, path: Path, journal: Callable[[], Journal], name: str, rows_per_shard: int) -> Round:
-    """All rows, by the workers."""
+    """Store all rows by the Dask workers."""
     used, began = await used_by(client), time.perf_counter()
     report = await migrate_vaults_dask(client, path, journal=journal, name=name, rows_per_shard=rows_per_shard)
     check(report)
@@ -89,12 +89,12 @@ async def on_dask(client: Any, path: Path, journal: Callable[[], Journal], name:
 
 
 def check(report: Report) -> None:
-    """Only what is complete counts."""
+    """Check that a migration is complete."""
     assert report.complete, report
 
 
 async def measure(options: argparse.Namespace, folder: Path) -> dict[str, list[Round]]:
-    """The rounds of each kind."""
+    """Measure the rounds of each kind."""
     path, small = folder / "cards.csv", max(options.rows // 40, 1)
     write_cards(path, options.rows)
     rounds: dict[str, list[Round]] = {"one process": [], "two workers": [], f"shards of {small}": []}
@@ -115,7 +115,7 @@ async def measure(options: argparse.Namespace, folder: Path) -> dict[str, list[R
 
 
 def show(rounds: dict[str, list[Round]], rows: int) -> None:
-    """Print what was found."""
+    """Print rates, processor times and ratios."""
     rates = {kind: statistics.median(rows / each.seconds for each in took) for kind, took in rounds.items()}
     costs = {kind: statistics.median(each.processor_seconds / rows for each in took) for kind, took in rounds.items()}
     for kind in rounds:

@@ -1,8 +1,12 @@
-"""What a call costs over our pool and over httpx's own, in the same run on the same machine.
+"""The cost of a call over this package's connection pool and over httpx's own, measured in the same run.
 
-Two questions: how much processor time a small GET takes with more and more calls at once; and how long many waiting
-calls take to come home when all are answered at the same moment, and for how long the event loop then stands still.
-Only the ratios mean something.
+It measures two things:
+
+- the processor time of a small GET, with more and more calls at once
+- the time until many waiting calls have finished when all responses arrive at once, and how long the event loop is
+  blocked meanwhile
+
+Only the ratios are meaningful.
 
     python benchmarks/pool.py
 """
@@ -20,7 +24,7 @@ from typing import cast
 
 import httpx
 
-from gateway_async._net.transport import LANE, PooledTransport
+from gateway_async._http.transport import POOL, PooledTransport
 
 LEVELS = (1, 50, 500)
 UNLIMITED = httpx.Limits(max_connections=None, max_keepalive_connections=None)
@@ -32,17 +36,17 @@ POOLS: dict[str, Callable[[], httpx.AsyncBaseTransport]] = {
 
 
 class Server(asyncio.Protocol):
-    """Answers at once with the number of calls that wait: those for `/wait`, until somebody asks for `/go`."""
+    """Responds with the number of waiting calls; calls of `/wait` wait until a call of `/go`."""
 
     def __init__(self, waiting: list[asyncio.Transport]) -> None:
         self.waiting = waiting
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Remember where to answer."""
+        """Store the transport for the responses."""
         self.transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came for one whole request, which it is."""
+        """Respond to a request, which always arrives in one piece."""
         if b" /wait " in data:
             self.waiting.append(self.transport)
             return
@@ -52,13 +56,13 @@ class Server(asyncio.Protocol):
 
 
 def answer(number: int) -> bytes:
-    """Give a small JSON answer."""
+    """Return a small JSON response."""
     body = b'{"waiting":%d}' % number
     return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
 async def serve() -> None:
-    """Serve on a free port, which is the first line of output, until standard input ends."""
+    """Serve on a free port until standard input ends; the first line of output is the port."""
     loop = asyncio.get_running_loop()
     waiting: list[asyncio.Transport] = []
     server = await loop.create_server(lambda: Server(waiting), "127.0.0.1", 0, backlog=4096)
@@ -68,7 +72,7 @@ async def serve() -> None:
 
 @contextlib.contextmanager
 def serving() -> Iterator[str]:
-    """Run the server in a process of its own, and give its base URL."""
+    """Run the server in a separate process, and yield its base URL."""
     command = [sys.executable, __file__, "--serve"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
@@ -80,7 +84,7 @@ def serving() -> Iterator[str]:
 
 
 async def cpu_per_call(http: httpx.AsyncClient, calls: int, at_once: int) -> float:
-    """Processor time of one call, in milliseconds, when `at_once` workers share the calls."""
+    """Measure the processor time of one call, in milliseconds, when `at_once` workers share the calls."""
     turns = repeat(None, calls)
 
     async def worker() -> None:
@@ -94,8 +98,12 @@ async def cpu_per_call(http: httpx.AsyncClient, calls: int, at_once: int) -> flo
 
 
 async def coming_home(http: httpx.AsyncClient, waiting: int) -> tuple[float, float]:
-    """Seconds until calls that are answered together are all home, and the longest stand-still of the loop."""
-    calls = asyncio.gather(*(http.get("/wait", extensions={LANE: "terminal"}) for _ in range(waiting)))
+    """Measure calls whose responses arrive at once.
+
+    Returns:
+        The seconds until all calls have finished, and the longest time that the event loop was blocked, in seconds.
+    """
+    calls = asyncio.gather(*(http.get("/wait", extensions={POOL: "terminal"}) for _ in range(waiting)))
     async with httpx.AsyncClient(base_url=http.base_url) as other:
         while (await other.get("/")).json()["waiting"] < waiting:
             await asyncio.sleep(0.1)
@@ -111,7 +119,7 @@ async def coming_home(http: httpx.AsyncClient, waiting: int) -> tuple[float, flo
 
 
 async def stand_stills(stops: list[float]) -> None:
-    """Note, again and again, for how long the event loop gave no turn beyond the time that was asked for."""
+    """Record continuously how much longer than requested a short sleep takes, in seconds."""
     while True:
         before = time.perf_counter()
         await asyncio.sleep(0.001)
@@ -119,7 +127,7 @@ async def stand_stills(stops: list[float]) -> None:
 
 
 async def measure(url: str, rounds: int, calls: int, waiting: int) -> dict[str, list[float]]:
-    """Give every measure of each pool, the rounds of one measure interleaved: the median of them."""
+    """Measure each pool; the rounds of the pools alternate, and each value is their median."""
     rows: dict[str, list[float]] = {name: [] for name in POOLS}
     for at_once in LEVELS:
         times: dict[str, list[float]] = {name: [] for name in POOLS}
@@ -135,7 +143,7 @@ async def measure(url: str, rounds: int, calls: int, waiting: int) -> dict[str, 
 
 
 def show(rows: dict[str, list[float]], waiting: int) -> None:
-    """Print the table, each measure with its ratio to ours."""
+    """Print the table, with the ratio of each value to the first pool's."""
     titles = [*(f"ms/call at {at_once}" for at_once in LEVELS), f"{waiting} home, s", "stand-still, s"]
     ours = next(iter(rows.values()))
     print(f"{'':22}", *(f"{title:>20}" for title in titles))

@@ -1,8 +1,8 @@
-"""What receiving costs: a `PostbackReceiver` beside an endpoint written by hand in FastAPI, both served by uvicorn.
+"""The cost of receiving: a `PostbackReceiver` and an endpoint written by hand in FastAPI, both served by uvicorn.
 
 Both check the credentials (in constant time), the size, the form, the JSON and the types of a transaction's fields, and
-tell a handler that does nothing. Each is served by a process of its own and asked in turns from this one, over bare
-sockets that are kept open. Only the ratios mean something.
+call a handler that does nothing. Each is served by a separate process. This process sends requests to both
+alternately, over plain sockets that are kept open. Only the ratios are meaningful.
 
     python benchmarks/receiver.py
 """
@@ -32,7 +32,7 @@ NAMES = ("by hand", "receiver")
 
 
 def receiver_app() -> Any:
-    """FastAPI with a receiver mounted in it."""
+    """Make a FastAPI application with a mounted receiver."""
     from fastapi import FastAPI
 
     from gateway_async import Transaction
@@ -50,7 +50,7 @@ def receiver_app() -> Any:
 
 
 def app_by_hand() -> Any:
-    """FastAPI with an endpoint that does the same checks."""
+    """Make a FastAPI application with an endpoint that makes the same checks."""
     import json
     from hmac import compare_digest
     from typing import Annotated
@@ -85,7 +85,7 @@ def app_by_hand() -> Any:
 
 
 def transaction_model() -> Any:
-    """A transaction as pydantic would have it: the fields of ours, codes as numbers and texts."""
+    """Make a pydantic model with the fields of `Transaction`, where codes are plain numbers and strings."""
     from typing import get_args, get_type_hints
 
     import attrs
@@ -108,7 +108,7 @@ def transaction_model() -> Any:
 
 
 def serve(name: str) -> None:
-    """Serve one of them on a free port, which is printed."""
+    """Serve one application on a free port, and print the port."""
     import socket
 
     import uvicorn
@@ -121,7 +121,7 @@ def serve(name: str) -> None:
 
 @contextlib.contextmanager
 def served(name: str) -> Iterator[int]:
-    """One of them in a process of its own; its port."""
+    """Serve one application in a separate process, and yield its port."""
     process = subprocess.Popen([sys.executable, __file__, "--serve", name], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -135,7 +135,7 @@ def served(name: str) -> Iterator[int]:
 
 
 def request_bytes() -> bytes:
-    """A gateway's postback of a transaction."""
+    """Return the bytes of a request with a transaction postback."""
     body = urlencode(msgspec.json.decode(SAMPLE.read_bytes())).encode()
     lines = [
         "POST /postbacks/ HTTP/1.1",
@@ -150,7 +150,7 @@ def request_bytes() -> bytes:
 
 
 async def post(port: int, count: int, at_once: int) -> tuple[float, list[float]]:
-    """Requests for each second, and the seconds that each took."""
+    """Send requests, and return the requests per second and the seconds that each took."""
     request, turns, times = request_bytes(), iter(range(count)), list[float]()
 
     async def one_connection() -> None:
@@ -173,7 +173,7 @@ async def post(port: int, count: int, at_once: int) -> tuple[float, list[float]]
 async def measure(
     ports: dict[str, int], options: argparse.Namespace, at_once: int
 ) -> dict[str, dict[str, list[float]]]:
-    """The figures of each round, of both in turns."""
+    """Measure both applications in alternating rounds; return the figures of each round."""
     figures: dict[str, dict[str, list[float]]] = {name: {"rate": [], "p50": [], "p99": []} for name in ports}
     for port in ports.values():
         await post(port, options.calls, at_once)
@@ -187,7 +187,7 @@ async def measure(
 
 
 def show(figures: dict[str, dict[str, list[float]]], at_once: int) -> None:
-    """A table of the medians, and the ratios of the rounds."""
+    """Print a table of the medians, and the median ratios of the rounds."""
     print(f"{at_once} at once:")
     for name, rows in figures.items():
         rate, p50, p99 = (statistics.median(rows[figure]) for figure in ("rate", "p50", "p99"))

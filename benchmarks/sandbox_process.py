@@ -1,4 +1,4 @@
-"""A sandbox in a process of its own, so that a benchmark measures the client alone."""
+"""Run a sandbox in a separate process, so that a benchmark measures only the client."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ STOP_WITHIN = 10
 
 @contextlib.contextmanager
 def sandbox_process(*options: str) -> Iterator[dict[str, Any]]:
-    """Start `gateway-async sandbox`, give the facts it prints, and end it by its process id."""
+    """Start `gateway-async sandbox`, yield the facts that it prints, and terminate it."""
     command = [sys.executable, "-m", "gateway_async.cli", "sandbox", "--port", "0", "--json", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -30,7 +30,7 @@ def sandbox_process(*options: str) -> Iterator[dict[str, Any]]:
 
 
 def client_of(facts: dict[str, Any], **options: Any) -> AsyncGateway:
-    """A client that holds the sandbox's credentials."""
+    """Make a client with the sandbox's credentials."""
     return AsyncGateway(
         facts["base_url"],
         developer_id=facts["developer_id"],
@@ -41,18 +41,18 @@ def client_of(facts: dict[str, Any], **options: Any) -> AsyncGateway:
 
 
 def control(facts: dict[str, Any], method: str, path: str, content: Any = None) -> Any:
-    """Call the sandbox's own endpoints."""
+    """Call an admin endpoint of the sandbox, and return its JSON."""
     answer = httpx.request(method, f"{facts['base_url']}/_sandbox/{path}", json=content, timeout=120)
     answer.raise_for_status()
     return answer.json() if answer.content else None
 
 
 def peak_kib() -> int:
-    """The most memory that this process has had, in KiB."""
+    """Return the peak memory of this process, in KiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def resident_kib() -> int:
-    """The memory that this process has now, in KiB."""
+    """Return the current memory of this process, in KiB."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return int(next(line for line in lines if line.startswith("VmRSS")).split()[1])

@@ -1,8 +1,8 @@
-"""Memory and speed of walking a long list: `async for vault in gateway.account_vaults.list(...)`.
+"""Memory and speed of iterating over a long list: `async for vault in gateway.account_vaults.list(...)`.
 
     python benchmarks/streaming.py --records 10000 100000
 
-Each size runs in a process of its own, whose peak memory is what the table shows; the sandbox is another process.
+Each size runs in a separate process, and the table shows its peak memory. The sandbox is another process.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from gateway_async.sandbox import Sandbox
 
 
 async def walk(facts: dict[str, str], records: int, page_size: int) -> None:
-    """Iterate over every vault and print how it went."""
+    """Iterate over all vaults, and print the time and the memory."""
     seen = 0
     began = time.perf_counter()
     async with client_of(facts) as gateway:
@@ -38,7 +38,7 @@ async def walk(facts: dict[str, str], records: int, page_size: int) -> None:
 
 @contextlib.contextmanager
 def seeded(data: Path, records: int) -> Iterator[dict[str, str]]:
-    """A sandbox that holds so many vaults."""
+    """Run a sandbox with `records` vaults."""
     with Sandbox(data=data) as sandbox:
         sandbox.add_vaults(records)
     with sandbox_process("--data", str(data)) as facts:
@@ -46,7 +46,7 @@ def seeded(data: Path, records: int) -> Iterator[dict[str, str]]:
 
 
 def measure(records: int, page_size: int) -> None:
-    """One size, in a process of its own."""
+    """Measure one size in a separate process."""
     with tempfile.TemporaryDirectory() as folder, seeded(Path(folder) / "sandbox.db", records) as facts:
         pairs = [f"{name}={value}" for name, value in facts.items()]
         command = [sys.executable, __file__, "--walk", *pairs, "--records", str(records), "--page-size", str(page_size)]

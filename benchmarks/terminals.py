@@ -1,9 +1,9 @@
-"""What thousands of waiting terminals cost the ordinary calls of the same client, and what each of them weighs.
+"""The cost of thousands of waiting terminal calls: their memory, and the delay of other calls of the same client.
 
     python benchmarks/terminals.py --waiting 2000 --calls 1000
 
-Ordinary calls go on one after the other, alone first and then while the terminals wait; the sandbox is a process of
-its own. Quote the ratios: the milliseconds are this machine's.
+Ordinary calls run one after the other, first alone and then while the terminals wait. The sandbox is a separate
+process. Quote the ratios, because the milliseconds depend on the machine.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from gateway_async import AsyncGateway, RouterTransactionCreate
 
 
 async def ordinary(gateway: AsyncGateway, contact_id: str, calls: int) -> list[float]:
-    """Seconds that each of `calls` reads took."""
+    """Make `calls` reads, and return the seconds that each took."""
     spent = []
     for _ in range(calls):
         began = time.perf_counter()
@@ -29,7 +29,7 @@ async def ordinary(gateway: AsyncGateway, contact_id: str, calls: int) -> list[f
 
 
 async def longest_pause(pauses: list[float]) -> None:
-    """Watch how long the event loop keeps a task that sleeps 10 ms waiting beyond that."""
+    """Record continuously how much longer than 10 ms a sleep of 10 ms takes, in seconds."""
     while True:
         began = time.perf_counter()
         await anyio.sleep(0.01)
@@ -37,26 +37,26 @@ async def longest_pause(pauses: list[float]) -> None:
 
 
 async def until_waiting(facts: dict[str, str], waiting: int) -> None:
-    """Return when that many sales are at their terminals."""
+    """Wait until that many sales are at their terminals."""
     with anyio.fail_after(120):
         while sum(len(each["waiting"]) for each in await states(facts)) < waiting:
-            await anyio.sleep(0.5)  # the sandbox is another process: it can be asked, not awaited
+            await anyio.sleep(0.5)  # the sandbox is another process, so it is polled
 
 
 async def states(facts: dict[str, str]) -> list[dict[str, list[object]]]:
-    """What the sandbox says of its terminals."""
+    """Read the states of the sandbox's terminals."""
     answer = await anyio.to_thread.run_sync(control, facts, "GET", "terminals")
     return answer["terminals"] if isinstance(answer, dict) else answer
 
 
 def row(name: str, spent: list[float]) -> str:
-    """p50 and p99 in milliseconds."""
+    """Format p50 and p99 in milliseconds."""
     p50, p99 = statistics.median(spent) * 1e3, statistics.quantiles(spent, n=100)[98] * 1e3
     return f"{name:28} p50 {p50:8.2f} ms   p99 {p99:8.2f} ms"
 
 
 async def main(waiting: int, calls: int) -> None:
-    """Measure alone, then with the terminals waiting, then the drain."""
+    """Measure calls alone, then with waiting terminals, then the time until all terminal calls have ended."""
     with sandbox_process("--terminals", "manual") as facts:
         terminals = [control(facts, "POST", "terminals", {})["id"] for _ in range(waiting)]
         async with client_of(facts) as gateway, anyio.create_task_group() as tasks:

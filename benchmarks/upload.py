@@ -1,9 +1,9 @@
-"""Memory and breath of an upload: an invoice with four files of 5 MB, read from the disk as they are sent.
+"""Memory and event loop latency of an upload: an invoice with four files of 5 MB, streamed from the disk.
 
     python benchmarks/upload.py --times 5
 
-The client's peak memory above what it had before is what the table shows, and the longest time that its event loop
-was held up meanwhile; the sandbox is another process.
+It prints the growth of the client's peak memory, and the longest time that its event loop was blocked. The sandbox is
+another process.
 """
 
 import argparse
@@ -27,13 +27,13 @@ MOST_MIB = 30
 
 
 def invoice() -> QuickInvoiceCreate:
-    """What the files hang on."""
+    """Make the invoice that the files are attached to."""
     return QuickInvoiceCreate(title="Upload", due_date=dt.date(2039, 1, 1), item_list={"Tea": "2.50"})
 
 
 @contextlib.asynccontextmanager
 async def breath() -> AsyncIterator[list[float]]:
-    """How much later than due the event loop came round, each time."""
+    """Record how late the event loop wakes a task, in seconds for each tick."""
     late: list[float] = []
 
     async def tick() -> None:
@@ -49,11 +49,11 @@ async def breath() -> AsyncIterator[list[float]]:
 
 
 async def upload(gateway: AsyncGateway, folder: Path, times: int) -> None:
-    """Send the files so many times and print how it went."""
+    """Send the files `times` times, and print speed, memory and latency."""
     paths = [folder / f"{place}.bin" for place in range(FILES)]
     for path in paths:
         path.write_bytes(os.urandom(FILE_BYTES))
-    await gateway.quick_invoices.create(invoice(), [Attachment("small.bin", b"x")])  # loads what is loaded once
+    await gateway.quick_invoices.create(invoice(), [Attachment("small.bin", b"x")])  # warms up lazy imports
     before = peak_kib()
     began = time.perf_counter()
     async with breath() as late:
@@ -72,7 +72,7 @@ async def upload(gateway: AsyncGateway, folder: Path, times: int) -> None:
 
 
 async def main(times: int) -> None:
-    """One client, one sandbox."""
+    """Run the uploads with one client and one sandbox."""
     with tempfile.TemporaryDirectory() as folder, sandbox_process() as facts:
         async with client_of(facts, timeout=120.0) as gateway:
             await upload(gateway, Path(folder), times)

@@ -1,61 +1,62 @@
-"""A shop on aiohttp: it takes a sale, and learns by postback when the money has moved.
+"""A shop on aiohttp: it charges a card, and receives a postback when the payment has settled.
 
     gateway-async sandbox                           # in another terminal; paste the export lines that it shows
-    export SHOP_USERNAME=shop SHOP_PASSWORD=secret  # what the gateway has to show when it calls
+    export SHOP_USERNAME=shop SHOP_PASSWORD=secret  # the credentials that the gateway sends with a postback
     python examples/aiohttp_shop.py
 
-The gateway calls http://127.0.0.1:8000/postbacks when it has a postback config that says so: README.md, Postbacks.
+The gateway calls http://127.0.0.1:8000/postbacks if it has a postback config with that URL: README.md, Postbacks.
+What each outcome of a payment leads to is in orders.py.
 """
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from decimal import Decimal
 
 import orders
 from aiohttp import web
 
-from gateway_async import AsyncGateway, OutcomeUnknownError, TransactionCreate
+from gateway_async import AsyncGateway
 
 GATEWAY = web.AppKey("GATEWAY", AsyncGateway)
 
 
-async def gateway_and_receiver(app: web.Application) -> AsyncIterator[None]:
-    """One client and one receiver for the life of the shop. What came while it was down, it asks for."""
-    await orders.prepare()
-    async with AsyncGateway.from_env() as app[GATEWAY], orders.receiver:
-        await orders.catch_up(app[GATEWAY])
+async def gateway_context(app: web.Application) -> AsyncIterator[None]:
+    """Open one client while the shop runs."""
+    async with AsyncGateway.from_env() as app[GATEWAY], orders.at_work(app[GATEWAY]):
         yield
 
 
 async def sell(request: web.Request) -> web.Response:
-    """Charge a card, an account vault, for an order: `{"order": "1001", "amount": "12.50", "card": "…"}`."""
-    sale = await request.json()
-    if not await orders.add(sale["order"], Decimal(sale["amount"])):
-        raise web.HTTPConflict(text="there is such an order already")
-    new = TransactionCreate(
-        action="sale",
-        transaction_api_id=sale["order"],
-        transaction_amount=sale["amount"],
-        account_vault_id=sale["card"],
-    )
-    with suppress(OutcomeUnknownError):  # the order stays open until a postback tells
-        await orders.note(await request.app[GATEWAY].transactions.create(new))
-    return web.json_response(await orders.find(sale["order"]))
+    """Charge a card for an order: `{"order": "1001", "amount": "12.50", "card": "an account vault's id"}`.
+
+    In a shop of yours the amount comes from your own order, not from the customer.
+    """
+    try:
+        sale = await request.json()
+        order, amount, card = str(sale["order"]), Decimal(str(sale["amount"])), str(sale["card"])
+    except (ValueError, LookupError, TypeError, ArithmeticError):
+        problem = "order, amount, card: required (expected a text, an amount and an account vault's id)"
+        return web.json_response({"problems": [problem]}, status=422)
+    return respond(await orders.sell(request.app[GATEWAY], order, amount, card))
 
 
 async def show(request: web.Request) -> web.Response:
-    """How an order stands."""
-    order = await orders.find(request.match_info["number"])
-    if order is None:
+    """Show an order."""
+    attempt = await orders.find(request.match_info["number"])
+    if attempt is None:
         raise web.HTTPNotFound(text="there is no such order")
-    return web.json_response(order)
+    return respond(orders.show(attempt))
+
+
+def respond(response: orders.Response) -> web.Response:
+    """Turn a response of `orders` into one of aiohttp."""
+    return web.json_response(response.body, status=response.status, headers=response.headers)
 
 
 def make_app() -> web.Application:
-    """The shop."""
+    """Make the shop."""
     app = web.Application()
-    app.cleanup_ctx.append(gateway_and_receiver)
+    app.cleanup_ctx.append(gateway_context)
     app.router.add_post("/sales", sell)
     app.router.add_get("/orders/{number}", show)
     app.router.add_post("/postbacks", orders.receiver.aiohttp)

@@ -1,30 +1,29 @@
-"""A shop on FastAPI: it takes a sale, and learns by postback when the money has moved.
+"""A shop on FastAPI: it charges a card, and receives a postback when the payment has settled.
 
     gateway-async sandbox                           # in another terminal; paste the export lines that it shows
-    export SHOP_USERNAME=shop SHOP_PASSWORD=secret  # what the gateway has to show when it calls
+    export SHOP_USERNAME=shop SHOP_PASSWORD=secret  # the credentials that the gateway sends with a postback
     uvicorn --app-dir examples fastapi_shop:app --port 8000
 
-The gateway calls http://127.0.0.1:8000/postbacks/ when it has a postback config that says so: README.md, Postbacks.
+The gateway calls http://127.0.0.1:8000/postbacks/ if it has a postback config with that URL: README.md, Postbacks.
+What each outcome of a payment leads to is in orders.py.
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from decimal import Decimal
-from typing import Any
 
 import orders
 from fastapi import FastAPI, HTTPException
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
-from gateway_async import AsyncGateway, OutcomeUnknownError, TransactionCreate
+from gateway_async import AsyncGateway
 
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """One client and one receiver for the life of the shop. What came while it was down, it asks for."""
-    await orders.prepare()
-    async with AsyncGateway.from_env() as app.state.gateway, orders.receiver:
-        await orders.catch_up(app.state.gateway)
+    """Open one client while the shop runs."""
+    async with AsyncGateway.from_env() as app.state.gateway, orders.at_work(app.state.gateway):
         yield
 
 
@@ -33,33 +32,28 @@ app.mount("/postbacks", orders.receiver.asgi)
 
 
 class Sale(BaseModel):
-    """What a customer buys."""
+    """A sale to charge. In a shop of yours the amount comes from your own order, not from the customer."""
 
     order: str
     amount: Decimal
-    card: str  # an account vault's id: card numbers do not come near this shop
+    card: str  # an account vault's id: this shop never receives card numbers
 
 
 @app.post("/sales")
-async def sell(sale: Sale) -> dict[str, Any]:
+async def sell(sale: Sale) -> JSONResponse:
     """Charge a card for an order."""
-    if not await orders.add(sale.order, sale.amount):
-        raise HTTPException(409, "there is such an order already")
-    new = TransactionCreate(
-        action="sale",
-        transaction_api_id=sale.order,
-        transaction_amount=sale.amount,
-        account_vault_id=sale.card,
-    )
-    with suppress(OutcomeUnknownError):  # the order stays open until a postback tells
-        await orders.note(await app.state.gateway.transactions.create(new))
-    return await show(sale.order)
+    return respond(await orders.sell(app.state.gateway, sale.order, sale.amount, sale.card))
 
 
 @app.get("/orders/{number}")
-async def show(number: str) -> dict[str, Any]:
-    """How an order stands."""
-    order = await orders.find(number)
-    if order is None:
+async def show(number: str) -> JSONResponse:
+    """Show an order."""
+    attempt = await orders.find(number)
+    if attempt is None:
         raise HTTPException(404, "there is no such order")
-    return order
+    return respond(orders.show(attempt))
+
+
+def respond(response: orders.Response) -> JSONResponse:
+    """Turn a response of `orders` into one of FastAPI."""
+    return JSONResponse(response.body, response.status, dict(response.headers))

@@ -1,13 +1,13 @@
 """Async Python SDK for a payment gateway, with a local gateway for tests and offline work.
 
-This file is the index of public names; each is loaded when it is first used.
+This module exports all public names and imports each one at its first use.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gateway_async._net.pages import Pages
+    from gateway_async._execution.pages import Pages
     from gateway_async._secrets import Secret
     from gateway_async.client import AsyncGateway
     from gateway_async.credentials import AccessToken, BearerToken, HashKey, PasswordLogin, UserApiKey
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
         ConnectionLostError,
         DeadlineExceededError,
         DeclinedError,
+        DuplicateError,
         GatewayError,
         InboxError,
+        InsecureConnectionWarning,
         InvalidRequestError,
         JournalError,
         LedgerError,
@@ -41,7 +43,8 @@ if TYPE_CHECKING:
         ValidationError,
     )
     from gateway_async.leases import RedisTerminalLease, TerminalLease
-    from gateway_async.ledger import Intent, Ledger, Recovered
+    from gateway_async.ledger.protocol import Intent, Ledger, Recovered
+    from gateway_async.ledger.sqlite import SqliteLedger
     from gateway_async.models.account_vaults import (
         AccountVault,
         AccountVaultUpdate,
@@ -90,7 +93,6 @@ if TYPE_CHECKING:
         TransactionCreate,
         TransactionUpdate,
     )
-    from gateway_async.sqlite_ledger import SqliteLedger
 
 __all__ = [
     "UNSET",
@@ -117,10 +119,12 @@ __all__ = [
     "DeadlineExceededError",
     "DeclinedError",
     "DeliveryMethod",
+    "DuplicateError",
     "EntryMode",
     "GatewayError",
     "HashKey",
     "InboxError",
+    "InsecureConnectionWarning",
     "Intent",
     "InvalidRequestError",
     "JournalError",
@@ -189,13 +193,13 @@ __all__ = [
     "VaultCopyCreate",
 ]
 
-# Where the names live, what costs least first: reading an error's name does not load httpx.
+# The modules with public names, cheapest import first, so that using an error class does not import httpx.
 _MODULES = (
     "errors",
     "_secrets",
     "credentials",
     "leases",
-    "ledger",
+    "ledger.protocol",
     "models.identifiers",
     "models.codes",
     "models.page",
@@ -210,21 +214,23 @@ _MODULES = (
     "models.paylinks",
     "models.transaction_batches",
     "models.postback_configs",
-    "_net.pages",
+    "_execution.pages",
     "client",
-    "sqlite_ledger",
+    "ledger.sqlite",
 )
 
 
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        for place in _MODULES:
-            module = import_module(f"{__name__}.{place}")
-            if name in module.__all__:
-                value = globals()[name] = getattr(module, name)
-                return value
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+if not TYPE_CHECKING:  # otherwise type checkers would treat every misspelt name as `Any`
+
+    def __getattr__(name: str) -> Any:
+        if name in __all__:
+            for place in _MODULES:
+                module = import_module(f"{__name__}.{place}")
+                if name in module.__all__:
+                    value = globals()[name] = getattr(module, name)
+                    return value
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
 
 
 def __dir__() -> list[str]:

@@ -1,34 +1,70 @@
-"""Card numbers, bank accounts, keys and tokens: values that never show themselves.
+"""Secret values (card numbers, bank accounts, keys, tokens), and masking of card numbers in texts.
 
-A secret is masked wherever Python would turn it into text (`repr`, `str`, `format`, `%s`, logs, tracebacks), does not
-pickle, and gives its value to `reveal()` only. What others write (a gateway's message that echoes a card number) goes
-through `mask_text`.
+A secret is masked wherever Python converts it to text (`repr`, `str`, `format`, `%s`, logs, tracebacks). It cannot be
+pickled, and only `reveal()` returns its value. `mask_text` masks text from outside, such as a gateway's message that
+echoes a card number. `quote_text` does so for text that an error quotes.
+
+In memory a secret is XORed with a key stream of this process. Code that walks objects (error trackers, `vars`,
+`__slots__`, `__getstate__`, jsonpickle, `gc.get_referents`) therefore does not find the value. This does not protect
+against code that calls `reveal()` or reads this module's key. It does not protect against a memory dump either: a dump
+contains the key, and possibly the plain text that a caller passed in or that was being sent.
 """
 
 import hmac
+import os
 import re
-from collections.abc import Iterable
-from typing import Any, NoReturn, Self
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import shake_256
+from itertools import accumulate, pairwise
+from typing import Any, Final, NoReturn, Self, TypeVar
 
-__all__ = ["AccountNumber", "Secret", "luhn_valid", "mask_text"]
+__all__ = [
+    "LONGEST_CARD",
+    "AccountNumber",
+    "Secret",
+    "detach",
+    "luhn_valid",
+    "mask_digits",
+    "mask_text",
+    "quote_text",
+]
+
+E = TypeVar("E", bound=BaseException)
 
 _STARS = "************"
+_KEY: Final = os.urandom(32)
+_NONCE_BYTES: Final = 12
+
+
+def _apply_key_stream(nonce: bytes, data: bytes) -> bytes:
+    """Encrypt plain bytes, or decrypt encrypted ones; both are the same operation."""
+    stream = shake_256(_KEY + nonce).digest(len(data))
+    return (int.from_bytes(data) ^ int.from_bytes(stream)).to_bytes(len(data))
 
 
 class Secret:
-    """A text that is not shown: keys, CVV, track data, tokens.
+    """A text that is never shown: a key, a CVV, track data or a token.
 
-    Two secrets are equal when their values are; a secret never equals a plain string.
+    Two secrets are equal if their values are equal. A secret never equals a plain string. If the value is not text,
+    only its type is stored, so that an error can name it.
     """
 
-    __slots__ = ("_value",)
+    __slots__ = ("_sealed", "kind")
+
+    kind: type
+    """The type of the given value: `str`, or another type if the value was invalid."""
 
     def __init__(self, value: "str | Secret") -> None:
-        self._value: str = value.reveal() if isinstance(value, Secret) else value
+        text = value.reveal() if isinstance(value, Secret) else value
+        is_text = isinstance(text, str)
+        nonce = os.urandom(_NONCE_BYTES)
+        self.kind = value.kind if isinstance(value, Secret) else str if is_text else type(text)
+        self._sealed = nonce + _apply_key_stream(nonce, text.encode(errors="surrogatepass") if is_text else b"")
 
     def reveal(self) -> str:
-        """The value itself."""
-        return self._value
+        """Return the plain value; empty if the given value was not text."""
+        nonce, sealed = self._sealed[:_NONCE_BYTES], self._sealed[_NONCE_BYTES:]
+        return _apply_key_stream(nonce, sealed).decode(errors="surrogatepass")
 
     def __str__(self) -> str:
         return _STARS
@@ -42,10 +78,12 @@ class Secret:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Secret):
             return NotImplemented
-        return hmac.compare_digest(repr(self._value).encode(), repr(other._value).encode())
+        return self.kind is other.kind and hmac.compare_digest(
+            repr(self.reveal()).encode(), repr(other.reveal()).encode()
+        )
 
     def __hash__(self) -> int:
-        return hash((Secret, self._value))
+        return hash((Secret, self.reveal()))
 
     def __copy__(self) -> Self:
         return self
@@ -53,76 +91,214 @@ class Secret:
     def __deepcopy__(self, memo: Any) -> Self:
         return self
 
+    def __getstate__(self) -> None:
+        """Return no state, so that serializers do not get the value."""
+
     def __reduce__(self) -> NoReturn:
         msg = f"a {type(self).__name__} does not pickle: pass what reveal() returns, where that is safe"
         raise TypeError(msg)
 
 
 class AccountNumber(Secret):
-    """A card, bank account or routing number; shows its last four digits at most."""
+    """A card, bank account or routing number, which shows at most its last four digits."""
 
     __slots__ = ()
 
     def __str__(self) -> str:
-        value = self._value
-        long_enough = isinstance(value, str) and len(value) >= 8  # noqa: PLR2004  half of it stays hidden
-        return _STARS + value[-4:] if long_enough else _STARS
+        value = self.reveal()
+        return _STARS + value[-4:] if len(value) >= 8 else _STARS  # noqa: PLR2004  at least half stays hidden
 
     @property
     def last_four(self) -> str:
-        """The last four digits, as the gateway's `last_four` shows them."""
-        return self._value[-4:]
+        """Return the last four digits, as in the gateway's field `last_four`."""
+        return self.reveal()[-4:]
 
 
 _SHORT = 6
-_POSSIBLE = re.compile("[0-9 -]{13}")  # most texts have no such run, and need no closer look
+_SHORTEST, _LONGEST = 13, 19
+"""The minimum and maximum number of digits of a card number."""
 
-# Alone or in groups, as people write them; a group before or after (an order number, an expiry date) does not hide one.
-_MAY_BEGIN = re.compile(r"(?<!\d)(?=(?:\d[ -]?){12}\d)")
-_CARDS = [re.compile(rf"(?:\d[ -]?){{{length - 1}}}\d(?!\d)") for length in range(19, 12, -1)]
+# Separators between the digit groups of a number:
+# - blanks and signs as `repr`, JSON and URLs escape them; the digits of an escape do not belong to the number;
+# - one sign, optionally with blanks around it, or blanks; zero-width characters may be anywhere.
+# A comma with a blank separates list items, not groups.
+_ESCAPED = r"\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|%20|%2[bBdD]|%[cC]2%[aA]0|%[eE]2%80%[0-9a-fA-F]{2}"
+_NO_WIDTH = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0f\ufeff"
+_BLANK = r"[^\S\r\n]"
+_SIGN = rf"{_BLANK}?(?:[^\w\s,;]|_){_BLANK}?|{_BLANK}{{1,3}}|[,;]"
+_IN_PROSE = rf"(?![^\W_])(?:{_ESCAPED}|[{_NO_WIDTH}]{{0,3}}(?:{_SIGN})?[{_NO_WIDTH}]{{0,3}})"
+_ANYWHERE = rf"(?:{_ESCAPED}|[\W_]{{1,8}})"
+_SIMPLE = re.compile(rf"{_ESCAPED}|[{_NO_WIDTH}]*(?:{_BLANK}|[-+\u2010-\u2015\u2043\u2212\uff0d])?[{_NO_WIDTH}]*")
+"""A blank or a hyphen, as people group a number, or a plus sign, as forms encode a blank."""
+
+_POSSIBLE = re.compile(rf"[^a-zA-Z]{{{_SHORTEST}}}|\\[xu]|%[2cCeE]")  # a quick test, which most texts fail
+_GROUP = re.compile(rf"{_ESCAPED}|(\d+)")
+_TRACK_TAIL = re.compile(r"[=^](?:[^^\r\n]{2,26}\^)?\d{7,}")
+"""The data after the number on a magnetic stripe: name, expiry, service code and the issuer's digits."""
+
+
+class _Numbers:
+    """Finder of card numbers in texts.
+
+    Args:
+        gap: the pattern of what may separate two digits of one number.
+        smallest: the minimum number of digits of an inner group, unless all gaps of the number are simple. It excludes
+            dates, times and lists of small numbers.
+    """
+
+    def __init__(self, gap: str, smallest: int) -> None:
+        self._runs = re.compile(rf"\d++(?:{gap}\d++)*+")
+        self._smallest = smallest
+
+    def mask(self, text: str) -> str:
+        """Mask card numbers, except their last four digits.
+
+        Magnetic stripe data after a number is masked too.
+        """
+        if not _POSSIBLE.search(text):
+            return text
+        masked, done = [], 0
+        for run in self._runs.finditer(text):
+            for start, end, last_four in self._cards(text, run):
+                if end <= done:  # it is part of track data that is already masked
+                    continue
+                tail = _TRACK_TAIL.match(text, end)
+                masked += [text[done:start], _STARS, last_four, tail[0][0] + _STARS if tail else ""]
+                done = tail.end() if tail else end
+        return "".join([*masked, text[done:]]) if done else text
+
+    def _cards(self, text: str, run: re.Match[str]) -> Iterator[tuple[int, int, str]]:
+        """Yield the start, the end and the last four digits of each number. Overlapping numbers count as one."""
+        groups = [found.span(1) for found in _GROUP.finditer(text, *run.span()) if found[1]]
+        digits = "".join(text[start:end] for start, end in groups)
+        if len(digits) < _SHORTEST:
+            return
+        places = [*accumulate((end - start for start, end in groups), initial=0)]
+        simple = [bool(_SIMPLE.fullmatch(text, end, start)) for (_, end), (start, _) in pairwise(groups)]
+        sums = _luhn_sums(digits)
+        found = ((first, self._last_group(places, simple, sums, first)) for first in range(len(groups)))
+        for first, last in _merged((first, last) for first, last in found if last is not None):
+            yield groups[first][0], groups[last][1], digits[: places[last + 1]][-4:]
+
+    def _last_group(
+        self, places: Sequence[int], simple: Sequence[bool], sums: Sequence[Sequence[int]], first: int
+    ) -> int | None:
+        """Find the last group of the longest number that begins with the group `first`.
+
+        Args:
+            places: the number of digits before each group, and the total.
+            simple: whether the gap after each group except the last is simple.
+            sums: the result of `_luhn_sums`.
+            first: the index of the group.
+        """
+        found, all_simple, small = None, True, False
+        for last in range(first, len(places) - 1):
+            if last > first:
+                all_simple = all_simple and simple[last - 1]
+                small = small or (last - 1 > first and places[last] - places[last - 1] < self._smallest)
+            begin, end = places[first], places[last + 1]
+            if end - begin > _LONGEST or (small and not all_simple):
+                break
+            own = sums[(end - 1) % 2]
+            if end - begin >= _SHORTEST and (own[end] - own[begin]) % 10 == 0:
+                found = last
+        return found
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for first, last in spans:
+        if merged and first <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], last)
+        else:
+            merged.append((first, last))
+    return merged
+
+
+def _luhn_sums(digits: str) -> tuple[Sequence[int], Sequence[int]]:
+    """Return the prefix sums of the Luhn checksum.
+
+    The first sequence is for numbers that end at an even index, the second for an odd one.
+    """
+    values = [int(digit) for digit in digits]
+    doubled = [_DOUBLED[value] for value in values]
+    even, odd = [*values], [*doubled]
+    even[1::2], odd[1::2] = doubled[1::2], values[1::2]
+    return [*accumulate(even, initial=0)], [*accumulate(odd, initial=0)]
+
+
+_DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+"""For each digit, the sum of the digits of its double."""
+
+_in_prose = _Numbers(_IN_PROSE, smallest=3)
+_anywhere = _Numbers(_ANYWHERE, smallest=1)
 
 
 def mask_text(text: str, secrets: Iterable[Secret] = ()) -> str:
-    """`text` with all that could be a card number (13–19 digits that pass the Luhn check) masked.
+    """Mask everything in a text that could be a card number.
+
+    A card number has 13–19 digits, of any script, that pass the Luhn check. The digits may be in groups, separated by a
+    sign, blanks or zero-width characters. Groups of one or two digits count only if a blank, a hyphen or a plus sign
+    separates all groups. Dates with times and lists of numbers therefore stay unchanged.
 
     Args:
-        text: what somebody else wrote.
-        secrets: masked too, wherever the text repeats them.
+        text: a text from outside.
+        secrets: values to mask as well, wherever the text contains them.
     """
     for secret in secrets:
         text = _mask_value(text, secret)
-    if not _POSSIBLE.search(text):
-        return text
-    masked, done = [], 0
-    for place in _MAY_BEGIN.finditer(text):
-        card = _card_at(text, place.start()) if place.start() >= done else None
-        if card:
-            masked += [text[done : card.start()], _STARS, _digits(card)[-4:]]
-            done = card.end()
-    return "".join([*masked, text[done:]])
+    return _in_prose.mask(text)
+
+
+def mask_digits(text: str) -> str:
+    """Mask what could be a card number, with any separators. Dates and lists may be masked by mistake.
+
+    Use it for texts that may contain a card number and need not stay readable, such as cells of a customer's file.
+    """
+    return _anywhere.mask(text)
+
+
+LONGEST_CARD: Final = 64
+"""The maximum length of a card number in characters, with separators."""
+
+
+def quote_text(text: str, secrets: Iterable[Secret] = (), limit: int = 300) -> str:
+    """Return at most `limit` characters of `text`, masked, with "…" if it was longer.
+
+    Only the beginning of the text is read, so a long text costs no more than a short one. A secret that is cut at the
+    end of this beginning cannot be masked, so the characters that may belong to it are dropped.
+    """
+    secrets = tuple(secrets)
+    margin = max((len(secret.reveal()) for secret in secrets), default=0) + LONGEST_CARD
+    words = mask_text(text[: limit + margin], secrets)
+    if len(text) > limit + margin:
+        words = words[:-margin]
+    elif len(words) <= limit:
+        return words
+    return words[:limit] + "…"
+
+
+def detach(error: E) -> E:
+    """Remove the traceback, the cause and the context from `error`.
+
+    They contain what was sent. Error trackers show `__cause__`, `__context__` and the local variables of every frame,
+    even with `from None`. Raise the result outside the `except` block; inside it, Python would set the context again.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            detach(each)
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 def _mask_value(text: str, secret: Secret) -> str:
-    """`text` without a secret; a short one, such as a CVV, only where it stands alone."""
+    """Mask a secret in `text`. A short one, such as a CVV, is masked only as a separate word."""
     value = secret.reveal()
     if len(value) > _SHORT:
         return text.replace(value, str(secret))
     return re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", str(secret), text) if value else text
 
 
-def _card_at(text: str, start: int) -> re.Match[str] | None:
-    candidates = (card.match(text, start) for card in _CARDS)
-    return next((found for found in candidates if found and luhn_valid(_digits(found))), None)
-
-
-def _digits(card: re.Match[str]) -> str:
-    return re.sub(r"[ -]", "", card.group())
-
-
-_DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
-"""A digit, doubled, and the digits of that added up."""
-
-
 def luhn_valid(digits: str) -> bool:
-    """Whether a card number's check digit is right (ISO/IEC 7812)."""
+    """Return whether a card number's check digit is correct (ISO/IEC 7812)."""
     return (sum(map(int, digits[::-2])) + sum(_DOUBLED[int(digit)] for digit in digits[-2::-2])) % 10 == 0

@@ -1,8 +1,10 @@
-"""`AsyncGateway`: the only place that builds objects, and owns their lifetime."""
+"""`AsyncGateway`: build the client and all its parts, and close them."""
 
+import ipaddress
 import os
 import ssl
 import uuid
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -10,19 +12,19 @@ from typing import Final, Self, TypedDict, Unpack, get_args
 
 import httpx
 
-from gateway_async._net.credentials import SignedTransport
-from gateway_async._net.http import Http
-from gateway_async._net.sender import Sender
-from gateway_async._net.transport import PooledTransport
-from gateway_async._wire.noun import Scope
+from gateway_async._execution.executor import CallExecutor
+from gateway_async._execution.http_client import HttpClient
+from gateway_async._http.auth_transport import SignedTransport
+from gateway_async._http.transport import PooledTransport
+from gateway_async._wire.resource import Scope
 from gateway_async.credentials import Credentials, UserApiKey, is_header_text
-from gateway_async.errors import InvalidRequestError
+from gateway_async.errors import InsecureConnectionWarning, InvalidRequestError
 from gateway_async.leases import TerminalLease
-from gateway_async.ledger import Ledger, Recovered
+from gateway_async.ledger.protocol import Ledger, Recovered
 from gateway_async.observe import Observer, is_async
+from gateway_async.resources._ledger_lookups import lookup_of
 from gateway_async.resources.account_vaults import AccountVaults
 from gateway_async.resources.contacts import Contacts
-from gateway_async.resources.inquiries import lookup_of
 from gateway_async.resources.paylinks import Paylinks
 from gateway_async.resources.postback_configs import PostbackConfigs
 from gateway_async.resources.product_files import ProductFiles
@@ -35,11 +37,11 @@ from gateway_async.resources.transactions import Transactions
 
 __all__ = ["AsyncGateway", "Options"]
 
-_LETTERS: Final = str.maketrans("0123456789", "ghijklmnop")
+_FOR_DIGITS: Final = str.maketrans("0123456789", "ghijklmnop")
 
 
 class Options(TypedDict, total=False):
-    """The keyword options of `AsyncGateway`, for functions that pass them on."""
+    """Keyword options of `AsyncGateway`, for functions that pass them on."""
 
     developer_id: str
     credentials: Credentials
@@ -49,61 +51,73 @@ class Options(TypedDict, total=False):
     max_connections: int
     max_terminals: int
     terminal_lease: TerminalLease | None
-    block_unsettled_terminals: bool
+    block_unresolved_terminals: bool
+    in_doubt_seconds: float
     max_attempts: int
     ledger: Ledger | None
     transport: httpx.AsyncBaseTransport | None
     verify: ssl.SSLContext | str | bool
     observers: Iterable[Observer]
     check_limits: bool
+    allow_http: bool
 
 
 class AsyncGateway:
-    """A client of the gateway: built once, used by any number of tasks, closed once.
+    """An async client of the gateway.
+
+    Build it once, share it between any number of tasks, and close it once.
 
         async with AsyncGateway(base_url, developer_id="…", credentials=UserApiKey("…", "…")) as gateway:
             vault = await gateway.account_vaults.get("…")
 
-    Runs on asyncio and on trio. It holds no connection until its first call.
+    The client runs on asyncio and on trio. It opens no connection before the first call.
 
     Args:
         base_url: the gateway's address, without `/v2`.
         developer_id: identifies your company; sent with every request.
-        credentials: who is calling.
-        location_id: fills `location_id` where a create or an `ApiId` leaves it out.
-        timeout: seconds in all for an ordinary call: attempts, waits and lookups.
+        credentials: the credentials that every call is made with.
+        location_id: default `location_id` for creates and for an `ApiId` without one.
+        timeout: total seconds for an ordinary call, with attempts, waits and lookups.
         terminal_timeout: seconds a router call may stay open at the terminal.
-        max_connections: ordinary calls under way at once; more wait.
-        max_terminals: router calls held open at once, over connections of their own; more wait.
-        terminal_lease: shares terminals with other processes and hosts, such as a `RedisTerminalLease`; one for each
-            client, which closes it. Without it, only calls of this client wait for each other.
-        block_unsettled_terminals: keep a terminal closed (`TerminalBusyError`) while an earlier call, of which nobody
-            knows the outcome, may still be waiting there for a card, and while the ledger has an open intent on it.
-        max_attempts: how often a call is tried at most, where trying again is safe.
-        ledger: keeps every call that moves money or stores an account on disk before it is sent, and its outcome
-            after, for `recover()`; such as a `SqliteLedger`. One for each client, which closes it.
-        transport: any `httpx.AsyncBaseTransport` in place of the package's own, for a proxy or a test, say. What it
-            reports as `httpx.ConnectError`, `ConnectTimeout` or `PoolTimeout` is believed to have never left: some
-            transports say so of requests that were read, and are not fit for payments.
-        verify: TLS certificates, as in httpx: True, an `ssl.SSLContext`, or a CA bundle's path.
-        observers: callables that are told of every event (`gateway_async.observe`).
-        check_limits: check lengths, required fields and rules before sending; wrong types are refused always.
+        max_connections: ordinary calls that run at the same time; more wait.
+        max_terminals: router calls that run at the same time, over their own connections; more wait.
+        terminal_lease: shares terminals with other processes and hosts, such as a `RedisTerminalLease`. Each client
+            needs its own and closes it. Without it, only calls of this client wait for each other.
+        block_unresolved_terminals: reject calls for a terminal (`TerminalBusyError`) while an earlier call with an
+            unknown outcome may still wait there for a card, and while the ledger has an open intent for it.
+        in_doubt_seconds: seconds after its last attempt in which the gateway may still execute a write. For a
+            terminal call, `terminal_timeout` is added. A write that is not found before then stays unknown. The value
+            is an assumption: the longest wait that the gateway's documents show is 99 seconds.
+        max_attempts: maximum number of attempts for a call, where a retry is safe.
+        ledger: records every call that moves money or stores an account, such as a `SqliteLedger`. The intent is on
+            disk before the call is sent; the outcome follows. `recover()` needs it. Each client needs its own and
+            closes it.
+        transport: any `httpx.AsyncBaseTransport` to use instead of the package's own, for a proxy or a test. The client
+            trusts that a request which fails with `httpx.ConnectError`, `ConnectTimeout` or `PoolTimeout` was not
+            sent. Do not use a transport for payments that raises these for requests the server has read.
+        verify: which TLS certificates are trusted: True (certifi's authorities), the path of a CA bundle or of a
+            folder of them, or an `ssl.SSLContext`, which is used unchanged. False trusts every certificate and warns
+            (`InsecureConnectionWarning`). Environment variables (`SSL_CERT_FILE`, `SSLKEYLOGFILE`) are not read.
+        observers: callables that receive every event (`gateway_async.observe`).
+        check_limits: check lengths, required fields and rules before sending. Wrong types are always rejected.
+        allow_http: allow a plain-http `base_url` whose host is not this machine. Card numbers and keys can then be read
+            on the network. Hosts of this machine (`localhost`, `127.0.0.0/8`, `::1`) are always allowed.
 
     Attributes:
         account_vaults: stored cards and bank accounts.
         contacts: the customers of a location.
         paylinks: links by which a customer pays one amount.
-        postback_configs: where the gateway tells of changes.
+        postback_configs: the URLs to which the gateway sends postbacks.
         product_files: file storage for a location.
         quick_invoices: itemised invoices that customers pay online.
         router_account_vaults: cards stored from a terminal.
         router_transactions: payments at a terminal.
-        tokens: logging in and out by hand.
-        transaction_batches: what is settled together.
-        transactions: payments without a terminal, and what is done to any payment afterwards.
+        tokens: explicit login and logout.
+        transaction_batches: groups of transactions that are settled together.
+        transactions: payments without a terminal, and later changes to any payment.
 
     Raises:
-        InvalidRequestError: an argument cannot be right; `.problems` names every one.
+        InvalidRequestError: an argument is invalid; `.problems` names every one.
     """
 
     def __init__(
@@ -118,38 +132,45 @@ class AsyncGateway:
         max_connections: int = 100,
         max_terminals: int = 5000,
         terminal_lease: TerminalLease | None = None,
-        block_unsettled_terminals: bool = True,
+        block_unresolved_terminals: bool = True,
+        in_doubt_seconds: float = 120.0,
         max_attempts: int = 3,
         ledger: Ledger | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         verify: ssl.SSLContext | str | bool = True,
         observers: Iterable[Observer] = (),
         check_limits: bool = True,
+        allow_http: bool = False,
     ) -> None:
         _check_arguments(
             base_url,
+            allow_http=allow_http,
             developer_id=developer_id,
             credentials=credentials,
             observers=(observers := (*observers,) if isinstance(observers, Iterable) else (observers,)),
-            positive={"timeout": timeout, "terminal_timeout": terminal_timeout},
+            positive={"timeout": timeout, "terminal_timeout": terminal_timeout, "in_doubt_seconds": in_doubt_seconds},
             counts={
                 "max_connections": max_connections,
                 "max_terminals": max_terminals,
                 "max_attempts": max_attempts,
             },
         )
+        if verify is False and transport is None:
+            said = f"verify=False: any server can pass for {base_url}, and read card numbers and keys"
+            warnings.warn(said, InsecureConnectionWarning, stacklevel=2)
         inner = transport or PooledTransport(
             max_connections=max_connections, max_terminals=max_terminals, verify=verify
         )
         client = httpx.AsyncClient(transport=SignedTransport(inner), trust_env=False)
-        http = Http(client, base_url.rstrip("/"), credentials, developer_id)
-        self._sender = Sender(
+        http = HttpClient(client, base_url.rstrip("/"), credentials, developer_id)
+        self._executor = CallExecutor(
             http,
             timeout=timeout,
             terminal_timeout=terminal_timeout,
             max_terminals=max_terminals,
             terminal_lease=terminal_lease,
-            block_unsettled_terminals=block_unsettled_terminals,
+            block_unresolved_terminals=block_unresolved_terminals,
+            in_doubt_seconds=in_doubt_seconds,
             max_attempts=max_attempts,
             ledger=ledger,
             observers=observers,
@@ -159,24 +180,24 @@ class AsyncGateway:
         self._location_id = location_id
         self._address = http.gateway
         self._has_ledger = ledger is not None
-        self.account_vaults = AccountVaults(self._sender, scope)
-        self.contacts = Contacts(self._sender, scope)
-        self.paylinks = Paylinks(self._sender, scope)
-        self.postback_configs = PostbackConfigs(self._sender, scope)
-        self.product_files = ProductFiles(self._sender, scope)
-        self.quick_invoices = QuickInvoices(self._sender, scope)
-        self.router_account_vaults = RouterAccountVaults(self._sender, scope)
-        self.router_transactions = RouterTransactions(self._sender, scope)
-        self.tokens = Tokens(self._sender)
-        self.transaction_batches = TransactionBatches(self._sender, scope)
-        self.transactions = Transactions(self._sender, scope)
+        self.account_vaults = AccountVaults(self._executor, scope)
+        self.contacts = Contacts(self._executor, scope)
+        self.paylinks = Paylinks(self._executor, scope)
+        self.postback_configs = PostbackConfigs(self._executor, scope)
+        self.product_files = ProductFiles(self._executor, scope)
+        self.quick_invoices = QuickInvoices(self._executor, scope)
+        self.router_account_vaults = RouterAccountVaults(self._executor, scope)
+        self.router_transactions = RouterTransactions(self._executor, scope)
+        self.tokens = Tokens(self._executor)
+        self.transaction_batches = TransactionBatches(self._executor, scope)
+        self.transactions = Transactions(self._executor, scope)
 
     @classmethod
     def from_env(cls, **options: Unpack[Options]) -> Self:
-        """A client from the environment; `options` are those of the constructor.
+        """Create a client from environment variables; `options` are those of the constructor.
 
-        Reads `GATEWAY_BASE_URL`, `GATEWAY_DEVELOPER_ID`, `GATEWAY_USER_ID`, `GATEWAY_USER_API_KEY` and, where it is
-        set, `GATEWAY_LOCATION_ID`.
+        Reads `GATEWAY_BASE_URL`, `GATEWAY_DEVELOPER_ID`, `GATEWAY_USER_ID` and `GATEWAY_USER_API_KEY`.
+        `GATEWAY_LOCATION_ID` is optional.
 
         Raises:
             InvalidRequestError: a variable is missing; `.problems` names every one.
@@ -193,41 +214,43 @@ class AsyncGateway:
 
     @property
     def base_url(self) -> str:
-        """The gateway's address, in the one form that all its spellings have."""
+        """The gateway's address, normalized so that all its spellings are equal."""
         return self._address
 
     @property
     def location_id(self) -> str | None:
-        """What fills `location_id` where a create or an `ApiId` leaves it out."""
+        """Default `location_id` for creates and for an `ApiId` without one."""
         return self._location_id
 
     def observing(self, observer: Observer) -> AbstractContextManager[None]:
-        """Have one more observer, for the time of a `with` block.
+        """Add an observer for the duration of a `with` block.
 
         Raises:
-            InvalidRequestError: it is no plain function.
+            InvalidRequestError: the observer is async or is not callable.
         """
         if not _is_plain(observer):
             raise InvalidRequestError("observer: must be a plain function, not an async one")
-        return self._sender.observing(observer)
+        return self._executor.observing(observer)
 
     async def recover(self, *, wait: float = 30.0) -> list[Recovered]:
-        """Find out what became of every call that the ledger has an open intent of: what a crash left behind.
+        """Find the outcome of every call with an open intent in the ledger.
 
-        Await it when your program starts. Each is looked up, and nothing is sent again. What is found or certainly not
-        made is settled in the ledger; the rest stays open for the next time. Calls that this client has under way are
-        left alone, and other processes may use the ledger and recover at the same time.
+        Await it when your program starts, to resolve the calls that a crash interrupted. It looks up each call and
+        sends nothing again. A call that is found, or was certainly not executed, is recorded in the ledger. The rest
+        stays open for the next `recover()`. Calls that this client is making are not touched. Other processes may use
+        the ledger and recover at the same time.
 
         Args:
-            wait: seconds to wait at most for what is not there and may still arrive. After a crash that is 30 seconds,
-                as long as no other process has the ledger open; a terminal may take a card for as long as
-                `terminal_timeout`, and longer than that nothing is in doubt.
+            wait: maximum seconds to wait for a call that is not found and may still be executed. Such a call is in
+                doubt for `in_doubt_seconds` from when this client first saw its intent, by a monotonic clock; wall
+                clocks do not count. If the process that sent the call may still run, the time of its attempts is added,
+                and for terminal calls `terminal_timeout`. Call again later, or in the background, with a longer `wait`.
 
         Returns:
-            One `Recovered` for each, the oldest first.
+            One `Recovered` for each open intent, the oldest first.
 
         Raises:
-            InvalidRequestError: the client has no ledger, or `wait` is no number from 0.
+            InvalidRequestError: the client has no ledger, or `wait` is not a number from 0.
             LedgerError: the ledger cannot be read.
             NotSentError: the client is closed.
         """
@@ -235,14 +258,14 @@ class AsyncGateway:
             raise InvalidRequestError("ledger: the client was made without one")
         if isinstance(wait, bool) or not isinstance(wait, int | float) or not wait >= 0:
             raise InvalidRequestError("wait: must be a number of seconds from 0")
-        return await self._sender.recover(lookup_of, wait)
+        return await self._executor.recover(lookup_of, wait)
 
     async def aclose(self) -> None:
-        """Revoke the token of a `PasswordLogin`, close every connection and the ledger.
+        """Revoke the token of a `PasswordLogin`; close all connections and the ledger.
 
-        Calls after it raise `ClientClosedError`; a second close is harmless.
+        Later calls raise `ClientClosedError`. A second close is harmless.
         """
-        await self._sender.aclose()
+        await self._executor.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -257,13 +280,17 @@ class AsyncGateway:
 
 
 def _new_id() -> str:
-    """An integrator id that nobody has: letters only, since a run of digits could pass for a card number."""
-    return uuid.uuid4().hex.translate(_LETTERS)
+    """Generate a unique integrator id of letters only.
+
+    A run of digits could be mistaken for a card number.
+    """
+    return uuid.uuid4().hex.translate(_FOR_DIGITS)
 
 
 def _check_arguments(
     base_url: str,
     *,
+    allow_http: bool,
     developer_id: str,
     credentials: Credentials,
     observers: tuple[Observer, ...],
@@ -274,7 +301,7 @@ def _check_arguments(
         f"{name}: must be a number of seconds above 0" for name, value in positive.items() if not _above_0(value)
     ]
     problems += [f"{name}: must be a whole number above 0" for name, value in counts.items() if not _is_count(value)]
-    problems += [f"base_url: {problem}" for problem in _address_problems(base_url)]
+    problems += [f"base_url: {problem}" for problem in _address_problems(base_url, allow_http)]
     if not is_header_text(developer_id):
         problems.append("developer_id: must be printable ASCII text, not empty, without spaces around it")
     if not all(map(_is_plain, observers)):
@@ -297,7 +324,7 @@ def _is_count(value: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def _address_problems(base_url: str) -> Iterator[str]:
+def _address_problems(base_url: str, allow_http: bool) -> Iterator[str]:
     try:
         url = httpx.URL(base_url)
     except (TypeError, ValueError, httpx.InvalidURL):
@@ -306,3 +333,19 @@ def _address_problems(base_url: str) -> Iterator[str]:
         yield 'must be an http or https address, such as "https://api.example.test"'
     elif url.path.rstrip("/").endswith("/v2"):
         yield "leave /v2 out; it is part of every path"
+    elif url.scheme == "http" and not (allow_http or _is_loopback(url.host)):
+        yield "plain http would show card numbers and keys on the way (expected https, or allow_http=True)"
+
+
+def _is_loopback(host: str) -> bool:
+    """Return whether a host is this machine by its name alone.
+
+    A resolver may be wrong about other names.
+    """
+    if host == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback

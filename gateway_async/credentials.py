@@ -1,11 +1,11 @@
-"""Who is calling: credentials as values (contract, *Authentication*). Secrets in them are masked.
+"""Credentials as values (contract, *Authentication*). The secrets in them are masked.
 
-| class | proves it by |
+| class | what it sends |
 |---|---|
 | `UserApiKey` | a user id and the user's key |
-| `PasswordLogin` | a token that the client fetches and keeps alive |
+| `PasswordLogin` | a token that the client fetches and renews |
 | `AccessToken` | a token that you fetched |
-| `HashKey` | a signature of each request, where the gateway takes one |
+| `HashKey` | a signature of each request, where the gateway accepts one |
 | `BearerToken` | an OAuth token |
 """
 
@@ -29,21 +29,32 @@ __all__ = [
 ]
 
 Place = Literal["headers", "query"]
-"""Where credentials and `developer-id` go; in a query string they end up in the gateway's access log."""
+"""Where credentials and `developer-id` are sent.
+
+A query string appears in the gateway's access log.
+"""
 
 _PLACES = ("headers", "query")
 
 
 def is_header_text(value: Any) -> bool:
-    """Whether `value` can stand in a header: printable ASCII text, not empty, and no space around it."""
+    """Return whether `value` is a valid header value.
+
+    It must be printable ASCII text, not empty, without spaces around it.
+    """
     return isinstance(value, str) and value.isascii() and value.isprintable() and value == value.strip() != ""
 
 
+def _is_filled(value: Any) -> bool:
+    text = value.reveal() if isinstance(value, Secret) else value
+    return isinstance(text, str) and text != ""
+
+
 def _check(send_in: Any, places: tuple[str, ...], **texts: Any) -> None:
-    """Refuse what cannot be sent.
+    """Reject values that cannot be sent.
 
     Raises:
-        InvalidRequestError: `.problems` names every argument that cannot be sent, and repeats none.
+        InvalidRequestError: `.problems` names every argument that cannot be sent, without its value.
     """
     problems = [] if send_in in places else [f"send_in: must be one of {', '.join(places)}"]
     problems += [
@@ -55,23 +66,29 @@ def _check(send_in: Any, places: tuple[str, ...], **texts: Any) -> None:
         raise InvalidRequestError(problems)
 
 
-@attrs.frozen
+@attrs.frozen(init=False)
 class UserApiKey:
     """A user id and the user's api key (contract, *User id and user api key*).
 
     Args:
         user_id: the user's id.
         user_api_key: the key, kept as a masked secret.
-        send_in: `"headers"` (`user-id`, `user-api-key`), `"query"` (parameters of the same names; they end up in the
+        send_in: `"headers"` (`user-id`, `user-api-key`), `"query"` (parameters of the same names, which appear in the
             gateway's access log) or `"basic"` (HTTP Basic authorization).
 
     Raises:
-        InvalidRequestError: `send_in` is none of the three, or a value cannot be sent there.
+        InvalidRequestError: `send_in` is not one of the three, or a value cannot be sent there.
     """
 
     user_id: str
     user_api_key: Secret = attrs.field(converter=Secret)
     send_in: Literal["headers", "query", "basic"] = "headers"
+
+    def __init__(
+        self, user_id: str, user_api_key: str | Secret, send_in: Literal["headers", "query", "basic"] = "headers"
+    ) -> None:
+        user_api_key = Secret(user_api_key)  # an error's traceback shows local variables
+        self.__attrs_init__(user_id, user_api_key, send_in)  # pyright: ignore[reportAttributeAccessIssue]  attrs makes it
 
     def __attrs_post_init__(self) -> None:
         _check(self.send_in, (*_PLACES, "basic"), user_id=self.user_id, user_api_key=self.user_api_key)
@@ -79,19 +96,20 @@ class UserApiKey:
             raise InvalidRequestError("user_id: must not contain a colon in Basic authorization")
 
 
-@attrs.frozen
+@attrs.frozen(init=False)
 class PasswordLogin:
-    """A user name and password, which the client turns into a token by itself (contract, *Token*).
+    """A user name and password, exchanged for a token (contract, *Token*).
 
-    It logs in when the first call needs it, once for any number of waiting calls; again after 15 idle minutes, or when
-    the gateway no longer takes the token (a 401 is given before anything is carried out, so that call is repeated,
-    once); and it revokes the token when it is closed. A login that is refused is an `AuthenticationError`.
+    The client logs in when the first call needs a token; concurrent calls share one login. It logs in again after 15
+    idle minutes, or when the gateway rejects the token with a 401. The gateway checks the token before it executes
+    anything, so the client then repeats that call once. Closing the client revokes the token. A rejected login is an
+    `AuthenticationError`.
 
     Args:
         username: the user's name.
         password: the user's password, kept as a masked secret.
         domain: the domain of the user's account.
-        send_in: where the token goes: `"headers"` or `"query"`.
+        send_in: where the token is sent: `"headers"` or `"query"`.
 
     Raises:
         InvalidRequestError: a value cannot be sent.
@@ -102,21 +120,21 @@ class PasswordLogin:
     domain: str
     send_in: Place = "headers"
 
+    def __init__(self, username: str, password: str | Secret, domain: str, send_in: Place = "headers") -> None:
+        password = Secret(password)  # an error's traceback shows local variables
+        self.__attrs_init__(username, password, domain, send_in)  # pyright: ignore[reportAttributeAccessIssue]  attrs makes it
+
     def __attrs_post_init__(self) -> None:
-        texts = {"username": self.username, "password": self.password.reveal(), "domain": self.domain}
-        problems = [
-            f"{name}: must be text, and not empty"
-            for name, value in texts.items()
-            if not isinstance(value, str) or not value
-        ]
+        texts: dict[str, Any] = {"username": self.username, "password": self.password, "domain": self.domain}
+        problems = [f"{name}: must be text, and not empty" for name, value in texts.items() if not _is_filled(value)]
         if problems:
             raise InvalidRequestError(problems)
         _check(self.send_in, _PLACES)
 
 
-@attrs.frozen
+@attrs.frozen(init=False)
 class AccessToken:
-    """A token from `gateway.tokens.create(…)`, which the client uses until it expires (contract, *Token*).
+    """A token from `gateway.tokens.create(…)`, used until it expires (contract, *Token*).
 
     Args:
         token: the token, kept as a masked secret.
@@ -129,21 +147,25 @@ class AccessToken:
     token: Secret = attrs.field(converter=Secret)
     send_in: Place = "headers"
 
+    def __init__(self, token: str | Secret, send_in: Place = "headers") -> None:
+        token = Secret(token)  # an error's traceback shows local variables
+        self.__attrs_init__(token, send_in)  # pyright: ignore[reportAttributeAccessIssue]  attrs makes it
+
     def __attrs_post_init__(self) -> None:
         _check(self.send_in, _PLACES, token=self.token)
 
 
-@attrs.frozen
+@attrs.frozen(init=False)
 class HashKey:
-    """A user's hash key, with which each request is signed afresh (contract, *HMAC*).
+    """A user's hash key, which signs each request separately (contract, *HMAC*).
 
-    The gateway takes it for account vaults, router account vaults and transactions; any other call is an
-    `InvalidRequestError` before anything is sent. The clock of this machine must be right to some minutes.
+    The gateway accepts it for account vaults, router account vaults and transactions. Any other call raises
+    `InvalidRequestError` before anything is sent. The clock of this machine must be accurate to a few minutes.
 
     Args:
         user_id: the user's id.
         user_hash_key: the key of the signature, kept as a masked secret; it is never sent.
-        send_in: where `user-id`, `timestamp` and `hash-key` go: `"headers"` or `"query"`.
+        send_in: where `user-id`, `timestamp` and `hash-key` are sent: `"headers"` or `"query"`.
 
     Raises:
         InvalidRequestError: a value cannot be sent.
@@ -153,6 +175,10 @@ class HashKey:
     user_hash_key: Secret = attrs.field(converter=Secret)
     send_in: Place = "headers"
 
+    def __init__(self, user_id: str, user_hash_key: str | Secret, send_in: Place = "headers") -> None:
+        user_hash_key = Secret(user_hash_key)  # an error's traceback shows local variables
+        self.__attrs_init__(user_id, user_hash_key, send_in)  # pyright: ignore[reportAttributeAccessIssue]  attrs makes it
+
     def __attrs_post_init__(self) -> None:
         _check(self.send_in, _PLACES, user_id=self.user_id, user_hash_key=self.user_hash_key)
 
@@ -161,13 +187,13 @@ def _as_secret(token: Any) -> Any:
     return token if callable(token) else Secret(token)
 
 
-@attrs.frozen
+@attrs.frozen(init=False)
 class BearerToken:
     """An OAuth access token (contract, *OAuth*).
 
     Args:
-        token: the token, kept as a masked secret; or an async callable that returns one, asked before each request.
-            It should keep its token until it is about to expire.
+        token: the token, kept as a masked secret; or an async callable that returns one, called before each request.
+            The callable should cache its token until shortly before it expires.
 
     Raises:
         InvalidRequestError: the token cannot be sent.
@@ -175,10 +201,14 @@ class BearerToken:
 
     token: Secret | Callable[[], Awaitable[str]] = attrs.field(converter=_as_secret)
 
+    def __init__(self, token: str | Secret | Callable[[], Awaitable[str]]) -> None:
+        token = _as_secret(token)  # an error's traceback shows local variables
+        self.__attrs_init__(token)  # pyright: ignore[reportAttributeAccessIssue]  attrs makes it
+
     def __attrs_post_init__(self) -> None:
         if isinstance(self.token, Secret):
             _check("headers", _PLACES, token=self.token)
 
 
 Credentials = UserApiKey | PasswordLogin | AccessToken | HashKey | BearerToken
-"""Every kind of credentials that a client takes."""
+"""Every kind of credentials that a client accepts."""

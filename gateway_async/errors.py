@@ -1,10 +1,10 @@
-"""What can go wrong, as a tree; whose fault it is; and whether it is safe to try again.
+"""The errors of this package as a tree, with their cause and whether a retry is safe.
 
     GatewayError
-    ├── InvalidRequestError         yours: nothing was sent, `.problems` says what to mend
-    ├── NotSentError                nobody's: the request provably never reached the gateway, safe to repeat
+    ├── InvalidRequestError         yours: nothing was sent, `.problems` lists what to correct
+    ├── NotSentError                the request provably never reached the gateway, safe to repeat
     │   └── ClientClosedError       yours: the client was used after it was closed
-    ├── StatusError                 the gateway said no: `.status_code`, `.message`
+    ├── StatusError                 the gateway refused the request: `.status_code`, `.message`
     │   ├── BadRequestError         400
     │   ├── AuthenticationError     401, or a failed login
     │   ├── PermissionDeniedError   403
@@ -12,30 +12,35 @@
     │   ├── MethodNotAllowedError   405
     │   ├── RecordDeletedError      409, `.fields` when the gateway names fields
     │   ├── ValidationError         422, `.fields`
+    │   │   └── DuplicateError      the integrator id is taken: `.api_id`, `await error.fetch()`
     │   ├── RateLimitError          429, `.retry_after`
     │   └── ServerError             5xx to a read (a write that gets one is looked up)
-    ├── DeadlineExceededError       a read ran out of time: safe to repeat
-    ├── ConnectionLostError         a read lost its connection, again and again: safe to repeat; `.reached`
-    ├── MalformedReplyError         a read's answer cannot be understood: `.path` says where
-    ├── MismatchedReplyError        the answer belongs to another request
-    ├── OutcomeUnknownError         nobody can say what became of a write: `.reached`, `await error.resolve()`
-    │   └── MismatchedWriteError    a write got another request's answer (a MismatchedReplyError too)
-    ├── DeclinedError               asked for by `transaction.raise_for_decline()`
-    ├── TerminalBusyError           someone else holds the terminal
-    ├── LedgerError                 the ledger's file cannot be used; a call that needs it ends as NotSentError
-    ├── PostbackRefusedError        the caller's: what came is no postback of yours; `.status_code` is what to answer
-    ├── InboxError                  the inbox cannot be used: postbacks are answered 503, and the gateway tries again
-    └── JournalError                a migration's journal cannot be used, or is another migration's
+    ├── DeadlineExceededError       a read exceeded its deadline: safe to repeat
+    ├── ConnectionLostError         every attempt of a read lost its connection: safe to repeat; `.reached`
+    ├── MalformedReplyError         the response to a read cannot be parsed: `.path` says where
+    ├── MismatchedReplyError        the response belongs to another request
+    ├── OutcomeUnknownError         the outcome of a write is unknown: `.reached`, `await error.resolve()`
+    │   └── MismatchedWriteError    a write got another request's response (a MismatchedReplyError too)
+    ├── DeclinedError               raised only by `transaction.raise_for_decline()`
+    ├── TerminalBusyError           another client or call is using the terminal
+    ├── LedgerError                 the ledger's file cannot be used; a call that needs it raises NotSentError
+    ├── PostbackRefusedError        the sender's: the request is not a valid postback; respond with `.status_code`
+    ├── InboxError                  the inbox cannot be used: the receiver responds 503 and the gateway tries again
+    └── JournalError                a migration's journal cannot be used, or belongs to another migration
 
-Every error writes its own sentence from its facts, and none of them ever holds a card number or a secret.
+Every error builds its own message from its attributes. No error ever contains a card number or a secret.
 """
 
 import enum
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
+from gateway_async._problem import by_field
 from gateway_async._secrets import mask_text
+
+if TYPE_CHECKING:
+    from gateway_async.models.record import Record
 
 __all__ = [
     "AuthenticationError",
@@ -44,8 +49,10 @@ __all__ = [
     "ConnectionLostError",
     "DeadlineExceededError",
     "DeclinedError",
+    "DuplicateError",
     "GatewayError",
     "InboxError",
+    "InsecureConnectionWarning",
     "InvalidRequestError",
     "JournalError",
     "LedgerError",
@@ -69,34 +76,38 @@ __all__ = [
 
 
 class Reached(enum.StrEnum):
-    """How far a request got, as far as this side can tell; in the order of its life.
+    """How far a request got, as far as the client can tell, in chronological order.
 
-    It claims too much rather than too little: what may have left counts as sent.
+    In doubt, the later stage is reported: bytes that may have been sent count as sent.
     """
 
     NOT_CONNECTED = "not connected"
-    """It waited for a connection."""
+    """The request was waiting for a connection."""
     NOTHING_WRITTEN = "connecting, nothing written"
-    """A connection was being opened and secured, or was open; none of the request was written."""
+    """A connection was being opened or was open, and no byte of the request was written."""
     SENT = "sent in part or whole, no answer"
-    """The first byte may have left; also all that a transport does not report."""
+    """The first byte may have been sent. Failures that a transport does not report in detail count as this stage."""
     ANSWER_CUT = "answer cut off"
-    """The head of an answer came, and its body broke off."""
+    """The response headers arrived, and the body was cut off."""
     ANSWERED = "answered"
-    """A whole answer came, which settles nothing: a failure of the gateway's, an unreadable one, another call's."""
+    """A complete response arrived that is not conclusive: a gateway failure, unreadable, or for another request."""
+
+
+class InsecureConnectionWarning(UserWarning):
+    """Warns that a client was created with `verify=False`, so any server can impersonate the gateway."""
 
 
 class GatewayError(Exception):
-    """The root of every error that this package raises on purpose.
+    """The base class of every error that this package raises on purpose.
 
     Attributes:
-        call: what was being done, such as `"POST /v2/transactions"`; empty when no call was under way.
+        call: the request, such as `"POST /v2/transactions"`; empty when the error is not about a request.
     """
 
     call: str = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by facts: the subclasses' constructors take keywords, which `Exception` would not replay."""
+        """Pickle by attributes, because the default of `Exception` does not pass keyword arguments."""
         return _revive, (type(self), self.args, self._facts())
 
     def _facts(self) -> dict[str, Any]:
@@ -111,15 +122,20 @@ def _revive(kind: type[GatewayError], args: tuple[Any, ...], facts: Mapping[str,
 
 
 class InvalidRequestError(GatewayError):
-    """The request cannot be right, so nothing was sent.
+    """The request is invalid, so nothing was sent.
 
     Attributes:
-        problems: one line for each thing to mend, starting with the field's name.
+        problems: one line for each problem, starting with the field's name.
     """
 
     def __init__(self, problems: Iterable[str] | str) -> None:
         self.problems: tuple[str, ...] = (problems,) if isinstance(problems, str) else tuple(problems)
         super().__init__("nothing was sent: " + "; ".join(self.problems))
+
+    @property
+    def fields(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the messages by field name, as in `ValidationError`; general messages are under `""`."""
+        return MappingProxyType(by_field(self.problems))
 
 
 class NotSentError(GatewayError):
@@ -144,13 +160,15 @@ class ClientClosedError(NotSentError):
 
 
 class StatusError(GatewayError):
-    """The gateway answered with a status that is not a success (contract, *Errors*).
+    """The gateway returned a status that is not a success (contract, *Errors*).
 
     Attributes:
         status_code: the HTTP status.
-        message: the gateway's own words, card numbers masked; empty when it sent none.
-        fields: field name → messages, for the answers that name fields.
-        retry_after: seconds that the gateway asks to wait, or None.
+        message: the gateway's message with card numbers masked; empty when it sent none.
+        fields: field name → messages, for responses that name fields.
+        retry_after: seconds that the gateway asks the client to wait, or None.
+        is_from_gateway: whether the body is JSON in the gateway's error format. It is False for a proxy's page, an
+            empty body or plain text, which do not tell whether a write was executed.
     """
 
     status_code: int
@@ -164,12 +182,14 @@ class StatusError(GatewayError):
         message: str = "",
         fields: Mapping[str, tuple[str, ...]] | None = None,
         retry_after: float | None = None,
+        is_from_gateway: bool = True,
     ) -> None:
         self.status_code = status_code
         self.call = call
         self.message = message
         self.fields: Mapping[str, tuple[str, ...]] = MappingProxyType(dict(fields or {}))
         self.retry_after = retry_after
+        self.is_from_gateway = is_from_gateway
         said = "; ".join([*([message] if message else []), *_lines(self.fields)])
         super().__init__(f"{call or 'the call'}: {self.meaning} ({status_code})" + (f": {said}" if said else ""))
 
@@ -200,7 +220,7 @@ class PermissionDeniedError(StatusError):
 
 
 class NotFoundError(StatusError):
-    """404: no such record or endpoint."""
+    """404: the record or the endpoint does not exist."""
 
     meaning = "not found"
 
@@ -218,28 +238,65 @@ class RecordDeletedError(StatusError):
 
 
 class ValidationError(StatusError):
-    """422: the gateway understood the request and refuses its content; `.fields` maps field → messages."""
+    """422: the gateway rejected the content of the request; `.fields` maps field → messages."""
 
     meaning = "validation failed"
 
 
+class DuplicateError(ValidationError):
+    """422: another record has the integrator id (contract, *Integrator primary key*); this call created nothing.
+
+    A checkout that is sent twice gets this error for the second request: `fetch()` reads the first one's record.
+
+    Attributes:
+        api_id: the integrator id that the other record has.
+    """
+
+    def __init__(self, status_code: int = 422, *, api_id: str = "", **facts: Any) -> None:
+        super().__init__(status_code, **facts)
+        self.api_id = api_id
+        self._fetch: Callable[[], Awaitable[Any]] | None = None
+
+    def read_with(self, fetch: Callable[[], Awaitable[Any]]) -> None:
+        """Set the function that `fetch()` awaits. The client calls this."""
+        self._fetch = fetch
+
+    async def fetch(self) -> "Record":
+        """Read the record that has the integrator id.
+
+        Returns:
+            The record, of the type that the refused call would have returned.
+
+        Raises:
+            NotFoundError: the record has been deleted since, or is in a location that the user cannot see.
+            GatewayError: the record cannot be read.
+        """
+        if self._fetch is None:
+            raise InvalidRequestError("fetch: this error was copied and has no client (read the record by its api id)")
+        record: Record = await self._fetch()
+        return record
+
+    def _facts(self) -> dict[str, Any]:
+        return {**super()._facts(), "_fetch": None}
+
+
 class RateLimitError(StatusError):
-    """429: too many requests; `.retry_after` is the pause the gateway asks for, in seconds, or None."""
+    """429: too many requests; `.retry_after` is the wait in seconds that the gateway asks for, or None."""
 
     meaning = "too many requests"
 
 
 class ServerError(StatusError):
-    """5xx to a read; a write that gets one is looked up."""
+    """5xx to a read. The outcome of a write that gets a 5xx is looked up instead."""
 
     meaning = "the gateway failed"
 
 
 class DeadlineExceededError(GatewayError):
-    """A read did not finish within its deadline. Nothing changed at the gateway: repeat it when you like.
+    """A read did not finish within its deadline. Nothing changed at the gateway, so repeating it is safe.
 
     Attributes:
-        seconds: the deadline.
+        seconds: the deadline in seconds.
     """
 
     def __init__(self, seconds: float, *, call: str = "") -> None:
@@ -249,7 +306,7 @@ class DeadlineExceededError(GatewayError):
 
 
 class ConnectionLostError(GatewayError):
-    """The connection broke, or nothing more came over it, before the whole answer was there.
+    """The connection broke or stalled before the complete response arrived.
 
     Attributes:
         reached: how far the request got: `Reached.SENT` or `Reached.ANSWER_CUT`.
@@ -263,11 +320,11 @@ class ConnectionLostError(GatewayError):
 
 
 class MalformedReplyError(GatewayError):
-    """The gateway's answer cannot be understood.
+    """The gateway's response cannot be parsed.
 
     Attributes:
-        path: where in the body, such as `$.accountvault.exp_date`.
-        reason: what is wrong there.
+        path: the position in the body, such as `$.accountvault.exp_date`.
+        reason: what is wrong at that position.
     """
 
     def __init__(self, path: str, reason: str, *, call: str = "") -> None:
@@ -278,10 +335,10 @@ class MalformedReplyError(GatewayError):
 
 
 class MismatchedReplyError(GatewayError):
-    """The answer belongs to another request; it was thrown away with its connection.
+    """The response belongs to another request; the client discarded it and closed the connection.
 
     Attributes:
-        differences: one line for each value that differs from what was asked.
+        differences: one line for each value that differs from the request.
     """
 
     differences: tuple[str, ...] = ()
@@ -297,20 +354,21 @@ def _mismatch(call: str, differences: tuple[str, ...]) -> str:
 
 
 class OutcomeUnknownError(GatewayError):
-    """A write left, no trustworthy answer came, and looking it up did not settle it.
+    """A write may have been executed: no conclusive response came, and the lookup did not find its outcome.
 
-    The record may exist, the money may have moved. Do not send it again: ask `await error.resolve()`, now or later.
+    The record may exist and the money may have moved. Do not send the write again. Call `await error.resolve()`, now or
+    later.
 
     Attributes:
-        api_id: the integrator id under which it can be looked up, or None when the call has none.
-        sent: what was sent, secrets masked.
-        reached: how far it got, the furthest of its attempts.
-        reason: what happened, in words.
+        api_id: the integrator id under which the record can be looked up, or None when the call has none.
+        sent: the content that was sent, with secrets masked.
+        reached: how far the request got; of several attempts, the furthest.
+        reason: a description of what happened.
     """
 
     if TYPE_CHECKING:
-        # "Is it true?" has no answer here, so type checkers refuse `if error:` (write `is not None`). At run time it is
-        # true as every exception is: `logging`, `traceback` and `concurrent.futures` ask.
+        # Makes type checkers reject `if error:`; write `error is not None`. At run time the error is true, like every
+        # exception, because `logging`, `traceback` and `concurrent.futures` test it.
         def __bool__(self) -> NoReturn: ...
 
     def __init__(
@@ -321,7 +379,7 @@ class OutcomeUnknownError(GatewayError):
         api_id: str | None = None,
         sent: Mapping[str, Any] | None = None,
         reached: Reached = Reached.SENT,
-        resolve: Callable[[], Awaitable[Any]] | None = None,
+        resolve: Callable[[float], Awaitable[Any]] | None = None,
     ) -> None:
         self.reason = reason
         self.call = call
@@ -332,26 +390,41 @@ class OutcomeUnknownError(GatewayError):
         named = f" (api id {mask_text(api_id)})" if api_id else ""
         super().__init__(f"{call or 'the call'}{named}: the outcome is unknown ({reached}): {reason}")
 
-    async def resolve(self) -> Any:
-        """Look the write up again; for up to 30 seconds, as long as it may still arrive at the gateway.
+    async def resolve(self, wait: float = 30.0) -> "Record | Literal[True] | None":
+        """Look up the outcome again, waiting at most `wait` seconds.
+
+        The wait ends early when the write can no longer arrive. A write may arrive until the client's
+        `in_doubt_seconds` (120 by default) have passed since its last attempt. At a terminal, `terminal_timeout` is
+        added to that time. This limit is an assumption, because the contract does not bound the delay. The last read
+        may take up to the client's `timeout` longer.
+
+        Args:
+            wait: seconds to wait for a record that does not exist yet; 0 looks once.
 
         Returns:
-            The record (True for a deletion that was carried out), or None when it is certain that the write was not
-            carried out: it is still not there when nothing can be under way any more.
+            The record, such as a `Transaction` (check with `isinstance`), or True for a deletion that was executed.
+            None means that the write was certainly not executed: after the time above, the gateway's own error body
+            says that the record does not exist, and a list does not contain it.
 
         Raises:
-            OutcomeUnknownError: it still cannot be told. A terminal may take a card for as long as `terminal_timeout`.
+            OutcomeUnknownError: the outcome is still unknown. Call `resolve` later; do not send the write again.
+            InvalidRequestError: `wait` is not a number of 0 or more.
         """
         if self._resolve is None:
             raise self
-        return await self._resolve()
+        outcome: Record | Literal[True] | None = await self._resolve(wait)
+        return outcome
 
     def _facts(self) -> dict[str, Any]:
         return {**self.__dict__, "_resolve": None}
 
 
 class MismatchedWriteError(MismatchedReplyError, OutcomeUnknownError):
-    """A write got another request's answer, and looking it up did not settle what became of it."""
+    """A write got another request's response, or its integrator id belongs to a record that differs from what was sent.
+
+    Attributes:
+        record: the record with the caller's integrator id, if the lookup found one; it may be an earlier request's.
+    """
 
     def __init__(
         self,
@@ -361,18 +434,20 @@ class MismatchedWriteError(MismatchedReplyError, OutcomeUnknownError):
         api_id: str | None = None,
         sent: Mapping[str, Any] | None = None,
         reached: Reached = Reached.ANSWERED,
-        resolve: Callable[[], Awaitable[Any]] | None = None,
+        resolve: Callable[[float], Awaitable[Any]] | None = None,
+        record: "Record | None" = None,
     ) -> None:
         lines = tuple(differences)
         facts: dict[str, Any] = {"call": call, "api_id": api_id, "sent": sent, "resolve": resolve}
         reason = "the answer belongs to another request"
         OutcomeUnknownError.__init__(self, reason, reached=reached, **facts)
         self.differences = lines
+        self.record = record
         self.args = (_mismatch(call, lines),)
 
 
 class DeclinedError(GatewayError):
-    """The issuer or the terminal said no. Raised only by `transaction.raise_for_decline()`.
+    """The issuer or the terminal declined. Raised only by `transaction.raise_for_decline()`.
 
     Attributes:
         transaction: the declined transaction.
@@ -388,15 +463,15 @@ class DeclinedError(GatewayError):
 
 
 class TerminalBusyError(GatewayError):
-    """Someone else is using the terminal, or an earlier call there is not settled; this call charged nothing.
+    """The terminal is in use, or the outcome of an earlier call there is unknown; this call charged nothing.
 
-    Either it was not sent, or the gateway refused it with a 403, 409 or 422 that says in words that the terminal is
-    busy or in use (then `__cause__` is that refusal).
+    Either the call was not sent, or the gateway refused it with a 403, 409 or 422 whose text says that the terminal is
+    busy or in use. In the second case `__cause__` is that refusal.
 
     Attributes:
-        terminal_id: the terminal.
-        holder: who holds it, as far as it is known: another client's `owner`, or an earlier call.
-        advice: what to do about it; empty when waiting is all.
+        terminal_id: the terminal's id.
+        holder: what uses the terminal, if known: another client's `owner`, or an earlier call.
+        advice: what the caller can do; empty when waiting is the only option.
     """
 
     def __init__(self, terminal_id: str, *, holder: str = "", advice: str = "", call: str = "") -> None:
@@ -409,11 +484,11 @@ class TerminalBusyError(GatewayError):
 
 
 class LedgerError(GatewayError):
-    """A ledger's file cannot be used.
+    """The ledger's file cannot be used.
 
     Attributes:
-        path: the file.
-        reason: why, in words.
+        path: the path of the file.
+        reason: a description of the cause.
     """
 
     def __init__(self, path: str, reason: str) -> None:
@@ -423,12 +498,12 @@ class LedgerError(GatewayError):
 
 
 class PostbackRefusedError(GatewayError):
-    """What came is no postback, or not for this receiver (contract, *Events*).
+    """A request is not a valid postback, or is not for this receiver (contract, *Events*).
 
     Attributes:
-        status_code: the HTTP status to answer: 400 malformed, 401 no or wrong credentials, 405 another method than
-            POST, 413 too large.
-        reason: what is wrong, by the name of the field.
+        status_code: the HTTP status to respond with: 400 malformed, 401 missing or wrong credentials, 405 a method
+            other than POST, 413 too large.
+        reason: the problem, starting with the name of the field.
     """
 
     def __init__(self, status_code: int, reason: str) -> None:
@@ -438,11 +513,11 @@ class PostbackRefusedError(GatewayError):
 
 
 class InboxError(GatewayError):
-    """An inbox of postbacks cannot be used.
+    """The inbox of postbacks cannot be used.
 
     Attributes:
-        place: the file, or the database.
-        reason: why, in words.
+        place: the file or the database.
+        reason: a description of the cause.
     """
 
     def __init__(self, place: str, reason: str) -> None:
@@ -455,8 +530,8 @@ class JournalError(GatewayError):
     """The journal of a migration cannot be used, or belongs to another migration.
 
     Attributes:
-        place: the file, or the database.
-        reason: why, in words.
+        place: the file or the database.
+        reason: a description of the cause.
     """
 
     def __init__(self, place: str, reason: str) -> None:

@@ -3,74 +3,87 @@
     lease = RedisTerminalLease("redis://till-server:6379/0", owner="till-7")
     async with AsyncGateway(base_url, developer_id="…", credentials=credentials, terminal_lease=lease) as gateway: ...
 
-A lease keeps two tills from asking two customers at one device. That money moves once does not hang on it: a call is
-looked up and never sent twice, whatever becomes of its lease.
+A lease prevents two tills from using one device at the same time. Payment safety does not depend on it: a call whose
+outcome is uncertain is looked up, not sent twice, even if its lease is lost.
 """
 
 import asyncio
 import math
 from typing import Final, Protocol
 
-from gateway_async._redis import connect
+from gateway_async._storage.redis import connect
 
 __all__ = ["RedisTerminalLease", "TerminalLease"]
 
 
 class TerminalLease(Protocol):
-    """A store of leases that a client takes before a call goes to a terminal; yours, if Redis is not.
+    """A store of terminal leases; implement it to use something other than Redis.
 
-    The client does the waiting and prolonging: it asks again for as long as somebody else has the terminal, and takes
-    the lease anew after each third of `seconds` while it holds it. Whatever a method raises means that the store could
-    not be asked.
+    A client takes the lease before it sends a call to a terminal. The client does the waiting and the renewal: it asks
+    again while another till has the terminal, and renews the lease after each third of `seconds` while it holds it. Any
+    exception from a method means that the store could not be reached.
 
     Attributes:
-        owner: who the others are told has the terminal.
-        seconds: how long a lease lasts, unless it is prolonged or given back.
-        wait: seconds a call waits for others' leases at most; None is for ever.
+        owner: the name that other tills see while this one has the terminal.
+        seconds: how long a lease lasts unless it is renewed or released.
+        wait: maximum seconds a call waits for the leases of others; None waits without a limit.
     """
 
     owner: str
     seconds: float
     wait: float | None
 
-    async def take(self, terminal_id: str, token: str) -> str | None:
-        """Take a terminal for `seconds` from now, in one step, or prolong what `token` has taken.
+    async def take(self, terminal_id: str, token: str, seconds: float | None = None) -> str | None:
+        """Take a terminal for `seconds` from now, or renew the lease of `token`.
+
+        The operation must be atomic. The client passes `seconds` after a call whose outcome is unknown: the lease then
+        lasts until the call can no longer be executed. None means the `seconds` of this object.
 
         Returns:
-            None, or who has it or comes before `token` in the line, if the store keeps one.
+            None on success; otherwise the owner that has the terminal, or that is first in the queue if the store keeps
+            one.
         """
         ...
 
     async def release(self, terminal_id: str, token: str) -> None:
-        """Give back what `token` has taken, or its place among those who wait; nothing if it has neither."""
+        """Release the lease of `token`, or remove it from the queue.
+
+        Do nothing if it has neither.
+        """
         ...
 
     async def aclose(self) -> None:
-        """Let the store go; the client does it when it is closed."""
+        """Close the store; the client calls it when it is closed."""
         ...
 
 
 class RedisTerminalLease:
-    """Leases in one Redis (5 or newer), for clients on asyncio; on trio no call gets one, and ends as `NotSentError`.
+    """Terminal leases in one Redis server (5 or newer), for clients on asyncio.
 
-    Those who wait get the terminal in the order in which they asked first. They ask about four times a second: a wait
-    that ends with a person's hands needs nothing faster, and no connection has to be kept for each who waits.
+    On trio no call gets a lease; each ends as `NotSentError`.
 
-    A lease outlives a crash of its holder by `seconds` at most. When Redis is away nothing is sent to a terminal
-    (`NotSentError`); a call that waits there already goes on, and observers get a `LeaseInDoubt`. A call that ends
-    without a known outcome gives no lease back: it runs out (unless `block_unsettled_terminals` is False).
+    Waiting calls get the terminal in the order in which they first asked. A waiting call asks about four times a
+    second. That is fast enough for a wait that ends when a person finishes, and no waiting call needs its own
+    connection.
 
-    One Redis, not a quorum: if it loses a lease (a failover, say), two tills may ask at one device.
+    If the holder crashes, its lease ends after `seconds` at most. While Redis is unreachable, no call is sent to a
+    terminal (`NotSentError`). A call that is already waiting at a terminal continues, and observers get a
+    `LeaseRenewalFailed`. After a call with an unknown outcome, the lease lasts until `error.resolve()` or
+    `gateway.recover()` finds the outcome, or until the call can no longer be executed (unless
+    `block_unresolved_terminals` is False).
+
+    The lease uses one Redis server, not a quorum. If the server loses a lease, for example in a failover, two tills may
+    use one device at the same time.
 
     Args:
         url: `redis://`, `rediss://` or `unix://`, as redis-py takes it. Its password is in no repr, error or log.
-        owner: who the others are told has the terminal, such as `"till-7"`.
-        seconds: how long a lease lasts unless it is prolonged, which happens after each third of it; 1 at least.
-        wait: seconds a call waits for others' leases at most before it ends as `TerminalBusyError`, 0 not to wait;
-            None waits for ever. Waiting behind other calls of the same client does not count.
+        owner: the name that other tills see while this one has the terminal, such as `"till-7"`.
+        seconds: how long a lease lasts unless it is renewed, which happens after each third of it; at least 1.
+        wait: maximum seconds a call waits for the leases of others before it ends as `TerminalBusyError`. 0 does not
+            wait; None waits without a limit. Waiting for other calls of the same client does not count.
 
     Raises:
-        InvalidRequestError: an argument cannot be right; `.problems` names every one.
+        InvalidRequestError: an argument is invalid; `.problems` names every one.
         ModuleNotFoundError: redis-py is missing: `pip install 'gateway-async[redis]'`.
     """
 
@@ -94,19 +107,23 @@ class RedisTerminalLease:
     def __repr__(self) -> str:
         return f"RedisTerminalLease(owner={self.owner!r}, seconds={self.seconds:g}, wait={self.wait})"
 
-    async def take(self, terminal_id: str, token: str) -> str | None:
-        """Take or prolong a lease; None, or who has the terminal, or comes first."""
+    async def take(self, terminal_id: str, token: str, seconds: float | None = None) -> str | None:
+        """Take or renew a lease.
+
+        Returns None on success; otherwise the owner that has the terminal, or that is first in the queue.
+        """
         self._check()
-        holder = await self._take(keys=_keys(terminal_id), args=(self._name(token), round(self.seconds * 1000)))
+        milliseconds = math.ceil((self.seconds if seconds is None else seconds) * 1000)
+        holder = await self._take(keys=_keys(terminal_id), args=(self._name(token), milliseconds))
         return None if holder is None else str(holder).partition(" ")[2]
 
     async def release(self, terminal_id: str, token: str) -> None:
-        """Give a lease back, or leave the line."""
+        """Release a lease, or leave the queue."""
         self._check()
         await self._release(keys=_keys(terminal_id), args=(self._name(token),))
 
     async def aclose(self) -> None:
-        """Close the connections; leases that are held run out."""
+        """Close the connections; held leases expire."""
         if self._used and not self._closed:
             await self._redis.aclose()
         self._closed = True
@@ -125,7 +142,10 @@ class RedisTerminalLease:
 
 
 _CONNECTIONS: Final = 32
-"""A command takes a millisecond; more than so many at once wait for each other."""
+"""Maximum connections.
+
+A command takes about a millisecond; commands beyond this number wait for a free connection.
+"""
 
 _KEYS: Final = ("lease", "line", "seen")
 
@@ -167,7 +187,7 @@ return false
 
 
 def _keys(terminal_id: str) -> list[str]:
-    """The braces keep a terminal's keys together on a cluster."""
+    """Return a terminal's Redis keys; the braces keep them in one cluster slot."""
     return [f"gateway_async:{{{terminal_id}}}:{key}" for key in _KEYS]
 
 

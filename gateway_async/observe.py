@@ -1,4 +1,4 @@
-"""What a client is doing, as frozen events for your own eyes: metrics, traces, a till's screen.
+"""Observers of a client: frozen events for metrics, traces and a till's display.
 
     def watch(event: Event) -> None:
         if isinstance(event, CallEnded):
@@ -6,9 +6,9 @@
 
     AsyncGateway(..., observers=[watch])
 
-Observers are called in order, in the task that makes the call. They are plain functions that return soon, as the whole
-event loop waits for them; one that raises is logged and ignored. Events hold no card number and no secret. `log_event`
-is always there: it writes to the logger `gateway_async.calls`.
+Observers are called in order, in the task that makes the call. They are plain functions and must return quickly,
+because the event loop waits for them. An observer that raises is logged and ignored. Events contain no card number and
+no secret. `log_event` is always installed: it writes to the logger `gateway_async.calls`.
 """
 
 import asyncio
@@ -28,11 +28,12 @@ __all__ = [
     "CallEnded",
     "CallStarted",
     "Event",
-    "LeaseInDoubt",
-    "LookedUp",
+    "LeaseRenewalFailed",
     "Observer",
     "OnProgress",
-    "RepeatsUsedUp",
+    "OutcomeLookedUp",
+    "RecordDiffers",
+    "RetryBudgetExhausted",
     "TerminalProgress",
     "TerminalState",
     "is_async",
@@ -42,15 +43,18 @@ __all__ = [
 ]
 
 logger = logging.getLogger("gateway_async")
-"""What nobody would learn otherwise. Where a program has set up no logging, Python shows it on standard error."""
+"""Logger for failures that are not raised to any caller.
+
+If the program has not configured logging, Python prints them to standard error.
+"""
 
 _calls: Final = logging.getLogger("gateway_async.calls")
-_calls.addHandler(logging.NullHandler())  # whoever made a call learns how it ended
+_calls.addHandler(logging.NullHandler())  # the caller gets the result or the error
 
 
 @attrs.frozen(kw_only=True)
 class CallStarted:
-    """A call begins.
+    """A call starts.
 
     Attributes:
         call: such as `"POST /v2/transactions"`.
@@ -63,12 +67,12 @@ class CallStarted:
 
 @attrs.frozen(kw_only=True)
 class AttemptFailed:
-    """One attempt of a call ended without a result.
+    """One attempt of a call failed.
 
     Attributes:
         attempt: its number, from 1.
-        error: what it ended with.
-        verdict: what follows: `"again"`, `"look up"` or `"stop"`.
+        error: the error that ended it.
+        verdict: the next step: `"again"`, `"look up"` or `"stop"`.
     """
 
     call: str
@@ -79,12 +83,12 @@ class AttemptFailed:
 
 
 @attrs.frozen(kw_only=True)
-class LookedUp:
-    """A write whose answer was lost has been looked up.
+class OutcomeLookedUp:
+    """The client looked up a write whose response was lost.
 
     Attributes:
-        outcome: `"found"`, `"not there"` (at that time: what is under way may still arrive) or `"unknown"`.
-        cancelled: whether the task had been cancelled meanwhile; then this event is the only news of the outcome.
+        outcome: `"found"`, `"not there"` (at that time: the write may still be executed) or `"unknown"`.
+        cancelled: whether the task was cancelled before the lookup. Then only this event reports the outcome.
     """
 
     call: str
@@ -94,13 +98,28 @@ class LookedUp:
 
 
 @attrs.frozen(kw_only=True)
-class CallEnded:
-    """A call is over.
+class RecordDiffers:
+    """A write was found by its SDK-generated id, but its record differs.
+
+    The call returns the record, because no other request has the id. Compare the amounts before you hand out goods.
 
     Attributes:
-        attempts: how often it was tried.
-        seconds: how long it took, waits and lookups included.
-        error: what it ended with, or None when it succeeded.
+        differences: one line for each value that differs.
+    """
+
+    call: str
+    api_id: str | None = None
+    differences: tuple[str, ...]
+
+
+@attrs.frozen(kw_only=True)
+class CallEnded:
+    """A call has ended.
+
+    Attributes:
+        attempts: how many attempts it made.
+        seconds: its total duration, with waits and lookups.
+        error: the error that it raised, or None if it succeeded.
     """
 
     call: str
@@ -111,14 +130,14 @@ class CallEnded:
 
 
 @attrs.frozen(kw_only=True)
-class LeaseInDoubt:
-    """The lease of a terminal could not be prolonged while a call waits there; the call goes on.
+class LeaseRenewalFailed:
+    """A terminal's lease could not be renewed while a call waits there.
 
-    Somebody else may get the terminal meanwhile: the call itself is safe, the customer may be asked twice.
+    The call continues safely. Another client may get the terminal meanwhile, so the customer may be asked twice.
 
     Attributes:
         terminal_id: the terminal.
-        reason: why, in words.
+        reason: why the renewal failed, as text.
     """
 
     call: str
@@ -128,44 +147,53 @@ class LeaseInDoubt:
 
 
 @attrs.frozen(kw_only=True)
-class RepeatsUsedUp:
-    """A call could be tried again and is not, as the client has made as many repeats as its calls allow.
+class RetryBudgetExhausted:
+    """A call is not retried because the client's retry budget is empty.
 
-    The gateway is in trouble: more requests would not help it. The call ends with its last attempt's error.
+    Many calls have failed recently, and more requests would not help the gateway. The call ends with the error of its
+    last attempt.
     """
 
     call: str
     api_id: str | None = None
 
 
-Event = CallStarted | AttemptFailed | LookedUp | LeaseInDoubt | RepeatsUsedUp | CallEnded
+Event = (
+    CallStarted
+    | AttemptFailed
+    | OutcomeLookedUp
+    | RecordDiffers
+    | LeaseRenewalFailed
+    | RetryBudgetExhausted
+    | CallEnded
+)
 Observer = Callable[[Event], object]
 
 
 class TerminalState(enum.StrEnum):
-    """How a call for a terminal stands."""
+    """State of a call for a terminal."""
 
-    IN_LINE = "in line"
-    """Other calls of this client come first, or it has `max_terminals` open."""
+    QUEUED = "queued"
+    """Other calls of this client come first, or `max_terminals` calls are open."""
     HELD = "held"
-    """Somebody else has the terminal."""
+    """Another client has the terminal."""
     AT_TERMINAL = "at the terminal"
-    """The gateway has it, or is getting it: the customer's turn."""
+    """The gateway has the call, or is about to get it; the customer is asked."""
     LOOKING_UP = "looking it up"
-    """An answer was lost, this call's or that of the one before it, and the gateway is asked what became of it."""
+    """A response was lost, of this call or of the one before it, and its outcome is looked up."""
 
 
 @attrs.frozen(kw_only=True)
 class TerminalProgress:
-    """How a call for a terminal stands, for a till's screen: `str(progress)` is a line of it.
+    """Progress of a call for a terminal; `str(progress)` is one display line.
 
     Attributes:
         terminal_id: the terminal.
         api_id: the integrator id of what is made, if it has one.
-        state: where the call is.
-        holder: who has the terminal, when somebody else does.
+        state: the state of the call.
+        holder: the owner of the terminal's lease, if another client has it.
         waited: seconds since the call was made.
-        left: seconds until this state ends at the latest, or None when nothing bounds it.
+        left: seconds until this state ends at the latest, or None if it has no limit.
     """
 
     terminal_id: str
@@ -186,20 +214,21 @@ T = TypeVar("T")
 
 
 def notify(observers: Iterable[Observer], event: Event) -> None:
-    """Tell every observer; one that raises is logged and ignored."""
+    """Pass an event to every observer; one that raises is logged and ignored."""
     for observer in observers:
         tell(observer, event, "an observer")
 
 
 def is_async(callback: object) -> bool:
-    """Whether nobody would await what `callback` does."""
+    """Return whether calling `callback` would return a coroutine, which is not awaited here."""
     return any(map(inspect.iscoroutinefunction, (callback, getattr(callback, "__call__", None))))  # noqa: B004
 
 
 def tell(callback: Callable[[T], object], news: T, name: str) -> None:
-    """Call a callback; one that raises is logged under its name and ignored, as news must not cost a payment.
+    """Call a callback; log an exception under `name` and ignore it.
 
-    Cancelled is at most some future of its own that it asks, since nothing awaits here.
+    A failing observer must not fail a payment. A `CancelledError` is ignored too: nothing is awaited here, so it can
+    only come from a future that the callback itself reads.
     """
     try:
         _check_done(callback(news))
@@ -214,12 +243,16 @@ def _check_done(result: object) -> None:
 
 
 def log_event(event: Event) -> None:
-    """Write an event to the logger `gateway_async.calls`: routine at DEBUG, a retry at INFO, doubt at WARNING.
+    """Write an event to the logger `gateway_async.calls`.
 
-    What became of a call whose caller was cancelled, and so learns nothing of it, goes to `gateway_async`.
+    Routine events are logged at DEBUG, a retry at INFO, and an outcome that stays unknown after its lookup at ERROR.
+    Other lookups, differing records, lost leases and an empty retry budget are logged at WARNING.
+    The outcome of a cancelled call and a differing record go to the logger `gateway_async`, because no caller receives
+    them.
     """
     level = _level(event)
-    log = logger if isinstance(event, LookedUp) and event.cancelled else _calls
+    alone = isinstance(event, RecordDiffers) or (isinstance(event, OutcomeLookedUp) and event.cancelled)
+    log = logger if alone else _calls
     if log.isEnabledFor(level):
         log.log(level, "%s", mask_text(_sentence(event)))
 
@@ -230,26 +263,28 @@ def _level(event: Event) -> int:
             return logging.INFO
         case AttemptFailed(verdict="look up"):
             return logging.WARNING
-        case LeaseInDoubt() | RepeatsUsedUp():
+        case LeaseRenewalFailed() | RecordDiffers() | RetryBudgetExhausted():
             return logging.WARNING
-        case LookedUp(outcome=outcome):
+        case OutcomeLookedUp(outcome=outcome):
             return logging.ERROR if outcome == "unknown" else logging.WARNING
         case _:
             return logging.DEBUG
 
 
-def _sentence(event: Event) -> str:
+def _sentence(event: Event) -> str:  # noqa: PLR0911  one for each event
     named = f"{event.call} ({event.api_id})" if event.api_id else event.call
     match event:
         case CallStarted():
             return f"{named} started"
         case AttemptFailed():
             return f"{named} attempt {event.attempt} failed, next: {event.verdict}: {event.error}"
-        case LookedUp():
+        case OutcomeLookedUp():
             return f"{named} looked up: {event.outcome}" + (", after cancellation" if event.cancelled else "")
-        case RepeatsUsedUp():
+        case RecordDiffers(differences=differences):
+            return f"{named} found by its id, and its record differs from what was sent: {'; '.join(differences)}"
+        case RetryBudgetExhausted():
             return f"{named} is not tried again: the client's repeats are used up"
-        case LeaseInDoubt():
+        case LeaseRenewalFailed():
             return f"{named} goes on, the lease of terminal {event.terminal_id} in doubt: {event.reason}"
         case CallEnded():
             ended = "done" if event.error is None else type(event.error).__name__

@@ -1,4 +1,4 @@
-"""The package's pytest plugin: a gateway to test against, without setting one up.
+"""Pytest plugin of the package: fixtures with a sandbox gateway and a client for your tests.
 
     @pytest.mark.asyncio
     async def test_a_sale_is_approved(gateway):
@@ -7,7 +7,7 @@
         )
         assert (await gateway.transactions.create(sale)).approved
 
-pytest finds it by itself; the sandbox and the client are loaded when a test first asks for them.
+Pytest finds the plugin by itself. The sandbox and the client are loaded when a test first uses them.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -18,8 +18,8 @@ import pytest
 
 if TYPE_CHECKING:
     from gateway_async import AsyncGateway
-    from gateway_async.crashing import CrashReport
-    from gateway_async.crashing.scene import Prepare, Scenario
+    from gateway_async.crash_testing import CrashReport
+    from gateway_async.crash_testing.run import Prepare, Scenario
     from gateway_async.sandbox import Sandbox
 
 __all__ = ["crash_test", "gateway", "sandbox"]
@@ -30,10 +30,11 @@ _NO_LOOP = "the fixture 'gateway' needs an event loop: mark the test with pytest
 
 @pytest.fixture
 def sandbox() -> Iterator["Sandbox"]:
-    """A gateway on a free port of 127.0.0.1, in memory, fresh for each test; its terminals answer without delay.
+    """Start a new sandbox gateway for each test.
 
-    Works in plain tests as in those of asyncio and trio. For other terminals, or for one gateway that serves many
-    tests, write a fixture of this name around `gateway_async.sandbox.Sandbox`: the fixture `gateway` follows it.
+    It is in memory, on a free port of 127.0.0.1, and its terminals respond without delay. It works in plain tests and
+    in tests on asyncio and trio. For other terminals, or for one gateway shared by many tests, define a fixture of this
+    name with `gateway_async.sandbox.Sandbox`; the fixture `gateway` then uses yours.
     """
     try:
         from gateway_async.sandbox import Sandbox
@@ -45,10 +46,10 @@ def sandbox() -> Iterator["Sandbox"]:
 
 @pytest.fixture
 def gateway(request: pytest.FixtureRequest) -> "AsyncGateway":
-    """An `AsyncGateway` on the fixture `sandbox`, open for one async test.
+    """Open an `AsyncGateway` on the fixture `sandbox` for one async test.
 
-    Works with pytest-asyncio, strict or auto, and with anyio's plugin, on asyncio and trio. For a client with options,
-    enter `sandbox.gateway(timeout=…)` in the test.
+    It works with pytest-asyncio, strict or auto, and with anyio's plugin, on asyncio and trio. For a client with
+    options, enter `sandbox.gateway(timeout=…)` in the test.
     """
     opened: AsyncGateway = request.getfixturevalue(_opener(request))
     return opened
@@ -56,7 +57,7 @@ def gateway(request: pytest.FixtureRequest) -> "AsyncGateway":
 
 @pytest.fixture
 def crash_test(sandbox: "Sandbox") -> "Callable[..., Awaitable[CrashReport]]":
-    """Stop a scenario at every moment, and ask the fixture `sandbox` whether all payments are known afterwards.
+    """Crash a scenario at many moments, and check that every payment is known afterwards.
 
         async def pay(gateway):
             new = TransactionCreate(
@@ -68,18 +69,20 @@ def crash_test(sandbox: "Sandbox") -> "Callable[..., Awaitable[CrashReport]]":
         async def test_paying_survives_crashes(crash_test):
             await crash_test(pay, kills=20)
 
-    `await crash_test(scenario, kills=10, seed=0, prepare=None, **options)` cancels the scenario at every await, kills
-    its process at `kills` random moments, recovers each time with a new client on the same ledger, and fails the test
-    when something was done twice, lost or left open in silence, or charged more often than in a run without faults. It
-    returns the report. What is killed inherits the environment, by which a scenario can learn of a terminal, say.
-    `prepare` is called with the sandbox before each run, to plan faults; `options` are those of the client that are
-    numbers (`gateway_async.crashing`).
+    `await crash_test(scenario, kills=10, seed=0, prepare=None, **options)` cancels the scenario at every await and
+    kills its process at `kills` random moments. After each crash a new client recovers with the same ledger. The test
+    fails if an operation was done twice, was lost, is open without being reported, or if more was charged than in a run
+    without faults.
+
+    It returns the report. The killed process inherits the environment, so a scenario can read from it a terminal id,
+    for example. `prepare` is called with the sandbox before each run, to plan faults. `options` are the numeric options
+    of the client (`gateway_async.crash_testing`).
     """
 
     async def run(
         scenario: "Scenario", *, kills: int = 10, seed: int = 0, prepare: "Prepare | None" = None, **options: float
     ) -> "CrashReport":
-        from gateway_async.crashing import cancel_everywhere, kill_everywhere
+        from gateway_async.crash_testing import cancel_everywhere, kill_everywhere
 
         report = await cancel_everywhere(scenario, sandbox, prepare=prepare, **options)
         if kills:
@@ -92,7 +95,10 @@ def crash_test(sandbox: "Sandbox") -> "Callable[..., Awaitable[CrashReport]]":
 
 
 def _opener(request: pytest.FixtureRequest) -> str:
-    """The fixture that opens the client on the event loop of the test; each plugin runs only fixtures of its own."""
+    """Return the name of the fixture that opens the client on the test's event loop.
+
+    Each async plugin runs only its own fixtures.
+    """
     if "anyio_backend" in request.fixturenames:
         return "_gateway_on_anyio"
     if request.config.pluginmanager.has_plugin("asyncio"):

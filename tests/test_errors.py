@@ -5,18 +5,21 @@ import logging
 import pickle
 import re
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import Future
+from datetime import date
 from typing import Any
 
 import pytest
 
 from gateway_async import errors
+from gateway_async._wire.resource import Scope
 from gateway_async.errors import (
     ClientClosedError,
     ConnectionLostError,
     DeadlineExceededError,
     DeclinedError,
+    DuplicateError,
     GatewayError,
     InboxError,
     InvalidRequestError,
@@ -36,7 +39,10 @@ from gateway_async.errors import (
     ValidationError,
 )
 from gateway_async.models.codes import ReasonCode, TransactionStatus
-from gateway_async.models.transactions import Transaction
+from gateway_async.models.quick_invoices import QuickInvoiceCreate
+from gateway_async.models.transactions import Transaction, TransactionCreate
+from gateway_async.resources.quick_invoices import QUICK_INVOICE
+from gateway_async.resources.transactions import TRANSACTION
 
 CALL = "POST /v2/transactions"
 
@@ -82,6 +88,11 @@ EXAMPLES: list[tuple[GatewayError, dict[str, Any], str]] = [
         ValidationError(422, call=CALL, fields={"tax": ("bad", "worse"), "tip": ("no",)}),
         {"status_code": 422, "message": "", "fields": {"tax": ("bad", "worse"), "tip": ("no",)}},
         "POST /v2/transactions: validation failed (422): tax: bad, worse; tip: no",
+    ),
+    (
+        DuplicateError(422, call=CALL, api_id="order-7", fields={"transaction_api_id": ("already exists",)}),
+        {"status_code": 422, "api_id": "order-7", "fields": {"transaction_api_id": ("already exists",)}},
+        "POST /v2/transactions: validation failed (422): transaction_api_id: already exists",
     ),
     (
         RateLimitError(429, call=CALL, retry_after=1.5),
@@ -242,6 +253,45 @@ def test_field_messages_are_read_only() -> None:
         error.fields["tax"] = ()  # type: ignore[index]
 
 
+def test_an_invalid_request_says_what_is_wrong_with_which_field() -> None:
+    """`.fields` has the shape of a `ValidationError`'s; a problem of two fields is under both, of none under `""`."""
+    new = TransactionCreate(action="salee", transaction_amount="1.001", contact_id="c", contact_api_id="c")  # type: ignore[arg-type]
+    with pytest.raises(InvalidRequestError) as caught:
+        TRANSACTION.create(new, Scope(location_id="loc", check_limits=True, new_id=lambda: "made-up"))
+    error = caught.value
+    assert error.fields.keys() == {"action", "transaction_amount", "account_number", "contact_id", "contact_api_id"}
+    assert error.fields["transaction_amount"] == ("has more than two decimals",)
+    assert error.fields["contact_id"] == error.fields["contact_api_id"] == ("only one of them may be given",)
+    assert "contact_id, contact_api_id: only one of them may be given" in error.problems
+    assert ValidationError(422, fields=error.fields).fields == error.fields
+    for copied in (copy.deepcopy(error), pickle.loads(pickle.dumps(error))):  # noqa: S301  our own bytes
+        assert (copied.problems, copied.fields) == (error.problems, error.fields)
+
+
+def test_the_name_of_an_item_is_part_of_its_field() -> None:
+    """Whatever is in it: the parts of a problem are never taken from its text."""
+    new = QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 1), item_list={"Tea: green, hot": "1.001"})
+    with pytest.raises(InvalidRequestError) as caught:
+        QUICK_INVOICE.create(new, Scope(location_id="loc", check_limits=True, new_id=lambda: "made-up"))
+    assert dict(caught.value.fields) == {"item_list.Tea: green, hot": ("has more than two decimals",)}
+
+
+@pytest.mark.parametrize(
+    ("problems", "fields"),
+    [
+        ("timeout: must be a number", {"timeout": ("must be a number",)}),
+        (["a: is required", "a: must be text: not int", "b, c: x"],
+         {"a": ("is required", "must be text: not int"), "b": ("x",), "c": ("x",)}),
+        ("there is no such file: /a/b", {"": ("there is no such file: /a/b",)}),
+        ("/a/b.csv: cannot be read", {"": ("/a/b.csv: cannot be read",)}),
+        ([], {}),
+    ],
+)  # fmt: skip
+def test_problems_in_words_have_their_fields(problems: Any, fields: dict[str, tuple[str, ...]]) -> None:
+    """A line that begins with names is about them."""
+    assert InvalidRequestError(problems).fields == fields
+
+
 def test_api_ids_that_look_like_cards_are_masked() -> None:
     """An integrator who used a card number as an id does not find it in the message; the attribute keeps it."""
     error = OutcomeUnknownError("lost", api_id="4111111111111111", reached=Reached.ANSWERED)
@@ -251,13 +301,16 @@ def test_api_ids_that_look_like_cards_are_masked() -> None:
 
 @pytest.mark.asyncio
 async def test_resolve_asks_again() -> None:
-    """`resolve()` returns what the lookup finds."""
+    """`resolve()` returns what the lookup finds, and looks for as long as it is told: 30 seconds by default."""
+    waits: list[float] = []
 
-    async def found() -> str:
+    async def found(wait: float) -> str:
+        waits.append(wait)
         return "the record"
 
-    resolve: Callable[[], Awaitable[Any]] = found
-    assert await OutcomeUnknownError("lost", resolve=resolve).resolve() == "the record"
+    error = OutcomeUnknownError("lost", resolve=found)
+    assert [await error.resolve(), await error.resolve(5), await error.resolve(wait=0)] == ["the record"] * 3
+    assert waits == [30.0, 5, 0]
 
 
 @pytest.mark.asyncio

@@ -19,16 +19,17 @@ from gateway_async import (
     NotSentError,
     RedisTerminalLease,
     RouterTransactionCreate,
+    SqliteLedger,
     TerminalBusyError,
     TerminalLease,
 )
-from gateway_async.observe import Event, LeaseInDoubt, TerminalProgress, TerminalState
+from gateway_async.observe import Event, LeaseRenewalFailed, TerminalProgress, TerminalState
 from gateway_async.sandbox import Sandbox
 
 from .cli.processes import Process, start_python
 
 REDIS = os.environ.get("GATEWAY_TEST_REDIS", "")
-TILL = str(Path(__file__).with_name("till.py"))
+TILL = str(Path(__file__).with_name("terminal_process.py"))
 redis_only = pytest.mark.skipif(not REDIS, reason="needs a Redis: GATEWAY_TEST_REDIS=redis://127.0.0.1:6379/0")
 asyncio_only = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
@@ -316,6 +317,34 @@ async def test_a_cancelled_task_leaves_its_lease_to_run_out(box: Sandbox, lease:
 @redis_only
 @pytest.mark.anyio
 @asyncio_only
+async def test_a_lease_lasts_as_long_as_the_doubt(box: Sandbox, lease: Leases, tmp_path: Path) -> None:
+    """Not only its own second: until `recover()` knows the outcome, or nothing of the call can arrive any more."""
+    ledger = SqliteLedger(tmp_path / "ledger.db")
+    async with (
+        box.gateway(terminal_lease=lease("a", seconds=1), ledger=ledger) as gateway,
+        box.gateway(terminal_lease=(others := lease("b", wait=0))) as other,
+        anyio.create_task_group() as tasks,
+    ):
+        task = asyncio.create_task(gateway.router_transactions.create(sale(box, "doubtful")))
+        await box.called()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        left = await others._redis.pttl(f"gateway_async:{{{box.terminal_id}}}:lease")
+        assert left > 400_000  # `terminal_timeout` and `in_doubt_seconds`
+        with pytest.raises(TerminalBusyError, match="a holds it"):
+            await other.router_transactions.create(sale(box, "too-early"))
+        box.cancel()
+        assert [each.outcome for each in await gateway.recover()] == ["found"]
+        tasks.start_soon(other.router_transactions.create, sale(box, "next"))
+        await box.called()
+        box.present()
+    assert box.ledger()["charged"] == {"next": 1}
+
+
+@redis_only
+@pytest.mark.anyio
+@asyncio_only
 async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> None:
     """Redis forgot it and another till came: the call goes on, and observers learn who has the terminal."""
     events: list[Event] = []
@@ -329,10 +358,10 @@ async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> Non
         await other._redis.delete(f"gateway_async:{{{box.terminal_id}}}:lease")
         assert await other.take(box.terminal_id, "stolen") is None
         with anyio.fail_after(30):
-            while not any(isinstance(event, LeaseInDoubt) for event in events):
+            while not any(isinstance(event, LeaseRenewalFailed) for event in events):
                 await anyio.lowlevel.checkpoint()
         box.present()
-    (doubt,) = [event for event in events if isinstance(event, LeaseInDoubt)]
+    (doubt,) = [event for event in events if isinstance(event, LeaseRenewalFailed)]
     assert (doubt.terminal_id, doubt.reason) == (box.terminal_id, "other has it")
     assert box.ledger()["charged"] == {"mine": 1}
     assert await other.take(box.terminal_id, "stolen") is None  # not given back by who had lost it

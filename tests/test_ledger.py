@@ -18,10 +18,12 @@ import anyio
 import attrs
 import pytest
 
-from gateway_async import Intent, InvalidRequestError, Ledger, LedgerError, SqliteLedger, _scribe, _sqlite_file
-from gateway_async._ledger_file import Entry, LedgerFile, Outcome
-from gateway_async._sqlite_file import ask_pragma, in_plain_words
-from gateway_async.ledger import KEPT
+from gateway_async import Intent, InvalidRequestError, Ledger, LedgerError, SqliteLedger
+from gateway_async._storage import group_commit as _scribe
+from gateway_async._storage import sqlite as _sqlite_file
+from gateway_async._storage.sqlite import ask_pragma, describe_error
+from gateway_async.ledger._sqlite_store import LedgerFile, Outcome, StoredIntent
+from gateway_async.ledger.protocol import DONE
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SALE = Intent(
@@ -32,9 +34,9 @@ SALE = Intent(
     location_id="loc",
     terminal_id="till",
     sent_at=NOON,
-    certain_at=NOON + timedelta(seconds=50, microseconds=1),
+    conclusive_at=NOON + timedelta(seconds=50, microseconds=1),
     sent={"transaction_amount": "12.50"},
-    inquiry={"kind": "record", "expected": {"transaction_amount": "12.50"}},
+    outcome_query={"kind": "record", "expected": {"transaction_amount": "12.50"}},
 )
 BARE = Intent(
     id="second",
@@ -44,9 +46,9 @@ BARE = Intent(
     location_id=None,
     terminal_id=None,
     sent_at=NOON,
-    certain_at=datetime(2099, 1, 1, tzinfo=UTC),
+    conclusive_at=datetime(2099, 1, 1, tzinfo=UTC),
     sent={},
-    inquiry=None,
+    outcome_query=None,
 )
 
 
@@ -77,13 +79,13 @@ def content(path: Path) -> bytes | None:
 async def test_intents_come_back_as_they_were(path: Path) -> None:
     """Every value, also after the file was closed; the oldest first."""
     ledger: Ledger = SqliteLedger(path)
-    await ledger.intend(BARE)
-    await ledger.intend(SALE)
+    await ledger.record_intent(BARE)
+    await ledger.record_intent(SALE)
     assert list(await ledger.open_intents()) == [BARE, SALE]
     await ledger.aclose()
     again = SqliteLedger(str(path))
     first, second = await again.open_intents()
-    assert (attrs.evolve(first, certain_at=BARE.certain_at), second) == (BARE, SALE)
+    assert [attrs.evolve(each, orphaned=False) for each in (first, second)] == [BARE, SALE]
     await again.aclose()
 
 
@@ -91,8 +93,8 @@ async def test_intents_come_back_as_they_were(path: Path) -> None:
 async def test_the_open_intents_of_a_terminal(path: Path) -> None:
     """Those of other terminals, and of none, are not among them."""
     ledger = SqliteLedger(path)
-    await ledger.intend(SALE)
-    await ledger.intend(BARE)
+    await ledger.record_intent(SALE)
+    await ledger.record_intent(BARE)
     assert [list(await ledger.open_intents(terminal)) for terminal in ("till", "other")] == [[SALE], []]
     await ledger.aclose()
 
@@ -101,12 +103,12 @@ async def test_the_open_intents_of_a_terminal(path: Path) -> None:
 async def test_a_settled_intent_is_not_open(path: Path) -> None:
     """It is told at once, and is in the file after closing."""
     ledger = SqliteLedger(path)
-    await ledger.intend(SALE)
-    await ledger.intend(BARE)
-    await ledger.settle("first", "done", "t1")
+    await ledger.record_intent(SALE)
+    await ledger.record_intent(BARE)
+    await ledger.record_outcome("first", "done", "t1")
     assert list(await ledger.open_intents()) == [BARE]
-    await ledger.settle("second", "not_sent")
-    await ledger.settle("nobody", "done")
+    await ledger.record_outcome("second", "not_sent")
+    await ledger.record_outcome("nobody", "done")
     await ledger.aclose()
     assert outcomes(path) == {"first": ("done", "t1"), "second": ("not_sent", None)}
 
@@ -116,11 +118,11 @@ async def test_the_first_word_stands_unless_it_was_done_after_all(path: Path) ->
     """Two processes may settle one intent; who has seen the record is right."""
     ledger = SqliteLedger(path)
     for intent in (SALE, BARE):
-        await ledger.intend(intent)
-        await ledger.settle(intent.id, "not_made")
+        await ledger.record_intent(intent)
+        await ledger.record_outcome(intent.id, "not_made")
         assert await ledger.open_intents() == []
-    await ledger.settle("first", "done", "t1")
-    await ledger.settle("second", "refused")
+    await ledger.record_outcome("first", "done", "t1")
+    await ledger.record_outcome("second", "refused")
     await ledger.aclose()
     assert outcomes(path) == {"first": ("done", "t1"), "second": ("not_made", None)}
 
@@ -129,8 +131,8 @@ async def test_the_first_word_stands_unless_it_was_done_after_all(path: Path) ->
 async def test_an_outcome_alone_is_written_a_moment_later(path: Path) -> None:
     """Nobody has to come after it: another process sees it soon."""
     ledger = SqliteLedger(path)
-    await ledger.intend(SALE)
-    await ledger.settle("first", "done", "t1")
+    await ledger.record_intent(SALE)
+    await ledger.record_outcome("first", "done", "t1")
     with anyio.fail_after(30):
         while outcomes(path)["first"] == (None, None):
             await anyio.sleep(0.01)
@@ -153,7 +155,7 @@ async def test_thousands_at_once_share_few_transactions(path: Path) -> None:
         patch.setattr(LedgerFile, "write", counted)
         async with anyio.create_task_group() as tasks:
             for number in range(2000):
-                tasks.start_soon(ledger.intend, attrs.evolve(SALE, id=str(number)))
+                tasks.start_soon(ledger.record_intent, attrs.evolve(SALE, id=str(number)))
     assert len(await ledger.open_intents()) == 2000
     assert commits < 20
     await ledger.aclose()
@@ -185,7 +187,7 @@ def test_entries_tell_everything(path: Path) -> None:
     """Open and settled ones, with the time of settling."""
     file = LedgerFile(path)
     file.write([SALE, BARE], [Outcome("first", "done", "t1", NOON)])
-    assert list(file.entries()) == [Entry(SALE, "done", "t1", NOON), Entry(BARE, None, None, None)]
+    assert list(file.entries()) == [StoredIntent(SALE, "done", "t1", NOON), StoredIntent(BARE, None, None, None)]
     file.close()
 
 
@@ -196,10 +198,10 @@ def test_entries_tell_everything(path: Path) -> None:
 async def test_two_ledgers_on_one_file(path: Path) -> None:
     """Each sees what the other has kept."""
     one, other = SqliteLedger(path), SqliteLedger(path)
-    await one.intend(SALE)
-    await other.intend(BARE)
+    await one.record_intent(SALE)
+    await other.record_intent(BARE)
     assert list(await one.open_intents()) == list(await other.open_intents()) == [SALE, BARE]
-    await other.settle("first", "done")
+    await other.record_outcome("first", "done")
     await other.aclose()
     assert list(await one.open_intents()) == [BARE]
     await one.aclose()
@@ -209,12 +211,12 @@ def test_one_ledger_under_several_event_loops(path: Path) -> None:
     """Each in a thread of its own, asyncio and trio at once; then under a loop that comes later."""
     ledger = SqliteLedger(path)
 
-    async def intend(name: str) -> None:
+    async def record_intent(name: str) -> None:
         for number in range(50):
-            await ledger.intend(attrs.evolve(SALE, id=f"{name}-{number}"))
+            await ledger.record_intent(attrs.evolve(SALE, id=f"{name}-{number}"))
 
     threads = [
-        threading.Thread(target=anyio.run, args=(intend, f"{backend}-{n}"), kwargs={"backend": backend})
+        threading.Thread(target=anyio.run, args=(record_intent, f"{backend}-{n}"), kwargs={"backend": backend})
         for backend in ("asyncio", "trio")
         for n in range(2)
     ]
@@ -252,12 +254,12 @@ async def test_what_was_settled_before_a_question_is_known_to_its_answer(
     monkeypatch.setattr(_scribe, "SimpleQueue", Watched)
     watching: list[str] = []
     ledger = SqliteLedger(path)
-    await ledger.intend(SALE)
+    await ledger.record_intent(SALE)
     watching.append("from now on")
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(ledger.intend, BARE)
+        tasks.start_soon(ledger.record_intent, BARE)
         await anyio.to_thread.run_sync(taken.wait)
-        await ledger.settle("first", "done")
+        await ledger.record_outcome("first", "done")
         assert await ledger.open_intents() == [BARE]
         asked.set()
     await ledger.aclose()
@@ -275,7 +277,7 @@ async def ask(ledger):
 
 used, new = SqliteLedger(sys.argv[1]), SqliteLedger(sys.argv[1])
 anyio.run(ask, used)
-with used._scribe._giving:  # as its thread has it now and then
+with used._writer._giving:  # as its thread has it now and then
     child = os.fork()
 if not child:
     signal.alarm(20)
@@ -300,29 +302,38 @@ async def test_a_ledger_that_was_never_used_makes_no_file(path: Path) -> None:
     assert content(path) is None
 
 
+def writer_threads() -> int:
+    """How many ledgers of this process have a thread; event loops have threads of their own."""
+    return sum(thread.name.startswith("gateway_async") for thread in threading.enumerate())
+
+
 @pytest.mark.anyio
 async def test_a_closed_ledger_says_so(path: Path) -> None:
     """What it is asked afterwards is not silently lost; nothing is left beside the file, and no thread."""
-    before = threading.active_count()
+    before = writer_threads()
     ledger = SqliteLedger(path)
-    await ledger.intend(SALE)
-    assert threading.active_count() == before + 1
+    await ledger.record_intent(SALE)
+    assert writer_threads() == before + 1
     await ledger.aclose()
     await ledger.aclose()
-    for ask in (partial(ledger.intend, BARE), partial(ledger.settle, "first", "done"), ledger.open_intents):
+    for ask in (
+        partial(ledger.record_intent, BARE),
+        partial(ledger.record_outcome, "first", "done"),
+        ledger.open_intents,
+    ):
         with pytest.raises(LedgerError, match="it is closed"):
             await ask()
     assert [each.name for each in path.parent.iterdir()] == [path.name]
-    assert threading.active_count() == before
+    assert writer_threads() == before
 
 
 @pytest.mark.anyio
 async def test_nobody_waits_for_an_outcome(path: Path) -> None:
     """It is kept at once, and a client need not bound the wait; whoever awaits it all the same goes on."""
     ledger = SqliteLedger(path)
-    await ledger.intend(SALE)
-    kept = ledger.settle("first", "done")
-    assert kept is KEPT
+    await ledger.record_intent(SALE)
+    kept = ledger.record_outcome("first", "done")
+    assert kept is DONE
     await kept
     await ledger.aclose()
     assert outcomes(path) == {"first": ("done", None)}
@@ -334,8 +345,8 @@ async def test_a_cancelled_intent_can_be_settled(path: Path) -> None:
     ledger = SqliteLedger(path)
     with anyio.CancelScope() as scope:
         scope.cancel()
-        await ledger.intend(SALE)
-    await ledger.settle("first", "not_sent")
+        await ledger.record_intent(SALE)
+    await ledger.record_outcome("first", "not_sent")
     assert await ledger.open_intents() == []
     await ledger.aclose()
 
@@ -353,12 +364,12 @@ async def main():
     async def keep(name):
         for number in range(10**9):
             id = f"{name}-{number}"
-            await ledger.intend(Intent(id=id, call="c", resource="r", api_id=id, location_id=None,
-                terminal_id=sys.argv[2] or None, sent_at=now, certain_at=now + timedelta(hours=1),
-                sent={}, inquiry=None))
+            await ledger.record_intent(Intent(id=id, call="c", resource="r", api_id=id, location_id=None,
+                terminal_id=sys.argv[2] or None, sent_at=now, conclusive_at=now + timedelta(hours=1),
+                sent={}, outcome_query=None))
             sys.stdout.write(f"kept {id}\\n"); sys.stdout.flush()
             if number % 2:
-                await ledger.settle(id, "done")
+                await ledger.record_outcome(id, "done")
     async with anyio.create_task_group() as tasks:
         for name in "abcdefgh":
             tasks.start_soon(keep, name)
@@ -379,7 +390,7 @@ def killed(path: Path, lines: int, terminal: str = "") -> list[str]:
 
 @pytest.mark.parametrize("lines", [1, 20, 333])
 def test_what_was_kept_outlives_kill_9(path: Path, lines: int) -> None:
-    """Every intent whose `intend` had returned is in the file, and the file is whole."""
+    """Every intent whose `record_intent` had returned is in the file, and the file is whole."""
     kept = killed(path, lines)
     assert len(kept) >= lines
     assert set(kept) <= set(outcomes(path))
@@ -389,12 +400,11 @@ def test_what_was_kept_outlives_kill_9(path: Path, lines: int) -> None:
 
 
 @pytest.mark.anyio
-async def test_after_a_crash_nothing_is_under_way_for_longer_than_30_seconds(path: Path) -> None:
-    """Nobody else has the file open, so whoever wrote it is dead and sends nothing more."""
+async def test_after_a_crash_the_open_intents_are_orphaned(path: Path) -> None:
+    """No other process has the file open, so the process that wrote them has exited and sends nothing more."""
     killed(path, 5)
     ledger = SqliteLedger(path)
-    latest = max(intent.certain_at for intent in await ledger.open_intents())
-    assert timedelta(seconds=20) < latest - datetime.now(UTC) <= timedelta(seconds=30)
+    assert {intent.orphaned for intent in await ledger.open_intents()} == {True}
     await ledger.aclose()
 
 
@@ -403,7 +413,7 @@ async def test_after_a_crash_the_customer_still_stands_at_the_terminal(path: Pat
     """A terminal takes a card whether the till lives or not."""
     killed(path, 5, "till")
     ledger = SqliteLedger(path)
-    earliest = min(intent.certain_at for intent in await ledger.open_intents())
+    earliest = min(intent.conclusive_at for intent in await ledger.open_intents())
     assert earliest - datetime.now(UTC) > timedelta(minutes=50)
     await ledger.aclose()
 
@@ -412,9 +422,9 @@ async def test_after_a_crash_the_customer_still_stands_at_the_terminal(path: Pat
 async def test_while_others_have_the_file_open_nobody_is_taken_for_dead(path: Path) -> None:
     """Their calls may have attempts left."""
     one = SqliteLedger(path)
-    await one.intend(BARE)
+    await one.record_intent(BARE)
     other = SqliteLedger(path)
-    assert [intent.certain_at for intent in await other.open_intents()] == [BARE.certain_at]
+    assert list(await other.open_intents()) == [BARE]
     await other.aclose()
     await one.aclose()
 
@@ -477,7 +487,7 @@ async def test_a_file_that_is_no_ledger_is_refused_and_left_as_it_is(path: Path,
     make(path)
     before = content(path)
     ledger = SqliteLedger(path)
-    for ask in (ledger.intend(SALE), ledger.open_intents()):
+    for ask in (ledger.record_intent(SALE), ledger.open_intents()):
         with pytest.raises(LedgerError, match=says) as caught:
             await ask
         assert str(path) in str(caught.value)
@@ -490,9 +500,9 @@ async def test_a_folder_that_is_not_there_yet(path: Path) -> None:
     """Nothing is kept, until it is there."""
     ledger = SqliteLedger(path.parent / "later" / "payments.db")
     with pytest.raises(LedgerError, match="is the folder there"):
-        await ledger.intend(SALE)
+        await ledger.record_intent(SALE)
     (path.parent / "later").mkdir()
-    await ledger.intend(SALE)
+    await ledger.record_intent(SALE)
     assert list(await ledger.open_intents()) == [SALE]
     await ledger.aclose()
 
@@ -501,16 +511,16 @@ async def test_a_folder_that_is_not_there_yet(path: Path) -> None:
 async def test_a_full_disk_takes_nothing_and_later_everything(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Who waits is told; outcomes wait for better days."""
     ledger = SqliteLedger(path)
-    await ledger.intend(SALE)
+    await ledger.record_intent(SALE)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))  # as a full disk: no file may grow
     try:
-        await ledger.settle("first", "done", "t1")
+        await ledger.record_outcome("first", "done", "t1")
         with pytest.raises(LedgerError, match="the disk failed, or is full"):
-            await ledger.intend(BARE)
+            await ledger.record_intent(BARE)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    await ledger.intend(attrs.evolve(BARE, id="third"))
+    await ledger.record_intent(attrs.evolve(BARE, id="third"))
     assert [intent.id for intent in await ledger.open_intents()] == ["third"]
     await ledger.aclose()
     assert "outcomes wait to be written" in caplog.text
@@ -530,7 +540,7 @@ async def test_a_file_that_may_only_be_read(read_only: Path) -> None:
     """It says so."""
     ledger = SqliteLedger(read_only)
     with pytest.raises(LedgerError, match="read-only"):
-        await ledger.intend(SALE)
+        await ledger.record_intent(SALE)
     await ledger.aclose()
 
 
@@ -538,4 +548,4 @@ def test_troubles_in_plain_words() -> None:
     """By SQLite's codes, whatever their circumstances; what is not known is said as SQLite says it."""
     full, odd = sqlite3.OperationalError("x"), sqlite3.OperationalError("odd")
     full.sqlite_errorcode = sqlite3.SQLITE_FULL | 7 << 8
-    assert [in_plain_words(error, "a ledger") for error in (full, odd)] == ["the disk is full", "odd"]
+    assert [describe_error(error, "a ledger") for error in (full, odd)] == ["the disk is full", "odd"]

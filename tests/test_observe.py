@@ -16,9 +16,9 @@ from gateway_async.observe import (
     CallEnded,
     CallStarted,
     Event,
-    LeaseInDoubt,
-    LookedUp,
-    RepeatsUsedUp,
+    LeaseRenewalFailed,
+    OutcomeLookedUp,
+    RetryBudgetExhausted,
     log_event,
     notify,
 )
@@ -44,20 +44,20 @@ SENTENCES: list[tuple[Event, int, str]] = [
         logging.DEBUG,
         "POST /v2/transactions attempt 3 failed, next: stop: POST /v2/transactions: the connection was lost: reset",
     ),
-    (LookedUp(call=CALL, outcome="found"), logging.WARNING, "POST /v2/transactions looked up: found"),
+    (OutcomeLookedUp(call=CALL, outcome="found"), logging.WARNING, "POST /v2/transactions looked up: found"),
     (
-        LookedUp(call=CALL, outcome="not there", cancelled=True),
+        OutcomeLookedUp(call=CALL, outcome="not there", cancelled=True),
         logging.WARNING,
         "POST /v2/transactions looked up: not there, after cancellation",
     ),
-    (LookedUp(call=CALL, outcome="unknown"), logging.ERROR, "POST /v2/transactions looked up: unknown"),
+    (OutcomeLookedUp(call=CALL, outcome="unknown"), logging.ERROR, "POST /v2/transactions looked up: unknown"),
     (
-        LeaseInDoubt(call=CALL, terminal_id="t", reason="till-8 has it"),
+        LeaseRenewalFailed(call=CALL, terminal_id="t", reason="till-8 has it"),
         logging.WARNING,
         "POST /v2/transactions goes on, the lease of terminal t in doubt: till-8 has it",
     ),
     (
-        RepeatsUsedUp(call=CALL, api_id="order-7"),
+        RetryBudgetExhausted(call=CALL, api_id="order-7"),
         logging.WARNING,
         "POST /v2/transactions (order-7) is not tried again: the client's repeats are used up",
     ),
@@ -85,9 +85,9 @@ def test_what_the_log_says(event: Event, level: int, sentence: str, caplog: pyte
 def test_what_shows_without_logging() -> None:
     """In a program that has set up none: what nobody would learn otherwise, and not what a caller learns anyway."""
     program = """
-from gateway_async.observe import LookedUp, log_event, logger
-log_event(LookedUp(call="POST /v2/transactions", api_id="a", outcome="unknown"))
-log_event(LookedUp(call="POST /v2/transactions", api_id="b", outcome="found", cancelled=True))
+from gateway_async.observe import OutcomeLookedUp, log_event, logger
+log_event(OutcomeLookedUp(call="POST /v2/transactions", api_id="a", outcome="unknown"))
+log_event(OutcomeLookedUp(call="POST /v2/transactions", api_id="b", outcome="found", cancelled=True))
 logger.error("a handler failed")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603  ours

@@ -1,16 +1,20 @@
 """Secrets stay out of every text that Python makes of them, and card numbers out of what others write."""
 
 import copy
+import gc
 import logging
 import pickle
 import traceback
 from collections.abc import Callable
+from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_async._secrets import AccountNumber, Secret, luhn_valid, mask_text
+from gateway_async import PasswordLogin, TransactionCreate, _secrets
+from gateway_async._secrets import AccountNumber, Secret, detach, luhn_valid, mask_digits, mask_text, quote_text
 
 CARDS = ("4111111111111111", "4012888888881881", "5454545454545454", "6011000995500000", "371449635398431")
 KEY = "planted-key-82c1"
@@ -93,6 +97,50 @@ def test_secrets_do_not_pickle() -> None:
     assert KEY not in str(refused.value)
 
 
+WALKS: dict[str, Callable[[object], object]] = {
+    "gc": gc.get_referents,
+    "getstate": lambda secret: secret.__getstate__(),
+    "object's getstate": object.__getstate__,  # type: ignore[attr-defined]  mypy knows it not
+    "slots": lambda secret: [getattr(secret, name) for name in Secret.__slots__],
+    "attributes": lambda secret: [getattr(secret, name) for name in dir(secret) if name != "reveal"],
+    "attrs": lambda secret: attrs.asdict(PasswordLogin("user", secret, "domain")),  # type: ignore[arg-type]
+    "attrs, nested": lambda secret: attrs.astuple(TransactionCreate(action="sale", cvv=secret)),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
+@pytest.mark.parametrize("secret", [Secret(KEY), AccountNumber(CARDS[0])])
+def test_what_walks_an_object_does_not_find_the_value(walk: Callable[[object], object], secret: Secret) -> None:
+    """Neither references, nor slots, nor the state that serializers take hold the value, as text or as bytes."""
+    value, found = secret.reveal(), walk(secret)
+    pending, shown = [found], repr(found)
+    while pending:
+        each = pending.pop()
+        if isinstance(each, list | tuple | dict):
+            pending += each.values() if isinstance(each, dict) else each
+        if isinstance(each, bytes):
+            shown += each.decode("latin-1") + each.hex()
+    assert value not in shown
+    assert value.encode().hex() not in shown
+
+
+def test_no_two_secrets_are_sealed_alike() -> None:
+    """Equal secrets cannot be told by what is kept of them."""
+    assert Secret(KEY)._sealed != Secret(KEY)._sealed
+
+
+@pytest.mark.parametrize("value", [4111111111111111, b"4111111111111111", None, 4.5, ["4111111111111111"]])
+def test_of_what_is_no_text_only_the_type_is_kept(value: Any) -> None:
+    """A number where text belongs is an error, and the error needs its type alone."""
+    secret = AccountNumber(value)
+    assert (secret.reveal(), secret.kind, str(secret), secret == AccountNumber("")) == (
+        "",
+        type(value),
+        "************",
+        False,
+    )
+
+
 def test_copies_are_the_secret_itself() -> None:
     """A copy, deep or not, needs no second place in memory."""
     secret = Secret(KEY)
@@ -158,6 +206,67 @@ def test_texts_of_others_are_masked(written: str, masked: str) -> None:
     assert mask_text(written) == masked
 
 
+@pytest.mark.parametrize(
+    ("written", "masked"),
+    [
+        ("4111+1111+1111+1111", "************1111"),
+        ("4111\u20111111\u20111111\u20111111", "************1111"),
+        ("4111\u00a01111\u202f1111\u20031111", "************1111"),
+        ("41\u200b11 11\u200b\ufeff11 11\u00ad11 1111", "************1111"),
+        ("4111.1111/1111_1111", "************1111"),
+        ("4111 - 1111 - 1111 - 1111", "************1111"),
+        ("4,111,111,111,111,111", "************1111"),
+        ("4111%201111%C2%A01111%2D1111", "************1111"),
+        (repr("4111\xa01111\u20071111\u200b1111"), "'************1111'"),
+        ("\uff14\uff11\uff11\uff11" + 3 * "\uff11\uff11\uff11\uff11", "************\uff11\uff11\uff11\uff11"),
+        ("\u0664\u0661\u0661\u0661-1111-1111-1111", "************1111"),
+        ("%B4111111111111111^DOE/JO^30121011234567890?", "%B************1111^************?"),
+        (";4111111111111111=30121011234567890?", ";************1111=************?"),
+    ],
+)
+def test_a_number_is_masked_however_it_is_parted(written: str, masked: str) -> None:
+    """Signs, blanks and dashes of any kind, characters of no width, digits of any script; a track's end goes too."""
+    assert mask_text(written) == masked
+    assert mask_digits(written) == masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-11-21T10:15:30.123456+00:00",
+        "2026-11-21 10:15:30.123456",
+        "21.11.2026 10:15, 22.11.2026 11:30",
+        ", ".join(map(str, range(100))),
+        str([*range(100)]),
+        "12.50, 13.75, 1.00, 8.10, 99.99, 23.45",
+        "127.0.0.1:8080, 192.168.10.12:443",
+        '["1111", "2222", "3333", "4444"]',
+        "11ef6e8a5b8fa0c49d3c8a4e 11e95f8ec39de8fbdb0a4f1a",
+    ],
+)
+def test_dates_lists_and_ids_are_no_card_numbers(text: str) -> None:
+    """What has many digits, and is not written as a card number is, stays as it is."""
+    assert mask_text(text) == text
+
+
+@pytest.mark.parametrize("gap", ["\n", ", ", "+", "...", " | ", "\t\t", "\u200b \u200b"])
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_digits_are_masked_however_they_are_parted(gap: str, size: int) -> None:
+    """Where a text need not be read, every way of parting a number's digits is seen through."""
+    card = CARDS[0]
+    assert mask_digits(gap.join(card[place : place + size] for place in range(0, len(card), size))) == (
+        f"************{card[-4:]}"
+    )
+
+
+def test_numbers_that_overlap_are_masked_as_one() -> None:
+    """Other groups before a number do not take a part of it that passes the check, and leave the rest."""
+    before = next(
+        f"{a:02} {b:02}" for a in range(100) for b in range(100) if luhn_valid(f"{a:02}{b:02}41111111" + "1111")
+    )
+    assert mask_text(f"{before} 4111 1111 1111 1111") == "************1111"
+
+
 def test_secrets_that_a_text_repeats_are_masked() -> None:
     """What is known to be secret is masked even where its form does not give it away; an empty secret is nothing."""
     secrets = (AccountNumber("072000326"), Secret("999"), Secret(""))
@@ -213,3 +322,46 @@ def test_no_grouping_hides_a_card_number(card: str, separator: str, size: int) -
 def test_masking_is_final(text: str) -> None:
     """What has been masked once is not changed by masking it again, so layers may mask freely."""
     assert mask_text(mask_text(text)) == mask_text(text)
+
+
+@given(st.text(max_size=500), st.text(NO_STARS, min_size=7, max_size=200), st.text(max_size=500), st.integers(1, 400))
+def test_no_quote_shows_a_part_of_a_secret(before: str, secret: str, after: str, limit: int) -> None:
+    """Wherever a quote ends, it is short, and the end of what was looked at splits no secret that is shown."""
+    quoted = quote_text(f"{before}{secret}{after}", [Secret(secret)], limit)
+    assert len(quoted) <= max(limit + 1, 0)
+    assert secret not in quoted
+
+
+@pytest.mark.parametrize("padding", range(230, 400))
+def test_no_quote_ends_within_a_secret(padding: int) -> None:
+    """A key or a card number at the end of a quote is masked, or left out."""
+    key = "key-0123456789-abcdefghijklmnop"
+    assert "key-" not in quote_text(f"{'z' * padding}{key}{'z' * 900}", [Secret(key)])
+    assert "4111" not in quote_text(f"{'z' * padding} {CARDS[0]} {'z' * 900}")
+
+
+def test_a_long_text_is_not_looked_at_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quote costs as much as it shows, and not as much as there is."""
+    lengths: list[int] = []
+    monkeypatch.setattr(_secrets, "mask_text", lambda text, _: lengths.append(len(text)) or text)
+    assert len(quote_text("x" * 10_000_000, limit=100)) == 101
+    assert max(lengths) < 200
+
+
+def test_a_detached_error_leads_nowhere() -> None:
+    """Frames, cause and context go, of the errors in a group too; message and notes stay."""
+
+    def fails() -> None:
+        try:
+            {}["cause"]
+        except KeyError as cause:
+            raise ValueError("said") from cause
+
+    with pytest.raises(ValueError, match="said") as raised:
+        fails()
+    error = raised.value
+    error.add_note("a note")
+    group = ExceptionGroup("several", [error])
+    assert detach(group) is group
+    assert (error.__cause__, error.__context__, error.__traceback__) == (None, None, None)
+    assert (str(error), error.__notes__) == ("said", ["a note"])

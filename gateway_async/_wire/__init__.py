@@ -1,5 +1,5 @@
-"""What goes over the line, as pure functions and values.
+"""Requests and responses of the gateway's API, as pure functions and values.
 
-The law of this folder: no I/O, no clock, no chance, no await. Time, made-up ids and jitter come in as parameters, so
-that every rule about money can be tested as a table.
+Modules in this package do no I/O, read no clock, use no randomness and never await. Time, generated ids and jitter are
+passed as parameters, so that every rule about money can be tested as a table.
 """

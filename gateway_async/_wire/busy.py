@@ -1,7 +1,7 @@
-"""Does a refusal say that the terminal is busy?
+"""Detection of refusals that say that the terminal is busy.
 
-The contract shows no such answer, so this believes words, and only plain ones: a 403, 409 or 422 that says "terminal"
-and then "busy" or "in use" in one sentence, or says "busy" or "in use" of the field `terminal_id`.
+The contract shows no such response, so the text of a 403, 409 or 422 decides. It counts if one sentence contains
+"terminal" and then "busy" or "in use", or if a message about the field `terminal_id` contains "busy" or "in use".
 """
 
 import re
@@ -16,7 +16,7 @@ _BUSY: Final = re.compile(r"(?i)\bterminal\b[^.;\n]*?(?<!not )\b(busy|in use)\b"
 
 
 def says_busy(refusal: StatusError) -> bool:
-    """Whether the gateway refuses since someone else uses the terminal."""
+    """Return whether the gateway refused because the terminal is in use."""
     said = [refusal.message, *(f"{_name(field)} {line}" for field, lines in refusal.fields.items() for line in lines)]
     return refusal.status_code in _STATUSES and any(map(_BUSY.search, said))
 

@@ -1,4 +1,4 @@
-"""`Call[T]`: one request as a value, with how to read its answer and how to find that answer again."""
+"""`Call[T]`: one request as a value, with a reader for its response and a lookup for its outcome."""
 
 import enum
 from collections.abc import Callable, Mapping
@@ -8,11 +8,11 @@ from typing import Any, Final, Generic, TypeVar
 import attrs
 
 from gateway_async._secrets import Secret, mask_text
-from gateway_async._wire.form import Form
-from gateway_async._wire.inquiry import Inquiry
+from gateway_async._wire.multipart import Form
+from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async.errors import StatusError
 
-__all__ = ["NOT_DONE", "Call", "Entry", "Kind", "NotDone"]
+__all__ = ["GONE", "NOT_EXECUTED", "NO_RECORD", "Call", "DifferentRecord", "Gone", "Kind", "LedgerEntry", "NotExecuted"]
 
 T = TypeVar("T")
 
@@ -20,49 +20,80 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Kind(enum.Enum):
-    """What repeating a call could do, which decides what happens when its answer is lost."""
+    """What a repeated call could change. This decides what happens when the response is lost."""
 
     READ = "read"
     """Changes nothing."""
     LOOKUP = "lookup"
-    """Tells what became of a write: a read, and worth more tries than others."""
+    """Reads the outcome of a write. A lookup gets more attempts than other reads."""
     NAMED = "named write"
-    """Makes a record under an integrator id, so that a lookup tells whether it was made."""
+    """Creates a record under an integrator id, so that a lookup tells whether it was created."""
     IDEMPOTENT = "idempotent write"
-    """Sets a state that reading the record shows; setting it twice is setting it once."""
+    """Sets a state that reading the record shows. Setting it twice has the same effect as setting it once."""
     UNNAMED = "unnamed write"
-    """Leaves nothing by which it could be found again."""
+    """Creates or does something that a lookup cannot find."""
     TERMINAL = "terminal"
-    """Waits for a person at a terminal: found by its integrator id if it has one, never sent twice."""
+    """Waits for a person at a terminal. It is looked up by its integrator id, if it has one, and never sent twice."""
 
     @property
     def is_read(self) -> bool:
-        """Whether nobody needs to know what became of such a call."""
+        """Return whether the call only reads, so that its outcome does not matter."""
         return self in (Kind.READ, Kind.LOOKUP)
 
 
-class NotDone(enum.Enum):
-    """The type of `NOT_DONE`: what a lookup answers when the write was not carried out."""
+class NotExecuted(enum.Enum):
+    """What a lookup returns when it does not find that the write was executed."""
 
-    NOT_DONE = "not done"
+    NOT_EXECUTED = "not done"
+    """The record, or a whole list without it, shows that the write was not executed so far."""
+    NO_RECORD = "no record"
+    """The gateway says that the record does not exist. A list must confirm it."""
 
 
-NOT_DONE: Final = NotDone.NOT_DONE
+NOT_EXECUTED: Final = NotExecuted.NOT_EXECUTED
+NO_RECORD: Final = NotExecuted.NO_RECORD
+
+
+class Gone(enum.Enum):
+    """What the lookup of a deletion returns when the gateway says that the record does not exist."""
+
+    GONE = "gone"
+    """The record does not exist. A list must confirm it."""
+
+
+GONE: Final = Gone.GONE
+
+
+@attrs.frozen
+class DifferentRecord(Generic[T]):
+    """What a lookup returns when the record with the integrator id differs from what was sent.
+
+    Attributes:
+        record: the record.
+        differences: one line for each value that differs.
+    """
+
+    record: T
+    differences: tuple[str, ...]
 
 
 @attrs.frozen(kw_only=True)
-class Entry:
-    """What a ledger keeps of a call, beyond what the call says of itself.
+class LedgerEntry:
+    """What a ledger stores about a call in addition to the call's own attributes.
 
     Attributes:
-        resource: where the call stands on the client, such as `"router_transactions"`.
-        location_id: the location in which the call's `api_id` is unique, as far as it is known.
-        inquiry: what tells later whether the call was carried out; None when nothing can.
+        resource: the client attribute that made the call, such as `"router_transactions"`.
+        location_id: the location in which the call's `api_id` is unique, if known.
+        outcome_query: the query that later tells whether the call was executed; None if it cannot be found out.
     """
 
     resource: str
     location_id: str | None
-    inquiry: Inquiry | None
+    outcome_query: OutcomeQuery | None
+
+
+def _as_secret(body: bytes | Secret | None) -> Secret | None:
+    return Secret(body.decode()) if isinstance(body, bytes) else body
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -70,47 +101,56 @@ class Call(Generic[T]):
     """One request to the gateway.
 
     Attributes:
-        method, path, params: the HTTP request line; `path` is percent-encoded and starts with `/v2/`.
-        body: the JSON body. It may hold a card number: it is in no repr and no log.
-        form: a multipart body in its place; it is in no repr and no log either.
-        read: the decoded body (None when there is none) → the result; raises `FieldError` where it does not fit and
-            `MismatchedReplyError` where it answers another question.
-        kind: what repeating the call could do.
-        api_id: the integrator id of what is written.
-        fields: what a refusal of it can name, as far as it is known; empty where it is not.
-        sent: what is written, with the secrets masked, for errors and logs.
-        secrets: what the body holds and no answer's text may repeat.
-        terminal_id: the terminal the call waits at.
-        lookup: the read that tells what became of it: the write's own result, or `NOT_DONE`.
-        first: of a call at a terminal: a read that goes before it, whose result is the call to send in its place.
-        writes: of a lookup: whether it is the write once more, which so much later could undo what was set since.
-        then: of a lookup: what it found → the read whose result is the answer, where that is another record.
-        entry: what a ledger keeps of it, if it moves money or stores an account.
-        absent: the result when the gateway says that the record is not there (404, 409); `...` makes it an error.
-        signed: whether credentials go with it; a login has none yet.
-        refusal: the error that a refusal is, whatever its status says.
+        method, path, params: the HTTP request line; `path` is percent-encoded and starts with `/v2/`. It may hold a
+            token, so it is kept as a secret.
+        body: the JSON body. It may hold a card number, so it is kept as a secret.
+        form: a multipart body instead of `body`. It never appears in a repr or a log.
+        read: function from the decoded body (None if empty) to the result. It raises `FieldError` if a value does not
+            fit and `MismatchedReplyError` if the response belongs to another request.
+        kind: what repeating the call could change.
+        api_id: the integrator id of the record to write.
+        api_id_field: for a create, the field that holds the integrator id.
+        made_up_id: for a create, whether the SDK generated the integrator id, so that no other record can have it.
+        existing: for a create, builds the read of the record that already has the integrator id.
+        fields: the fields that a refusal of the call can name; empty if they are not known.
+        sent: the content to write, with secrets masked, for errors and logs.
+        secrets: the secrets in the body, which are masked in quoted response texts.
+        terminal_id: the terminal at which the call waits.
+        lookup: the read that finds the outcome: the write's own result, a `NotExecuted` or a `DifferentRecord`.
+        prerequisite: for a terminal call, a read to do first. Its result is the call to send instead.
+        has_side_effects: for a lookup, whether it sends the write again, which could undo a later change.
+        follow_up: for a lookup, function from the found record to the read of the result, if that is another record.
+        ledger_entry: what a ledger stores about the call, if it moves money or stores an account.
+        not_found_result: the result when the gateway says that the record does not exist (404, 409); `...` raises.
+        confirmation: for a lookup, builds the list read that must confirm that a record does not exist.
+        signed: whether the request carries credentials; a login does not.
+        error_class: the error to raise for a refusal, regardless of its status.
     """
 
     method: str
-    path: str
+    _path: Secret = attrs.field(alias="path", converter=Secret)
     read: Callable[[Any], T]
     kind: Kind = Kind.READ
     params: tuple[tuple[str, str], ...] = ()
-    body: bytes | None = None
+    _body: Secret | None = attrs.field(alias="body", default=None, converter=_as_secret)
     form: Form | None = None
     fields: frozenset[str] = frozenset()
     sent: Mapping[str, Any] = _NOTHING
     secrets: tuple[Secret, ...] = ()
     api_id: str | None = None
+    api_id_field: str = ""
+    made_up_id: bool = False
+    existing: Callable[[], "Call[T]"] | None = None
     terminal_id: str | None = None
-    lookup: "Call[T | NotDone] | None" = None
-    first: "Call[Call[T]] | None" = None
-    writes: bool = False
-    then: Callable[[Any], "Call[T]"] | None = None
-    entry: Entry | None = None
-    absent: Any = ...
+    lookup: "Call[T | NotExecuted | DifferentRecord[T]] | None" = None
+    prerequisite: "Call[Call[T]] | None" = None
+    has_side_effects: bool = False
+    follow_up: Callable[[Any], "Call[T]"] | None = None
+    ledger_entry: LedgerEntry | None = None
+    not_found_result: Any = ...
+    confirmation: Callable[[], "Call[T]"] | None = None
     signed: bool = True
-    refusal: type[StatusError] | None = None
+    error_class: type[StatusError] | None = None
 
     label: str = attrs.field(
         init=False,
@@ -118,8 +158,27 @@ class Call(Generic[T]):
     )
     """The request line without parameters, fit for errors and logs."""
 
+    @property
+    def path(self) -> str:
+        """Return the percent-encoded path."""
+        return self._path.reveal()
+
+    @property
+    def body(self) -> bytes | None:
+        """Return the JSON body in plain text. Use it only for sending."""
+        return None if self._body is None else self._body.reveal().encode()
+
+    def without_body(self) -> "Call[T]":
+        """Return the same call without its body.
+
+        Errors keep this copy, because they may outlive the call and lookups do not need the body.
+        """
+        if self._body is None and self.form is None:
+            return self  # its secrets are those of its path
+        return attrs.evolve(self, body=None, form=None, secrets=())
+
     def as_lookup(self) -> "Call[T]":
-        """The same call, tried as often as a lookup of money deserves."""
+        """Return the same call as a lookup, which gets more attempts than other reads."""
         return self if self.kind is Kind.LOOKUP else attrs.evolve(self, kind=Kind.LOOKUP)
 
     def __str__(self) -> str:

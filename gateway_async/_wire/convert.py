@@ -1,21 +1,22 @@
-"""The one converter between JSON and models, and its rules.
+"""The converter between JSON and models, and its rules.
 
-Reading, by the type of the model's field. None, false where the field is no boolean, and "" where it is not text are
-None: some gateways' languages write them for each other.
+Reading depends on the type of the model's field. null, false in a field that is not boolean, and "" in a field that is
+not text are None, because some gateways write one for another.
 
 - `bool`: `1`, `0`, `"1"`, `"0"`, `true`, `false`, `"true"`, `"false"`;
-- `Decimal`: a number or a string, digit for digit, of sane size; JSON numbers never pass through float;
+- `Decimal`: a number or a string with exactly its digits and a limited size; JSON numbers never pass through float;
 - `int`: a whole number or its digits in a string; `str`: text, or a number as it was written;
 - `datetime`: Unix seconds, to an aware datetime in UTC; `date`: `YYYY-MM-DD`, where `0000-00-00` is None;
 - `datetime | date`: either form of date, `YYYY-MM-DD HH:MM:SS` being UTC;
-- open codes: the code or its digits; unknown ones are kept; secrets: text;
+- open codes: the code or its digits, where unknown codes are kept; secrets: text;
 - `Mapping[str, Decimal]`: amounts by name; a tuple of records: a list of them;
-- a record: unknown keys go to `extra`, missing ones are None; a problem is a `FieldError` that says where. Only dates,
-  times and free-form fields are not worth the whole answer: one that does not fit is None, and in `extra` as it came.
+- a record: unknown keys go to `extra`, and missing keys are None. A value that does not fit raises a `FieldError` with
+  its path. Dates, times and free-form fields are exceptions: one that does not fit is None, and `extra` has the raw
+  value, so that it does not make the whole response unreadable.
 
-Writing, by the value: `bool` → 1/0, money → `"12.50"` (the number 12.50 where the contract takes numbers), dates →
-`YYYY-MM-DD`, datetimes → Unix seconds, secrets → their value; `UNSET` in an update and None in a create are left out.
-In free-form fields (`custom_data`, `extra`) a `Decimal` is a number, as it was when it was read.
+Writing depends on the value: `bool` → 1/0, money → `"12.50"` (the number 12.50 where the contract takes numbers), dates
+→ `YYYY-MM-DD`, datetimes → Unix seconds, secrets → their plain value. `UNSET` in an update and None in a create are
+omitted. In free-form fields (`custom_data`, `extra`) a `Decimal` is a number, as when it was read.
 """
 
 import re
@@ -48,6 +49,7 @@ __all__ = [
     "make_converter",
     "money",
     "once_per_class",
+    "read_nothing",
     "structure",
     "unstructure",
 ]
@@ -58,25 +60,28 @@ V = TypeVar("V")
 Hook = Callable[..., Any]
 
 _LARGEST_EXPONENT: Final = 30
-"""No amount, code or time has more digits; `1e999999999` would be worked out for hours."""
+"""The maximum exponent of a number. No amount, code or time is larger, and `1e999999999` takes hours to compute."""
 
 _EXACT: Final = Context(prec=2 * _LARGEST_EXPONENT)
-"""Whatever the program's own decimal context says."""
+"""A context of sufficient precision, independent of the program's own decimal context."""
 
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
 _PLAIN_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")  # Python takes other forms of ISO 8601 too
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")  # Python also accepts other forms of ISO 8601
 _BOOLEANS: Final = {1: True, 0: False, "1": True, "0": False, "true": True, "false": False}
 _NO_DATE: Final = frozenset({"0000-00-00", "0000-00-00 00:00:00", "False", "0"})
 
 
 def once_per_class(function: Callable[[type[Any]], V]) -> Callable[[type[Any]], V]:
-    """`functools.cache` for a function of a class: type checkers do not see that classes are hashable."""
+    """Cache a function of a class, like `functools.cache`.
+
+    Type checkers do not know that classes are hashable, so they reject `functools.cache` here.
+    """
     return cast("Callable[[type[Any]], V]", cache(function))
 
 
 class FieldError(ValueError):
-    """A value that does not fit its field; `path` leads to it from the record (`.exp_date`)."""
+    """A value does not fit its field; `path` is its position in the record (`.exp_date`)."""
 
     def __init__(self, path: str, reason: str) -> None:
         self.path = path
@@ -84,18 +89,31 @@ class FieldError(ValueError):
         super().__init__(f"{path}: {reason}")
 
 
+def read_nothing(content: Any) -> None:
+    """Read the response to a deletion or a notification, which has no body (contract, *Endpoints*, common rules).
+
+    Raises:
+        FieldError: the response has a body, which may say that nothing was done.
+    """
+    if content not in (None, {}, []):
+        raise FieldError("", "expected no body")
+
+
 def is_utf8(text: str) -> bool:
-    """Whether UTF-8 can write `text`: not a lone surrogate, as an undecodable file name or line gives."""
+    """Return whether `text` can be encoded as UTF-8.
+
+    A lone surrogate cannot; it comes from a file name or a line that could not be decoded.
+    """
     return text.isascii() or text.encode(errors="replace").decode() == text
 
 
 def is_text(value: Any) -> bool:
-    """Whether `value` is text, and text that can be sent."""
+    """Return whether `value` is text that can be sent."""
     return isinstance(value, str) and is_utf8(value)
 
 
 def decode(body: bytes) -> Any:
-    """JSON bytes → Python values, numbers with a fraction as `Decimal`.
+    """Decode JSON bytes to Python values, with fractional numbers as `Decimal`.
 
     Raises:
         ValueError: the bytes are not JSON.
@@ -107,13 +125,15 @@ def decode(body: bytes) -> Any:
 
 
 def encode(content: Any) -> bytes:
-    """Python values → JSON bytes."""
+    """Encode Python values as JSON bytes."""
     return _encoder.encode(content)
 
 
 def _plainly(value: Any) -> Any:
-    """What JSON has no form of its own for: subclasses of text and whole numbers, mappings that are no dict."""
+    """Return a secret's value, or the plain value of a subclass of text, number or mapping."""
     match value:
+        case Secret():
+            return value.reveal()
         case str():
             return str.__str__(value)
         case int():
@@ -126,15 +146,15 @@ _encoder = msgspec.json.Encoder(enc_hook=_plainly, decimal_format="number")
 
 
 def money(amount: Decimal | int | str) -> str:
-    """An amount as the gateway writes it: `"12.50"`.
+    """Return an amount in the gateway's notation: `"12.50"`.
 
     Raises:
-        ValueError: it is not a finite number, or has more than two decimals.
+        ValueError: the amount is not a finite number, or has more than two decimals.
     """
     if isinstance(amount, bool | float):
         raise ValueError("must be a Decimal, an int or a str, never a float")
     if isinstance(amount, str) and not _PLAIN_NUMBER.fullmatch(amount):
-        raise ValueError("is not an amount")  # "1e3" and "1_000" are numbers to Python, and typing errors in a file
+        raise ValueError("is not an amount")  # Python accepts "1e3" and "1_000", but in a file they are mistakes
     exact = _exact(amount, "is not an amount")
     cents = exact.quantize(Decimal("0.01"), context=_EXACT)
     if cents != exact:
@@ -143,7 +163,9 @@ def money(amount: Decimal | int | str) -> str:
 
 
 def as_number(amount: Decimal | int | str) -> Decimal:
-    """An amount as a JSON number: with the digits it has, and no exponent.
+    """Return an amount as a JSON number without an exponent.
+
+    The number has the same digits as the amount.
 
     Raises:
         ValueError: as for `money`.
@@ -228,7 +250,7 @@ def _moment(value: Any, _: Any = None) -> datetime | date | None:
 
 
 def _utc(text: str) -> datetime:
-    """A date and time as the gateway writes them, which is in UTC."""
+    """Parse a date and time in the gateway's notation, which is in UTC."""
     moment = _iso(datetime, text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
@@ -238,7 +260,7 @@ def _iso(kind: type[D], text: str) -> D:
         if _DAY.match(text):
             return kind.fromisoformat(text)
     except ValueError:
-        pass  # it quotes the text, which may be anything
+        pass  # its message quotes the text, which may be confidential
     raise ValueError("not a date")
 
 
@@ -275,7 +297,7 @@ def _amounts(value: Any, _: Any = None) -> Mapping[str, Decimal]:
 
 
 def _is_records(kind: Any) -> bool:
-    """Whether a type is `tuple[SomeRecord, ...]`."""
+    """Return whether a type is `tuple[SomeRecord, ...]`."""
     return get_origin(kind) is tuple and _is_a(Record)(get_args(kind)[0])
 
 
@@ -295,7 +317,7 @@ def _records_hook(kind: Any, converter: Converter) -> Callable[[Any, Any], tuple
 
 
 def _plain(annotation: Any) -> Any:
-    """The type itself, without `| None`, `| Unset` and constraints."""
+    """Return the type without `| None`, `| Unset` and constraints."""
     if get_origin(annotation) is Annotated:
         return _plain(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
@@ -321,7 +343,10 @@ def _record_hook(kind: type[Record], converter: Converter) -> Callable[[Any, Any
 
 
 def _sorted_out(data: Any, hooks: Mapping[str, tuple[Hook, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values of the fields that the model knows, and all the rest as it came."""
+    """Split a JSON object into the model's fields and the rest.
+
+    The fields' values are converted; the rest is unchanged.
+    """
     if not isinstance(data, dict):
         raise FieldError("", "not an object")
     values: dict[str, Any] = {}
@@ -347,7 +372,7 @@ def _sorted_out(data: Any, hooks: Mapping[str, tuple[Hook, Any]]) -> tuple[dict[
 
 
 _MAY_BE_ODD: Final = frozenset({datetime, date, datetime | date, Mapping[str, Any], Sequence[Any]})
-"""Kinds of fields that no money, id or code hangs on."""
+"""Types of fields that contain no money, id or code, so that a value that does not fit is tolerated."""
 
 
 def _is_nothing(value: Any, kind: Any) -> bool:
@@ -359,13 +384,13 @@ def _is_nothing(value: Any, kind: Any) -> bool:
 
 @once_per_class
 def fields_of(kind: type[Any]) -> Mapping[str, Any]:
-    """Field name → annotation, constraints included, of a request."""
+    """Return field name → annotation of a request, including constraints."""
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: hints[field.name] for field in attrs.fields(kind) if field.name != "extra"}
 
 
 def _constraints(annotation: Any) -> Iterator[Any]:
-    """What stands beside a field's type, for any of its alternatives."""
+    """Yield the constraints of a field, from all alternatives of its type."""
     if get_origin(annotation) is Annotated:
         yield from annotation.__metadata__
     elif get_origin(annotation) in (Union, UnionType):
@@ -374,7 +399,7 @@ def _constraints(annotation: Any) -> Iterator[Any]:
 
 
 def _writer(annotation: Any, converter: Converter) -> Callable[[Any], Any]:
-    """How the values of a field are written."""
+    """Return the function that converts a field's values to JSON."""
     for constraint in _constraints(annotation):
         match constraint:
             case Items():
@@ -388,7 +413,7 @@ def _writer(annotation: Any, converter: Converter) -> Callable[[Any], Any]:
 
 def _written(value: Any, converter: Converter) -> Any:
     match value:
-        case Mapping():  # free-form: as it is
+        case Mapping():  # free-form: unchanged
             return dict(value)
         case Sequence() if not isinstance(value, str):
             return [converter.unstructure(each) for each in value]
@@ -417,7 +442,7 @@ def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], 
 
 
 def configure_converter(converter: Converter) -> None:
-    """Teach `converter` the rules at the head of this file."""
+    """Register the rules of this module's docstring on `converter`."""
     for kind, read in _READERS.items():
         converter.register_structure_hook(kind, read)
     for form, read in _FORM_READERS.items():
@@ -457,7 +482,7 @@ def _is_a(parent: type) -> Callable[[Any], bool]:
 
 
 def make_converter() -> Converter:
-    """A cattrs converter that knows the gateway's forms."""
+    """Create a cattrs converter with the rules of this module."""
     converter = Converter(detailed_validation=False)
     configure_converter(converter)
     return converter
@@ -472,20 +497,20 @@ def _reader(kind: type[Any]) -> Callable[[Any, Any], Any]:
 
 
 def structure(kind: type[R], data: Any) -> R:
-    """A record of type `kind` from decoded JSON.
+    """Convert decoded JSON to a record of type `kind`.
 
     Raises:
-        FieldError: a value does not fit; `path` says which.
+        FieldError: a value does not fit its field; `path` says which.
     """
     record: R = _reader(kind)(data, kind)
     return record
 
 
 def unstructure(request: Request) -> dict[str, Any]:
-    """What is sent for `request`: plain JSON values, secrets revealed.
+    """Convert `request` to plain JSON values, with secrets revealed.
 
     Raises:
-        ValueError: an amount is none (`limits.problems` reports it by its field first).
+        ValueError: an amount is invalid (`validation.problems` reports it with its field first).
     """
     content: dict[str, Any] = _converter.unstructure(request)
     return content

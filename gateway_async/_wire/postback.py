@@ -1,11 +1,11 @@
-"""A request to a receiver → a `Postback`, or the one error that says what is wrong with it (contract, *Events*).
+"""Parser of requests to a receiver: returns a `Postback` or raises `PostbackRefusedError` (contract, *Events*).
 
-Gateways send forms, the contract describes JSON; both have the same four fields, of which `data` is the record as a
-JSON text. A record may stand there as an object, too. What the body is called counts less than what it looks like.
+Gateways send forms, while the contract describes JSON. Both have the same four fields, and `data` is the record as a
+JSON text or an object. The form of the body decides, not its content type.
 
-Taken too little seriously, a payment's news is lost; so only that is refused which leaves in doubt what happened to
-which record: no type, no resource, no record, no id of it, a money amount that is none. A refusal names the field, and
-repeats nothing of the body.
+A rejected postback may be lost. The parser therefore rejects only what leaves unclear what happened to which record: a
+missing type, resource, record or record id, or an invalid money amount. The error names the field and quotes nothing of
+the body.
 """
 
 import re
@@ -40,64 +40,67 @@ RECORDS: Final[Mapping[str, type[Record]]] = {
     "transactionbatch": TransactionBatch,
     "accountvault": AccountVault,
 }
-"""The resources that postbacks tell of, and their records."""
+"""Resource in a postback → the model class of its record."""
 
 _FIELDS: Final = frozenset({"type", "resource", "number_of_attempts", "data"})
 _MOST_FIELDS: Final = 64
 _LONGEST_WORD: Final = 64
 _LONGEST_ID: Final = 255
 _DEEPEST: Final = 64
-"""A record's levels of lists and objects: what is stored and read again must not run out of stack on the way."""
+"""The maximum nesting depth of a record. Deeper values could exceed the stack when they are stored or read again."""
 
 _CHARSETS: Final = {"iso-8859-1": "latin-1", "latin1": "latin-1", "latin-1": "latin-1", "windows-1252": "cp1252"}
-"""What is not UTF-8; not Python's own table of codecs, which callers' words would make grow."""
+"""Supported charsets other than UTF-8. Python's codec registry is not used, because callers could make it grow."""
 
 _CHARSET: Final = re.compile(r"charset\s*=\s*\"?([\w-]{1,20})", re.ASCII)
 _ATTEMPTS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 _canonical: Final = msgspec.json.Encoder(order="deterministic", decimal_format="string")
 
 
-# --- who is calling
+# --- authentication
 
 
 class BasicCredentials:
-    """The caller that a receiver expects, compared in constant time; keeps a digest of the password only.
+    """The Basic credentials that a receiver expects, stored as a digest and compared in constant time.
 
     Args:
-        username: as in the postback config; None, and `password` None, to expect nobody.
-        password: likewise.
+        username: the username of the postback config; None, together with `password`, to accept any caller.
+        password: the password of the postback config; None, together with `username`, to accept any caller.
 
     Raises:
-        ValueError: only one of them, or a username with a colon.
+        ValueError: only one of them is given, or the username has a colon.
     """
 
     def __init__(self, username: str | None, password: str | Secret | None) -> None:
-        word = password.reveal() if isinstance(password, Secret) else password
-        self._digest = None if username is None and word is None else _digest(_joined(username, word))
+        password = None if password is None else Secret(password)  # an error's traceback shows local variables
+        self._digest = None if username is None and password is None else _digest(_joined(username, password))
 
     def check(self, headers: Mapping[str, str]) -> None:
-        """Whether a request comes from that caller.
+        """Check that a request has the expected credentials.
 
         Args:
-            headers: by lower-case name.
+            headers: the request's headers by lower-case name.
 
         Raises:
-            PostbackRefusedError: 401.
+            PostbackRefusedError: 401; the credentials are missing or wrong.
         """
         if self._digest and not compare_digest(_digest(_given(headers.get("authorization", ""))), self._digest):
             raise PostbackRefusedError(401, "authorization: not the Basic credentials of this receiver")
 
 
-def _joined(username: str | None, password: str | None) -> bytes:
-    if not username or not password:
+def _joined(username: str | None, password: Secret | None) -> bytes:
+    if not username or password is None or not password.reveal():
         raise ValueError("username, password: both must be given, or None and None to ask callers for none")
     if ":" in username:
         raise ValueError("username: Basic credentials cannot have a colon in it")
-    return f"{username}:{password}".encode()
+    return f"{username}:{password.reveal()}".encode()
 
 
 def _digest(credentials: bytes) -> bytes:
-    """Of one length whatever it is made of, so that comparing tells nothing of how long the right ones are."""
+    """Return a digest of the credentials.
+
+    Its fixed length keeps a comparison from revealing the length of the credentials.
+    """
     return sha256(credentials).digest()
 
 
@@ -110,7 +113,7 @@ def _given(authorization: str) -> bytes:
 
 
 def by_lower_name(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Headers by lower-case name; what stands more than once is joined by commas, as HTTP has it."""
+    """Return headers by lower-case name. Repeated headers are joined by commas, as HTTP specifies."""
     named: dict[str, str] = {}
     for name, value in headers:
         lower = name.lower()
@@ -118,18 +121,18 @@ def by_lower_name(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     return named
 
 
-# --- what it brings
+# --- content
 
 
 def read_postback(headers: Mapping[str, str], body: bytes) -> Postback[Any]:
-    """The postback that a request brings.
+    """Parse the postback in a request.
 
     Args:
-        headers: by lower-case name.
-        body: all of it.
+        headers: the request's headers by lower-case name.
+        body: the complete body.
 
     Raises:
-        PostbackRefusedError: 400; the body is none.
+        PostbackRefusedError: 400; the body is not a postback.
     """
     fields = _fields(headers.get("content-type", "").lower(), body)
     data = fields.get("data")
@@ -144,7 +147,7 @@ def read_postback(headers: Mapping[str, str], body: bytes) -> Postback[Any]:
 def postback_of(
     type_: str, resource: str, raw: Mapping[str, Any], *, attempts: int | None = None, reconciled: bool = False
 ) -> Postback[Any]:
-    """A postback of a record as it came.
+    """Build a postback from a raw record.
 
     Raises:
         PostbackRefusedError: 400; the record cannot be read.
@@ -166,7 +169,7 @@ def postback_of(
 
 @attrs.frozen(kw_only=True)
 class _Times(Record):
-    """What any record may say of when it changed, whether it is known or not."""
+    """The timestamps that a record of any resource may have."""
 
     modified_ts: datetime | None = None
     batch_close_ts: datetime | None = None
@@ -188,7 +191,7 @@ def _record(resource: str, raw: Mapping[str, Any]) -> Record | None:
 
 
 def _identifier(value: Any, *, needed: bool) -> str:
-    """A record's id, which stands in keys, logs and databases."""
+    """Return a record's id, which must be suitable for keys, logs and databases."""
     text = str(value) if type(value) is int else value
     if isinstance(text, str) and text.isprintable() and 0 < len(text) <= _LONGEST_ID:
         return text
@@ -211,7 +214,7 @@ def _inner(value: Any) -> Iterable[Any]:
 
 
 def _fields(content_type: str, body: bytes) -> Mapping[str, Any]:
-    """The fields of a form or of a JSON object."""
+    """Return the fields of a form or of a JSON object."""
     charset = _charset(content_type)
     text = body.decode(charset, errors="replace").encode() if charset else body.removeprefix(BOM_UTF8)
     fields = _object(text) if text.lstrip()[:1] in (b"{", b"[") else _form(text, charset or "utf-8")
@@ -221,7 +224,7 @@ def _fields(content_type: str, body: bytes) -> Mapping[str, Any]:
 
 
 def _charset(content_type: str) -> str | None:
-    """What a body is written in, if that is not UTF-8."""
+    """Return the charset of a body; None for UTF-8."""
     found = _CHARSET.search(content_type)
     return _CHARSETS.get(found[1]) if found else None
 
@@ -265,6 +268,9 @@ def _word(fields: Mapping[str, Any], name: str) -> str:
 
 
 def _attempts(value: Any) -> int | None:
-    """How often it was tried; a number that is none is no reason to refuse a payment's news."""
+    """Return the number of delivery attempts, or None if it is invalid.
+
+    An invalid number does not justify rejecting a postback.
+    """
     text = value if isinstance(value, str | int) and not isinstance(value, bool) else ""
     return int(value) if _ATTEMPTS.fullmatch(str(text).strip()) else None

@@ -1,4 +1,4 @@
-"""What goes behind the question mark: filters, time ranges, sort, expand, lookup by integrator id."""
+"""Query parameters: filters, time ranges, sort, expand, and reads by integrator id."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
@@ -22,10 +22,12 @@ _RESERVED: Final = frozenset({"page", "page_size", "sort", "expand", "api_id"})
 
 
 def located(ref: str | ApiId, location_id: str | None) -> tuple[str, Params]:
-    """A record's id → its path segment, percent-encoded, and the parameters that say what kind of id it is.
+    """Return the path segment and the parameters of an id.
+
+    The segment is percent-encoded. The parameters tell what kind of id it is.
 
     Raises:
-        InvalidRequestError: the id is empty or cannot stand in a path, or an `ApiId` has no location.
+        InvalidRequestError: the id is empty or cannot be part of a path, or an `ApiId` has no location.
     """
     if isinstance(ref, ApiId):
         location = ref.location_id or location_id
@@ -38,10 +40,10 @@ def located(ref: str | ApiId, location_id: str | None) -> tuple[str, Params]:
 
 
 def segment(value: Any, name: str = "id") -> str:
-    """An id, called `name` where it is wrong → a path segment, percent-encoded.
+    """Return an id as a percent-encoded path segment. Errors call the id `name`.
 
     Raises:
-        InvalidRequestError: it is empty or cannot stand in a path.
+        InvalidRequestError: the id is empty or cannot be part of a path.
     """
     if not isinstance(value, str):
         wanted = "text or an ApiId" if name == "id" else "text"
@@ -56,10 +58,10 @@ def segment(value: Any, name: str = "id") -> str:
 
 
 def expansion(expand: Sequence[str]) -> Params:
-    """`("contact", "location")` → `expand=contact,location`.
+    """Return the `expand` parameter: `("contact", "location")` → `expand=contact,location`.
 
     Raises:
-        InvalidRequestError: a name is not text, or the names came as one string.
+        InvalidRequestError: a name is not text, or `expand` is a single string.
     """
     if (
         isinstance(expand, str)
@@ -73,10 +75,11 @@ def expansion(expand: Sequence[str]) -> Params:
 def list_params(
     criteria: Mapping[str, Any] | None, sort: str | None, page_size: int | None, expand: Sequence[str]
 ) -> Params:
-    """Everything that a list is asked for but its pages' number and size; the size is checked here all the same.
+    """Return the parameters of a list, except the number and size of the page. The size is only checked.
 
     Raises:
-        InvalidRequestError: with every problem of the filters, the sort, the page size and the expansion.
+        InvalidRequestError: the filters, the sort, the page size or the expansion cannot be sent; `.problems` lists
+            every problem.
     """
     problems = _size_problems(page_size)
     params: list[tuple[str, str]] = []
@@ -106,10 +109,10 @@ def _size_problems(page_size: int | None) -> list[str]:
 
 
 def filters(criteria: Mapping[str, Any]) -> Params:
-    """Filters by field, as parameters (contract, *Endpoints*, common rules).
+    """Return filters by field as parameters (contract, *Endpoints*, common rules).
 
     Raises:
-        InvalidRequestError: a value is of a kind that cannot be filtered by, or a name is not a field.
+        InvalidRequestError: a value has a type that cannot be filtered by, or a name is not a field name.
     """
     if not isinstance(criteria, Mapping):
         raise InvalidRequestError("filters: must be a mapping of field names to values")

@@ -1,22 +1,23 @@
-"""Status, headers and bytes → a result, or one error from the tree."""
+"""Reader of responses: turns status, headers and body into a result or an error of this package."""
 
 import re
-from collections.abc import Iterator, Mapping
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from functools import partial
 from math import nan
 from typing import Any, Final, TypeVar
 
 import attrs
 
-from gateway_async._secrets import Secret, mask_text
-from gateway_async._wire.belonging import check_refusal
+from gateway_async._secrets import LONGEST_CARD, Secret, quote_text
 from gateway_async._wire.call import Call
 from gateway_async._wire.convert import FieldError, decode
+from gateway_async._wire.response_matching import check_refusal
 from gateway_async.errors import (
     AuthenticationError,
     BadRequestError,
+    DuplicateError,
     MalformedReplyError,
     MethodNotAllowedError,
     MismatchedReplyError,
@@ -46,22 +47,28 @@ _ERRORS: Final[Mapping[int, type[StatusError]]] = {
 _ABSENT: Final = (404, 409)
 _SECONDS: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 _LONGEST_PAUSE: Final = 86_400.0
-"""Seconds: whoever asks for more than a day's pause, or one in the past, has made a mistake."""
+"""Seconds. A `Retry-After` of more than a day, or in the past, is a mistake and is ignored."""
 _BUSY: Final = (429, 502, 503, 504)
-"""Answers that say nothing of the request itself."""
-_READ: Final = 20_000
-"""Of a gateway's words no more is looked at, and `_EXCERPT` repeated: a cut before masking could split a secret."""
-_EXCERPT: Final = 300
+"""Statuses that do not depend on the content of the request."""
+_TAKEN: Final = re.compile(r"(?i)\b(exists?|already|taken|duplicated?|in use|unique)\b")
+"""Words that say that another record has the integrator id. The contract shows no code for this case."""
+_PAGE: Final = 20_000
+"""The number of bytes of a page from which text is extracted."""
+_LONGEST_QUOTE: Final = 300
+_SEPARATORS: Final = len("; : …")
+"""The maximum number of characters that an error's message adds to each quoted text."""
+_QUOTED: Final = 4096
+"""The maximum number of characters that one error quotes from a response: message, field names and field messages."""
 
 
 @attrs.frozen
 class Reply:
-    """An answer as it came.
+    """A raw HTTP response.
 
     Attributes:
-        headers: names in any case (`httpx.Headers` will do).
-        at: when it came, Unix seconds.
-        secrets: the credentials it answers, which no text of it may repeat.
+        headers: a mapping that ignores the case of names, such as `httpx.Headers`.
+        at: the time of arrival, Unix seconds.
+        secrets: the credentials of the request, which are masked in quoted texts.
     """
 
     status: int
@@ -72,79 +79,134 @@ class Reply:
 
 
 def read_reply(call: Call[T], reply: Reply) -> T:
-    """What `reply` says to `call`.
+    """Read the result of `call` from its response.
 
     Raises:
-        StatusError: the gateway said no.
-        MalformedReplyError: it said yes, in a form that cannot be understood.
-        MismatchedReplyError: it answered another question.
+        StatusError: the status is not a success.
+        MalformedReplyError: the status is a success, but the body cannot be parsed.
+        MismatchedReplyError: the response belongs to another request.
     """
     try:
         return _result(call, reply)
     except MismatchedReplyError as error:
-        raise MismatchedReplyError(error.differences, call=str(call)) from None
+        differences = _Quotes(call, reply).lines(error.differences)
+    raise MismatchedReplyError(differences, call=str(call))
 
 
 def _result(call: Call[T], reply: Reply) -> T:
     if 200 <= reply.status < 300:  # noqa: PLR2004
         return _success(call, reply)
-    if call.absent is not ... and _says_absent(reply):
-        absent: T = call.absent
+    content = _refusal_content(reply)
+    if call.not_found_result is not ... and _says_absent(reply, content or {}):
+        absent: T = call.not_found_result
         return absent
-    raise _refusal(call, reply)
+    raise _refusal(call, reply, content)
 
 
 def _success(call: Call[T], reply: Reply) -> T:
     try:
         content = decode(reply.body) if reply.body.strip() else None
     except ValueError:
-        raise MalformedReplyError("$", f"not JSON: {_excerpt(call, reply)}", call=str(call)) from None
+        problem = "$", f"not JSON: {_description(reply)}"
+    else:
+        try:
+            return call.read(content)
+        except FieldError as error:
+            quotes = _Quotes(call, reply)
+            problem = quotes.text(f"${error.path}"), quotes.text(error.reason)
+    raise MalformedReplyError(*problem, call=str(call))
+
+
+def _refusal_content(reply: Reply) -> Mapping[str, Any] | None:
+    """Decode the JSON object of a refusal.
+
+    Returns None for a page, plain text or anything else.
+    """
     try:
-        return call.read(content)
-    except FieldError as error:
-        raise MalformedReplyError(f"${error.path}", error.reason, call=str(call)) from None
+        content = decode(reply.body)
+    except ValueError:
+        return None
+    return content if isinstance(content, dict) else None
 
 
-def _says_absent(reply: Reply) -> bool:
-    """Whether the gateway says that the record is not there: a page for people is a proxy's word, and no proof."""
-    return reply.status in _ABSENT and not _is_page(reply)
+def _says_absent(reply: Reply, content: Mapping[str, Any]) -> bool:
+    """Return whether the gateway itself says that the record does not exist.
+
+    The gateway's error bodies have a `name`, a `code` or a `status`. A page, an empty body or a proxy's message about
+    an unknown route proves nothing.
+    """
+    status = content.get("status", reply.status)
+    signed = isinstance(content.get("name"), str) or isinstance(content.get("code"), int) or "status" in content
+    return reply.status in _ABSENT and signed and str(status) == str(reply.status)
 
 
-def _refusal(call: Call[Any], reply: Reply) -> StatusError:
+def _is_from_gateway(content: Mapping[str, Any]) -> bool:
+    return bool(content.get("errors")) or any(isinstance(content.get(name), str) for name in ("message", "name"))
+
+
+def _refusal(call: Call[Any], reply: Reply, content: Mapping[str, Any] | None) -> StatusError:
     kind = _ERRORS.get(reply.status, ServerError if reply.status >= 500 else StatusError)  # noqa: PLR2004
-    if call.refusal and reply.status not in _BUSY:
-        kind = call.refusal
-    message, fields = _said(call, reply)
+    if call.error_class and reply.status not in _BUSY:
+        kind = call.error_class
+    message, fields = _said(call, reply, content)
+    facts: dict[str, Any] = {
+        "call": str(call),
+        "message": message,
+        "fields": fields,
+        "retry_after": _retry_after(reply.headers, reply.at),
+        "is_from_gateway": _is_from_gateway(content or {}),
+    }
     if kind is ValidationError:
         check_refusal(fields, call.fields)
-    return kind(
-        reply.status,
-        call=str(call),
-        message=message,
-        fields=fields,
-        retry_after=_retry_after(reply.headers, reply.at),
-    )
+        if call.api_id and call.api_id_field and _says_duplicate(call.api_id_field, message, fields):
+            if call.made_up_id:  # a proxy may have sent the request twice
+                raise MismatchedReplyError((f"{call.api_id_field} exists already, and only this call has sent it",))
+            return DuplicateError(reply.status, api_id=call.api_id, **facts)
+    return kind(reply.status, **facts)
 
 
-def _said(call: Call[Any], reply: Reply) -> tuple[str, dict[str, tuple[str, ...]]]:
-    """The gateway's words, in any of the forms it speaks: `errors` by field, a message, or a page of HTML."""
-    try:
-        body = decode(reply.body)
-    except ValueError:
-        body = None
-    said = body if isinstance(body, dict) else {}
-    message = said.get("message") or said.get("name") or ""
-    fields = _fields(said.get("errors"))
-    if not message and not fields:
-        return ("" if isinstance(body, dict) else _excerpt(call, reply)), {}
-    fit = partial(_fit, call, reply)
-    return fit(str(message)), {fit(name): tuple(map(fit, lines)) for name, lines in fields.items()}
+def _says_duplicate(field: str, message: str, fields: Mapping[str, tuple[str, ...]]) -> bool:
+    """Return whether a refusal of `field`, an integrator id, says that another record has it."""
+    general = [line for line in (message, *fields.get("", ())) if field in line]
+    return any(map(_TAKEN.search, (*fields.get(field, ()), *general)))
 
 
-def _fit(call: Call[Any], reply: Reply, text: str) -> str:
-    """A gateway's words, masked, and short enough for a message."""
-    words = mask_text(text[:_READ], secrets=(*call.secrets, *reply.secrets))
-    return words if len(words) <= _EXCERPT else words[:_EXCERPT] + "…"
+def _said(call: Call[Any], reply: Reply, content: Mapping[str, Any] | None) -> tuple[str, dict[str, tuple[str, ...]]]:
+    """Return the message and the field errors of a refusal.
+
+    The body may have `errors` by field, a message, or be an HTML page.
+    """
+    quotes = _Quotes(call, reply)
+    if content is None:
+        return _excerpt(call, reply, quotes), {}
+    fields = _fields(content.get("errors"))
+    message = quotes.text(str(content.get("message") or content.get("name") or ""))
+    names = dict(zip(quotes.lines(fields), fields.values(), strict=False))  # names first: programs look for them
+    return message, {name: quotes.lines(lines) for name, lines in names.items()}
+
+
+class _Quotes:
+    """Quotes from a response for one error, masked and shortened. A long response costs no more than a short one."""
+
+    def __init__(self, call: Call[Any], reply: Reply) -> None:
+        self._secrets = (*call.secrets, *reply.secrets)
+        self._left = _QUOTED
+        self.longest_secret = max((len(secret.reveal()) for secret in self._secrets), default=0)
+
+    def text(self, text: str) -> str:
+        """Quote the beginning of a text."""
+        quoted = quote_text(text, self._secrets, min(_LONGEST_QUOTE, max(self._left, 0)))
+        self._left -= len(quoted) + _SEPARATORS
+        return quoted
+
+    def lines(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Quote texts until the limit is reached, and then "…" for the rest."""
+        quoted: list[str] = []
+        for text in texts:
+            if self._left <= 0:
+                return (*quoted, "…")
+            quoted.append(self.text(text))
+        return tuple(quoted)
 
 
 def _fields(errors: Any) -> dict[str, tuple[str, ...]]:
@@ -161,29 +223,54 @@ def _lines(said: Any) -> Iterator[str]:
         yield str(said)
 
 
-_SCRIPTS: Final = re.compile(r"(?is)<(script|style)\b.*?</\1\s*>")
-_TAGS: Final = re.compile(r"(?s)<[^>]*>")
+_SCRIPT: Final = re.compile(r"(?i)<(?:script|style)\b")
+_SCRIPT_END: Final = re.compile(r"(?i)</(?:script|style)\s*>")
+_TAG: Final = re.compile(r"<[^<>]*>")
+_MEDIA_TYPE: Final = re.compile(r"[a-z]{1,20}/[a-z0-9.+-]{1,40}")
 
 
 def _is_page(reply: Reply) -> bool:
     return "html" in reply.headers.get("content-type", "") or reply.body.lstrip()[:1] == b"<"
 
 
-def _excerpt(call: Call[Any], reply: Reply) -> str:
-    """The start of a body that is no JSON, as text fit for one line; JSON that broke off is personal data."""
-    text = reply.body[:_READ].decode("utf-8", "replace")
-    if text.lstrip()[:1] in ("{", "["):
-        return f"{len(reply.body)} bytes that break off or go astray"
+def _page_text(page: str) -> str:
+    """Return the text of a page, without its tags, scripts and styles."""
+    first, *rest = _SCRIPT.split(page)
+    after_scripts = (_SCRIPT_END.split(part, maxsplit=1)[1:] for part in rest)
+    return _TAG.sub(" ", " ".join([first, *(text for part in after_scripts for text in part)]))
+
+
+def _excerpt(call: Call[Any], reply: Reply, quotes: _Quotes) -> str:
+    """Quote or describe an error's body that is not JSON.
+
+    A proxy's text in response to a read is quoted. A body that may contain a secret is only described: the response to
+    a login or a write, and any body with a JSON object, which may be a record or a token.
+    """
+    text = reply.body[:_PAGE].decode("utf-8", "replace")
     if _is_page(reply):
-        text = _TAGS.sub(" ", _SCRIPTS.sub(" ", text))
+        text = _page_text(text)
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return _fit(call, reply, line)
+    if len(reply.body) > _PAGE:  # the cut may have split a secret
+        line = line[: -max(quotes.longest_secret, LONGEST_CARD)]
+    quotable = call.kind.is_read and call.signed and "{" not in line and line[:1] != "["
+    return quotes.text(line) if quotable or not line else _description(reply)
+
+
+def _description(reply: Reply) -> str:
+    """Describe the type and the length of the body."""
+    size = f"{len(reply.body)} bytes"
+    if reply.body.removeprefix(BOM_UTF8).lstrip()[:1] in (b"{", b"["):
+        return f"{size} that break off or go astray"
+    named = _MEDIA_TYPE.match(reply.headers.get("content-type", "").lower())
+    return f"{size} of HTML" if _is_page(reply) else f"{size} of {named.group()}" if named else size
 
 
 def _retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds from a `Retry-After` header, which is seconds or an HTTP date; absurd ones are None.
+    """Return the seconds of a `Retry-After` header, or None.
 
-    A date is measured from the answer's own `Date`, so that a clock of ours that goes wrong does not matter.
+    The header is seconds or an HTTP date. A missing or implausible value is None.
+
+    A date is compared with the response's own `Date`, so that an inaccurate local clock does not matter.
     """
     value = headers.get("retry-after", "").strip()
     if _SECONDS.fullmatch(value):
@@ -195,7 +282,7 @@ def _retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _moment(http_date: str) -> float | None:
-    """Unix seconds of an HTTP date; one without a zone is GMT."""
+    """Return the Unix seconds of an HTTP date. A date without a time zone is in GMT."""
     try:
         moment = parsedate_to_datetime(http_date)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

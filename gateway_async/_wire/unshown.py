@@ -1,4 +1,4 @@
-"""Answers that the contract does not show: whatever comes is read as far as it goes."""
+"""Reader for responses that the contract does not show, which accepts several forms."""
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -12,10 +12,12 @@ R = TypeVar("R", bound=Record)
 
 
 def read_unshown(record: type[R], wrappers: Sequence[str], content: Any) -> R | None:
-    """The record in one of its wrappers or in none; None when the answer is empty, or no object.
+    """Read a record with or without a wrapper key.
+
+    Returns None if the response is not a JSON object.
 
     Raises:
-        FieldError: a value does not fit.
+        FieldError: a value does not fit its field.
     """
     if not isinstance(content, dict):
         return None

@@ -1,4 +1,4 @@
-"""The command `gateway-async`. It needs the extra `cli`; whatever it imports beyond the package is imported late."""
+"""The command `gateway-async`; it needs the extra `cli`, whose packages are imported only when the command runs."""
 
 import io
 import sys
@@ -9,7 +9,8 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command.
 
-    Ends the process with status 0, 1 for a failure, 2 for wrong usage or a missing extra, 130 after Ctrl-C.
+    It ends the process with exit status 0 for success, 1 for a failure, 2 for wrong usage or a missing extra, or 130
+    after Ctrl-C.
     """
     _never_fail_to_print()
     try:
@@ -27,7 +28,7 @@ def main() -> None:
 
 
 def _never_fail_to_print() -> None:
-    """Where a "✓" cannot be shown, show a "?"."""
+    """Print "?" in place of characters that the output encoding does not have, such as "✓"."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

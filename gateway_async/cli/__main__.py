@@ -1,4 +1,4 @@
-"""`python -m gateway_async.cli` is the command `gateway-async`."""
+"""Run the command `gateway-async` by `python -m gateway_async.cli`."""
 
 from gateway_async.cli import main
 

@@ -1,4 +1,4 @@
-"""The command's table of contents: what there is to run, and `--version`."""
+"""The Typer application: all subcommands, and `--version`."""
 
 import importlib.metadata
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`gateway-async inbox`: what waits in an inbox of postbacks, what is dead there, and having it handled again."""
+"""`gateway-async inbox`: list the waiting and dead postbacks of an inbox, replay them or discard them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
@@ -9,25 +9,25 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gateway_async.cli.failure import fail
+from gateway_async.cli.errors import fail
 from gateway_async.cli.json_lines import print_json
 
 if TYPE_CHECKING:
-    from gateway_async.postbacks import Inbox, Letter, LetterState
+    from gateway_async.postbacks import Inbox, PostbackState, StoredPostback
 
 __all__ = ["inbox"]
 
 MOST_SHOWN = 500
-"""Rows of a table that anybody reads; JSON has no end."""
+"""The most rows that a table shows; JSON output has no limit."""
 
 DEAD = 3
-"""The exit status when something is dead, so that a script can tell it from a failure."""
+"""The exit status when a listed postback is dead; scripts can distinguish it from a failure."""
 
 WHAT_TO_DO = "--replay NUMBER or --replay-dead has them handled again, --discard NUMBER gives one up."
 COLOURS = {"waiting": "yellow", "dead": "red", "handled": "green"}
 _PAGE = 200
 _FOR_EVER = 999_999.0
-"""Days: whoever only looks forgets nothing."""
+"""`keep_days` of the opened inbox, so that listing deletes nothing."""
 
 
 def inbox(
@@ -46,12 +46,12 @@ def inbox(
     table: Annotated[str, typer.Option("--table", help="The inbox's table in PostgreSQL.")] = "postback_inbox",
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each postback.")] = False,
 ) -> None:
-    """List the postbacks of an inbox that wait or are dead, the oldest first, or have them handled again.
+    """List the waiting and dead postbacks of an inbox, the oldest first, or have them handled again.
 
-    What is handled again waits for the program that works on the inbox; a state older than one that was handled is told
-    to handlers only that asked for such. What is handled, or given up, is removed by itself after the inbox's
-    `keep_days`; what is dead stays until it is one of them. The exit status is 0 when nothing listed is dead, 3 when
-    something is, and 1 when the inbox cannot be used.
+    Postbacks to be handled again wait for the program that works on the inbox. A state older than a handled one is
+    passed only to handlers registered with `include_stale=True`. Handled and discarded postbacks are removed after the
+    inbox's `keep_days`; dead ones are kept. The exit status is 0 when nothing listed is dead, 3 when something is, and
+    1 when the inbox cannot be used.
     """
     if dead + waiting + show_all + (replay is not None) + replay_dead + (discard is not None) > 1:
         raise typer.BadParameter("only one of --dead, --waiting, --all, --replay, --replay-dead, --discard")
@@ -67,7 +67,7 @@ def inbox(
 
 
 def _answer(place: str, table: str, question: "Callable[[Inbox], Awaitable[list[dict[str, Any]]]]") -> Any:
-    """What an inbox says to a question."""
+    """Open an inbox, run one operation on it, and close it."""
     import anyio
 
     from gateway_async import GatewayError
@@ -94,40 +94,40 @@ def _opened(place: str, table: str) -> "Inbox":
     if not path.is_file() and not path.is_dir():
         raise typer.BadParameter(f"file '{place}' does not exist")
     if path.is_file() and not path.stat().st_size:
-        fail(f"the inbox {place} cannot be used: it is empty")  # not to be made one by looking
+        fail(f"the inbox {place} cannot be used: it is empty")  # listing must not turn an empty file into an inbox
     return SqliteInbox(path, keep_days=_FOR_EVER)
 
 
-def _wanted(dead: bool, waiting: bool, show_all: bool) -> "tuple[LetterState | None, ...]":
-    from gateway_async.postbacks import LetterState
+def _wanted(dead: bool, waiting: bool, show_all: bool) -> "tuple[PostbackState | None, ...]":
+    from gateway_async.postbacks import PostbackState
 
     if show_all:
         return (None,)
-    wanted = ((LetterState.WAITING, not dead), (LetterState.DEAD, not waiting))
+    wanted = ((PostbackState.WAITING, not dead), (PostbackState.DEAD, not waiting))
     return tuple(state for state, is_wanted in wanted if is_wanted)
 
 
-async def _listed(opened: "Inbox", states: "Iterable[LetterState | None]") -> list[dict[str, Any]]:
+async def _listed(opened: "Inbox", states: "Iterable[PostbackState | None]") -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for state in states:
-        rows += [_row_of(letter) async for letter in _letters(opened, state)]
+        rows += [_row_of(stored) async for stored in _list_postbacks(opened, state)]
     return sorted(rows, key=lambda row: int(row["number"]))
 
 
-async def _letters(opened: "Inbox", state: "LetterState | None") -> "AsyncIterator[Letter]":
-    """All of a state, a page at a time: a record may be large."""
+async def _list_postbacks(opened: "Inbox", state: "PostbackState | None") -> "AsyncIterator[StoredPostback]":
+    """Yield all postbacks of a state, read in pages, because records may be large."""
     after = 0
-    while page := await opened.letters(state, after=after, limit=_PAGE):
-        for letter in page:
-            yield letter
+    while page := await opened.list(state, after=after, limit=_PAGE):
+        for stored in page:
+            yield stored
         after = page[-1].number
 
 
 async def _replayed(opened: "Inbox", number: int | None) -> list[dict[str, Any]]:
-    """Have one handled again, or all that are dead."""
-    from gateway_async.postbacks import LetterState
+    """Make one postback waiting again, or all dead ones."""
+    from gateway_async.postbacks import PostbackState
 
-    numbers = [number] if number is not None else [row["number"] for row in await _listed(opened, [LetterState.DEAD])]
+    numbers = [number] if number is not None else [row["number"] for row in await _listed(opened, [PostbackState.DEAD])]
     rows: list[dict[str, Any]] = []
     for each in numbers:
         if not await opened.replay(each):
@@ -137,30 +137,30 @@ async def _replayed(opened: "Inbox", number: int | None) -> list[dict[str, Any]]
 
 
 async def _discarded(opened: "Inbox", number: int) -> list[dict[str, Any]]:
-    """Give a dead one up."""
+    """Give up a dead postback."""
     if not await opened.discard(number):
         fail(f"--discard: there is no dead postback {number}")
     return await _row(opened, number)
 
 
 async def _row(opened: "Inbox", number: int) -> list[dict[str, Any]]:
-    return [_row_of(letter) for letter in await opened.letters(after=number - 1, limit=1)]
+    return [_row_of(stored) for stored in await opened.list(after=number - 1, limit=1)]
 
 
-def _row_of(letter: "Letter") -> dict[str, Any]:
-    postback = letter.postback
+def _row_of(stored: "StoredPostback") -> dict[str, Any]:
+    postback = stored.postback
     return {
-        "number": letter.number,
-        "came_at": letter.came_at,
+        "number": stored.number,
+        "came_at": stored.came_at,
         "type": postback.type,
         "resource": postback.resource,
         "record_id": postback.record_id,
         "modified_ts": postback.modified_ts,
         "reconciled": postback.reconciled,
-        "state": letter.state,
-        "attempts": letter.attempts,
-        "due_at": letter.due_at,
-        "error": letter.error,
+        "state": stored.state,
+        "attempts": stored.attempts,
+        "due_at": stored.due_at,
+        "error": stored.error,
     }
 
 

@@ -1,4 +1,4 @@
-"""Rows for programs: one object of JSON for each, on a line of its own."""
+"""Print rows as JSON lines: one JSON object on each line, for programs."""
 
 import json
 from collections.abc import Iterable
@@ -11,6 +11,6 @@ __all__ = ["print_json"]
 
 
 def print_json(rows: Iterable[dict[str, Any]]) -> None:
-    """Print rows; times are in ISO 8601."""
+    """Print rows as JSON lines, with times in ISO 8601."""
     for row in rows:
         typer.echo(json.dumps(row, default=datetime.isoformat))

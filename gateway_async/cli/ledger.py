@@ -1,4 +1,4 @@
-"""`gateway-async ledger`: what is open in a ledger's file, and what became of it."""
+"""`gateway-async ledger`: list the open calls of a ledger file, and look up or record their outcomes."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -11,24 +11,24 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gateway_async.cli.failure import fail
+from gateway_async.cli.errors import fail
 from gateway_async.cli.json_lines import print_json
 
 if TYPE_CHECKING:
     from gateway_async import Recovered
-    from gateway_async._ledger_file import Entry
+    from gateway_async.ledger._sqlite_store import StoredIntent
 
 __all__ = ["ledger"]
 
 MOST_SHOWN = 500
-"""Rows of a table that anybody reads; JSON has no end."""
+"""The most rows that a table shows; JSON output has no limit."""
 
 OPEN = 3
-"""The exit status when something is open, so that a script can tell it from a failure."""
+"""The exit status when a listed call is open; scripts can distinguish it from a failure."""
 
 
-class Fate(StrEnum):
-    """What a person may say of a call."""
+class Resolution(StrEnum):
+    """The outcomes that a user can record for a call."""
 
     DONE = "done"
     NOT_MADE = "not_made"
@@ -48,35 +48,45 @@ def ledger(
             help="Look up what is open and settle what is known; reads the GATEWAY_* variables of the environment.",
         ),
     ] = False,
-    settle: Annotated[
+    wait: Annotated[
+        float,
+        typer.Option(
+            "--wait",
+            min=0,
+            metavar="SECONDS",
+            help="How long --recover waits at most for what is not found: it may still arrive for 120 seconds, "
+            "at a terminal for its time-out more.",
+        ),
+    ] = 125.0,
+    resolve_id: Annotated[
         str | None,
         typer.Option(
-            "--settle",
+            "--resolve",
             metavar="API_ID",
             help="Settle one open call that no lookup can, once you know what became of it: "
             "its api id, or the id that --json shows.",
         ),
     ] = None,
-    settle_as: Annotated[Fate | None, typer.Option("--as", help="What became of it.")] = None,
+    resolve_as: Annotated[Resolution | None, typer.Option("--as", help="What became of it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each call.")] = False,
 ) -> None:
-    """List the calls that move money and whose outcome nobody knows yet, the oldest first.
+    """List the calls that move money and whose outcome is not known yet, the oldest first.
 
     The exit status is 0 when none is open, 3 when some are, and 1 when the file cannot be used.
     """
     from gateway_async import GatewayError
 
-    if recover + show_all + (settle is not None) > 1:
-        raise typer.BadParameter("--recover and --settle list what they settle; use --all in a second call")
-    if (settle is None) != (settle_as is None):
-        raise typer.BadParameter(f"--settle and --as ({', '.join(Fate)}) go together")
+    if recover + show_all + (resolve_id is not None) > 1:
+        raise typer.BadParameter("--recover and --resolve list what they settle; use --all in a second call")
+    if (resolve_id is None) != (resolve_as is None):
+        raise typer.BadParameter(f"--resolve and --as ({', '.join(Resolution)}) go together")
     if not file.stat().st_size:
-        fail(f"the ledger {file} cannot be used: it is empty")  # not to be made one by looking
+        fail(f"the ledger {file} cannot be used: it is empty")  # listing must not turn an empty file into a ledger
     try:
-        if settle is not None and settle_as is not None:
-            rows = [_settled(file, settle, settle_as)]
+        if resolve_id is not None and resolve_as is not None:
+            rows = [_resolve(file, resolve_id, resolve_as)]
         else:
-            rows = list(_recovered(file) if recover else _listed(file, open_only=not show_all))
+            rows = list(_recovered(file, wait) if recover else _listed(file, open_only=not show_all))
     except GatewayError as error:
         fail(str(error))
     print_json(rows) if as_json else _print_table(file, rows)
@@ -84,22 +94,22 @@ def ledger(
         raise typer.Exit(OPEN)
 
 
-def _settled(file: Path, name: str, fate: Fate) -> dict[str, Any]:
-    from gateway_async._ledger_file import LedgerFile, Outcome
+def _resolve(file: Path, name: str, resolution: Resolution) -> dict[str, Any]:
+    from gateway_async.ledger._sqlite_store import LedgerFile, Outcome
 
     opened = LedgerFile(file)
     try:
         meant = [each for each in opened.entries(open_only=True) if name in (each.intent.id, each.intent.api_id)]
         if len(meant) != 1:
-            fail(f"--settle: {len(meant)} open calls are called {name}; `--json` lists their ids")
-        opened.write([], [Outcome(meant[0].intent.id, fate, None, datetime.now(UTC))])
-        return _row_of(meant[0]) | {"outcome": fate.value}
+            fail(f"--resolve: {len(meant)} open calls are called {name}; `--json` lists their ids")
+        opened.write([], [Outcome(meant[0].intent.id, resolution, None, datetime.now(UTC))])
+        return _row_of(meant[0]) | {"outcome": resolution.value}
     finally:
         opened.close()
 
 
 def _listed(file: Path, *, open_only: bool) -> Iterator[dict[str, Any]]:
-    from gateway_async._ledger_file import LedgerFile
+    from gateway_async.ledger._sqlite_store import LedgerFile
 
     opened = LedgerFile(file)
     try:
@@ -108,14 +118,14 @@ def _listed(file: Path, *, open_only: bool) -> Iterator[dict[str, Any]]:
         opened.close()
 
 
-def _recovered(file: Path) -> Iterable[dict[str, Any]]:
+def _recovered(file: Path, wait: float) -> Iterable[dict[str, Any]]:
     import anyio
 
     from gateway_async import AsyncGateway, SqliteLedger
 
     async def recovered() -> list["Recovered"]:
         async with AsyncGateway.from_env(ledger=SqliteLedger(file)) as gateway:
-            return await gateway.recover()
+            return await gateway.recover(wait=wait)
 
     for each in anyio.run(recovered):
         yield {
@@ -130,12 +140,12 @@ def _recovered(file: Path) -> Iterable[dict[str, Any]]:
         }
 
 
-def _row_of(entry: "Entry") -> dict[str, Any]:
+def _row_of(entry: "StoredIntent") -> dict[str, Any]:
     intent = entry.intent
     return {
         "id": intent.id,
         "sent_at": intent.sent_at,
-        "certain_at": intent.certain_at,
+        "conclusive_at": intent.conclusive_at,
         "call": intent.call,
         "resource": intent.resource,
         "api_id": intent.api_id,
@@ -163,7 +173,7 @@ def _print_table(file: Path, rows: list[dict[str, Any]]) -> None:
         command = f"gateway-async ledger {file} --recover"
         console.print(Text(f"\n{command} finds out what became of them.", style="dim"), soft_wrap=True)
     if any(row["outcome"] == "unknown" for row in rows):
-        command = f"gateway-async ledger {file} --settle API_ID --as {'|'.join(Fate)}"
+        command = f"gateway-async ledger {file} --resolve API_ID --as {'|'.join(Resolution)}"
         console.print(Text(f"\nNobody can tell? Ask the processor, then {command}.", style="dim"), soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""`gateway-async listen`: shows the postbacks that come, as they come."""
+"""`gateway-async listen`: print postbacks as they arrive."""
 
 import asyncio
 import json
@@ -15,16 +15,16 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from gateway_async.cli.failure import fail
-from gateway_async.cli.passing_configs import PassingConfigs
-from gateway_async.cli.postback_line import object_of, refusal_line, refusal_object, text_of
+from gateway_async.cli.errors import fail
+from gateway_async.cli.postback_format import object_of, refusal_line, refusal_object, text_of
 from gateway_async.cli.sandbox import REASONS
+from gateway_async.cli.temporary_configs import PassingConfigs
 from gateway_async.models.codes import PostbackResource
 from gateway_async.observe import logger
 
 if TYPE_CHECKING:
     from gateway_async.postbacks import Postback, PostbackReceiver
-    from gateway_async.postbacks.answer import Answer
+    from gateway_async.postbacks.http.response import Answer
 
 __all__ = ["listen"]
 
@@ -32,29 +32,29 @@ _REFUSED = 400
 
 
 @attrs.frozen
-class Screen:
-    """Where everything is shown.
+class PostbackDisplay:
+    """Prints the events of the listener.
 
     Attributes:
-        as_json: one object for each line, for programs.
+        as_json: whether to print one JSON object on each line, for programs.
     """
 
     as_json: bool
 
     def ready(self, url: str, configs: int) -> None:
-        """Say that postbacks can come, and where to."""
+        """Print the address, now that postbacks can be received."""
         self._show(Text(f"Listening at {url}", style="bold green"), {"event": "ready", "url": url, "configs": configs})
         if not self.as_json:
             made = f"{configs} postback configs lead here until it ends. " if configs else ""
             self._show(Text(f"{made}Ctrl-C ends it.", style="dim"), {})
 
     def postback(self, postback: "Postback[Any]") -> None:
-        """Show what came."""
+        """Print a postback."""
         at = datetime.now(UTC)
         self._show(text_of(postback, at), object_of(postback, at) if self.as_json else {})
 
     def refused(self, answer: "Answer") -> None:
-        """Show that something was refused."""
+        """Print a rejected request."""
         at, reason = datetime.now(UTC), answer.body.decode(errors="replace").strip()
         self._show(refusal_line(answer.status, reason, at), refusal_object(answer.status, reason, at))
 
@@ -94,7 +94,7 @@ def listen(
 ) -> None:
     """Show the postbacks that a gateway sends, until Ctrl-C or SIGTERM, either of which is its normal end.
 
-    Each is acknowledged and forgotten. What is no postback, or has the wrong credentials, is refused and shown too.
+    Each is acknowledged and not stored. Requests that are invalid or have wrong credentials are rejected and shown too.
     Card numbers and bank data are masked.
     """
     from gateway_async import GatewayError
@@ -110,7 +110,7 @@ def listen(
         resources = resource or list(PostbackResource)
         configs = PassingConfigs(resources, product_transaction_id or [], url, username, password)
     try:
-        asyncio.run(_listen(host, port, _receiver(username, password), configs, Screen(as_json)))
+        asyncio.run(_listen(host, port, _receiver(username, password), configs, PostbackDisplay(as_json)))
     except OSError as error:
         reason = REASONS.get(error.errno or 0, error.strerror or error)
         fail(f"cannot listen on port {port} of {host}: {reason}")
@@ -121,7 +121,7 @@ def listen(
 def _receiver(username: str | None, password: str | None) -> "PostbackReceiver":
     from gateway_async.postbacks import PostbackReceiver
 
-    logger.addHandler(logging.NullHandler())  # what is refused is shown where everything is
+    logger.addHandler(logging.NullHandler())  # rejected requests are printed by the reporter
     try:
         return PostbackReceiver(username, password)
     except ValueError as error:
@@ -129,7 +129,7 @@ def _receiver(username: str | None, password: str | None) -> "PostbackReceiver":
 
 
 async def _listen(
-    host: str, port: int, receiver: "PostbackReceiver", configs: PassingConfigs | None, screen: Screen
+    host: str, port: int, receiver: "PostbackReceiver", configs: PassingConfigs | None, screen: PostbackDisplay
 ) -> None:
     from gateway_async.sandbox.http.server import Listener
 
@@ -144,9 +144,9 @@ async def _listen(
             await asyncio.Event().wait()
 
 
-def _shown(receiver: "PostbackReceiver", screen: Screen) -> Any:
-    """The receiver as an ASGI application that shows what it takes and what it refuses."""
-    from gateway_async.postbacks.asgi import AsgiApp
+def _shown(receiver: "PostbackReceiver", screen: PostbackDisplay) -> Any:
+    """Make an ASGI application of the receiver that prints accepted postbacks and rejected requests."""
+    from gateway_async.postbacks.http.asgi import AsgiApp
 
     async def show(postback: "Postback[Any]") -> None:
         screen.postback(postback)
@@ -163,11 +163,11 @@ def _shown(receiver: "PostbackReceiver", screen: Screen) -> Any:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """End the block at the first SIGINT or SIGTERM, as if it were cancelled; what cleans up after it is left alone."""
+    """End the block at the first SIGINT or SIGTERM by cancelling it, so that its cleanup runs."""
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
 
     def end(number: int, _frame: Any) -> None:
-        signal.signal(number, former[signal.Signals(number)])  # who asks twice does not want to wait
+        signal.signal(number, former[signal.Signals(number)])  # a second signal ends the process at once
         if task:
             loop.call_soon_threadsafe(task.cancel)
 

@@ -1,4 +1,4 @@
-"""`gateway-async sandbox`: the local gateway in the foreground, for any program that speaks HTTP."""
+"""`gateway-async sandbox`: run the local gateway in the foreground, for any program that uses HTTP."""
 
 import dataclasses
 import errno
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from gateway_async.cli.failure import fail
-from gateway_async.cli.welcome import welcome
+from gateway_async.cli.banner import welcome
+from gateway_async.cli.errors import fail
 
 if TYPE_CHECKING:
     from gateway_async.sandbox import Facts
@@ -25,10 +25,10 @@ REASONS = {
     errno.EADDRINUSE: "the port is in use; --port 0 picks a free one",
     errno.EADDRNOTAVAIL: "this is not an address of this machine",
 }
-"""Why one cannot listen somewhere, in plain words."""
+"""Error number → why the address cannot be listened on."""
 
 PRIMARY_CODE = 0xFF
-"""The bits of an SQLite error code that say what; the others say in what circumstances."""
+"""The bits of an SQLite error code with the primary code; the others are details."""
 
 TROUBLES = {
     sqlite3.SQLITE_BUSY: "another sandbox is using it",
@@ -36,11 +36,11 @@ TROUBLES = {
     sqlite3.SQLITE_NOTADB: "it is not a database",
     sqlite3.SQLITE_READONLY: "it is read-only",
 }
-"""What is wrong with a data file, in plain words."""
+"""SQLite error code → what is wrong with the data file."""
 
 
 class Terminals(StrEnum):
-    """Who brings the card to a simulated terminal."""
+    """How a card is presented at a simulated terminal."""
 
     AUTO = "auto"
     MANUAL = "manual"
@@ -104,7 +104,7 @@ def sandbox(
 
 
 def _trouble(error: sqlite3.Error) -> object:
-    code = getattr(error, "sqlite_errorcode", 0)  # only errors of SQLite itself have one
+    code = getattr(error, "sqlite_errorcode", 0)  # only errors raised by SQLite itself have a code
     return TROUBLES.get(code & PRIMARY_CODE, error)
 
 

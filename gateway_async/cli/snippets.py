@@ -1,8 +1,8 @@
-"""What a user of the package writes. The demo runs these functions and shows them: no line of it is made up.
+"""The code that the demo shows; the demo runs these functions, so the shown code works.
 
-A docstring is the lead of its chapter, the body is the code that is shown; 72 characters fit on its lines.
+The docstring of a function introduces its chapter. Its body is shown as code, with at most 72 characters on a line.
 """
-# ruff: noqa: RET504  what comes back gets a name, for the reader
+# ruff: noqa: RET504  results have names, for the reader
 
 import asyncio
 import inspect
@@ -43,7 +43,7 @@ __all__ = [
 
 @asynccontextmanager
 async def open_gateway(watch: Observer) -> AsyncIterator[tuple[Sandbox, AsyncGateway]]:
-    """A sandbox is a real HTTP server. Its client holds the credentials already; `watch` is told of every call."""
+    """A sandbox is a real HTTP server. Its client already has the credentials; `watch` observes every call."""
     async with (
         Sandbox(terminal_delay=2.0) as sandbox,
         sandbox.gateway(observers=[watch]) as gateway,
@@ -77,7 +77,7 @@ async def sell_at_terminal(gateway: AsyncGateway, sandbox: Sandbox, vault: Accou
 
 
 async def charge(gateway: AsyncGateway, vault: AccountVault) -> Transaction:
-    """The card's issuer says no. That is an answer like any other: no exception to catch, a field to ask."""
+    """The card's issuer declines. This is a normal result: no exception to catch, only a field to check."""
     sale = await gateway.transactions.create(
         TransactionCreate(
             action="sale",
@@ -89,7 +89,7 @@ async def charge(gateway: AsyncGateway, vault: AccountVault) -> Transaction:
 
 
 async def charge_and_lose_the_answer(gateway: AsyncGateway, sandbox: Sandbox, vault: AccountVault) -> Transaction:
-    """The gateway charges the card, then hangs up without an answer. Charging again could take the money twice."""
+    """The gateway charges the card, then closes the connection without a response. A retry could charge it twice."""
     sandbox.fault("POST /v2/transactions", "close_after_commit")
     sale = await gateway.transactions.create(
         TransactionCreate(
@@ -127,7 +127,7 @@ async def settle(gateway: AsyncGateway) -> TransactionBatch | None:
 
 
 async def walk_vaults(gateway: AsyncGateway) -> int:
-    """One loop over all of them. While a page is used, the next one is on its way."""
+    """One loop over all vaults. While a page is used, the next one is fetched."""
     visas = 0
     async for vault in gateway.account_vaults.list(page_size=500):
         if vault.account_type == "visa":
@@ -136,6 +136,6 @@ async def walk_vaults(gateway: AsyncGateway) -> int:
 
 
 def excerpt(snippet: Callable[..., Any]) -> str:
-    """The body of a snippet, as one would type it: without signature, docstring and `return`."""
+    """Return the body of a snippet without signature, docstring and `return`."""
     _, _, body = inspect.getsource(snippet).split('"""')
     return dedent(re.sub(r"yield .+", "...", re.sub(r"\n    return .+", "", body))).strip()

@@ -1,6 +1,6 @@
-"""The demo's look: headlines, code, a live line while something takes its time, ticks, the summary.
+"""The demo's output: headlines, code, a live line during long operations, check marks and the summary.
 
-Where there is no terminal it prints the same as plain lines, without the live ones.
+Without a terminal it prints the same as plain lines, without the live line.
 """
 
 import textwrap
@@ -18,24 +18,25 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["NotAsToldError", "Stage", "sparkline"]
+__all__ = ["DemoStage", "NotAsToldError", "sparkline"]
 
 _BARS = "▁▂▃▄▅▆▇█"
 _PYTHON = Syntax("", "python", theme="ansi_dark", background_color="default")
 
 
 class NotAsToldError(Exception):
-    """The demo says something that is not so."""
+    """A statement of the demo has turned out false."""
 
 
 @dataclass
 class Chapter:
-    """One part of the story.
+    """One chapter of the demo.
 
     Attributes:
+        title: its headline.
         began: a reading of the monotonic clock.
         seconds: how long it took.
-        result: what came of it, for the summary.
+        result: its result, for the summary.
     """
 
     title: str
@@ -44,7 +45,7 @@ class Chapter:
     result: str = ""
 
 
-class Stage:
+class DemoStage:
     """Shows the chapters of a story one after the other, and keeps them for the summary."""
 
     def __init__(self, console: Console) -> None:
@@ -53,11 +54,11 @@ class Stage:
 
     @property
     def place(self) -> str:
-        """Where the story is, for an error message."""
+        """The current position in the demo, for an error message."""
         return f"in chapter {len(self.chapters)}, {self.chapters[-1].title!r}" if self.chapters else "at its start"
 
     def open(self, title: str, lead: str, code: str) -> None:
-        """Begin a chapter with what it is about and the code that it will run."""
+        """Begin a chapter: print its title, its introduction and the code that it will run."""
         self.chapters.append(Chapter(title, perf_counter()))
         self._headline(f"{len(self.chapters)}  {title}")
         self._console.print(Text(self._wrapped(lead, indent="  ")))
@@ -66,7 +67,7 @@ class Stage:
 
     @contextmanager
     def waiting(self, words: Callable[[], str]) -> Iterator[None]:
-        """Show the seconds so far and `words()`, again and again, while the body runs."""
+        """Show the elapsed seconds and `words()` in a live line while the body runs."""
         spinner, began = Spinner("dots", style="yellow"), perf_counter()
 
         def line() -> RenderableType:
@@ -77,23 +78,23 @@ class Stage:
             yield
 
     def claim(self, sentence: str, holds: bool) -> None:
-        """Say something that the run has just shown.
+        """Print a statement that the run has just shown to be true.
 
         Raises:
-            NotAsToldError: it has shown the contrary.
+            NotAsToldError: `holds` is false.
         """
         if not holds:
             raise NotAsToldError(f"it is not so that {sentence}")
         self._console.print(Text.assemble(("  ✓ ", "bold green"), self._wrapped(sentence, indent="    ").lstrip()))
 
     def close(self, result: str) -> None:
-        """End the chapter; `result` stands in the summary."""
+        """End the chapter; the summary shows `result`."""
         chapter = self.chapters[-1]
         chapter.result = result
         chapter.seconds = perf_counter() - chapter.began
 
     def summary(self) -> None:
-        """Show a table of all chapters."""
+        """Print a table of all chapters."""
         table = Table(box=box.SIMPLE_HEAD, show_footer=True, pad_edge=False)
         table.add_column("", justify="right", style="cyan")
         table.add_column("chapter", footer="all of it")
@@ -105,7 +106,7 @@ class Stage:
         self._console.print(Padding(table, (0, 1), expand=False))
 
     def after(self, commands: dict[str, str]) -> None:
-        """Say what to do next: commands, and what each is for."""
+        """Print the next commands to try, with the purpose of each."""
         width = max(map(len, commands))
         for command, purpose in commands.items():
             self._console.print(Text.assemble("  ", (f"{command:{width}}", "bold cyan"), f"  {purpose}"))
@@ -120,6 +121,6 @@ class Stage:
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """A bar for each value, the tallest for the greatest."""
+    """Draw a bar for each value, with the tallest for the greatest."""
     top = max(values)
     return "".join(_BARS[round(value / top * (len(_BARS) - 1))] for value in values)

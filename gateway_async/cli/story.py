@@ -1,4 +1,4 @@
-"""The demo's story: eight chapters, each of which shows its code, runs it, and says only what the run has borne out."""
+"""The eight chapters of the demo: each shows its code, runs it, and checks what it prints."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from gateway_async import (
     TransactionStatus,
 )
 from gateway_async.cli import snippets
-from gateway_async.cli.stage import Stage, sparkline
-from gateway_async.observe import AttemptFailed, CallEnded, Event, LookedUp
+from gateway_async.cli.stage import DemoStage, sparkline
+from gateway_async.observe import AttemptFailed, CallEnded, Event, OutcomeLookedUp
 from gateway_async.sandbox import Sandbox
 
 __all__ = ["tell"]
@@ -26,11 +26,11 @@ VAULTS = 10_000
 """How many vaults are made for the walk."""
 
 
-async def tell(stage: Stage) -> None:
-    """Tell the story, with a sandbox of its own.
+async def tell(stage: DemoStage) -> None:
+    """Run all chapters with a new sandbox.
 
     Raises:
-        NotAsToldError: something did not go as the story says.
+        NotAsToldError: a statement of a chapter is not true.
     """
     events: list[Event] = []
     _open(stage, "A gateway of your own", snippets.open_gateway)
@@ -46,19 +46,22 @@ async def tell(stage: Stage) -> None:
         await story.walk_the_vaults()
 
 
-def _open(stage: Stage, title: str, snippet: Callable[..., Any]) -> None:
+def _open(stage: DemoStage, title: str, snippet: Callable[..., Any]) -> None:
     stage.open(title, getdoc(snippet) or "", snippets.excerpt(snippet))
 
 
 @dataclass(frozen=True)
 class _Story:
-    """The chapters.
+    """The chapters of the demo and the state they share.
 
     Attributes:
-        events: what the client tells its observer.
+        stage: prints the chapters.
+        sandbox: the sandbox of the demo.
+        gateway: its client.
+        events: the events that the client passed to its observer.
     """
 
-    stage: Stage
+    stage: DemoStage
     sandbox: Sandbox
     gateway: AsyncGateway
     events: list[Event]
@@ -103,7 +106,7 @@ class _Story:
         self.events.clear()
         sale = await snippets.charge_and_lose_the_answer(self.gateway, self.sandbox, vault)
         lost = [type(event.error) for event in self.events if isinstance(event, AttemptFailed)]
-        found = [event.outcome for event in self.events if isinstance(event, LookedUp)]
+        found = [event.outcome for event in self.events if isinstance(event, OutcomeLookedUp)]
         charged = self.sandbox.ledger()["charged"].get(sale.transaction_api_id)
         self.stage.claim("the request left, then the connection was lost", lost == [ConnectionLostError])
         self.stage.claim(f"the sale was looked up as {sale.transaction_api_id}, and found", found == ["found"])
@@ -148,6 +151,6 @@ class _Story:
         self.stage.close(rate)
 
     def _seconds_of(self, method: str) -> list[float]:
-        """How long each call with an HTTP method took, of those since the events were cleared."""
+        """Return the seconds of each call with an HTTP method since the events were cleared."""
         ended = (event for event in list(self.events) if isinstance(event, CallEnded))
         return [event.seconds for event in ended if event.call.startswith(method)]

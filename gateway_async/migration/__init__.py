@@ -1,9 +1,9 @@
-"""Millions of cards into the vault, each once: sources, a journal, a pace, a report.
+"""Migrate millions of cards into the vault, each stored once.
 
     report = await migrate_vaults(gateway, read_rows("cards.csv"), journal="cards.journal")
 
-This file is the index of the public names; each is loaded when it is first used. What needs an extra loads it when it
-is called.
+This file is the index of the public names. Each name is loaded when it is first used. A name that needs an extra loads
+the extra when it is called.
 """
 
 from importlib import import_module
@@ -11,39 +11,46 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gateway_async.errors import JournalError
-    from gateway_async.migration.columns import Columns
-    from gateway_async.migration.dask import migrate_vaults_dask
-    from gateway_async.migration.journal import Begin, End, Entry, Journal, RowState, Run
+    from gateway_async.migration.distributed.dask import migrate_vaults_dask
+    from gateway_async.migration.engine.concurrency_limiter import Rate, SteadyRate
+    from gateway_async.migration.engine.redis_rate_limiter import RedisRate
+    from gateway_async.migration.journal.postgres import PostgresJournal
+    from gateway_async.migration.journal.protocol import (
+        Journal,
+        JournalEntry,
+        JournalRun,
+        RowResult,
+        RowStarted,
+        RowState,
+    )
+    from gateway_async.migration.journal.sqlite import SqliteJournal
     from gateway_async.migration.migrate import migrate_vaults
-    from gateway_async.migration.pace import Rate, SteadyRate
     from gateway_async.migration.plan import Plan, plan_migration
-    from gateway_async.migration.postgres_journal import PostgresJournal
-    from gateway_async.migration.redis_rate import RedisRate
     from gateway_async.migration.report import Report, Sample
-    from gateway_async.migration.rows import VaultRow
-    from gateway_async.migration.sources.cutting import shards
+    from gateway_async.migration.rows.columns import Columns
+    from gateway_async.migration.rows.row import VaultRow
     from gateway_async.migration.sources.files import Rows, read_rows
     from gateway_async.migration.sources.shard import Shard
-    from gateway_async.migration.sqlite_journal import SqliteJournal
-    from gateway_async.migration.verification import Finding, Verdict, Verification
-    from gateway_async.migration.verify import verify_vaults
+    from gateway_async.migration.sources.shards import shards
+    from gateway_async.migration.verification.findings import Finding, Verdict, Verification
+    from gateway_async.migration.verification.verify import verify_vaults
 
 __all__ = [
-    "Begin",
     "Columns",
-    "End",
-    "Entry",
     "Finding",
     "Journal",
+    "JournalEntry",
     "JournalError",
+    "JournalRun",
     "Plan",
     "PostgresJournal",
     "Rate",
     "RedisRate",
     "Report",
+    "RowResult",
+    "RowStarted",
     "RowState",
     "Rows",
-    "Run",
     "Sample",
     "Shard",
     "SqliteJournal",
@@ -60,43 +67,45 @@ __all__ = [
 ]
 
 _PLACES = {
-    "Begin": "migration.journal",
-    "Columns": "migration.columns",
-    "End": "migration.journal",
-    "Entry": "migration.journal",
-    "Finding": "migration.verification",
-    "Journal": "migration.journal",
+    "RowStarted": "migration.journal.protocol",
+    "Columns": "migration.rows.columns",
+    "RowResult": "migration.journal.protocol",
+    "JournalEntry": "migration.journal.protocol",
+    "Finding": "migration.verification.findings",
+    "Journal": "migration.journal.protocol",
     "JournalError": "errors",
     "Plan": "migration.plan",
-    "PostgresJournal": "migration.postgres_journal",
-    "Rate": "migration.pace",
-    "RedisRate": "migration.redis_rate",
+    "PostgresJournal": "migration.journal.postgres",
+    "Rate": "migration.engine.concurrency_limiter",
+    "RedisRate": "migration.engine.redis_rate_limiter",
     "Report": "migration.report",
-    "RowState": "migration.journal",
+    "RowState": "migration.journal.protocol",
     "Rows": "migration.sources.files",
-    "Run": "migration.journal",
+    "JournalRun": "migration.journal.protocol",
     "Sample": "migration.report",
     "Shard": "migration.sources.shard",
-    "SqliteJournal": "migration.sqlite_journal",
-    "SteadyRate": "migration.pace",
-    "VaultRow": "migration.rows",
-    "Verdict": "migration.verification",
-    "Verification": "migration.verification",
+    "SqliteJournal": "migration.journal.sqlite",
+    "SteadyRate": "migration.engine.concurrency_limiter",
+    "VaultRow": "migration.rows.row",
+    "Verdict": "migration.verification.findings",
+    "Verification": "migration.verification.findings",
     "migrate_vaults": "migration.migrate",
-    "migrate_vaults_dask": "migration.dask",
+    "migrate_vaults_dask": "migration.distributed.dask",
     "plan_migration": "migration.plan",
     "read_rows": "migration.sources.files",
-    "shards": "migration.sources.cutting",
-    "verify_vaults": "migration.verify",
+    "shards": "migration.sources.shards",
+    "verify_vaults": "migration.verification.verify",
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _PLACES:
-        value = globals()[name] = getattr(import_module(f"gateway_async.{_PLACES[name]}"), name)
-        return value
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+if not TYPE_CHECKING:  # otherwise type checkers would accept every misspelt name as `Any`
+
+    def __getattr__(name: str) -> Any:
+        if name in _PLACES:
+            value = globals()[name] = getattr(import_module(f"gateway_async.{_PLACES[name]}"), name)
+            return value
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,8 @@
-"""`migrate_vaults`: any number of accounts into the vault, each once, however often it is begun anew."""
+"""`migrate_vaults`: store any number of accounts in the vault, each once, also over several runs."""
 
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from os import PathLike
 from typing import Any, Final
 
@@ -9,13 +10,14 @@ import anyio
 
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.endings import OnEnd
-from gateway_async.migration.journal import Journal
-from gateway_async.migration.pace import Pace, Rate, SteadyRate
+from gateway_async.migration.engine.concurrency_limiter import Pace, Rate, SteadyRate
+from gateway_async.migration.engine.result_recorder import OnEnd
+from gateway_async.migration.engine.row_allowance import RowAllowance
+from gateway_async.migration.engine.runner import Runner
+from gateway_async.migration.journal.protocol import Journal
+from gateway_async.migration.journal.sqlite import SqliteJournal
 from gateway_async.migration.report import Report, Samples
-from gateway_async.migration.rows import VaultRow
-from gateway_async.migration.runner import Runner
-from gateway_async.migration.sqlite_journal import SqliteJournal
+from gateway_async.migration.rows.row import VaultRow
 from gateway_async.models.account_vaults import VaultCreate
 
 __all__ = ["migrate_vaults"]
@@ -31,63 +33,83 @@ async def migrate_vaults(
     concurrency: int = 64,
     rate: float | Rate | None = None,
     name: str | None = None,
-    patience: float = 600.0,
+    give_up_after: float = 600.0,
     retry_rejected: bool = False,
+    max_rows: int | RowAllowance | None = None,
     stop_when: Callable[[Report], str | None] | None = None,
-    on_end: OnEnd | None = None,
+    on_row: OnEnd | None = None,
     on_progress: Callable[[Report], object] | None = None,
 ) -> Report:
-    """Store many accounts (contract, *Account vaults*); run again with the same journal, it goes on where it stopped.
+    """Store many accounts in the vault (contract, *Account vaults*).
 
-    Each row ends as stored, rejected, unknown or skipped, and none is stored twice: rows bear an
-    `account_vault_api_id`, their own or one made of the migration's name and the row's key, and whatever may have been
-    sent is looked up by it before it is sent again. The journal holds no card number.
+    Run it again with the same journal to continue where it stopped.
+
+    Each row ends as stored, rejected, unknown or skipped. No row is stored twice, because each has an
+    `account_vault_api_id`: its own, or one made of the migration's name and the row's key. A row that may have been
+    sent is looked up by this id before it is sent again. The journal holds no card number and no hash of one. Therefore
+    a row is skipped as stored if its card was replaced by another one with the same last four digits and length.
 
     Args:
-        gateway: a client; how long its calls may take and how often they are tried are its own options.
+        gateway: a client; its own options set the timeouts and the number of attempts of each call.
         rows: vault-create requests, each with its `account_vault_api_id`, or `VaultRow`s, such as `read_rows` gives.
-            They are read as they are needed, a few hundred ahead.
-        journal: the file of its journal, made if it is not there; or a journal of another kind, which is closed.
-        concurrency: calls under way at once, at most. It begins with a quarter of that and goes by how the gateway
-            bears it: up by one, down by a third.
-        rate: calls a second, at most; or a rate that several migrations share.
-        name: of the migration; by default the name of the journal's file. Ids are made of it.
-        patience: seconds without a single answer, or without a journal that can be written, after which it stops.
-        retry_rejected: send rows again that the gateway refused in an earlier run, though they are unchanged: what was
-            wrong was mended at the gateway.
-        stop_when: asked ten times a second with the report; says why to stop, or None. What is under way is finished.
-        on_end: told of each row as it ends, in the event loop; must not block.
-        on_progress: told of the report ten times a second.
+            They are read when they are needed, a few hundred rows ahead.
+        journal: the file of the journal, created if it does not exist; or a journal of another kind, which is closed at
+            the end.
+        concurrency: maximum number of concurrent calls. It starts with a quarter of that. Then it adapts to latency and
+            errors: up by one, down by a third.
+        rate: maximum calls per second; or a rate that several migrations share.
+        name: name of the migration; by default the name of the journal's file. Ids are made of it.
+        give_up_after: seconds without a single response, or without a writable journal, after which it stops.
+        retry_rejected: send rows again that the gateway rejected in an earlier run, also if they are unchanged. Use it
+            after the cause was fixed at the gateway.
+        max_rows: maximum number of rows stored in this run; or an allowance object of the caller. An unknown row counts
+            as stored; a skipped or rejected row does not count. Later rows of the input are not processed.
+        stop_when: called ten times a second with the report; returns the reason to stop, or None. Calls in progress are
+            finished.
+        on_row: called for each row when it ends, in the event loop; must not block.
+        on_progress: called with the report ten times a second.
 
     Returns:
-        How many rows ended how; `complete` says whether there is anything left to do.
+        The number of rows of each result; `complete` says whether anything is left to do.
 
     Raises:
-        InvalidRequestError: `concurrency`, `rate` or `patience` is no number above 0.
-        JournalError: the journal cannot be used, or belongs to another migration, gateway or location. Later it is
-            waited for.
+        InvalidRequestError: `concurrency`, `rate`, `give_up_after` or `max_rows` is not a number above 0.
+        JournalError: the journal cannot be used, or belongs to another migration, gateway or location. If the journal
+            fails later, the migration waits for it.
     """
-    _check(concurrency=concurrency, rate=rate, patience=patience)
+    _check(concurrency=concurrency, rate=rate, give_up_after=give_up_after, max_rows=max_rows)
     if not isinstance(concurrency, int):
         raise InvalidRequestError("concurrency: must be a whole number")
     kept = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
-    report = Report()
+    allowance = max_rows if isinstance(max_rows, RowAllowance) else RowAllowance(max_rows)
+    report = Report(gateway=gateway.base_url, location=gateway.location_id, began=datetime.now(UTC))
     pace = Pace(concurrency, SteadyRate(rate) if isinstance(rate, int | float) else rate)
     try:
         run = await kept.start(name, _place_of(gateway))
         report.name = run.name
         if retry_rejected:
             await kept.forget_rejected()
-        runner = Runner(gateway, kept, name=run.name, pace=pace, report=report, on_end=on_end, patience=patience)
+        runner = Runner(
+            gateway,
+            kept,
+            name=run.name,
+            pace=pace,
+            report=report,
+            allowance=allowance,
+            on_row=on_row,
+            give_up_after=give_up_after,
+        )
         with gateway.observing(pace.watch):
             await _watched(runner, rows, run.number, _Watch(report, pace, runner, stop_when, on_progress))
     finally:
+        report.ended = datetime.now(UTC)
         with anyio.CancelScope(shield=True):
             await kept.aclose()
     return report
 
 
 async def _watched(runner: Runner, rows: Any, run: int, watch: "_Watch") -> None:
+    """Run the rows while the watch updates the report."""
     with _plain_errors():
         async with anyio.create_task_group() as watching:
             watching.start_soon(watch.keep)
@@ -100,7 +122,7 @@ async def _watched(runner: Runner, rows: Any, run: int, watch: "_Watch") -> None
 
 @contextmanager
 def _plain_errors() -> Iterator[None]:
-    """Raise the first of several errors, not the group in which tasks raise theirs."""
+    """Raise the first of several errors, not the exception group of the tasks."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -111,7 +133,7 @@ def _plain_errors() -> Iterator[None]:
 
 
 class _Watch:
-    """Looks at a migration ten times a second."""
+    """Updates the report and checks for a stop, ten times a second."""
 
     def __init__(
         self,
@@ -130,17 +152,18 @@ class _Watch:
         self._samples = Samples()
 
     async def keep(self) -> None:
-        """Look until the end."""
+        """Update the report until the task is cancelled."""
         while True:
             self.look()
             await self._runner.write()
             await anyio.sleep(_TICK_SECONDS)
 
     def look(self) -> None:
-        """Bring the report up to date, show it, and ask whether to stop."""
+        """Update the report, pass it to the callbacks, and stop if one asks for it."""
         report, pace = self._report, self._pace
         report.seconds = anyio.current_time() - self._began
         report.trouble, report.limit, report.in_flight = pace.trouble, pace.limit, pace.in_flight
+        report.failures = dict(pace.failures)
         report.waiting = self._runner.waiting
         report.samples = self._samples.with_one_of(report)
         if self._on_progress:
@@ -150,16 +173,16 @@ class _Watch:
 
 
 def _place_of(gateway: AsyncGateway) -> str:
-    """Where rows are stored: ids are unique within a location, so what one has stored, another has not."""
+    """Return the address and location of the gateway. Ids are unique within a location only."""
     location = gateway.location_id
     return gateway.base_url if location is None else f"{gateway.base_url} (location {location})"
 
 
 def _check(**numbers: object) -> None:
-    """Refuse what is no number above 0.
+    """Reject values that are not numbers above 0.
 
     Raises:
-        InvalidRequestError: one is none.
+        InvalidRequestError: one of them is not.
     """
     for name, value in numbers.items():
         if isinstance(value, bool) or (isinstance(value, int | float) and not 0 < value < float("inf")):

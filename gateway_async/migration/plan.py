@@ -1,4 +1,4 @@
-"""A plan: what is in a migration's rows, before anything is sent."""
+"""`plan_migration`: check and count a migration's rows before anything is sent."""
 
 import os
 import re
@@ -11,11 +11,11 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._secrets import mask_text
-from gateway_async._wire.limits import problems as problems_of
+from gateway_async._wire.validation import problems as problems_of
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration._duplicates import Duplicates, Twice
-from gateway_async.migration.iterating import each_of
-from gateway_async.migration.rows import VaultRow
+from gateway_async.migration.engine.iteration import each_of
+from gateway_async.migration.rows.duplicates import Duplicates, Twice
+from gateway_async.migration.rows.row import VaultRow
 from gateway_async.models.account_vaults import AchVaultCreate, CardVaultCreate, VaultCreate
 
 __all__ = ["Plan", "Remark", "plan_migration"]
@@ -26,6 +26,9 @@ _MOST_REMARKS: Final = 200
 _SOON_MONTHS: Final = 3
 _MONTHS: Final = 12
 _OTHER: Final = "other problems"
+_VARIES: Final = "…"
+_OWN_END: Final = f", ends in {_VARIES}"
+_NUMBER: Final = re.compile("([0-9]+)")
 _FILLED_IN: Final = "location_id: is required"
 _BRANDS: Final = (
     ("visa", re.compile("4")),
@@ -35,7 +38,7 @@ _BRANDS: Final = (
     ("jcb", re.compile("35(2[89]|[3-8])")),
     ("diners", re.compile("3(0[0-5]|[689])")),
 )
-"""By the number's first digits; the gateway knows better in the end."""
+"""Brands by the first digits of a card number; the gateway's own result may differ."""
 
 _KINDS: Final[Mapping[str, str]] = {
     "CardVaultCreate": "cards",
@@ -45,17 +48,17 @@ _KINDS: Final[Mapping[str, str]] = {
     "TransactionVaultCreate": "accounts of earlier transactions",
     "VaultCopyCreate": "copies of other vaults",
 }
-"""Requests, as the page calls them."""
+"""Request class → its name in the printed plan."""
 
 
 @attrs.frozen
 class Remark:
-    """Something that several rows have in common.
+    """A remark that applies to several rows.
 
     Attributes:
-        what: in words, of its first row.
-        count: how many rows have it.
-        lines: where some of them stand.
+        what: the text that is true of each row, with … in place of numbers that differ.
+        count: how many rows it applies to.
+        lines: line numbers of some of them.
     """
 
     what: str
@@ -65,20 +68,20 @@ class Remark:
 
 @attrs.frozen
 class Plan:
-    """What a migration's rows hold.
+    """The content of a migration's rows.
 
     Attributes:
-        rows: all of them.
-        ready: those that can be sent as they are; doubles of a key are among them, and will be rejected.
-        kinds: the request's name → how many ask for it.
-        brands: of the cards that can be sent, by their first digits.
-        problems: what keeps rows from being sent, the most frequent first.
-        warnings: what is sent all the same: cards that have expired or soon will, zip codes that lost a zero, keys that
-            look like cards' numbers.
+        rows: number of all rows.
+        ready: rows that can be sent as they are. Of rows with the same key only the first can; the others are rejected.
+        kinds: name of the request → number of rows.
+        brands: brand → number of cards without a problem, by their first digits. Duplicates are counted too.
+        problems: why rows cannot be sent, the most frequent first.
+        warnings: remarks on rows that are sent anyway: cards that have expired or soon will, zip codes that lost a
+            zero, keys that look like card numbers.
         duplicate_keys: rows whose key an earlier row has.
-        duplicate_accounts: rows whose account an earlier row has; they are stored once for each row.
-        seconds: how long it will take, about.
-        assumed: what `seconds` goes by, in words.
+        duplicate_accounts: rows whose account an earlier row has; the account is stored once for each row.
+        seconds: estimated duration.
+        assumed: the assumptions of `seconds`, as text.
     """
 
     rows: int
@@ -93,11 +96,11 @@ class Plan:
     assumed: str
 
     def as_json(self) -> dict[str, Any]:
-        """The same as plain values, for `json.dumps`."""
+        """Return the plan as plain values for `json.dumps`."""
         return attrs.asdict(self)
 
     def __str__(self) -> str:
-        """A page for people."""
+        """Return the plan as text for a terminal."""
         return "\n".join(_page(self))
 
 
@@ -110,21 +113,21 @@ async def plan_migration(
     today: date | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> Plan:
-    """Read all rows and say what is in them. Nothing is sent, and nothing is written.
+    """Read all rows and report their content. Nothing is sent and nothing is written.
 
-    Doubles are found by digests of eight bytes (24 bytes of memory for each row, 240 MB for ten million). Those of
-    accounts are keyed with a number made up for this call; they stay in memory and end with it.
+    Duplicates are found by digests of eight bytes. They take 24 bytes of memory for each row, 240 MB for ten million.
+    Digests of accounts are keyed with a random number. They stay in memory and are dropped at the end of this call.
 
     Args:
         rows: as for `migrate_vaults`.
-        rate: calls a second, at most; None for no limit.
-        concurrency: calls under way at once.
-        latency: seconds that a call is expected to take.
-        today: by what cards have expired; by default today, UTC.
-        on_progress: told now and then how many rows were read.
+        rate: maximum calls per second; None for no limit.
+        concurrency: number of concurrent calls.
+        latency: expected seconds for each call.
+        today: the date by which cards have expired; by default today, UTC.
+        on_progress: called from time to time with the number of rows read.
 
     Raises:
-        InvalidRequestError: a number is not above 0, or the rows' source cannot be read.
+        InvalidRequestError: a number is not above 0, or the source of the rows cannot be read.
     """
     _check(rate=rate, concurrency=concurrency, latency=latency)
     count = _Count(today or datetime.now(UTC).date())
@@ -134,7 +137,7 @@ async def plan_migration(
             if on_progress and count.rows % _OFTEN == 0:
                 on_progress(count.rows)
     per_second, assumed = _speed(rate, concurrency, latency)
-    return count.plan(count.ready / per_second, assumed)
+    return count.plan(per_second, assumed)
 
 
 def _check(**numbers: float | None) -> None:
@@ -151,22 +154,22 @@ def _speed(rate: float | None, concurrency: int, latency: float) -> tuple[float,
 
 
 def _row(given: VaultRow | VaultCreate) -> VaultRow:
-    """A row with its problems; a bare request has them found here."""
+    """Return a row with its problems; those of a bare request are found here."""
     if isinstance(given, VaultRow):
         return given
     key = given.account_vault_api_id or ""
-    problems = [line for line in problems_of(given) if line != _FILLED_IN]
+    problems: list[str] = [line for line in problems_of(given) if line != _FILLED_IN]
     if not key:
         problems.append("account_vault_api_id: is missing")
     return VaultRow(key=key, request=given, problems=tuple(problems))
 
 
 class _Count:
-    """Counts rows as they come."""
+    """Counts rows and their problems."""
 
     def __init__(self, today: date) -> None:
         self.rows = 0
-        self.ready = 0
+        self._ready = 0
         self._month = today.year * _MONTHS + today.month
         self._kinds: Counter[str] = Counter()
         self._brands: Counter[str] = Counter()
@@ -176,11 +179,11 @@ class _Count:
         self._accounts = Duplicates(os.urandom(32), most_examples=_MOST_EXAMPLES)
 
     def add(self, row: VaultRow) -> None:
-        """One more row."""
+        """Count one more row."""
         self.rows += 1
         line = row.line if row.line is not None else self.rows
         if row.key:
-            self._keys.add(row.key, line)
+            self._keys.add(row.key, line, marked=row.request is not None and not row.problems)
             if mask_text(row.key) != row.key:
                 self._warnings.add("key: looks like a card's number; the journal keeps keys", line)
         for problem in row.problems:
@@ -188,20 +191,21 @@ class _Count:
         if row.request is not None:
             self._kinds[type(row.request).__name__] += 1
             self._look_at(row.request, line, ready=not row.problems)
-        self.ready += row.request is not None and not row.problems
+        self._ready += row.request is not None and not row.problems
 
-    def plan(self, seconds: float, assumed: str) -> Plan:
-        """What was counted."""
+    def plan(self, per_second: float, assumed: str) -> Plan:
+        """Return the plan for a rate of `per_second` rows."""
+        ready = self._ready - self._keys.count_marked()
         return Plan(
             self.rows,
-            self.ready,
+            ready,
             dict(self._kinds.most_common()),
             dict(self._brands.most_common()),
             self._problems.found(),
             self._warnings.found(),
             self._keys.found(),
             self._accounts.found(),
-            seconds,
+            ready / per_second,
             assumed,
         )
 
@@ -227,23 +231,28 @@ class _Count:
 
 
 class _Remarks:
-    """Counts what rows have in common, whatever numbers stand in the words; a few hundred at most."""
+    """Counts equal remarks, ignoring the numbers in their text; a few hundred at most."""
 
     def __init__(self) -> None:
-        self._found: dict[str, tuple[str, int, tuple[int, ...]]] = {}
+        self._found: dict[str, tuple[list[str], int, tuple[int, ...]]] = {}
 
     def add(self, what: str, line: int) -> None:
-        """One more row that has it."""
-        field, _, said = what.partition(": ")
-        kind = f"{field}: {re.sub('[0-9]+', '#', said)}"
+        """Count one more row to which the remark applies."""
+        field, separator, said = what.partition(": ")
+        first, *rest = _NUMBER.split(said)  # text and numbers alternate
+        parts = [field + separator + first, *rest]
+        kind = "#".join(parts[::2])
         if kind not in self._found and len(self._found) >= _MOST_REMARKS:
-            kind = what = _OTHER
-        first, count, lines = self._found.get(kind, (what, 0, ()))
-        self._found[kind] = (first, count + 1, (*lines, line) if len(lines) < _MOST_EXAMPLES else lines)
+            kind, parts = _OTHER, [_OTHER]
+        others, count, lines = self._found.get(kind, (parts, 0, ()))
+        common = [part if part == other else _VARIES for part, other in zip(parts, others, strict=True)]
+        self._found[kind] = (common, count + 1, (*lines, line) if len(lines) < _MOST_EXAMPLES else lines)
 
     def found(self) -> tuple[Remark, ...]:
-        """What was found, the most frequent first."""
-        remarks = (Remark(*found) for found in self._found.values())
+        """Return all remarks, the most frequent first."""
+        remarks = (
+            Remark("".join(parts).replace(_OWN_END, ""), count, lines) for parts, count, lines in self._found.values()
+        )
         return tuple(sorted(remarks, key=lambda remark: -remark.count))
 
 
@@ -251,7 +260,7 @@ def _brand(number: str) -> str:
     return next((name for name, first in _BRANDS if first.match(number)), "other")
 
 
-# --- the page
+# --- the plan as text
 
 
 def _page(plan: Plan) -> Iterator[str]:

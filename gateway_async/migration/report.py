@@ -1,6 +1,7 @@
-"""What became of a migration, while it runs and in the end."""
+"""The report of a migration: counts and samples, updated while it runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 import attrs
@@ -12,13 +13,13 @@ _MOST_SAMPLES: Final = 600
 
 @attrs.frozen
 class Sample:
-    """How a migration stood at one moment.
+    """The state of a migration at one moment.
 
     Attributes:
-        seconds: since it began.
-        done: rows that had ended, skipped ones not counted.
+        seconds: seconds since it started.
+        done: rows that had ended, without skipped ones.
         trouble: attempts that had failed.
-        limit: calls that were allowed at once.
+        limit: number of concurrent calls allowed.
     """
 
     seconds: float
@@ -29,22 +30,27 @@ class Sample:
 
 @attrs.define
 class Report:
-    """What became of a migration's rows. While it runs, the numbers grow.
+    """The results of a migration's rows. While it runs, the numbers grow.
 
     Attributes:
-        name: of the migration.
-        stored: rows whose account was stored in this run, or found stored.
-        rejected: rows that cannot be stored as they are; the journal and the file of rejects say why.
-        unknown: rows of which nobody can say whether they are stored: run it again, they are looked up first.
+        name: name of the migration.
+        stored: rows whose account was stored in this run, or was found by a lookup.
+        rejected: rows that cannot be stored as they are. The journal and the file of rejects give the reasons.
+        unknown: rows that may be stored or not. Run the migration again: they are looked up first.
         skipped: rows that an earlier run had stored.
-        stopped: why it stopped before the end of its input, in words; "" if it did not.
-        seconds: how long it took.
-        trouble: attempts that failed and were looked up or made again.
-        in_flight: calls under way; 0 in the end.
-        limit: calls allowed at once, at last.
-        waiting: what it waits for, in words, such as room on the disk or a gateway that answers; "" if
-            for nothing.
-        samples: how it went, evenly over its time; a few hundred at most.
+        stopped: the reason why it stopped before the end of its input; "" if it did not.
+        seconds: duration so far, in seconds.
+        trouble: attempts that failed. A lookup that finds nothing and a rejected row are responses and do not count.
+        failures: reason of failed attempts → number of attempts.
+        in_flight: calls in progress; 0 at the end.
+        limit: number of concurrent calls allowed most recently.
+        waiting: what it waits for, such as space on the disk or a gateway that responds; "" if for nothing.
+        samples: its progress, evenly over its duration; a few hundred at most.
+        gateway: the address that rows were sent to.
+        location: the client's location; None if it has none.
+        began, ended: start and end, UTC; None before.
+        at_cap: whether rows were held back because `max_rows` were stored.
+        share: part of the input that has ended, from 0 to 1; None if that is not known.
     """
 
     name: str = ""
@@ -59,10 +65,17 @@ class Report:
     limit: int = 0
     waiting: str = ""
     samples: Sequence[Sample] = attrs.field(factory=list, repr=False)
+    failures: Mapping[str, int] = attrs.field(factory=dict)
+    gateway: str = ""
+    location: str | None = None
+    began: datetime | None = None
+    ended: datetime | None = None
+    at_cap: bool = False
+    share: float | None = None
 
     @property
     def rows(self) -> int:
-        """Rows that have ended, one way or another."""
+        """Rows that have ended, with any result."""
         return self.stored + self.rejected + self.unknown + self.skipped
 
     @property
@@ -72,7 +85,7 @@ class Report:
 
 
 class Samples:
-    """At most a few hundred samples, evenly over a time of any length."""
+    """A few hundred samples at most, evenly over a duration of any length."""
 
     def __init__(self) -> None:
         self._kept: list[Sample] = []
@@ -80,7 +93,7 @@ class Samples:
         self._seen = 0
 
     def with_one_of(self, report: Report) -> Sequence[Sample]:
-        """The samples, after a look at the report; half of them are dropped when they are too many."""
+        """Add a sample of the report and return all. If there are too many, half of them are dropped."""
         if self._seen % self._every == 0:
             done = report.stored + report.rejected + report.unknown
             self._kept.append(Sample(report.seconds, done, report.trouble, report.limit))

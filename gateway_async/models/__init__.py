@@ -1,5 +1,5 @@
-"""What the gateway talks about: frozen values without JSON or I/O, one file for each noun.
+"""Records and requests of the gateway: frozen values without JSON or I/O, one file per resource.
 
-A *record* is what the gateway answers, a *request* is what it is asked to make or change. Both bear the contract's
-field names. Limits stand beside the fields, as `Annotated` types; checking them is `_wire/limits.py`.
+A *record* is data that the gateway returns. A *request* is the content of a create or an update. Both use the
+contract's field names. Limits are declared on the fields as `Annotated` types; `_wire/validation.py` checks them.
 """

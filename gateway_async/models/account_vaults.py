@@ -12,6 +12,7 @@ from gateway_async.models.record import Record
 from gateway_async.models.request import (
     UNSET,
     ApiIdText,
+    BankAccountType,
     CardOrAccountNumber,
     ExactlyOne,
     Expiry,
@@ -24,9 +25,11 @@ from gateway_async.models.request import (
     LocationId,
     NotBoth,
     Pattern,
+    PaymentMethodCode,
     Request,
     RoutingNumber,
     Rule,
+    SecCode,
     Ticket,
     Together,
     TrackData,
@@ -56,14 +59,12 @@ Zip = Annotated[str, Length(4, 12)]
 Phone = Annotated[str, Length(1, 10)]
 Custom = Annotated[str, Length(0, 128)]
 CustomerId = Annotated[str, Length(1, 50)]
-AccountKind = Annotated[AccountType | str, Length(1, 32)]
-SecCode = Annotated[AchSecCode | str, Length(3, 3)]
 IpAddress = Annotated[str, Length(0, 15)]
 
 
 @attrs.frozen(kw_only=True, repr=False)
 class AccountVault(Record):
-    """A stored card or bank account. The number itself is never in it."""
+    """A stored card or bank account. It never contains the account number."""
 
     id: str
     payment_method: PaymentMethod | None = None
@@ -105,7 +106,7 @@ class AccountVault(Record):
 
 @attrs.frozen(kw_only=True, repr=False)
 class BinInfo(Record):
-    """What the card's first digits say about it (contract, *BIN info*)."""
+    """Properties of a card that its first digits identify (contract, *BIN info*)."""
 
     issuer_bank_name: str | None = None
     country_code: str | None = None
@@ -125,7 +126,7 @@ class BinInfo(Record):
 
 @attrs.frozen(kw_only=True, repr=False)
 class VaultCreate(Request):
-    """What every way of storing an account takes."""
+    """The fields that every way of storing an account takes."""
 
     location_id: LocationId | None = None
     contact_id: Id | None = None
@@ -158,7 +159,7 @@ class VaultCreate(Request):
 
 @attrs.frozen(kw_only=True, repr=False)
 class CardVaultCreate(VaultCreate):
-    """Stores a card from its number and expiry (`MMYY`)."""
+    """A new vault for a card, from its number and expiry (`MMYY`)."""
 
     account_number: CardOrAccountNumber = attrs.field(converter=AccountNumber)
     exp_date: Expiry
@@ -168,7 +169,7 @@ class CardVaultCreate(VaultCreate):
 
 @attrs.frozen(kw_only=True, repr=False)
 class SwipedVaultCreate(VaultCreate):
-    """Stores a card from what its magnetic stripe holds."""
+    """A new vault for a card, from the track data of its magnetic stripe."""
 
     track_data: TrackData = attrs.field(converter=Secret)
 
@@ -177,11 +178,11 @@ class SwipedVaultCreate(VaultCreate):
 
 @attrs.frozen(kw_only=True, repr=False)
 class AchVaultCreate(VaultCreate):
-    """Stores a bank account; `account_type` is `checking` or `savings`."""
+    """A new vault for a bank account; `account_type` is `checking` or `savings`."""
 
     account_number: CardOrAccountNumber = attrs.field(converter=AccountNumber)
     account_holder_name: HolderName  # pyright: ignore[reportGeneralTypeIssues]  required here; fields are keywords
-    account_type: AccountKind
+    account_type: BankAccountType
     is_company: bool
     routing: RoutingNumber = attrs.field(converter=AccountNumber)
     ach_sec_code: SecCode | None = None
@@ -191,19 +192,19 @@ class AchVaultCreate(VaultCreate):
 
 @attrs.frozen(kw_only=True, repr=False)
 class TicketVaultCreate(VaultCreate):
-    """Stores the account behind a ticket (the Ticketing method is deprecated)."""
+    """A new vault for the account of a ticket (the Ticketing method is deprecated)."""
 
     ticket: Ticket = attrs.field(converter=Secret)
-    payment_method: PaymentMethod | str = PaymentMethod.CARD
+    payment_method: PaymentMethodCode = PaymentMethod.CARD
 
 
 @attrs.frozen(kw_only=True, repr=False)
 class TransactionVaultCreate(VaultCreate):
-    """Stores the account that an earlier transaction was made with."""
+    """A new vault for the account of an earlier transaction."""
 
     previous_transaction_id: Id | None = None
     previous_transaction_api_id: ApiIdText | None = None
-    payment_method: PaymentMethod | str = PaymentMethod.CARD
+    payment_method: PaymentMethodCode = PaymentMethod.CARD
 
     rules: ClassVar[tuple[Rule, ...]] = (
         *VaultCreate.rules,
@@ -213,11 +214,11 @@ class TransactionVaultCreate(VaultCreate):
 
 @attrs.frozen(kw_only=True, repr=False)
 class VaultCopyCreate(VaultCreate):
-    """Stores the account of another vault once more, for another contact say."""
+    """A new vault for the account of another vault, for example for another contact."""
 
     previous_account_vault_id: Id | None = None
     previous_account_vault_api_id: ApiIdText | None = None
-    payment_method: PaymentMethod | str = PaymentMethod.CARD
+    payment_method: PaymentMethodCode = PaymentMethod.CARD
 
     rules: ClassVar[tuple[Rule, ...]] = (
         *VaultCreate.rules,
@@ -227,7 +228,7 @@ class VaultCopyCreate(VaultCreate):
 
 @attrs.frozen(kw_only=True, repr=False)
 class AccountVaultUpdate(Request):
-    """Changes to a vault; what is left out stays, None is sent as null."""
+    """Changes to a vault. Omitted fields keep their values; None is sent as null."""
 
     title: Title | Unset | None = UNSET
     account_holder_name: HolderName | Unset | None = UNSET
@@ -235,7 +236,7 @@ class AccountVaultUpdate(Request):
     contact_id: Id | Unset | None = UNSET
     contact_api_id: ApiIdText | Unset | None = UNSET
     account_vault_api_id: VaultApiId | Unset | None = UNSET
-    account_type: AccountKind | Unset | None = UNSET
+    account_type: BankAccountType | Unset | None = UNSET
     is_company: bool | Unset | None = UNSET
     ach_sec_code: SecCode | Unset | None = UNSET
     billing_address: Street | Unset | None = UNSET
@@ -262,7 +263,7 @@ class AccountVaultUpdate(Request):
 
 @attrs.frozen(kw_only=True, repr=False)
 class RouterAccountVaultCreate(Request):
-    """Stores the card that the customer presents at a terminal (contract, *Router account vaults*)."""
+    """A new vault for the card that the customer presents at a terminal (contract, *Router account vaults*)."""
 
     terminal_id: Id
     contact_id: Id

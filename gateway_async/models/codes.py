@@ -1,8 +1,8 @@
-"""Open enums: the gateway's codes, with room for the ones it has yet to invent.
+"""Open enums: the gateway's codes, which also accept codes that this version does not know.
 
-A gateway adds codes between releases, and an SDK that fails on a new one loses payments. So every code is its raw
-value first (`status_id == 101` holds, `{101: ...}[status_id]` works), has a name when it is known, and `.known` is
-False when it is not.
+A gateway adds codes between releases, and an SDK that fails on a new code loses payments. Every code therefore equals
+its raw value (`status_id == 101` is true, `{101: ...}[status_id]` works). A known code has a name; for an unknown one
+`.known` is False.
 """
 
 import enum
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class OpenInt(enum.IntEnum):
-    """An integer code."""
+    """An integer code that may be unknown to this version."""
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
@@ -50,7 +50,7 @@ class OpenInt(enum.IntEnum):
 
 
 class OpenStr(enum.StrEnum):
-    """A text code."""
+    """A text code that may be unknown to this version."""
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
@@ -100,7 +100,7 @@ class AchSecCode(OpenStr):
 
 
 class TransactionAction(OpenStr):
-    """`action`: what a transaction does. The first seven go by POST, the others by PUT on an id."""
+    """`action`: what a transaction does. The first seven use POST, the next six PUT on an id, the last a terminal."""
 
     SALE = "sale"
     AUTH_ONLY = "authonly"
@@ -115,6 +115,7 @@ class TransactionAction(OpenStr):
     PARTIAL_REVERSAL = "partialreversal"
     TIP_ADJUST = "tipadjust"
     EDIT = "edit"
+    SETTLE = "settle"
 
 
 class TransactionStatus(OpenInt):
@@ -157,7 +158,7 @@ class TransactionSource(OpenInt):
 
 
 class ReasonCode(OpenInt):
-    """`reason_code_id`: why a transaction ended as it did; the issuers' many declines (1601…) come as they are."""
+    """`reason_code_id`: the reason for a transaction's result. Most issuer declines (1601…) have no name here."""
 
     APPROVED = 1000
     AUTH_COMPLETED = 1001
@@ -186,7 +187,7 @@ class EntryMode(OpenStr):
 
 
 class QuickInvoiceStatus(OpenInt):
-    """`status_id` of a quick invoice; closed is 0, or 2 in some answers."""
+    """`status_id` of a quick invoice; closed is 0, or 2 in some responses."""
 
     CLOSED = 0
     OPEN = 1
@@ -218,7 +219,7 @@ class DeliveryMethod(OpenInt):
 
 
 class PaylinkAction(OpenStr):
-    """`paylink_action`: what a payment does; `auth-only` is written `authonly` in some answers."""
+    """`paylink_action`: what a payment does; some responses write `auth-only` as `authonly`."""
 
     SALE = "sale"
     AUTH_ONLY = "auth-only"
@@ -237,7 +238,7 @@ class BatchStatus(OpenInt):
 
 
 class PostbackResource(OpenStr):
-    """`resource`: what a postback tells of."""
+    """`resource`: the kind of record that a postback reports."""
 
     CONTACT = "contact"
     TRANSACTION = "transaction"
@@ -246,7 +247,7 @@ class PostbackResource(OpenStr):
 
 
 class PostbackType(OpenStr):
-    """`type`: what happened to the record that a postback tells of."""
+    """`type`: what happened to the record that a postback reports."""
 
     CREATE = "CREATE"
     UPDATE = "UPDATE"

@@ -85,7 +85,7 @@ class ContactCreate(Request):
 
 @attrs.frozen(kw_only=True, repr=False)
 class ContactUpdate(Request):
-    """Changes to a contact; what is left out stays, None is sent as null."""
+    """Changes to a contact. Omitted fields keep their values; None is sent as null."""
 
     last_name: Name | Unset | None = UNSET
     contact_api_id: ApiIdText | Unset | None = UNSET

@@ -1,4 +1,4 @@
-"""Files: what is attached to quick invoices, and where a location keeps it (contract, *Quick invoices*, rules 2, 3)."""
+"""Attachments of quick invoices, and the file storage of a location (contract, *Quick invoices*, rules 2, 3)."""
 
 import os
 from datetime import datetime
@@ -18,11 +18,11 @@ class Attachment:
     """A file to attach: at most four for an invoice, at most 5,242,880 bytes each.
 
     Attributes:
-        filename: what the customer sees it called.
-        content: the bytes, the path of a file (text or `pathlib.Path`), or a binary file, which is sent from where it
-            stands to its end, put back there and not closed. It must be seekable, since the request may have to be
-            sent again, and belongs to one call at a time.
-        content_type: such as `"application/pdf"`; guessed from the filename when left out.
+        filename: the name that the customer sees.
+        content: the bytes, the path of a file (text or `pathlib.Path`), or an open binary file. An open file is sent
+            from its current position to its end, then reset to that position and not closed. It must be seekable,
+            because the request may be sent again. One call at a time may use it.
+        content_type: such as `"application/pdf"`; guessed from the filename when omitted.
     """
 
     filename: str
@@ -42,7 +42,7 @@ class Attachment:
 
 @attrs.frozen(kw_only=True, repr=False)
 class QuickInvoiceFile(Record):
-    """A file that hangs on a quick invoice. The contract does not show its fields: what comes is in `extra`."""
+    """A file of a quick invoice. The contract does not show its fields; unknown ones are in `extra`."""
 
     id: str | None = None
     created_ts: datetime | None = None
@@ -51,7 +51,7 @@ class QuickInvoiceFile(Record):
 
 @attrs.frozen(kw_only=True, repr=False)
 class ProductFile(Record):
-    """File storage, enabled for a location. The contract does not show the answer, so all of it may be None."""
+    """File storage of a location. The contract does not show the response, so every field may be None."""
 
     id: str | None = None
     title: str | None = None
@@ -63,7 +63,7 @@ class ProductFile(Record):
 
 @attrs.frozen(kw_only=True, repr=False)
 class ProductFileCreate(Request):
-    """Enables file storage for a location."""
+    """A request to enable file storage for a location."""
 
     title: str
     product_file_credential_id: Id

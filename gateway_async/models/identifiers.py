@@ -1,4 +1,4 @@
-"""`ApiId`: an integrator's own id in place of the gateway's."""
+"""`ApiId`: an integrator's own id, used instead of the gateway's id."""
 
 import attrs
 

@@ -15,9 +15,9 @@ class Page(Generic[T]):
 
     Attributes:
         records: the records, in the gateway's order.
-        number: the page's number, 1-based whatever base the gateway counts from.
-        total_count: how many records there are on all pages; None when the gateway does not say.
-        page_count: how many pages there are; None when the gateway does not say.
+        number: the page's number, 1-based regardless of the gateway's numbering.
+        total_count: the number of records on all pages; None when the gateway does not report it.
+        page_count: the number of pages; None when the gateway does not report it.
     """
 
     records: tuple[T, ...] = attrs.field(repr=lambda records: f"<{len(records)} records>")

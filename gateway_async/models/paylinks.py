@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import attrs
 
@@ -27,7 +27,7 @@ __all__ = ["Paylink", "PaylinkCreate", "PaylinkUpdate"]
 
 Phone = Annotated[str, Length(1, 10)]
 Email = Annotated[str, Length(5, 128)]
-Action = Annotated[PaylinkAction | str, Length(1, 10)]
+Action = Annotated[Literal["sale", "auth-only", "authonly"] | PaylinkAction, Length(1, 10)]
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -61,7 +61,7 @@ class Paylink(Record):
 
 @attrs.frozen(kw_only=True, repr=False)
 class PaylinkCreate(Request):
-    """A new paylink. Without product transaction ids it is paid through the location's default ones."""
+    """A new paylink. Without product transaction ids, payments use the location's defaults."""
 
     amount_due: Sum
     location_id: LocationId | None = None
@@ -87,9 +87,9 @@ class PaylinkCreate(Request):
 
 @attrs.frozen(kw_only=True, repr=False)
 class PaylinkUpdate(Request):
-    """Changes to a paylink that is not closed; what is left out stays, None is sent as null.
+    """Changes to a paylink that is not closed. Omitted fields keep their values; None is sent as null.
 
-    `amount_due` stays as it was made; the product transaction ids cannot be changed after a payment.
+    `amount_due` cannot be changed. The product transaction ids cannot be changed after a payment.
     """
 
     paylink_api_id: ApiIdText | Unset | None = UNSET

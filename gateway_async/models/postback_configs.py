@@ -1,7 +1,7 @@
-"""Postback configs: where the gateway tells of changes, and of which (contract, *Postback config*)."""
+"""Postback configs: the URLs for postbacks and the changes that trigger them (contract, *Postback config*)."""
 
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import attrs
 
@@ -11,6 +11,8 @@ from gateway_async.models.record import Record
 from gateway_async.models.request import UNSET, Id, LocationId, Request, RequiredWhen, Rule, Unset
 
 __all__ = ["PostbackConfig", "PostbackConfigCreate", "PostbackConfigUpdate"]
+
+Resource = Literal["contact", "transaction", "transactionbatch", "accountvault"] | PostbackResource
 
 
 def _secret(value: str | Secret | Unset | None) -> Secret | Unset | None:
@@ -22,9 +24,9 @@ class PostbackConfig(Record):
     """A postback config.
 
     Attributes:
-        number_of_attempts: how often a delivery is tried at most.
-        attempt_interval: seconds between two tries.
-        expands: related records to send along, with commas between.
+        number_of_attempts: the maximum number of delivery attempts.
+        attempt_interval: seconds between two attempts.
+        expands: related records to include, separated by commas.
         basic_auth_username, basic_auth_password: None unless they are expanded.
     """
 
@@ -51,12 +53,12 @@ class PostbackConfig(Record):
 class PostbackConfigCreate(Request):
     """A new postback config.
 
-    When left out, `number_of_attempts` is 1 and `attempt_interval` 300 seconds. Gateways of this kind are known to take
-    1 to 5 attempts, 300 to 86,400 seconds apart.
+    When omitted, `number_of_attempts` is 1 and `attempt_interval` is 300 seconds. Gateways of this kind are known to
+    accept 1 to 5 attempts, 300 to 86,400 seconds apart.
     """
 
     url: str
-    resource: PostbackResource | str
+    resource: Resource
     location_id: LocationId | None = None
     product_transaction_id: Id | None = None
     on_create: bool | None = None
@@ -77,10 +79,10 @@ class PostbackConfigCreate(Request):
 
 @attrs.frozen(kw_only=True, repr=False)
 class PostbackConfigUpdate(Request):
-    """Changes to a postback config; what is left out stays, None is sent as null."""
+    """Changes to a postback config. Omitted fields keep their values; None is sent as null."""
 
     url: str | Unset | None = UNSET
-    resource: PostbackResource | str | Unset | None = UNSET
+    resource: Resource | Unset | None = UNSET
     product_transaction_id: Id | Unset | None = UNSET
     on_create: bool | Unset | None = UNSET
     on_update: bool | Unset | None = UNSET

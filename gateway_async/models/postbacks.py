@@ -1,4 +1,4 @@
-"""Postbacks: what the gateway tells of a change, and the record as it is after it (contract, *Events*)."""
+"""Postbacks: the gateway's notifications of changes, with the changed record (contract, *Events*)."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,7 +16,7 @@ R = TypeVar("R", bound=Record | None, covariant=True)  # noqa: PLC0105  R for re
 
 
 class Writes:
-    """The statements of one handling of a postback, until they are taken to be carried out."""
+    """The SQL statements that the handlers of one postback collect, until the inbox executes them."""
 
     __slots__ = ("_statements", "_taken")
 
@@ -25,17 +25,17 @@ class Writes:
         self._taken = False
 
     def add(self, sql: str, values: tuple[Any, ...]) -> None:
-        """One more statement.
+        """Add a statement.
 
         Raises:
-            RuntimeError: they have been taken.
+            RuntimeError: the statements have been taken.
         """
         if self._taken:
             raise RuntimeError("the handling of this postback has ended: nothing can be written with it any more")
         self._statements.append((sql, values))
 
     def take(self) -> tuple[tuple[str, tuple[Any, ...]], ...]:
-        """All statements, in order; no other can be added."""
+        """Return all statements in order. No more can be added afterwards."""
         self._taken = True
         return tuple(self._statements)
 
@@ -49,16 +49,16 @@ class Postback(Generic[R]):
     """One change of one record.
 
     Attributes:
-        type: CREATE, UPDATE or DELETE; a new word is kept.
-        resource: contact, transaction, transactionbatch or accountvault; a new word is kept.
-        number_of_attempts: how often the gateway has tried to deliver it, this time included; None if it did not say.
-        record: the record as it is now, typed; None for a resource that is not known.
-        raw: the record as it came, a dict of JSON values; numbers with a fraction are `Decimal`.
-        record_id: the record's `id`; "" if it has none.
-        modified_ts: when the record was changed, UTC; of a batch, which has no such field, when it was closed, or else
-            made; None if it does not say.
-        key: 64 hexadecimal digits, the same for every delivery of the same change and for no other.
-        reconciled: whether it was not delivered, but found by `reconcile`.
+        type: CREATE, UPDATE or DELETE; unknown values are kept.
+        resource: contact, transaction, transactionbatch or accountvault; unknown values are kept.
+        number_of_attempts: how often the gateway has tried to deliver it, including this time; None if not given.
+        record: the record after the change, typed; None for an unknown resource.
+        raw: the record as received, a dict of JSON values; numbers with a fraction are `Decimal`.
+        record_id: the record's `id`; "" if it has no id.
+        modified_ts: when the record was changed, UTC. A batch has no such field, so it is the time when it was closed
+            or, if open, created. None if the record does not contain a time.
+        key: 64 hexadecimal digits, the same for every delivery of the same change and different for any other change.
+        reconciled: whether `reconcile` found the change, instead of the gateway delivering it.
     """
 
     type: PostbackType = attrs.field(repr=_masked)
@@ -73,22 +73,22 @@ class Postback(Generic[R]):
     _writes: Writes | None = attrs.field(default=None, alias="_writes", repr=False, eq=False)
 
     def write(self, sql: str, *values: Any) -> None:
-        """In a handler, with an inbox: have a statement run in the inbox's own database.
+        """Run a statement in the inbox's own database, from a handler.
 
-        It runs after the handlers of this postback have succeeded, in the transaction that marks it handled: its effect
-        is there exactly once, or not at all if a handler or a statement fails.
+        Statements run after all handlers of this postback have succeeded, in the transaction that marks the postback as
+        handled. They take effect exactly once, or not at all if a handler or a statement fails.
 
         Args:
-            sql: one statement; its placeholders are the database's (`?` in SQLite, `$1` in PostgreSQL).
-            values: what they stand for.
+            sql: one statement, with the placeholders of the database (`?` in SQLite, `$1` in PostgreSQL).
+            values: the values of the placeholders.
 
         Raises:
-            RuntimeError: there is no inbox, or the handling has ended.
+            RuntimeError: the receiver has no inbox, or the handling has ended.
         """
         if self._writes is None:
             raise RuntimeError("there is no inbox to write with: give the receiver one, and write in its handlers")
         self._writes.add(sql, values)
 
     def writing(self, writes: Writes) -> "Postback[R]":
-        """This postback, with a place for what its handlers write."""
+        """Return a copy of this postback that collects its handlers' statements in `writes`."""
         return attrs.evolve(self, _writes=writes)

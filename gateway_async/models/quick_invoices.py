@@ -53,8 +53,8 @@ class QuickInvoice(Record):
     Attributes:
         item_list: name → amount.
         files, payment_url: None unless they are expanded.
-        transactions: its payments, in the answers of `add_transaction` and `remove_transaction` only.
-        active, is_active: the same flag, under the two names it has; `is_active` is given by either.
+        transactions: its payments, only in the results of `add_transaction` and `remove_transaction`.
+        active, is_active: the same flag under two names. `is_active` is set from either name.
     """
 
     id: str
@@ -108,16 +108,16 @@ class QuickInvoice(Record):
 
     @property
     def is_closed(self) -> bool:
-        """Whether it takes no payments any more, until it is reopened."""
+        """Return whether the invoice is closed: it takes no payments until it is reopened."""
         return self.status_id in _CLOSED
 
 
 @attrs.frozen(kw_only=True, repr=False)
 class QuickInvoiceCreate(Request):
-    """A new quick invoice, over the sum of its items.
+    """A new quick invoice for the sum of its items.
 
-    Without product transaction ids it is paid through the location's default ones. `send_email` sends the notification
-    at once; `notification_…` are days before and after `due_date`, and whether on that day.
+    Without product transaction ids, payments use the location's defaults. `send_email` sends the notification
+    immediately. The `notification_…` fields are days before and after `due_date`, and whether to notify on that day.
     """
 
     title: Title
@@ -164,7 +164,7 @@ class QuickInvoiceCreate(Request):
 
 @attrs.frozen(kw_only=True, repr=False)
 class QuickInvoiceUpdate(Request):
-    """Changes to a quick invoice that is not closed; what is left out stays, None is sent as null.
+    """Changes to a quick invoice that is not closed. Omitted fields keep their values; None is sent as null.
 
     `status_id=QuickInvoiceStatus.CLOSED` closes it. The product transaction ids cannot be changed after a payment.
     """

@@ -1,4 +1,4 @@
-"""`Record`: what every answer of the gateway has in common."""
+"""`Record`: the base class of everything that the gateway returns."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -19,11 +19,12 @@ def _read_only(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @attrs.frozen(kw_only=True, repr=False)
 class Record:
-    """A record as the gateway answered it.
+    """A record as the gateway returned it.
 
-    A field that the gateway left out is None. What the model does not know, links and expanded relations among it, is
-    in `extra`, exactly as it came (numbers with a fraction as `Decimal`). So is a date, a time or free-form data that
-    does not fit its field, which then is None; an amount, an id or a code that does not makes the answer unreadable.
+    A field that the gateway omitted is None. Fields that the model does not know, such as links and expanded relations,
+    are in `extra`, unchanged (numbers with a fraction as `Decimal`). A date, a time or free-form data that does not fit
+    its field is also in `extra`, and the field is None. An amount, an id or a code that does not fit makes the response
+    unreadable.
     """
 
     extra: Mapping[str, Any] = attrs.field(default=_NOTHING, converter=_read_only, hash=False)
@@ -35,12 +36,15 @@ class Record:
         return f"{type(self).__name__}({', '.join(self._shown())})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle by fields: a read-only mapping does neither."""
+        """Copy and pickle by fields, because a read-only mapping supports neither."""
         fields = {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
         return _made, (type(self), {**fields, "extra": dict(self.extra)})
 
     def _shown(self) -> Iterator[str]:
-        """The fields that say something; `extra` last and by its keys, since nobody vouches for its values."""
+        """Yield the fields that are not None, then the keys of `extra`.
+
+        The values of `extra` are omitted, because they may be confidential.
+        """
         for field in attrs.fields(type(self)):
             value = getattr(self, field.name)
             if value is not None and field.name != "extra":

@@ -1,27 +1,30 @@
-"""`Request`: what the gateway is asked to make or change, and the limits its fields declare.
+"""`Request`: the content of a create or an update, and the constraints that its fields declare.
 
-Fields are plain types with a constraint beside them:
+Fields are annotated with a plain type and its constraints:
 
     title: Annotated[str, Length(1, 64)] | None = None
 
-Nothing is checked when the object is made: `_wire/limits.py` reports every problem of a request at once, before it is
-sent. Rules between fields stand in `rules`.
+Creating the object checks nothing. Before a request is sent, `_wire/validation.py` reports all of its problems
+together. Rules between fields are in `rules`.
 """
 
 import enum
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import attrs
 
 from gateway_async._secrets import AccountNumber, Secret, mask_text
+from gateway_async.models.codes import AccountType, AchSecCode, PaymentMethod
 
 __all__ = [
     "UNSET",
     "Amount",
+    "AnyAccountType",
     "ApiIdText",
+    "BankAccountType",
     "CardOrAccountNumber",
     "Cents",
     "Days",
@@ -38,12 +41,14 @@ __all__ = [
     "LocationId",
     "NotBoth",
     "Pattern",
+    "PaymentMethodCode",
     "Range",
     "Request",
     "Required",
     "RequiredWhen",
     "RoutingNumber",
     "Rule",
+    "SecCode",
     "Sum",
     "Tags",
     "Ticket",
@@ -54,7 +59,7 @@ __all__ = [
 
 
 class Unset(enum.Enum):
-    """The type of `UNSET`: a field of an update that is left as it is (None would be sent as null)."""
+    """The type of `UNSET`: a field that an update does not change (None would be sent as null)."""
 
     UNSET = "unset"
 
@@ -75,7 +80,7 @@ class Length:
 
 @attrs.frozen
 class Pattern:
-    """A text that a regular expression matches whole; `says` is the expectation in words."""
+    """A text that a regular expression matches completely; `says` describes the expectation."""
 
     expression: str
     says: str
@@ -93,7 +98,7 @@ class Range:
 class Cents:
     """An amount of money: not negative, two decimals at most, `digits` characters at most when written out.
 
-    It is sent as text with two decimals, or as a `number` with the digits it has.
+    It is sent as text with two decimals, or with `number` as a JSON number with the given digits.
     """
 
     digits: int = 10
@@ -104,7 +109,7 @@ class Cents:
 class Items:
     """Amounts by name, `minimum` to `maximum` characters as JSON, each of `digits` characters at most when written out.
 
-    They are sent as numbers with the digits they have; one below 0 is a discount.
+    They are sent as JSON numbers with the given digits. A negative amount is a discount.
     """
 
     minimum: int
@@ -114,7 +119,7 @@ class Items:
 
 @attrs.frozen
 class Required:
-    """None will not do: the value is required, though the client may fill it in (its `location_id`)."""
+    """A required value, although the type allows None: the client may fill it in (its `location_id`)."""
 
 
 @attrs.frozen
@@ -133,14 +138,14 @@ class NotBoth:
 
 @attrs.frozen
 class Together:
-    """All of the fields are given, or none."""
+    """All of the fields are given, or none of them."""
 
     fields: tuple[str, ...]
 
 
 @attrs.frozen
 class RequiredWhen:
-    """`field` is required where `when` has one of `values`, and `given` is given if it is named."""
+    """`field` is required if `when` has one of `values` and, unless `given` is empty, the field `given` is given."""
 
     field: str
     when: str
@@ -151,10 +156,10 @@ class RequiredWhen:
 Rule = ExactlyOne | NotBoth | Together | RequiredWhen
 
 Amount = Annotated[Decimal | int | str, Cents()]
-"""Money in, as people have it: `Decimal("12.50")`, `12` or `"12.50"`; never a float."""
+"""Money in a request: `Decimal("12.50")`, `12` or `"12.50"`; never a float."""
 
 Sum = Annotated[Decimal | int | str, Cents(11, number=True)]
-"""Money in where the contract has `decimal(10,2)` and takes a number."""
+"""Money in a request where the contract has `decimal(10,2)` and takes a number."""
 
 Days = Annotated[int, Range(0, 99)]
 ItemList = Annotated[Mapping[str, Decimal | int | str], Items(5, 4000)]
@@ -165,7 +170,16 @@ LocationId = Annotated[str, Length(1, 36), Required()]
 ApiIdText = Annotated[str, Length(1, 64), Pattern(r"\S+", "must contain no spaces")]
 Expiry = Annotated[str, Pattern("(0[1-9]|1[0-2])[0-9][0-9]", "must be MMYY, such as 0930")]
 
-# Whose account it is: vaults and transactions take these alike.
+# Codes: documented ones as text, any other as an open enum's value, such as `AccountType("new")`.
+PaymentMethodCode = Literal["cc", "ach"] | PaymentMethod
+BankAccountType = Annotated[Literal["checking", "savings"] | AccountType, Length(1, 32)]
+AnyAccountType = (
+    Literal["visa", "mc", "disc", "amex", "jcb", "diners", "debit", "checking", "savings"]
+    | Annotated[AccountType, Length(1, 32)]
+)
+SecCode = Annotated[Literal["WEB", "PPD", "CCD", "TEL", "POP", "C21"] | AchSecCode, Length(3, 3)]
+
+# Account fields, which vaults and transactions share.
 CardOrAccountNumber = Annotated[AccountNumber, Length(4, 19), Pattern("[0-9]+", "must be digits only")]
 RoutingNumber = Annotated[AccountNumber, Length(9, 9), Pattern("[0-9]+", "must be digits only")]
 TrackData = Annotated[Secret, Length(1, 256)]
@@ -180,19 +194,19 @@ LicenceState = Annotated[str, Length(2, 2)]
 class Request:
     """The content of a create or an update.
 
-    A field of a create that is None is left out. `extra` is sent along as it is: fields of the gateway that this
+    A field of a create that is None is omitted. `extra` is sent unchanged: it is for fields of the gateway that this
     version of the package does not know.
     """
 
     extra: Mapping[str, Any] = attrs.field(factory=dict, repr=False, hash=False)
 
     implied: ClassVar[Mapping[str, Any]] = MappingProxyType({})
-    """Fields that the class itself says, such as `payment_method`."""
+    """Fields that the class determines, such as `payment_method`."""
 
     rules: ClassVar[tuple[Rule, ...]] = ()
 
     def __repr__(self) -> str:
-        """The fields that were given, without what is personal; `extra` by its keys."""
+        """Return the given fields with personal data masked, and the keys of `extra`."""
         shown = [
             f"{field.name}={mask_text(repr(getattr(self, field.name))) if field.repr else '***'}"
             for field in attrs.fields(type(self))

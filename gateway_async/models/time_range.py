@@ -1,4 +1,4 @@
-"""`TimeRange`: the values a timestamp filter takes."""
+"""`TimeRange`: the values that a timestamp filter takes."""
 
 from datetime import datetime
 from typing import ClassVar, Self
@@ -32,10 +32,10 @@ class TimeRange:
 
     @classmethod
     def custom(cls, start: datetime, end: datetime) -> Self:
-        """From `start` to `end`, both included.
+        """Return the range from `start` to `end`, both inclusive.
 
         Raises:
-            InvalidRequestError: a datetime has no time zone, or the span ends before it starts.
+            InvalidRequestError: a datetime has no time zone, or `end` is before `start`.
         """
         if not all(isinstance(moment, datetime) and moment.tzinfo for moment in (start, end)):
             raise InvalidRequestError("TimeRange.custom: start and end must be aware datetimes (with a tzinfo)")

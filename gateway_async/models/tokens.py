@@ -1,4 +1,4 @@
-"""Tokens: what a user name and a password are exchanged for (contract, *Token object*)."""
+"""Access tokens, which a login returns (contract, *Token object*)."""
 
 from datetime import datetime
 
@@ -12,12 +12,12 @@ __all__ = ["Token"]
 
 @attrs.frozen(kw_only=True, repr=False)
 class Token(Record):
-    """A login.
+    """An access token of a user.
 
     Attributes:
-        token: the value to use, for `AccessToken`; masked, `.reveal()` gives it.
-        expire: minutes without use after which it ends.
-        time: when it was made, Unix seconds.
+        token: the value for `AccessToken`; masked, `.reveal()` returns it.
+        expire: minutes without use after which the token expires.
+        time: when the token was created, Unix seconds.
     """
 
     id: str | None = None

@@ -1,4 +1,4 @@
-"""Transaction batches: what is settled together (contract, *Transaction batch*)."""
+"""Transaction batches: transactions that are settled together (contract, *Transaction batch*)."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,7 +14,7 @@ __all__ = ["TransactionBatch"]
 
 @attrs.frozen(kw_only=True, repr=False)
 class TransactionBatch(Record):
-    """A batch. `batch_close_ts` is None while it is open; `changelogs` come in postbacks that ask for them."""
+    """A batch. `batch_close_ts` is None while it is open. `changelogs` is only in postbacks that expand it."""
 
     id: str
     batch_num: int | None = None

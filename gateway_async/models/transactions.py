@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import attrs
 
@@ -24,6 +24,7 @@ from gateway_async.models.record import Record
 from gateway_async.models.request import (
     UNSET,
     Amount,
+    AnyAccountType,
     ApiIdText,
     CardOrAccountNumber,
     ExactlyOne,
@@ -34,13 +35,14 @@ from gateway_async.models.request import (
     Length,
     LicenceNumber,
     LicenceState,
-    LocationId,
     NotBoth,
     Pattern,
+    PaymentMethodCode,
     Request,
     RequiredWhen,
     RoutingNumber,
     Rule,
+    SecCode,
     Ticket,
     Together,
     TrackData,
@@ -69,6 +71,13 @@ Phone = Annotated[str, Length(0, 10)]
 Email = Annotated[str, Length(0, 128)]
 Custom = Annotated[str, Length(0, 128)]
 
+CreateAction = Literal["sale", "authonly", "avsonly", "force", "refund", "debit", "credit"] | TransactionAction
+UpdateAction = (
+    Literal["void", "authcomplete", "authincrement", "partialreversal", "tipadjust", "edit"] | TransactionAction
+)
+TerminalAction = Literal["sale", "authonly", "avsonly", "force", "refund", "settle"] | TransactionAction
+"""Documented actions, as text. Pass any other action as `TransactionAction("new")`; it is sent unchanged."""
+
 SOURCES = (
     "account_number",
     "account_vault_id",
@@ -78,12 +87,12 @@ SOURCES = (
     "track_data",
     "ticket",
 )
-"""The fields that can say which account is charged: one of them in each transaction."""
+"""The fields that can identify the account to charge. Each transaction has exactly one of them."""
 
 
 @attrs.frozen(kw_only=True, repr=False)
 class Transaction(Record):
-    """A transaction as the gateway holds it. A decline is a result like any other: ask `.approved`."""
+    """A transaction as the gateway stores it. A decline is a normal result: check `.approved`."""
 
     id: str
     payment_method: PaymentMethod | None = None
@@ -169,29 +178,32 @@ class Transaction(Record):
 
     @property
     def approved(self) -> bool:
-        """Whether the money was approved, in full or in part; ACH counts from its acceptance on."""
+        """Return whether the payment was approved, fully or partially.
+
+        An ACH payment counts as approved once it is accepted.
+        """
         return self.status_id in _APPROVED
 
     @property
     def declined(self) -> bool:
-        """Whether the issuer, the terminal or the bank said no."""
+        """Return whether the issuer, the terminal or the bank declined."""
         return self.status_id in _DECLINED
 
     @property
     def voided(self) -> bool:
-        """Whether the transaction was taken back before it settled."""
+        """Return whether the transaction was voided before it settled."""
         return self.status_id == TransactionStatus.VOIDED
 
     @property
     def partially_approved(self) -> bool:
-        """Whether less than the asked amount was approved; `auth_amount` says how much."""
+        """Return whether less than the requested amount was approved; `auth_amount` is the approved amount."""
         return self.approved and self.reason_code_id == ReasonCode.PARTIALLY_APPROVED
 
     def raise_for_decline(self) -> "Transaction":
-        """This transaction, unless it was declined.
+        """Return this transaction unless it was declined.
 
         Raises:
-            DeclinedError: it was.
+            DeclinedError: the transaction was declined.
         """
         if self.declined:
             raise DeclinedError(
@@ -204,14 +216,16 @@ class Transaction(Record):
 class TransactionCreate(Request):
     """A transaction without a terminal: `sale`, `authonly`, `avsonly`, `force`, `refund`, `debit` or `credit`.
 
-    One field says whose account it is (`account_number` with `exp_date`, a vault, an earlier transaction, track data or
-    a ticket). `transaction_api_id` is made up when left out, so that a lost answer can be looked up.
+    One field identifies the account (`account_number` with `exp_date`, a vault, an earlier transaction, track data or a
+    ticket). `transaction_api_id` is generated when omitted, so that the transaction can be looked up if the response is
+    lost. Without a `location_id` here and on the client, the gateway uses the user's primary location. Give one if the
+    same `transaction_api_id` may exist in several locations that the user sees.
     """
 
-    action: TransactionAction | str
-    payment_method: PaymentMethod | str = PaymentMethod.CARD
+    action: CreateAction
+    payment_method: PaymentMethodCode = PaymentMethod.CARD
     transaction_amount: Amount | None = None
-    location_id: LocationId | None = None
+    location_id: Id | None = None
     transaction_api_id: ApiIdText | None = None
     product_transaction_id: Id | None = None
     contact_id: Id | None = None
@@ -230,9 +244,9 @@ class TransactionCreate(Request):
     ticket: Ticket | None = attrs.field(default=None, converter=attrs.converters.optional(Secret))
 
     account_holder_name: HolderName | None = None
-    account_type: AccountType | str | None = None
+    account_type: AnyAccountType | None = None
     routing: RoutingNumber | None = attrs.field(default=None, converter=attrs.converters.optional(AccountNumber))
-    ach_sec_code: AchSecCode | str | None = None
+    ach_sec_code: SecCode | None = None
     check_number: Text | None = None
     dl_number: LicenceNumber | None = attrs.field(default=None, repr=False)
     dl_state: LicenceState | None = None
@@ -286,10 +300,10 @@ class TransactionCreate(Request):
 class TransactionUpdate(Request):
     """A change to a transaction: `void`, `authcomplete`, `authincrement`, `partialreversal`, `tipadjust` or `edit`.
 
-    What is left out stays, None is sent as null.
+    Omitted fields keep their values; None is sent as null.
     """
 
-    action: TransactionAction | str
+    action: UpdateAction
     transaction_amount: Amount | Unset | None = UNSET
     tip_amount: Amount | Unset | None = UNSET
     tax: Amount | Unset | None = UNSET
@@ -327,13 +341,16 @@ class TransactionUpdate(Request):
 
 @attrs.frozen(kw_only=True, repr=False)
 class RouterTransactionCreate(Request):
-    """A transaction that the customer makes at a terminal; the request stays open until the terminal is done."""
+    """A transaction at a terminal. The request stays open until the terminal has finished.
 
-    action: TransactionAction | str
+    Without a `location_id` here and on the client, the gateway uses the user's primary location.
+    """
+
+    action: TerminalAction
     terminal_id: Id
     transaction_amount: Amount
-    payment_method: PaymentMethod | str = PaymentMethod.CARD
-    location_id: LocationId | None = None
+    payment_method: PaymentMethodCode = PaymentMethod.CARD
+    location_id: Id | None = None
     transaction_api_id: ApiIdText | None = None
     product_transaction_id: Id | None = None
     contact_id: Id | None = None

@@ -1,9 +1,9 @@
-"""What the gateway tells of its own accord: a receiver of postbacks for any server, and an inbox that loses none.
+"""Receive the gateway's postbacks on any server, and store them durably in an inbox.
 
     receiver = PostbackReceiver(username="…", password="…", inbox=SqliteInbox("inbox.db"))
 
-This file is the index of the public names; each is loaded when it is first used. None of them loads the client's
-network (httpx), and `PostgresInbox` loads its driver when it is made.
+This module lists the public names; each is loaded when it is first used. No name loads the client's HTTP library
+(httpx). `PostgresInbox` loads its driver when it is created.
 """
 
 from importlib import import_module
@@ -12,47 +12,49 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gateway_async.errors import InboxError, PostbackRefusedError
     from gateway_async.models.postbacks import Postback
-    from gateway_async.postbacks.inbox import Claim, Inbox, Letter, LetterState
-    from gateway_async.postbacks.postgres_inbox import PostgresInbox
+    from gateway_async.postbacks.inbox.postgres import PostgresInbox
+    from gateway_async.postbacks.inbox.protocol import Claim, Inbox, PostbackState, StoredPostback
+    from gateway_async.postbacks.inbox.sqlite import SqliteInbox
     from gateway_async.postbacks.receiver import PostbackReceiver
-    from gateway_async.postbacks.reconciling import Reconciled
-    from gateway_async.postbacks.sqlite_inbox import SqliteInbox
+    from gateway_async.postbacks.reconciliation import Reconciled
 
 __all__ = [
     "Claim",
     "Inbox",
     "InboxError",
-    "Letter",
-    "LetterState",
     "Postback",
     "PostbackReceiver",
     "PostbackRefusedError",
+    "PostbackState",
     "PostgresInbox",
     "Reconciled",
     "SqliteInbox",
+    "StoredPostback",
 ]
 
 _PLACES = {
-    "Claim": "postbacks.inbox",
-    "Inbox": "postbacks.inbox",
+    "Claim": "postbacks.inbox.protocol",
+    "Inbox": "postbacks.inbox.protocol",
     "InboxError": "errors",
-    "Letter": "postbacks.inbox",
-    "LetterState": "postbacks.inbox",
+    "StoredPostback": "postbacks.inbox.protocol",
+    "PostbackState": "postbacks.inbox.protocol",
     "Postback": "models.postbacks",
     "PostbackReceiver": "postbacks.receiver",
     "PostbackRefusedError": "errors",
-    "PostgresInbox": "postbacks.postgres_inbox",
-    "Reconciled": "postbacks.reconciling",
-    "SqliteInbox": "postbacks.sqlite_inbox",
+    "PostgresInbox": "postbacks.inbox.postgres",
+    "Reconciled": "postbacks.reconciliation",
+    "SqliteInbox": "postbacks.inbox.sqlite",
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _PLACES:
-        value = globals()[name] = getattr(import_module(f"gateway_async.{_PLACES[name]}"), name)
-        return value
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+if not TYPE_CHECKING:  # otherwise type checkers would accept every misspelt name as `Any`
+
+    def __getattr__(name: str) -> Any:
+        if name in _PLACES:
+            value = globals()[name] = getattr(import_module(f"gateway_async.{_PLACES[name]}"), name)
+            return value
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""`Handlers`: which function wants to hear of which postback, and telling it."""
+"""`Handlers`: the registered functions of a receiver, and the postbacks that each one matches."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterator
@@ -15,18 +15,18 @@ Handler = Callable[[Postback[Any]], Awaitable[None]]
 
 @attrs.frozen
 class _Wish:
-    """A handler, and what it wants to hear of; None is anything."""
+    """A handler and the postbacks that it matches; None matches anything."""
 
     resource: str | None
     type: str | None
-    stale: bool
+    include_stale: bool
     handler: Handler
 
     def fits(self, postback: Postback[Any], superseded: bool) -> bool:
         return (
             self.resource in (None, postback.resource)
             and self.type in (None, postback.type)
-            and (self.stale or not superseded)
+            and (self.include_stale or not superseded)
         )
 
 
@@ -36,25 +36,27 @@ class Handlers:
     def __init__(self) -> None:
         self._wishes: list[_Wish] = []
 
-    def add(self, resource: str | None, type_: str | None, stale: bool, handler: Handler) -> None:
-        """Register one.
+    def add(self, resource: str | None, type_: str | None, include_stale: bool, handler: Handler) -> None:
+        """Register a handler.
 
         Raises:
-            TypeError: it is no async function: one that blocks would stop the whole server.
+            TypeError: the handler is not an async function. A blocking one would stop the whole server.
         """
         if not _is_async(handler):
             raise TypeError(f"{handler!r} must be an async function; it may await anyio.to_thread.run_sync(…)")
-        self._wishes.append(_Wish(resource, type_, stale, handler))
+        self._wishes.append(_Wish(resource, type_, include_stale, handler))
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Return whether any handler is registered."""
         return bool(self._wishes)
 
     async def tell(self, postback: Postback[Any], superseded: bool = False) -> None:
-        """Tell all that want to hear of it, one after the other; also those after one that fails.
+        """Call all matching handlers, one after the other.
+
+        A handler that fails does not stop the others.
 
         Raises:
-            Exception: what a handler raised; of several, an `ExceptionGroup`.
+            Exception: the exception of a handler, or an `ExceptionGroup` if several failed.
         """
         fitting = [wish.handler for wish in self._wishes if wish.fits(postback, superseded)]
         failures = [error for handler in fitting if (error := await _failure(handler, postback))]
@@ -64,14 +66,14 @@ class Handlers:
             raise failures[0]
 
     def resources(self) -> Iterator[str | None]:
-        """What they want to hear of, None being anything."""
+        """Return the resource that each handler matches; None matches every resource."""
         return (wish.resource for wish in self._wishes)
 
 
 async def _failure(handler: Handler, postback: Postback[Any]) -> Exception | None:
     try:
         await handler(postback)
-    except Exception as error:  # noqa: BLE001  the other handlers are to hear of it all the same
+    except Exception as error:  # noqa: BLE001  the other handlers are called all the same
         return error
     return None
 

@@ -1,4 +1,4 @@
-"""`PostbackReceiver`: bytes in, typed records out, at your handlers (contract, *Events*).
+"""`PostbackReceiver`: parses postback requests and passes typed records to your handlers (contract, *Events*).
 
     receiver = PostbackReceiver(username="…", password="…")
 
@@ -7,19 +7,19 @@
 
     app.mount("/postbacks", receiver.asgi)
 
-Without an inbox a postback is acknowledged (204) when its handlers have succeeded; with one, when it is stored, and the
-handlers hear of it afterwards, as often as it takes. What is answered is the gateway's to act upon: it tries again
-after everything but a 2xx.
+Without an inbox, a postback is acknowledged (204) when its handlers have succeeded. With an inbox, it is acknowledged
+when it is stored; its handlers run afterwards, and failed ones are retried. The gateway delivers a postback again after
+every status that is not 2xx.
 
-| what comes | status |
+| request | status |
 |---|---|
-| a postback, handled or stored, or one that no handler wants | 204 |
-| no postback | 400 |
-| no or wrong credentials | 401 |
-| another method than POST | 405 |
-| a body that does not come in time | 408 |
+| a postback that was handled or stored, or that no handler matches | 204 |
+| not a postback | 400 |
+| missing or wrong credentials | 401 |
+| a method other than POST | 405 |
+| a body that does not arrive in time | 408 |
 | a body that is too large | 413 |
-| a handler failed, or took too long (without an inbox) | 500 |
+| a handler failed or timed out (without an inbox) | 500 |
 | the inbox cannot be used | 503 |
 """
 
@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, overload
 
 import anyio
 
-from gateway_async._secrets import Secret, mask_text
+from gateway_async._secrets import Secret, detach, mask_text
 from gateway_async._wire.postback import BasicCredentials, by_lower_name, read_postback
 from gateway_async.errors import InboxError, PostbackRefusedError
 from gateway_async.models.account_vaults import AccountVault
@@ -44,14 +44,14 @@ from gateway_async.models.postbacks import Postback
 from gateway_async.models.transaction_batches import TransactionBatch
 from gateway_async.models.transactions import Transaction
 from gateway_async.observe import logger
-from gateway_async.postbacks.aiohttp import answer_request
-from gateway_async.postbacks.answer import Answer
-from gateway_async.postbacks.asgi import AsgiApp
 from gateway_async.postbacks.handlers import Handlers
-from gateway_async.postbacks.inbox import Inbox
-from gateway_async.postbacks.reading import check_size, read_body
-from gateway_async.postbacks.reconciling import GatewayLists, Reconciled, reconcile
-from gateway_async.postbacks.turns import Turns
+from gateway_async.postbacks.http.aiohttp import answer_request
+from gateway_async.postbacks.http.asgi import AsgiApp
+from gateway_async.postbacks.http.body import check_size, read_body
+from gateway_async.postbacks.http.response import Answer
+from gateway_async.postbacks.inbox.protocol import Inbox
+from gateway_async.postbacks.keyed_lock import Turns
+from gateway_async.postbacks.reconciliation import GatewayLists, Reconciled, reconcile
 from gateway_async.postbacks.worker import Worker
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ __all__ = ["PostbackReceiver"]
 
 _MOST_BYTES: Final = 1_048_576
 _ANYBODYS: Final = (401, 405)
-"""Refusals of who has not shown the credentials; the others may be lost news of a payment."""
+"""Rejections that any stranger can cause. Other rejections may be lost payment events, so they are logged louder."""
 
 OfContacts = TypeVar("OfContacts", bound=Callable[[Postback[Contact]], Awaitable[None]])
 OfTransactions = TypeVar("OfTransactions", bound=Callable[[Postback[Transaction]], Awaitable[None]])
@@ -71,23 +71,23 @@ OfAnything = TypeVar("OfAnything", bound=Callable[[Postback[Any]], Awaitable[Non
 
 
 class PostbackReceiver:
-    """Takes postbacks, checks them, and tells your handlers.
+    """Receives postbacks, validates them and calls your handlers.
 
     Args:
-        username: of the Basic credentials that the postback config gives its calls; None, and `password` None, to ask
-            callers for none (anybody who finds the address can then tell you anything).
-        password: likewise.
-        inbox: where postbacks are kept until they are handled; None to handle each while its sender waits.
-        max_bytes: of a body.
-        max_attempts: how often an inbox has a postback handled before it gives up on it.
-        concurrency: how many postbacks of an inbox are handled at once.
-        handler_seconds: how long the handlers of a postback may take altogether; then they are cancelled, and have
-            failed. Without an inbox, the time for which they wait for those of the same record is part of it.
-        body_seconds: how long a body may take to come.
+        username: the user name of the Basic credentials in the postback config. None, with `password` None, accepts
+            requests without credentials: then anyone who finds the address can send false postbacks.
+        password: the password of these credentials.
+        inbox: stores postbacks until they are handled. With None, each is handled while its sender waits.
+        max_bytes: the largest accepted body, in bytes.
+        max_attempts: how often a postback of the inbox is tried before it is marked as dead.
+        concurrency: how many postbacks of the inbox are handled at once.
+        handler_seconds: the time limit for all handlers of one postback together. Then they are cancelled, which counts
+            as a failure. Without an inbox, the wait for earlier postbacks of the same record counts as well.
+        body_seconds: how long a body may take to arrive.
 
     Raises:
-        ValueError: only one of username and password, or a username with a colon; or a number that is not above 0.
-        TypeError: `inbox` is the name of a file.
+        ValueError: only one of username and password is given, the username has a colon, or a number is not above 0.
+        TypeError: `inbox` is a file name.
     """
 
     def __init__(
@@ -111,6 +111,7 @@ class PostbackReceiver:
             handler_seconds=handler_seconds,
             body_seconds=body_seconds,
         )
+        password = None if password is None else Secret(password)  # an error's traceback shows local variables
         self._credentials = BasicCredentials(username, password)
         self._inbox = inbox
         self._max_bytes = max_bytes
@@ -133,60 +134,63 @@ class PostbackReceiver:
         self._running: AsyncExitStack | None = None
         self._told_of_idleness = False
         self.asgi: AsgiApp = AsgiApp(self.receive, self)
-        """The receiver as an ASGI application, to mount in FastAPI or Starlette or to serve by itself."""
+        """The receiver as an ASGI application. Mount it in FastAPI or Starlette, or serve it by itself."""
 
     # --- handlers
 
     @overload
     def on(
-        self, resource: Literal["contact"], type: str | None = None, *, stale: bool = False
+        self, resource: Literal["contact"], type: str | None = None, *, include_stale: bool = False
     ) -> Callable[[OfContacts], OfContacts]: ...
     @overload
     def on(
-        self, resource: Literal["transaction"], type: str | None = None, *, stale: bool = False
+        self, resource: Literal["transaction"], type: str | None = None, *, include_stale: bool = False
     ) -> Callable[[OfTransactions], OfTransactions]: ...
     @overload
     def on(
-        self, resource: Literal["transactionbatch"], type: str | None = None, *, stale: bool = False
+        self, resource: Literal["transactionbatch"], type: str | None = None, *, include_stale: bool = False
     ) -> Callable[[OfBatches], OfBatches]: ...
     @overload
     def on(
-        self, resource: Literal["accountvault"], type: str | None = None, *, stale: bool = False
+        self, resource: Literal["accountvault"], type: str | None = None, *, include_stale: bool = False
     ) -> Callable[[OfVaults], OfVaults]: ...
     @overload
     def on(
-        self, resource: str | None = None, type: str | None = None, *, stale: bool = False
+        self, resource: str | None = None, type: str | None = None, *, include_stale: bool = False
     ) -> Callable[[OfAnything], OfAnything]: ...
-    def on(self, resource: str | None = None, type: str | None = None, *, stale: bool = False) -> Any:  # noqa: A002  the gateway's name
-        """Register an async function for postbacks, by decorating it; it is returned unchanged.
+    def on(self, resource: str | None = None, type: str | None = None, *, include_stale: bool = False) -> Any:  # noqa: A002  the gateway's name
+        """Register an async function as a handler of postbacks.
 
-        A postback is told to all handlers that it fits, in the order of their registration.
+        Used as a decorator, it returns the function unchanged. A postback is passed to every matching handler, in the
+        order of registration.
 
         Args:
-            resource: contact, transaction, transactionbatch, accountvault, or a new word; None for every resource,
-                also for those that have no typed record.
-            type: CREATE, UPDATE, DELETE, or a new word; None for every type.
-            stale: with an inbox: also states of a record older than one that was handled, such as a CREATE that comes
-                late, after an UPDATE.
+            resource: contact, transaction, transactionbatch, accountvault, or a word that this version does not know.
+                None matches every resource, including those without a typed record.
+            type: CREATE, UPDATE, DELETE, or a word that this version does not know. None matches every type.
+            include_stale: with an inbox, also receive states of a record that are older than a handled one, such as a
+                CREATE that arrives after an UPDATE.
 
         Raises:
-            TypeError: the function is not async, or `on` was written without its brackets.
+            TypeError: the function is not async, or `on` was written without parentheses.
         """
         if callable(resource):
             raise TypeError("@receiver.on(): the brackets are missing")
         _doubt(resource, type)
 
         def register(handler: Any) -> Any:
-            self._handlers.add(resource, type, stale, handler)
+            self._handlers.add(resource, type, include_stale, handler)
             return handler
 
         return register
 
     async def handle(self, postback: Postback[Any]) -> None:
-        """Tell the handlers, now; of one record, one postback at a time.
+        """Call the matching handlers now.
+
+        Postbacks of one record are handled one at a time. All matching handlers are called, even after one has failed.
 
         Raises:
-            Exception: what a handler raised; an `ExceptionGroup`, if several did. All were told.
+            Exception: the exception of a handler, or an `ExceptionGroup` if several failed.
         """
         async with self._turns.of((postback.resource, postback.record_id or postback.key)):
             await self._handlers.tell(postback)
@@ -194,28 +198,37 @@ class PostbackReceiver:
     # --- requests
 
     def parse(self, headers: Mapping[str, str], body: bytes) -> Postback[Any]:
-        """The postback that a POST request brings; nothing is handled or stored.
+        """Validate a POST request and return its postback.
+
+        Nothing is handled or stored.
 
         Args:
-            headers: names in any case.
-            body: all of it.
+            headers: the header fields; their names may be in any case.
+            body: the complete body.
 
         Raises:
-            PostbackRefusedError: wrong credentials, too large, or no postback; `.status_code` is what to answer.
+            PostbackRefusedError: wrong credentials, a body that is too large, or not a postback. Respond with its
+                `.status_code`.
         """
-        named = by_lower_name(headers.items())
-        self._credentials.check(named)
+        try:
+            return self._parsed(by_lower_name(headers.items()), body)
+        except PostbackRefusedError as error:
+            del headers, body  # an error's traceback shows local variables
+            raise detach(error) from None
+
+    def _parsed(self, headers: Mapping[str, str], body: bytes) -> Postback[Any]:
+        self._credentials.check(headers)
         check_size(len(body), self._max_bytes)
-        return read_postback(named, body)
+        return read_postback(headers, body)
 
     async def receive(self, method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> Answer:
-        """Take a request, whatever the server, and say what to answer.
+        """Process a request from any server and return the response.
 
         Args:
-            method: such as `"POST"`.
-            headers: names in any case.
-            chunks: the body, as it comes. It is not read before the caller has shown who it is, and not to its end
-                when it is too large.
+            method: the HTTP method, such as `"POST"`.
+            headers: the header fields; their names may be in any case.
+            chunks: the body, as it arrives. It is read only after the credentials were checked. A body that is too
+                large is not read to its end.
         """
         try:
             postback = await self._read(method, by_lower_name(headers.items()), chunks)
@@ -223,10 +236,10 @@ class PostbackReceiver:
             level = logging.INFO if error.status_code in _ANYBODYS else logging.WARNING
             logger.log(level, "a request was refused with %d: %s", error.status_code, error.reason)
             return Answer.to(error)
-        return await self._taken(postback)
+        return await self._store_or_handle(postback)
 
     async def aiohttp(self, request: "web.Request") -> "web.Response":
-        """The receiver as a handler of aiohttp: `app.router.add_post("/postbacks", receiver.aiohttp)`."""
+        """Handle a request of aiohttp's server: `app.router.add_post("/postbacks", receiver.aiohttp)`."""
         return await answer_request(self.receive, request)
 
     async def _read(self, method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> Postback[Any]:
@@ -237,7 +250,7 @@ class PostbackReceiver:
             return read_postback(headers, await read_body(headers, chunks, self._max_bytes))
         raise PostbackRefusedError(408, f"the body: not there within {self._body_seconds:g} seconds")
 
-    async def _taken(self, postback: Postback[Any]) -> Answer:
+    async def _store_or_handle(self, postback: Postback[Any]) -> Answer:
         try:
             await self.accept(postback)
         except InboxError as error:
@@ -249,14 +262,16 @@ class PostbackReceiver:
         return Answer(204)
 
     async def accept(self, postback: Postback[Any]) -> bool:
-        """Store a postback, or handle it where there is no inbox; wherever it comes from.
+        """Store a postback, or handle it now without an inbox.
+
+        The postback need not have arrived by HTTP.
 
         Returns:
-            Whether it was new to the inbox; True without one.
+            Whether it was new to the inbox; always True without an inbox.
 
         Raises:
             InboxError: the inbox cannot be used.
-            Exception: what a handler raised, without an inbox.
+            Exception: without an inbox, the exception of a handler.
         """
         if self._inbox is None or self._worker is None:
             with anyio.fail_after(self._handler_seconds):
@@ -272,31 +287,34 @@ class PostbackReceiver:
     # --- work
 
     async def work(self, until_empty: bool = False) -> None:
-        """Have the handlers work on what the inbox holds, in the foreground: in a process of its own, for one.
+        """Handle the postbacks of the inbox in the foreground.
 
-        As long as there is no handler at all, nothing is touched.
+        Use it in a separate worker process, for example. While no handler is registered, postbacks stay untouched.
 
         Args:
-            until_empty: return when nothing is left to be handled now.
+            until_empty: return when no postback is due.
 
         Raises:
-            RuntimeError: there is no inbox.
+            RuntimeError: the receiver has no inbox.
         """
         if self._worker is None:
             raise RuntimeError("there is no inbox to work on: give the receiver one")
         await self._worker.work(until_empty)
 
     async def reconcile(self, gateway: GatewayLists, *, since: datetime) -> Reconciled:
-        """List what has changed since a moment, and tell the handlers of what was missed; delivery is not reliable.
+        """List changed records and pass missed changes to the handlers.
 
-        Only resources that have handlers are listed: batches by their making and closing, the others by `modified_ts`.
-        Deletions cannot be listed. A record comes as CREATE if it was made since and nothing of it is known, and as
-        UPDATE if its last change is not, both as the record is now, with `.reconciled` true.
+        Use it because the gateway does not deliver every postback. Only resources that have handlers are listed:
+        batches by the times of their creation and closing, the others by `modified_ts`. Deletions cannot be listed.
 
-        An inbox decides what was missed; without one nobody knows, and the handlers hear of all that is listed. Let
-        `since` lie well before the last run, but not before what the inbox still keeps (`keep_days`): what it keeps it
-        tells nobody twice, but for a batch that was closed since, which has no time of change. Of two changes within
-        one second, the first being known, the second is found by what it says, a minute after the first came.
+        A record becomes a CREATE if it was created since then and nothing about it is known. It becomes an UPDATE if
+        its last change is not known. Both show the record as it is now, with `.reconciled` true.
+
+        An inbox decides what was missed. Without an inbox, the handlers receive every listed record. Choose a `since`
+        well before the last run, but not before the period that the inbox keeps (`keep_days`). The inbox passes no
+        change on twice within that period, except for a batch that was closed since then, which has no time of change.
+        If two changes happen within one second and only the first is known, the second is found by comparing fields,
+        one minute after the first arrived.
 
         Args:
             gateway: an `AsyncGateway`.
@@ -304,19 +322,19 @@ class PostbackReceiver:
 
         Raises:
             InvalidRequestError: `since` is not an aware datetime.
-            GatewayError: a list failed, or the inbox cannot be used. What was passed on before stands.
-            ExceptionGroup: handlers failed, without an inbox; the others were told.
+            GatewayError: a list failed, or the inbox cannot be used. Changes that were passed on before are kept.
+            ExceptionGroup: without an inbox, handlers failed; all other postbacks were handled.
         """
         return await reconcile(gateway, since, self._handlers.resources(), self.accept, stored=self._inbox is not None)
 
     async def __aenter__(self) -> Self:
-        """Work on the inbox in the background, until the end of the block; then close it.
+        """Handle the postbacks of the inbox in the background until the block ends.
 
-        It can be entered again afterwards, as by tests that start an application more than once. As long as there is
-        no handler at all, what comes is stored and not worked on.
+        The end of the block closes the inbox. The receiver can be entered again afterwards, for example by tests that
+        start an application more than once. While no handler is registered, postbacks are stored and not handled.
 
         Raises:
-            RuntimeError: it does so already.
+            RuntimeError: the receiver is already entered.
         """
         if self._running:
             raise RuntimeError("the receiver is at work already: enter it once")
@@ -346,7 +364,7 @@ def _check_above_zero(**numbers: float) -> None:
 
 
 def _doubt(resource: str | None, type_: str | None) -> None:
-    """Warn of words that no gateway is known to say: a slip of the pen would drop postbacks without a sound."""
+    """Warn of unknown words, because a typing error would silently drop postbacks."""
     for word, code in ((resource, PostbackResource), (type_, PostbackType)):
         if word is not None and not code(word).known:
             known = ", ".join(code)
@@ -354,6 +372,6 @@ def _doubt(resource: str | None, type_: str | None) -> None:
 
 
 def _log_failure(postback: Postback[Any], error: Exception) -> None:
-    """Tell the log of a handler that failed, with its traceback, but no card number that stands in its words."""
+    """Log the failure of a handler with its traceback; card numbers in it are masked."""
     shown = mask_text("".join(traceback.format_exception(error)))
     logger.error("a handler failed at %r\n%s", postback, shown)

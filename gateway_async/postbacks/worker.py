@@ -1,7 +1,7 @@
-"""`Worker`: has what an inbox holds handled, each record's postbacks in their order, as often as it takes.
+"""`Worker`: handles the postbacks of an inbox, in order for each record, and retries failed ones.
 
-The law of this file: a postback is noted as handled after its handlers have succeeded, and never before; whatever else
-happens, a failure, a cancellation, the end of the process, has it handled again.
+A postback is marked as handled only after its handlers have succeeded. After a failure, a cancellation or the end of
+the process it is handled again.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from gateway_async._secrets import mask_text
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import Postback, Writes
 from gateway_async.observe import logger
-from gateway_async.postbacks.inbox import Claim, Inbox, LetterState, Write
+from gateway_async.postbacks.inbox.protocol import Claim, Inbox, PostbackState, Write
 
 __all__ = ["Worker"]
 
@@ -31,30 +31,30 @@ _LONGEST_ERROR: Final = 500
 
 
 class Worker:
-    """Works on an inbox, on asyncio and on trio; any number of workers may work on one.
+    """Handles the postbacks of an inbox, on asyncio and on trio.
 
-    After a failure a postback is handled again, and what came later of its record waits for it: after about a second,
-    then twice as long each time, up to an hour. After `max_attempts` it is dead: it is logged, kept in the inbox for
-    `replay`, and what waits behind it goes on.
+    Any number of workers may share an inbox. A failed postback is retried after about one second, then after twice as
+    long each time, up to one hour. Later postbacks of its record wait for it. After `max_attempts` it is dead: it is
+    logged and kept in the inbox for `replay`, and the later postbacks of its record are handled.
 
-    A claim of its own that has run out and that nobody took over, as when the process was stopped or the inbox was
-    away, comes to it again: then the handling that is under way goes on under the new claim.
+    A claim may expire while its postback is being handled, for example if the process was suspended or the inbox was
+    unreachable. If this worker then claims the postback again, the running handlers continue under the new claim.
 
-    Handlers that take longer than `handler_seconds` are cancelled, which counts as a failure: waited for without end,
-    one that hangs would keep its record's postbacks waiting without end. Handlers that are cancelled because the worker
-    is have not failed: the postback is given back, and no attempt is counted. A process that ends without a word, as by
-    `kill -9`, is missed after `lease_seconds`; its attempts count, so that a postback that kills its process dies too.
+    Handlers that take longer than `handler_seconds` are cancelled, which counts as a failure. Otherwise a handler that
+    hangs would block the postbacks of its record forever. If the worker itself is cancelled, its handlers have not
+    failed: the postback is released and no attempt is counted. If the process is killed, for example by `kill -9`, its
+    claims expire after `lease_seconds`. These attempts do count, so a postback that kills its process becomes dead too.
 
     Args:
-        inbox: where the postbacks are. While it cannot be used the worker waits, and says so in the log once.
-        handle: has a postback handled; the bool says whether a newer state of its record was handled before.
-        max_attempts: how often, before it is dead.
-        concurrency: how many at once, of different records.
-        lease_seconds: how long a claim lasts unless it is prolonged, which happens after each third of it.
-        handler_seconds: how long a postback's handlers may take altogether.
-        poll_seconds: how long until the inbox is asked again what is due; `notify` has it asked at once.
-        chance: a number from 0 to 1, for the pauses.
-        is_ready: whether anything can be handled yet; until then it stays in the inbox.
+        inbox: the store of the postbacks. While it cannot be used, the worker waits and logs this once.
+        handle: handles a postback; the bool says whether a newer state of its record was handled before.
+        max_attempts: how often a postback is tried before it is dead.
+        concurrency: how many postbacks are handled at once, each of a different record.
+        lease_seconds: how long a claim lasts unless it is extended, which happens after each third of that time.
+        handler_seconds: the time limit for all handlers of one postback together.
+        poll_seconds: the interval between two queries for due postbacks; `notify` triggers one at once.
+        chance: returns a random number from 0 to 1, for the jitter of the backoff.
+        is_ready: whether postbacks can be handled yet; until then they stay in the inbox.
     """
 
     def __init__(
@@ -86,23 +86,23 @@ class Worker:
 
     @property
     def at_work(self) -> bool:
-        """Whether it works, in this process."""
+        """Return whether the worker is running in this process."""
         return self._at_work > 0
 
     def notify(self) -> None:
-        """Say that a postback was just stored; in the worker's own event loop."""
+        """Wake the worker because a postback was stored; call this in the worker's event loop."""
         while self._bells:
             self._bells.pop().set()
 
     async def work(self, until_empty: bool = False) -> None:
-        """Have postbacks handled, until it is cancelled.
+        """Handle postbacks until this task is cancelled.
 
         Args:
-            until_empty: return when nothing is due and nothing is being handled. What waits for its next attempt, or
-                is another worker's, is left.
+            until_empty: return when no postback is due or being handled. Postbacks that wait for a retry, or that
+                another worker has claimed, are left.
 
         Raises:
-            InboxError: the inbox cannot be used, and `until_empty` does not wait until it can.
+            InboxError: with `until_empty`, the inbox cannot be used. Otherwise the worker waits until it can.
         """
         self._at_work += 1
         try:
@@ -113,14 +113,14 @@ class Worker:
             raise failure
 
     async def _work(self, until_empty: bool) -> InboxError | None:
-        """Work; with `until_empty`, until nothing is left, or return why that cannot be known."""
+        """Handle postbacks; with `until_empty`, return when none is left, or return the error of the inbox."""
         failure: InboxError | None = None
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._keep_claims)
             while True:
                 bell = anyio.Event()
-                self._bells.add(bell)  # before the inbox is asked: what comes meanwhile is not missed
-                idle = not self._claims  # before it is asked, too: what ends meanwhile may make its record's next due
+                self._bells.add(bell)  # before the query, so that a postback stored meanwhile is not missed
+                idle = not self._claims  # before the query: one that ends meanwhile may make the next one due
                 try:
                     await self._begin(tasks)
                 except InboxError as error:
@@ -133,10 +133,10 @@ class Worker:
         return failure
 
     async def _begin(self, tasks: TaskGroup) -> None:
-        """Have handled what is due, as far as there is room."""
+        """Claim due postbacks up to the free concurrency, and start handling them."""
         room = self._concurrency - len(self._claims)
         if room and self._is_ready():
-            with anyio.CancelScope(shield=True):  # claimed unknown to us, it would wait until the claim runs out
+            with anyio.CancelScope(shield=True):  # a claim lost by cancellation blocks its postback until it expires
                 for claim in await self._inbox.claim(room, self._lease_seconds):
                     is_under_way = claim.number in self._claims
                     self._claims[claim.number] = claim
@@ -152,23 +152,23 @@ class Worker:
             self._bells.discard(bell)
 
     async def _keep_claims(self) -> None:
-        """Prolong the claims of all that is being handled."""
+        """Extend the claims of all postbacks that are being handled."""
         while True:
             await anyio.sleep(self._lease_seconds / 3)
             if self._claims:
                 try:
-                    await self._inbox.prolong(list(self._claims.values()), self._lease_seconds)
+                    await self._inbox.extend(list(self._claims.values()), self._lease_seconds)
                 except InboxError as error:
                     self._say_trouble(error)
 
     # --- one postback
 
     async def _work_on(self, claim: Claim, everything: anyio.CancelScope) -> None:
-        """Have a postback handled and note what became of it, or give it back."""
+        """Handle a postback and record the result, or release the claim."""
         try:
             await self._settle(claim)
         except BaseException:
-            everything.cancel()  # or it would be claimed again at once
+            everything.cancel()  # otherwise this worker would claim the postback again at once
             await self._give_back(self._claims[claim.number])
             raise
         finally:
@@ -181,13 +181,13 @@ class Worker:
             return
         writes = Writes()
         try:
-            await self._handled(claim.postback.writing(writes), claim.superseded)
+            await self._handle_in_time(claim.postback.writing(writes), claim.superseded)
         except Exception as error:  # noqa: BLE001  whatever a handler raises
             await self._failed(claim, error)
         else:
             await self._done(claim, writes)
 
-    async def _handled(self, postback: Postback[Any], superseded: bool) -> None:
+    async def _handle_in_time(self, postback: Postback[Any], superseded: bool) -> None:
         with anyio.move_on_after(self._handler_seconds):
             try:
                 await self._handle(postback, superseded)
@@ -199,7 +199,7 @@ class Worker:
         raise TimeoutError(f"the handlers took longer than {self._handler_seconds:g} seconds")
 
     async def _done(self, claim: Claim, writes: Writes) -> None:
-        state = LetterState.SUPERSEDED if claim.superseded else LetterState.HANDLED
+        state = PostbackState.SUPERSEDED if claim.superseded else PostbackState.HANDLED
         statements = writes.take()
         try:
             stood = await self._insist(lambda: self._is_noted(claim.number, state, statements))
@@ -211,10 +211,10 @@ class Worker:
                 "%r was handled too late: its claim had run out, and it may be handled again", claim.postback
             )
 
-    async def _is_noted(self, number: int, state: LetterState, statements: Sequence[Write]) -> bool:
-        """Note that a postback was handled, with its claim of now; false if that is somebody else's."""
+    async def _is_noted(self, number: int, state: PostbackState, statements: Sequence[Write]) -> bool:
+        """Mark a postback as handled under its current claim; return False if the claim was lost."""
         tried: Claim | None = None
-        while tried is not self._claims[number]:  # it may have come anew while it was tried
+        while tried is not self._claims[number]:  # it may have been claimed again meanwhile
             tried = self._claims[number]
             if await self._inbox.done(tried, state, statements):
                 return True
@@ -235,7 +235,7 @@ class Worker:
             logger.warning("a handler failed at %r, again in %.1f s\n%s", claim.postback, pause, trace)
 
     def _pause(self, attempt: int) -> float:
-        """The seconds until the next attempt; by chance from a half to the whole of what they may be."""
+        """Return the seconds until the next attempt: a random 50 to 100 % of the exponential backoff."""
         whole = min(_FIRST_PAUSE * 2.0 ** min(attempt - 1, 20), _LONGEST_PAUSE)
         return whole * (1 + self._chance()) / 2
 
@@ -243,13 +243,13 @@ class Worker:
         try:
             with anyio.CancelScope(shield=True):
                 await self._inbox.release([claim])
-        except InboxError as error:  # then the claim runs out by itself
+        except InboxError as error:  # then the claim expires by itself
             self._say_trouble(error)
 
     # --- an inbox that cannot be used
 
     async def _insist(self, demand: Callable[[], Awaitable[T]]) -> T:
-        """Ask the inbox until it answers; what it began it ends, also when the worker is cancelled."""
+        """Retry an operation of the inbox until it succeeds; a cancellation does not interrupt an attempt."""
         while True:
             try:
                 with anyio.CancelScope(shield=True):
@@ -272,10 +272,13 @@ class Worker:
 
 
 def _is_cancelled() -> bool:
-    """Whether somebody has cancelled this task, or what it is part of; or else it made its cancellation up itself."""
+    """Return whether this task was cancelled from outside.
+
+    Otherwise the handler has raised the cancellation itself.
+    """
     if anyio.current_effective_deadline() == -math.inf:
         return True
-    with suppress(RuntimeError):  # no loop of asyncio's
+    with suppress(RuntimeError):  # not on asyncio
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0
-    return True  # nobody makes up a cancellation of trio's
+    return True  # on trio, user code cannot raise a cancellation itself

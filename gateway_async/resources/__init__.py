@@ -1,1 +1,1 @@
-"""The nouns on the client, one file for each: what a person calls. Methods make a call of a noun and send it."""
+"""The resources of the client, one file each. Their methods build a call from a spec and execute it."""

@@ -5,7 +5,8 @@ from typing import Final
 
 import attrs
 
-from gateway_async._wire.noun import Noun
+from gateway_async._wire.evidence import agrees
+from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.account_vaults import (
     AccountVault,
     AccountVaultUpdate,
@@ -19,11 +20,11 @@ from gateway_async.models.account_vaults import (
     VaultCreate,
 )
 from gateway_async.models.identifiers import ApiId
-from gateway_async.resources.listed import Listed
+from gateway_async.resources._listable import Listed
 
 __all__ = ["ACCOUNT_VAULT", "AccountVaults"]
 
-ACCOUNT_VAULT: Final = Noun(
+ACCOUNT_VAULT: Final = ResourceSpec(
     name="accountvault",
     plural="accountvaults",
     record=AccountVault,
@@ -40,57 +41,58 @@ ACCOUNT_VAULT: Final = Noun(
     resource="account_vaults",
     moves_money=True,
 )
-BIN_INFO: Final = Noun(name="bininfo", plural="accountvaults", record=BinInfo)
+BIN_INFO: Final = ResourceSpec(name="bininfo", plural="accountvaults", record=BinInfo)
 
 
 @attrs.frozen
 class AccountVaults(Listed[AccountVault]):
     """Stored cards and bank accounts."""
 
-    noun = ACCOUNT_VAULT
+    spec = ACCOUNT_VAULT
 
     async def create(self, new: VaultCreate) -> AccountVault:
-        """Store an account: a card, a bank account, or what a ticket, a transaction or another vault holds.
+        """Store a card or a bank account.
 
-        `account_vault_api_id` is made up when left out, so that a lost answer can be looked up.
+        The account can also come from a ticket, a transaction or another vault. `account_vault_api_id` is generated
+        when omitted, so that the vault can be looked up if the response is lost.
 
         Raises:
-            InvalidRequestError: nothing was sent; `.problems` says what to mend.
-            ValidationError: the gateway refuses the account; `.fields` says why.
-            OutcomeUnknownError: it may have been stored; `await error.resolve()` asks again.
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects the account; `.fields` says why.
+            OutcomeUnknownError: it may have been stored; `await error.resolve()` looks it up again.
         """
-        return await self._sender.send(ACCOUNT_VAULT.create(new, self._scope))
+        return await self._executor.execute(ACCOUNT_VAULT.create(new, self._scope, evidence=agrees("contact_id")))
 
     async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> AccountVault:  # noqa: A002
         """Read a vault. `expand` adds related records (location, contact, signature, …) to `.extra`.
 
         Raises:
-            NotFoundError: there is none; `RecordDeletedError` where it was deleted.
+            NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
         """
-        return await self._sender.send(ACCOUNT_VAULT.get(id, self._scope, expand))
+        return await self._executor.execute(ACCOUNT_VAULT.get(id, self._scope, expand))
 
     async def update(self, id: str | ApiId, changes: AccountVaultUpdate) -> AccountVault:  # noqa: A002
-        """Change a vault; a lost answer is settled by reading the vault.
+        """Change a vault. If the response is lost, the client reads the vault.
 
         Raises:
-            InvalidRequestError: nothing was sent; `.problems` says what to mend.
-            ValidationError: the gateway refuses a value; `.fields` says which.
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects a value; `.fields` says which.
         """
-        return await self._sender.send(ACCOUNT_VAULT.update(id, changes, self._scope))
+        return await self._executor.execute(ACCOUNT_VAULT.update(id, changes, self._scope))
 
     async def delete(self, id: str | ApiId) -> None:  # noqa: A002
         """Delete a vault.
 
         Raises:
-            ValidationError: the gateway refuses, because a recurring payment uses it, say; `.fields` says why.
-            NotFoundError: there is none; `RecordDeletedError` where it is gone already.
+            ValidationError: the gateway refuses, for example because a recurring payment uses it; `.fields` says why.
+            NotFoundError: it does not exist; if it is already deleted, `RecordDeletedError`.
         """
-        await self._sender.send(ACCOUNT_VAULT.delete(id, self._scope))
+        await self._executor.execute(ACCOUNT_VAULT.delete(id, self._scope))
 
     async def bin_info(self, id: str | ApiId) -> BinInfo:  # noqa: A002
-        """What the card's first digits say: issuer, country, product.
+        """Read what the card's first digits identify: issuer, country, product.
 
         Raises:
-            NotFoundError: there is no such vault.
+            NotFoundError: the vault does not exist.
         """
-        return await self._sender.send(ACCOUNT_VAULT.part(id, BIN_INFO, self._scope))
+        return await self._executor.execute(ACCOUNT_VAULT.sub_resource(id, BIN_INFO, self._scope))

@@ -6,15 +6,15 @@ from typing import Final
 import attrs
 
 from gateway_async._wire.call import Kind
-from gateway_async._wire.noun import Noun
-from gateway_async._wire.recovery import BEARS_THE_NAME, SAYS
+from gateway_async._wire.evidence import FIELDS_MATCH, LAST_NAME_MATCHES
+from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
 from gateway_async.models.identifiers import ApiId
-from gateway_async.resources.listed import Listed
+from gateway_async.resources._listable import Listed
 
 __all__ = ["CONTACT", "Contacts"]
 
-CONTACT: Final = Noun(
+CONTACT: Final = ResourceSpec(
     name="contact",
     plural="contacts",
     record=Contact,
@@ -28,41 +28,45 @@ CONTACT: Final = Noun(
 class Contacts(Listed[Contact]):
     """The customers of a location."""
 
-    noun = CONTACT
+    spec = CONTACT
 
     async def create(self, new: ContactCreate) -> Contact:
-        """Make a contact. `contact_api_id` is made up when left out, so that a lost answer can be looked up.
+        """Create a contact.
+
+        `contact_api_id` is generated when omitted, so that the contact can be looked up if the response is lost.
 
         Raises:
-            InvalidRequestError: nothing was sent; `.problems` says what to mend.
-            ValidationError: the gateway refuses it: a `contact_api_id` that exists, say; `.fields` says why.
-            OutcomeUnknownError: it may have been made; `await error.resolve()` asks again.
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects it, for example if the `contact_api_id` exists; `.fields` says why.
+            OutcomeUnknownError: it may have been created; `await error.resolve()` looks it up again.
         """
-        if getattr(new, "update_if_exists", False):  # doing it twice is doing it once
-            return await self._sender.send(CONTACT.create(new, self._scope, kind=Kind.IDEMPOTENT, mark=SAYS))
-        return await self._sender.send(CONTACT.create(new, self._scope, mark=BEARS_THE_NAME))
+        if getattr(new, "update_if_exists", False):  # a repeat has no further effect
+            return await self._executor.execute(
+                CONTACT.create(new, self._scope, kind=Kind.IDEMPOTENT, evidence=FIELDS_MATCH)
+            )
+        return await self._executor.execute(CONTACT.create(new, self._scope, evidence=LAST_NAME_MATCHES))
 
     async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> Contact:  # noqa: A002
         """Read a contact.
 
         Raises:
-            NotFoundError: there is none; `RecordDeletedError` where it was deleted.
+            NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
         """
-        return await self._sender.send(CONTACT.get(id, self._scope, expand))
+        return await self._executor.execute(CONTACT.get(id, self._scope, expand))
 
     async def update(self, id: str | ApiId, changes: ContactUpdate) -> Contact:  # noqa: A002
-        """Change a contact; a lost answer is settled by reading the contact.
+        """Change a contact. If the response is lost, the client reads the contact.
 
         Raises:
-            InvalidRequestError: nothing was sent; `.problems` says what to mend.
-            ValidationError: the gateway refuses a value; `.fields` says which.
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects a value; `.fields` says which.
         """
-        return await self._sender.send(CONTACT.update(id, changes, self._scope))
+        return await self._executor.execute(CONTACT.update(id, changes, self._scope))
 
     async def delete(self, id: str | ApiId) -> None:  # noqa: A002
         """Delete a contact.
 
         Raises:
-            NotFoundError: there is none; `RecordDeletedError` where it is gone already or must stay.
+            NotFoundError: it does not exist; if it is already deleted or cannot be, `RecordDeletedError`.
         """
-        await self._sender.send(CONTACT.delete(id, self._scope))
+        await self._executor.execute(CONTACT.delete(id, self._scope))

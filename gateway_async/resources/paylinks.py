@@ -5,17 +5,17 @@ from typing import Final
 
 import attrs
 
-from gateway_async._wire.noun import Noun
+from gateway_async._wire.evidence import agrees
 from gateway_async._wire.query import segment
-from gateway_async._wire.recovery import agrees
+from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.paylinks import Paylink, PaylinkCreate, PaylinkUpdate
-from gateway_async.resources.listed import Listed
+from gateway_async.resources._listable import Listed
 
 __all__ = ["PAYLINK", "Paylinks"]
 
-PAYLINK: Final = Noun(
+PAYLINK: Final = ResourceSpec(
     name="paylink",
     plural="paylinks",
     record=Paylink,
@@ -29,60 +29,62 @@ PAYLINK: Final = Noun(
 class Paylinks(Listed[Paylink]):
     """Links by which a customer pays one amount.
 
-    `expand` knows contact, email_blacklist, sms_blacklist, location, tags, created_user and payment_url.
+    `expand` accepts contact, email_blacklist, sms_blacklist, location, tags, created_user and payment_url.
     """
 
-    noun = PAYLINK
+    spec = PAYLINK
 
     async def create(self, new: PaylinkCreate) -> Paylink:
-        """Make a paylink. `paylink_api_id` is made up when left out, so that a lost answer can be looked up.
+        """Create a paylink.
+
+        `paylink_api_id` is generated when omitted, so that the paylink can be looked up if the response is lost.
 
         Raises:
-            InvalidRequestError: nothing was sent; `.problems` says what to mend.
-            ValidationError: the gateway refuses it; `.fields` says why.
-            OutcomeUnknownError: it may have been made; `await error.resolve()` asks again.
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects it; `.fields` says why.
+            OutcomeUnknownError: it may have been created; `await error.resolve()` looks it up again.
         """
-        return await self._sender.send(PAYLINK.create(new, self._scope, mark=agrees("amount_due")))
+        return await self._executor.execute(PAYLINK.create(new, self._scope, evidence=agrees("amount_due")))
 
     async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> Paylink:  # noqa: A002
         """Read a paylink.
 
         Raises:
-            NotFoundError: there is none; `RecordDeletedError` where it was deleted.
+            NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
         """
-        return await self._sender.send(PAYLINK.get(id, self._scope, expand))
+        return await self._executor.execute(PAYLINK.get(id, self._scope, expand))
 
     async def update(self, id: str | ApiId, changes: PaylinkUpdate) -> Paylink:  # noqa: A002
-        """Change a paylink that is not closed; a lost answer is settled by reading it.
+        """Change a paylink that is not closed. If the response is lost, the client reads the paylink.
 
         Raises:
-            InvalidRequestError: nothing was sent; `.problems` says what to mend.
-            ValidationError: the gateway refuses: it is paid, say; `.fields` says why.
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway refuses, for example because it is paid; `.fields` says why.
         """
-        return await self._sender.send(PAYLINK.update(id, changes, self._scope))
+        return await self._executor.execute(PAYLINK.update(id, changes, self._scope))
 
     async def delete(self, id: str | ApiId) -> None:  # noqa: A002
         """Delete a paylink.
 
         Raises:
-            NotFoundError: there is none; `RecordDeletedError` where it is gone already or must stay.
+            NotFoundError: it does not exist; if it is already deleted or cannot be, `RecordDeletedError`.
         """
-        await self._sender.send(PAYLINK.delete(id, self._scope))
+        await self._executor.execute(PAYLINK.delete(id, self._scope))
 
     async def resend(self, id: str | ApiId) -> None:  # noqa: A002
-        """Send the notification again, as its `delivery_method` says.
+        """Send the notification again, by the paylink's `delivery_method`.
 
         Raises:
-            NotFoundError: there is no such paylink.
-            OutcomeUnknownError: it may have been sent; nothing can tell.
+            NotFoundError: the paylink does not exist.
+            OutcomeUnknownError: it may have been sent; a lookup is not possible.
         """
-        await self._sender.send(PAYLINK.notify(id, "resend", self._scope))
+        await self._executor.execute(PAYLINK.notify(id, "resend", self._scope))
 
     def payment_url(self, id: str | ApiId) -> str:  # noqa: A002
-        """The address of the page where the customer pays; nothing is sent.
+        """Return the URL of the page where the customer pays. Nothing is sent.
 
         Raises:
-            InvalidRequestError: the id cannot stand in an address, or is an `ApiId`, which the page does not know.
+            InvalidRequestError: the id cannot be part of a URL, or is an `ApiId`, which the page does not accept.
         """
         if isinstance(id, ApiId):
             raise InvalidRequestError("id: the payment page of a paylink is not found by an ApiId")

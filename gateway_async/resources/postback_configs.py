@@ -1,19 +1,20 @@
 """`gateway.postback_configs` (contract, *Postback configs*)."""
 
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import attrs
 
-from gateway_async._net.sender import Sender
+from gateway_async._execution.executor import CallExecutor
 from gateway_async._wire.call import Call, Kind
-from gateway_async._wire.noun import Noun, Scope
+from gateway_async._wire.convert import read_nothing
+from gateway_async._wire.resource import ResourceSpec, Scope
 from gateway_async.models.postback_configs import PostbackConfig, PostbackConfigCreate, PostbackConfigUpdate
 
 __all__ = ["POSTBACK_CONFIG", "PostbackConfigs"]
 
 T = TypeVar("T")
 
-POSTBACK_CONFIG: Final = Noun(
+POSTBACK_CONFIG: Final = ResourceSpec(
     name="postbackconfig",
     plural="postbackconfigs",
     record=PostbackConfig,
@@ -24,45 +25,56 @@ POSTBACK_CONFIG: Final = Noun(
 
 @attrs.frozen
 class PostbackConfigs:
-    """Where the gateway tells of changes. It does not show them: keep the ids of those you make."""
+    """Postback configs: the URLs to which the gateway sends postbacks.
 
-    _sender: Sender
+    The gateway has no read for them, so keep the ids of those you create.
+    """
+
+    _executor: CallExecutor
     _scope: Scope
 
     async def create(self, new: PostbackConfigCreate) -> PostbackConfig:
-        """Make a postback config.
+        """Create a postback config.
 
         Raises:
-            InvalidRequestError: nothing was sent; `.problems` says what to mend.
-            ValidationError: the gateway refuses it; `.fields` says why.
-            OutcomeUnknownError: it may have been made; nothing can tell but the postbacks that come.
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects it; `.fields` says why.
+            OutcomeUnknownError: it may have been created; only arriving postbacks can show it.
         """
-        return await self._sender.send(POSTBACK_CONFIG.create(new, self._scope))
+        return await self._executor.execute(POSTBACK_CONFIG.create(new, self._scope))
 
     async def update(self, id: str, changes: PostbackConfigUpdate) -> PostbackConfig:  # noqa: A002
-        """Change a postback config; a lost answer is settled by sending the change once more.
+        """Change a postback config. If the response is lost, the client sends the change once more.
 
         Raises:
-            InvalidRequestError: nothing was sent; `.problems` says what to mend.
-            NotFoundError: there is none.
-            ValidationError: the gateway refuses a value; `.fields` says which.
-            OutcomeUnknownError: it may have been changed, and no read tells: set it again.
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            NotFoundError: it does not exist.
+            ValidationError: the gateway rejects a value; `.fields` says which.
+            OutcomeUnknownError: it may have been changed, and a lookup is not possible: send the change again.
         """
-        return await self._sender.send(_repeatable(POSTBACK_CONFIG.update(id, changes, self._scope)))
+        return await self._executor.execute(_repeatable(POSTBACK_CONFIG.update(id, changes, self._scope)))
 
     async def delete(self, id: str) -> None:  # noqa: A002
-        """Delete a postback config; a lost answer is settled by deleting it once more.
+        """Delete a postback config. If the response is lost, the client deletes it once more.
 
         Raises:
-            NotFoundError: there is none; `RecordDeletedError` where it is gone already.
+            NotFoundError: it does not exist; if it is already deleted, `RecordDeletedError`.
         """
         call = _repeatable(POSTBACK_CONFIG.delete(id, self._scope))
-        await self._sender.send(call)
+        await self._executor.execute(call)
 
 
 def _repeatable(call: Call[T]) -> Call[T]:
-    """A write that is its own lookup, since no read shows what became of it: done twice it is done once."""
-    again: Call[Any] = attrs.evolve(call, kind=Kind.LOOKUP, lookup=None, writes=call.method != "DELETE")
-    if call.method == "DELETE":  # whose result says that it is done, and so does its absence
-        again = attrs.evolve(again, read=lambda _: True, absent=True)
+    """Make a write its own lookup.
+
+    Its outcome cannot be read, but sending it twice has the same effect as sending it once.
+    """
+    again: Call[Any] = attrs.evolve(call, kind=Kind.LOOKUP, lookup=None, has_side_effects=call.method != "DELETE")
+    if call.method == "DELETE":  # a success and a 404 both show that it is deleted
+        again = attrs.evolve(again, read=_read_deleted, not_found_result=True)
     return attrs.evolve(call, lookup=again)
+
+
+def _read_deleted(content: Any) -> Literal[True]:
+    read_nothing(content)
+    return True

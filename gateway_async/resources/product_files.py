@@ -4,32 +4,36 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._net.sender import Sender
-from gateway_async._wire.noun import Noun, Scope
+from gateway_async._execution.executor import CallExecutor
+from gateway_async._wire.resource import ResourceSpec, Scope
 from gateway_async._wire.unshown import read_unshown
 from gateway_async.models.files import ProductFile, ProductFileCreate
 
 __all__ = ["PRODUCT_FILE", "ProductFiles"]
 
-PRODUCT_FILE: Final = Noun(name="productfile", plural="productfiles", record=ProductFile, creates=(ProductFileCreate,))
+PRODUCT_FILE: Final = ResourceSpec(
+    name="productfile", plural="productfiles", record=ProductFile, creates=(ProductFileCreate,)
+)
 
 
 @attrs.frozen
 class ProductFiles:
-    """File storage, which a location needs before files can be attached to its invoices."""
+    """File storage of locations. A location needs it before files can be attached to its invoices."""
 
-    _sender: Sender
+    _executor: CallExecutor
     _scope: Scope
 
     async def create(self, new: ProductFileCreate) -> ProductFile:
-        """Enable file storage for a location. The contract does not show the answer; it is read as far as it goes.
+        """Enable file storage for a location.
+
+        The contract does not show the response, so fields that are missing from it are None.
 
         Raises:
-            InvalidRequestError: nothing was sent; `.problems` says what to mend.
-            ValidationError: the gateway refuses it; `.fields` says why.
-            OutcomeUnknownError: it may have been enabled; nothing can tell.
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects it; `.fields` says why.
+            OutcomeUnknownError: it may have been enabled; a lookup is not possible.
         """
-        return await self._sender.send(attrs.evolve(PRODUCT_FILE.create(new, self._scope), read=_read))
+        return await self._executor.execute(attrs.evolve(PRODUCT_FILE.create(new, self._scope), read=_read))
 
 
 def _read(content: Any) -> ProductFile:

@@ -4,24 +4,24 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._net.sender import Sender
-from gateway_async._wire.belonging import check_belongs
+from gateway_async._execution.executor import CallExecutor
 from gateway_async._wire.call import Call, Kind
-from gateway_async._wire.inquiry import Inquiry
-from gateway_async._wire.newcomer import check_new, newcomer, read_before
-from gateway_async._wire.noun import Noun, Scope
+from gateway_async._wire.new_record import check_new, new_record, read_before
+from gateway_async._wire.outcome_query import OutcomeQuery
+from gateway_async._wire.resource import ResourceSpec, Scope
+from gateway_async._wire.response_matching import check_belongs
 from gateway_async.models.account_vaults import AccountVault, RouterAccountVaultCreate
 from gateway_async.observe import OnProgress
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT
 
 __all__ = ["ROUTER_ACCOUNT_VAULT", "RouterAccountVaults"]
 
-ROUTER_ACCOUNT_VAULT: Final = Noun(
+ROUTER_ACCOUNT_VAULT: Final = ResourceSpec(
     name="routeraccountvault",
     plural="routeraccountvaults",
     record=AccountVault,
     creates=(RouterAccountVaultCreate,),
-    answers=("accountvault", "routeraccountvault"),
+    response_keys=("accountvault", "routeraccountvault"),
     resource="router_account_vaults",
     moves_money=True,
 )
@@ -29,53 +29,56 @@ ROUTER_ACCOUNT_VAULT: Final = Noun(
 
 @attrs.frozen
 class RouterAccountVaults:
-    """Cards stored from a terminal."""
+    """Account vaults that are created from a card at a terminal."""
 
-    _sender: Sender
+    _executor: CallExecutor
     _scope: Scope
 
     async def create(self, new: RouterAccountVaultCreate, *, on_progress: OnProgress | None = None) -> AccountVault:
-        """Store the card that the customer presents; waits up to the client's `terminal_timeout`, holding no thread.
+        """Store the card that the customer presents at a terminal.
 
-        Calls for one terminal run one after the other, as those of `router_transactions.create` do, with the same
-        queue, lease, `on_progress` and three ways to end; but where cancel is pressed on the device there is no record
-        to say so: it is a `ValidationError`.
+        The call waits up to the client's `terminal_timeout` without blocking a thread. Calls for one terminal run one
+        after the other, with the same queue, lease, `on_progress` and three ways to end as
+        `router_transactions.create`. One thing differs: if cancel is pressed on the device, the gateway creates no
+        record, and the call raises `ValidationError`.
 
-        The gateway takes no integrator id here, so one more read goes before: of the contact's newest vaults, of which
-        only the ids are kept. After a lost answer they are read again, and the only new card is the result. One that
-        somebody else stores at a terminal for the same contact in that time would be taken for it.
+        The gateway takes no integrator id here. The client therefore first reads the contact's newest vaults and keeps
+        their ids. If the response is lost, it reads them again, and the only new card is the result. A card that
+        another client stores at a terminal for the same contact in that time would be mistaken for it.
 
         Args:
-            new: whose card is to be stored, and at which terminal.
-            on_progress: told how the call stands, as in `router_transactions.create`.
+            new: the contact and the terminal.
+            on_progress: function that gets the progress of the call, as in `router_transactions.create`.
 
         Raises:
-            InvalidRequestError: nothing was sent; `.problems` says what to mend.
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
             NotSentError: nothing was sent: no connection, the contact's vaults cannot be listed, or the lease or the
-                ledger cannot be had.
-            TerminalBusyError: nothing was stored: somebody else has the terminal, or an earlier call there is not
-                settled; `.holder` says which.
+                ledger is not available.
+            TerminalBusyError: nothing was stored: another client uses the terminal, or the outcome of an earlier call
+                there is unknown; `.holder` says which.
             ValidationError: the gateway refuses: unknown terminal or contact, no card; `.fields` says which.
-            OutcomeUnknownError: no answer came, and the card may have been stored: there is no new vault, or there are
-                several, which the error names; `await error.resolve()` asks again.
+            OutcomeUnknownError: no response came, and the card may have been stored. The lookup found no new vault, or
+                several, which the error lists; `await error.resolve()` looks again.
         """
-        return await self._sender.send(_stored(new, self._scope), on_progress)
+        return await self._executor.execute(_stored(new, self._scope), on_progress)
 
 
 def _stored(new: RouterAccountVaultCreate, scope: Scope) -> Call[AccountVault]:
-    """The call, preceded by the read that lets its vault be told from those that were there."""
+    """Build the call, with the prerequisite read that lists the vaults that already exist."""
     call = ROUTER_ACCOUNT_VAULT.create(new, scope, kind=Kind.TERMINAL)
     nameless = {"contact_id": new.contact_id, "account_vault_api_id": None}
 
-    def prepared(inquiry: Inquiry) -> Call[AccountVault]:
+    def prepared(outcome_query: OutcomeQuery) -> Call[AccountVault]:
         def read(content: Any) -> AccountVault:
-            answer = ROUTER_ACCOUNT_VAULT.unwrapped(content)
-            check_belongs(nameless, answer)
-            check_new(inquiry, answer)
+            record = ROUTER_ACCOUNT_VAULT.unwrapped(content)
+            check_belongs(nameless, record)
+            check_new(outcome_query, record)
             return call.read(content)
 
-        entry = call.entry and attrs.evolve(call.entry, inquiry=inquiry)
-        return attrs.evolve(call, read=read, lookup=newcomer(ACCOUNT_VAULT, inquiry), entry=entry, first=None)
+        entry = call.ledger_entry and attrs.evolve(call.ledger_entry, outcome_query=outcome_query)
+        return attrs.evolve(
+            call, read=read, lookup=new_record(ACCOUNT_VAULT, outcome_query), ledger_entry=entry, prerequisite=None
+        )
 
     expected = {"contact_id": new.contact_id, "payment_method": "cc"}
-    return attrs.evolve(call, first=read_before(ACCOUNT_VAULT, expected, prepared))
+    return attrs.evolve(call, prerequisite=read_before(ACCOUNT_VAULT, expected, prepared))

@@ -4,23 +4,23 @@ from typing import Final
 
 import attrs
 
-from gateway_async._net.sender import Sender
+from gateway_async._execution.executor import CallExecutor
 from gateway_async._wire.call import Kind
-from gateway_async._wire.noun import Noun, Scope
+from gateway_async._wire.resource import ResourceSpec, Scope
 from gateway_async.models.transactions import RouterTransactionCreate, Transaction
 from gateway_async.observe import OnProgress
 from gateway_async.resources.transactions import TRANSACTION
 
 __all__ = ["ROUTER_TRANSACTION", "RouterTransactions"]
 
-ROUTER_TRANSACTION: Final = Noun(
+ROUTER_TRANSACTION: Final = ResourceSpec(
     name="routertransaction",
     plural="routertransactions",
     record=Transaction,
     creates=(RouterTransactionCreate,),
     api_id="transaction_api_id",
-    answers=("routertransaction", "transaction"),
-    filed_as=TRANSACTION,
+    response_keys=("routertransaction", "transaction"),
+    stored_as=TRANSACTION,
     resource="router_transactions",
     moves_money=True,
 )
@@ -30,40 +30,44 @@ ROUTER_TRANSACTION: Final = Noun(
 class RouterTransactions:
     """Payments at a terminal."""
 
-    _sender: Sender
+    _executor: CallExecutor
     _scope: Scope
 
     async def create(self, new: RouterTransactionCreate, *, on_progress: OnProgress | None = None) -> Transaction:
-        """Let the customer pay at a terminal; waits up to the client's `terminal_timeout`, holding no thread.
+        """Let the customer pay at a terminal.
 
-        Calls for one terminal run one after the other, and are never sent twice. `transaction_api_id` is made up when
-        left out: a lost answer is looked up by it. A wait can end in three ways besides an approval:
+        The call waits up to the client's `terminal_timeout` without blocking a thread. Calls for one terminal run one
+        after the other, and a call is never sent twice. `transaction_api_id` is generated when omitted, so that the
+        payment can be looked up if the response is lost. Besides an approval, the wait can end in three ways:
 
-        - *Cancel is pressed on the device*, or the issuer says no: the result is a transaction that is `.declined`,
+        - *Cancel is pressed on the device*, or the issuer declines: the result is a transaction that is `.declined`,
           with the reason in `.verbiage`.
-        - *`terminal_timeout` passes*: the payment is looked up for up to 10 seconds. What is found is the result;
-          if nothing is, `OutcomeUnknownError`.
-        - *The task is cancelled*: the device is not. The payment is looked up under a shield, for 10 seconds at most,
-          and observers get a `LookedUp` with `cancelled=True`; then the cancellation goes on. With a ledger, the
-          intent stays open unless the payment was found.
+        - *`terminal_timeout` passes*: the client looks the payment up for up to 10 seconds. It returns the payment if
+          it finds it, and raises `OutcomeUnknownError` otherwise.
+        - *The task is cancelled*: the device keeps waiting. The client looks the payment up for at most 10 seconds,
+          shielded from the cancellation, and observers get an `OutcomeLookedUp` with `cancelled=True`. Then the
+          cancellation continues. With a ledger, the intent stays open unless the payment was found.
 
-        While the outcome of a call is unknown its customer may still pay, so the client sends the terminal no other
-        (unless `block_unsettled_terminals` is False). The next call first looks the earlier one up, for 10 seconds at
-        most, and goes on once it is found: pressing cancel on the device is enough. Else it is `TerminalBusyError`,
-        until 30 seconds after the earlier call's `terminal_timeout` at the latest.
+        While the outcome of a call is unknown, its customer may still pay. The client then sends no other call to the
+        terminal, unless `block_unresolved_terminals` is False. The next call first looks up the earlier one, for at
+        most 10 seconds, and proceeds once it is found; pressing cancel on the device is enough. Otherwise it raises
+        `TerminalBusyError`. The block ends at the latest when the client's `in_doubt_seconds` have passed after the
+        earlier call's `terminal_timeout`.
 
         Args:
-            new: what is to be paid, and at which terminal.
-            on_progress: a plain function that gets a `TerminalProgress` at each change and each second, for a till's
-                screen: in line, held by somebody else, at the terminal, looking it up. One that raises is logged and
-                ignored.
+            new: the payment and the terminal.
+            on_progress: a synchronous function that gets a `TerminalProgress` at each change and every second, for
+                display at a till: queued, in use by another client, at the terminal, looking up. If it raises, the
+                error is logged and ignored.
 
         Raises:
-            InvalidRequestError: nothing was sent; `.problems` says what to mend.
-            NotSentError: nothing was sent: no connection, or the lease or the ledger cannot be had.
-            TerminalBusyError: nothing was charged: somebody else has the terminal, or an earlier call there is not
-                settled; `.holder` says which.
-            ValidationError: the gateway refuses: unknown terminal, say; `.fields` says why.
-            OutcomeUnknownError: the customer may have paid; `await error.resolve()` asks again.
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            NotSentError: nothing was sent: no connection, or the lease or the ledger is not available.
+            TerminalBusyError: nothing was charged: another client uses the terminal, or the outcome of an earlier call
+                there is unknown; `.holder` says which.
+            ValidationError: the gateway refuses, for example an unknown terminal; `.fields` says why.
+            OutcomeUnknownError: the customer may have paid; `await error.resolve()` looks it up again.
         """
-        return await self._sender.send(ROUTER_TRANSACTION.create(new, self._scope, kind=Kind.TERMINAL), on_progress)
+        return await self._executor.execute(
+            ROUTER_TRANSACTION.create(new, self._scope, kind=Kind.TERMINAL), on_progress
+        )

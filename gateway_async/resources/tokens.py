@@ -1,10 +1,10 @@
-"""`gateway.tokens`: logging in and out by hand; `PasswordLogin` does both by itself."""
+"""`gateway.tokens`: logging in and out explicitly. `PasswordLogin` does both automatically."""
 
 import attrs
 
-from gateway_async._net.sender import Sender
+from gateway_async._execution.executor import CallExecutor
 from gateway_async._secrets import Secret
-from gateway_async._wire.login import log_in, revoke
+from gateway_async._wire.token_calls import log_in, revoke
 from gateway_async.models.tokens import Token
 
 __all__ = ["Tokens"]
@@ -14,24 +14,26 @@ __all__ = ["Tokens"]
 class Tokens:
     """Tokens of users (contract, *Token*)."""
 
-    _sender: Sender
+    _executor: CallExecutor
 
     async def create(self, username: str, password: str | Secret, domain: str) -> Token:
-        """Log in; only the developer id goes with the request.
+        """Log in. The request carries only the developer id, not the client's credentials.
 
         Returns:
-            The token, for `AccessToken(token.token)`; it ends after `token.expire` minutes without use.
+            The token, for `AccessToken(token.token)`. It expires after `token.expire` minutes without use.
 
         Raises:
-            InvalidRequestError: an argument is no text, or empty.
-            AuthenticationError: the gateway refuses the login; `.message` says why.
+            InvalidRequestError: an argument is not text, or is empty.
+            AuthenticationError: the gateway rejects the login; `.message` says why.
         """
-        return await self._sender.send(log_in(username, password, domain))
+        password = Secret(password)  # an error's traceback shows local variables
+        return await self._executor.execute(log_in(username, password, domain))
 
     async def delete(self, token: Token | Secret | str) -> None:
-        """Revoke a token at once.
+        """Revoke a token immediately.
 
         Raises:
-            NotFoundError: there is no such token; also when it has expired.
+            NotFoundError: the token does not exist or has expired.
         """
-        await self._sender.send(revoke(Secret(token.token if isinstance(token, Token) else token)))
+        token = Secret(token.token if isinstance(token, Token) else token)  # as above
+        await self._executor.execute(revoke(token))

@@ -5,14 +5,14 @@ from typing import Final
 
 import attrs
 
-from gateway_async._wire.noun import Noun
-from gateway_async._wire.recovery import IS_SETTLED
+from gateway_async._wire.evidence import IS_SETTLED
+from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.transaction_batches import TransactionBatch
-from gateway_async.resources.listed import Listed
+from gateway_async.resources._listable import Listed
 
 __all__ = ["TRANSACTION_BATCH", "TransactionBatches"]
 
-TRANSACTION_BATCH: Final = Noun(
+TRANSACTION_BATCH: Final = ResourceSpec(
     name="transactionbatch",
     plural="transactionbatches",
     record=TransactionBatch,
@@ -23,30 +23,31 @@ TRANSACTION_BATCH: Final = Noun(
 
 @attrs.frozen
 class TransactionBatches(Listed[TransactionBatch]):
-    """What is settled together.
+    """Batches of transactions that are settled together.
 
     Filters: `is_open`, `processing_status_id`, `product_transaction_id`, and a `TimeRange` for `created_ts` and
     `batch_close_ts`.
     """
 
-    noun = TRANSACTION_BATCH
+    spec = TRANSACTION_BATCH
 
     async def get(self, id: str, *, expand: Sequence[str] = ()) -> TransactionBatch:  # noqa: A002
         """Read a batch.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: it does not exist.
         """
-        return await self._sender.send(TRANSACTION_BATCH.get(id, self._scope, expand))
+        return await self._executor.execute(TRANSACTION_BATCH.get(id, self._scope, expand))
 
     async def settle(self, id: str) -> TransactionBatch:  # noqa: A002
-        """Close a batch and settle its transactions. Ask `.processing_status_id` of the result: it may have failed.
+        """Close a batch and settle its transactions.
 
-        A lost answer is settled by reading the batch: it is done when it is not open any more.
+        Settlement may fail: check `.processing_status_id` of the result. If the response is lost, the client reads the
+        batch; a batch that is no longer open counts as settled.
 
         Raises:
-            ValidationError: the gateway refuses: it is closed, say; `.fields` says why.
-            PermissionDeniedError: the user may not settle.
-            OutcomeUnknownError: it may have been settled; `await error.resolve()` asks again.
+            ValidationError: the gateway refuses, for example because it is closed; `.fields` says why.
+            PermissionDeniedError: the user is not allowed to settle.
+            OutcomeUnknownError: it may have been settled; `await error.resolve()` looks it up again.
         """
-        return await self._sender.send(TRANSACTION_BATCH.verb(id, "settle", self._scope, mark=IS_SETTLED))
+        return await self._executor.execute(TRANSACTION_BATCH.action(id, "settle", self._scope, evidence=IS_SETTLED))

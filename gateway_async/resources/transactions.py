@@ -6,16 +6,16 @@ from typing import Final
 
 import attrs
 
-from gateway_async._wire.noun import Noun
+from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.codes import TransactionAction
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.request import UNSET
 from gateway_async.models.transactions import Transaction, TransactionCreate, TransactionUpdate
-from gateway_async.resources.listed import Listed
+from gateway_async.resources._listable import Listed
 
 __all__ = ["TRANSACTION", "Transactions"]
 
-TRANSACTION: Final = Noun(
+TRANSACTION: Final = ResourceSpec(
     name="transaction",
     plural="transactions",
     record=Transaction,
@@ -28,46 +28,48 @@ TRANSACTION: Final = Noun(
 
 @attrs.frozen
 class Transactions(Listed[Transaction]):
-    """Payments without a terminal, and all that is done to a payment afterwards.
+    """Payments without a terminal, and the actions on existing payments.
 
-    `expand` also knows is_voidable, is_refundable, is_settled and is_completable.
+    `expand` also accepts is_voidable, is_refundable, is_settled and is_completable.
     """
 
-    noun = TRANSACTION
+    spec = TRANSACTION
 
     async def create(self, new: TransactionCreate) -> Transaction:
-        """Charge, reserve or return money. A decline is a result: ask `.approved`, or `.raise_for_decline()`.
+        """Charge, reserve or return money.
 
-        `transaction_api_id` is made up when left out. When the answer is lost, the transaction is looked up by it, and
-        sent again, under the same id, only when it is not there.
+        A decline is a normal result: check `.approved`, or call `.raise_for_decline()`. `transaction_api_id` is
+        generated when omitted. If the response is lost, the client looks up the transaction by this id. It sends the
+        transaction again, under the same id, only if the lookup does not find it.
 
         Raises:
-            InvalidRequestError: nothing was sent; `.problems` says what to mend.
-            ValidationError: the gateway refuses it; `.fields` says why.
-            OutcomeUnknownError: the money may have moved; `await error.resolve()` asks again. Do not charge anew.
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects it; `.fields` says why.
+            OutcomeUnknownError: the money may have moved; `await error.resolve()` looks it up again. Do not charge
+                again.
         """
-        return await self._sender.send(TRANSACTION.create(new, self._scope))
+        return await self._executor.execute(TRANSACTION.create(new, self._scope))
 
     async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> Transaction:  # noqa: A002
         """Read a transaction.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: it does not exist.
         """
-        return await self._sender.send(TRANSACTION.get(id, self._scope, expand))
+        return await self._executor.execute(TRANSACTION.get(id, self._scope, expand))
 
     async def update(self, id: str | ApiId, changes: TransactionUpdate) -> Transaction:  # noqa: A002
-        """Do something to a transaction, as `changes.action` says; a lost answer is settled by reading it.
+        """Perform `changes.action` on a transaction. If the response is lost, the client reads the transaction.
 
         Raises:
-            InvalidRequestError: nothing was sent; `.problems` says what to mend.
-            ValidationError: the gateway refuses: it is settled already, say; `.fields` says why.
-            OutcomeUnknownError: it may have been done; `await error.resolve()` asks again.
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway refuses, for example because it is already settled; `.fields` says why.
+            OutcomeUnknownError: it may have been executed; `await error.resolve()` looks it up again.
         """
-        return await self._sender.send(TRANSACTION.act(id, changes, self._scope))
+        return await self._executor.execute(TRANSACTION.update_with_action(id, changes, self._scope))
 
     async def void(self, id: str | ApiId) -> Transaction:  # noqa: A002
-        """Take a transaction back before it settles: its amount becomes 0, `auth_amount` stays.
+        """Void a transaction before it settles. Its amount becomes 0, and `auth_amount` stays.
 
         Raises:
             ValidationError: it cannot be voided; `.fields` says why.
@@ -84,7 +86,7 @@ class Transactions(Listed[Transaction]):
         return await self.update(id, changes)
 
     async def complete(self, id: str | ApiId, amount: Decimal | int | str | None = None) -> Transaction:  # noqa: A002
-        """Capture an authorization, for its whole amount or for `amount`.
+        """Capture an authorization, for its full amount or for `amount`.
 
         Raises:
             ValidationError: it cannot be captured; `.fields` says why.

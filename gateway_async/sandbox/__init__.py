@@ -1,12 +1,12 @@
-"""A gateway in a box: real HTTP on 127.0.0.1, records in SQLite, terminals, faults, and a clock to turn.
+"""A local gateway that real clients can connect to.
 
-It is made to be met by real clients. It imports nothing of the SDK, so that the two cannot share a
-mistake.
+It has real HTTP on 127.0.0.1, SQLite records, terminals, faults and an adjustable clock.
+It imports nothing from the SDK, so that the two cannot share a mistake.
 """
 
-from gateway_async.sandbox.foreground import serve
-from gateway_async.sandbox.instance.facts import Facts
+from gateway_async.sandbox.runtime.info import Facts
 from gateway_async.sandbox.sandbox import Sandbox
+from gateway_async.sandbox.serve import serve
 from gateway_async.sandbox.simulators.cards import EntryMode
 from gateway_async.sandbox.simulators.faults import FaultName
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError

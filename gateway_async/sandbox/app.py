@@ -1,7 +1,7 @@
-"""How a request finds its operation, and how whatever goes wrong is answered.
+"""The ASGI application: request routing and error responses.
 
-Paths are matched while they are still percent-encoded, so that an integrator id may hold any
-character, and with or without a trailing slash.
+Paths are matched while they are still percent-encoded, so that an integrator id may contain any
+character. A trailing slash is optional.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gateway_async.sandbox.control import endpoints
-from gateway_async.sandbox.control.mishaps import with_faults
-from gateway_async.sandbox.http.answers import answer, refusal
+from gateway_async.sandbox.admin import endpoints
+from gateway_async.sandbox.admin.fault_effects import with_faults
 from gateway_async.sandbox.http.errors import InvalidError, RefusedError
-from gateway_async.sandbox.operations import OPERATIONS
-from gateway_async.sandbox.requests.calls import Call, read_query
-from gateway_async.sandbox.requests.credentials import authenticate
-from gateway_async.sandbox.requests.expands import read_expands
-from gateway_async.sandbox.requests.tokens import prolong
+from gateway_async.sandbox.http.responses import answer, refusal
+from gateway_async.sandbox.request.calls import Call, read_query
+from gateway_async.sandbox.request.credentials import authenticate
+from gateway_async.sandbox.request.expands import read_expands
+from gateway_async.sandbox.request.tokens import prolong
+from gateway_async.sandbox.routes import OPERATIONS
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from gateway_async.sandbox.instance.gateway import Gateway
-    from gateway_async.sandbox.requests.records import Handler
+    from gateway_async.sandbox.request.records import Handler
+    from gateway_async.sandbox.runtime.gateway import Gateway
 
 
 def make_app(gateway: Gateway) -> ASGIApp:
-    """The ASGI application of one gateway."""
+    """Create the ASGI application of one gateway."""
     routes = [*_api_routes(), *endpoints.ROUTES]
     app = Starlette(routes=routes, exception_handlers=_HANDLERS)
     app.router.redirect_slashes = False

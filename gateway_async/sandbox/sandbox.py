@@ -1,4 +1,7 @@
-"""The sandbox as Python code sees it: started, steered and stopped from any thread and any event loop."""
+"""Run a sandbox from Python code, in its own thread.
+
+A `Sandbox` can be started, controlled and stopped from any thread and any event loop.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,17 @@ import anyio
 import anyio.to_thread
 from anyio.from_thread import start_blocking_portal
 
+from gateway_async.sandbox.admin import actions as steering
+from gateway_async.sandbox.admin import seed
+from gateway_async.sandbox.admin.end_of_day import Nights
 from gateway_async.sandbox.app import make_app
-from gateway_async.sandbox.control import seed, steering
-from gateway_async.sandbox.control.nightly import Nights
-from gateway_async.sandbox.http.couriers import Courier, read_hosts
+from gateway_async.sandbox.handlers.invoice_files import content_of
 from gateway_async.sandbox.http.server import Listener
-from gateway_async.sandbox.instance.deliveries import Deliveries
-from gateway_async.sandbox.instance.gateway import Gateway
-from gateway_async.sandbox.instance.store import Store
-from gateway_async.sandbox.nouns.invoice_files import content_of
+from gateway_async.sandbox.http.webhook_client import WebhookClient, read_hosts
 from gateway_async.sandbox.postbacks import changes
+from gateway_async.sandbox.runtime.deliveries import Deliveries
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.store import Store
 from gateway_async.sandbox.simulators.clock import Clock
 from gateway_async.sandbox.simulators.faults import FaultName, Plan
 from gateway_async.sandbox.simulators.terminals import Manner, Mode, Terminals
@@ -34,17 +38,17 @@ if TYPE_CHECKING:
 
     from gateway_async import AsyncGateway
     from gateway_async.client import Options
-    from gateway_async.sandbox.instance.facts import Facts
-    from gateway_async.sandbox.nouns.payment_pages import Amount
+    from gateway_async.sandbox.handlers.payment_pages import Amount
+    from gateway_async.sandbox.runtime.info import Facts
+    from gateway_async.sandbox.schema.fields import Row
     from gateway_async.sandbox.simulators.cards import EntryMode
-    from gateway_async.sandbox.tables.fields import Row
 
 _T = TypeVar("_T")
 _Args = TypeVarTuple("_Args")
 
 
 class _Running(NamedTuple):
-    """What a sandbox has while it runs."""
+    """The gateway, event loop portal and exit stack of a running sandbox."""
 
     gateway: Gateway
     portal: BlockingPortal
@@ -52,7 +56,7 @@ class _Running(NamedTuple):
 
 
 class _Fact:
-    """A fact of a running sandbox, by the name of the attribute."""
+    """A descriptor that reads one fact of a running sandbox."""
 
     def __set_name__(self, owner: type[Sandbox], name: str) -> None:
         self._name = name
@@ -62,29 +66,29 @@ class _Fact:
 
 
 class Sandbox:
-    """A gateway of your own, for as long as the `with` or `async with` block lasts.
+    """A private gateway that runs during a `with` or `async with` block.
 
         async with Sandbox() as sandbox:
             async with sandbox.gateway() as gateway: ...
 
-    It runs in a thread with an event loop of its own: it works under asyncio and trio and without
-    either, and a caller who blocks does not block it. Its attributes can be read while it runs; its
-    methods are synchronous and may be called from any thread.
+    The sandbox runs in its own thread with its own event loop. It works under asyncio, under trio and without either,
+    and a caller that blocks does not block it. Its attributes can be read while it runs. Its methods are synchronous,
+    except `called`, and may be called from any thread.
 
     Args:
-        port: Where to listen; 0 picks a free port.
+        port: The port to listen on; 0 picks a free port.
         host: The address to listen on.
-        data: A file that keeps credentials and records from one run to the next; None for memory.
-        terminals: `auto`, where a card comes by itself, or `manual`, where `present` brings it.
-        terminal_delay: Seconds until a card comes by itself.
-        postback_hosts: Names and addresses of hosts beside this machine to which postbacks may go.
+        data: A file that keeps credentials and records between runs; None keeps them in memory.
+        terminals: `auto` presents a card automatically; `manual` waits for a call to `present`.
+        terminal_delay: Seconds until a card is presented automatically.
+        postback_hosts: Names and addresses of other hosts that may receive postbacks, besides this machine.
 
     Raises:
-        ValueError: There is no such mode of terminals, the delay is no time to wait, or a host is none.
+        ValueError: The terminal mode is unknown, the delay is negative or not finite, or a host is invalid.
 
     Attributes:
         base_url: `http://127.0.0.1:PORT`, without a trailing slash.
-        terminal_id: A terminal of the location, as the other ids are.
+        terminal_id: The id of a terminal in the location; the other ids belong to the same location.
     """
 
     base_url = _Fact()
@@ -139,23 +143,26 @@ class Sandbox:
             await anyio.to_thread.run_sync(self.stop)
 
     def start(self) -> None:
-        """Start serving; returns when requests are answered.
+        """Start serving and return when the sandbox accepts requests.
 
         Raises:
-            RuntimeError: It is running already.
+            RuntimeError: The sandbox is running already.
             OSError: The port is taken.
-            sqlite3.DatabaseError: The data file is no database, or another sandbox has it.
+            sqlite3.DatabaseError: The data file is not a database, or another sandbox uses it.
         """
         if self._running:
             raise RuntimeError("The sandbox is running already.")
         with ExitStack() as stack:
             portal = stack.enter_context(start_blocking_portal("asyncio"))
-            stack.callback(portal.call, portal.stop, True)  # lets go who still waits for a call
+            stack.callback(portal.call, portal.stop, True)  # ends the calls that other threads still wait for
             gateway = portal.call(self._open, portal, stack)
             self._running = _Running(gateway, portal, stack.pop_all())
 
     def stop(self) -> None:
-        """Stop serving at once, whatever still waits. A sandbox that does not run is left as it is."""
+        """Stop serving at once, without waiting for open requests.
+
+        The call has no effect if the sandbox is not running.
+        """
         if self._running:
             running, self._running = self._running, None
             running.stack.close()
@@ -176,8 +183,11 @@ class Sandbox:
         return self._running
 
     def gateway(self, **options: Unpack[Options]) -> AsyncGateway:
-        """A client that holds the credentials of this sandbox; `options` are those of `AsyncGateway`."""
-        from gateway_async import AsyncGateway, UserApiKey  # the sandbox stands without the SDK
+        """Create a client that uses the credentials of this sandbox.
+
+        `options` are the options of `AsyncGateway`.
+        """
+        from gateway_async import AsyncGateway, UserApiKey  # the sandbox itself does not need the SDK
 
         credentials = UserApiKey(self.user_id, self.user_api_key)
         options.setdefault("developer_id", self.developer_id)
@@ -197,183 +207,201 @@ class Sandbox:
         seconds: float = 1.0,
         retry_after: float | None = 1.0,
     ) -> None:
-        """Plan a misfortune for requests of one operation, such as "POST /v2/transactions".
+        """Plan a fault for requests of one operation, such as "POST /v2/transactions".
 
         Args:
             operation: Method and path, with ids as `{id}`.
-            fault: What shall happen. `refuse` closes the port behind the request before, for the first at once.
-            nth: The first matching request from now on that is struck.
-            times: How many are struck; 1, and without limit by chance.
-            probability: The chance of each matching request, from 0 to 1, instead of `nth`.
-            seed: Makes chance repeatable.
-            seconds: How long a `delay`, the pause between bytes of a `drip`, or a `refuse` lasts.
-            retry_after: What `Retry-After` says, in seconds; None leaves it out.
+            fault: The name of the fault. `refuse` closes the port after the previous request, or at once for the first.
+            nth: The first matching request, counted from now, that gets the fault.
+            times: How many requests get the fault; the default is 1, or no limit with a `probability`.
+            probability: The chance from 0 to 1 that a matching request gets the fault; it replaces `nth`.
+            seed: Makes the random choice repeatable.
+            seconds: How long a `delay` or a `refuse` lasts, or how long a `drip` pauses between bytes.
+            retry_after: The `Retry-After` header, in seconds; None omits it.
 
         Raises:
-            ValueError: There is no such fault or operation.
+            ValueError: The fault or the operation is unknown, or the plan is inconsistent.
         """
         plan = Plan(operation, fault, nth, times, probability, seed, seconds, retry_after)
         self._run(steering.add_fault, plan)
 
     def scenario(self, name: str) -> None:
-        """Plan a named misfortune, such as "answer lost after approval"; the README of the sandbox lists them.
+        """Plan the faults of a named scenario.
+
+        An example is "answer lost after approval". The README of the sandbox lists the scenarios.
 
         Raises:
-            ValueError: There is none of that name.
+            ValueError: The scenario is unknown.
         """
         self._run(steering.add_scenario, name)
 
     def faults(self) -> list[Row]:
-        """The plans of misfortune, each with the requests it has `seen` and `struck`, and `struck_ids`."""
+        """Return the planned faults.
+
+        Each plan counts the matching requests (`seen`) and the affected ones (`struck`), and lists their `struck_ids`.
+        """
         return self._call(steering.faults)
 
     def clear_faults(self) -> None:
-        """Give up every plan of misfortune."""
+        """Remove every planned fault."""
         self._run(steering.clear_faults)
 
     def now(self) -> float:
-        """What the sandbox clock shows, in Unix seconds."""
+        """Return the time of the sandbox clock, in Unix seconds."""
         return self._call(lambda gateway: gateway.clock.now())
 
     def set_clock(self, now: float) -> None:
-        """Set the sandbox clock to a time in Unix seconds; whatever falls due happens at once.
+        """Set the sandbox clock to a time in Unix seconds.
+
+        Everything that becomes due happens at once.
 
         Raises:
-            ValueError: It is not a time from 1970 to the year 9000.
+            ValueError: The time is not between 1970 and the year 9000.
         """
         self._call(lambda gateway: gateway.clock.set(now))
 
     def advance(self, seconds: float) -> None:
-        """Move the sandbox clock; whatever falls due happens at once.
+        """Move the sandbox clock forward, or back if `seconds` is negative.
+
+        Everything that becomes due happens at once.
 
         Raises:
-            ValueError: It would leave the years from 1970 to 9000.
+            ValueError: The clock would leave the years from 1970 to 9000.
         """
         self._call(lambda gateway: gateway.clock.advance(seconds))
 
     def ledger(self) -> Row:
-        """How often each integrator id was `charged`, `refunded` or `stored`, and the records.
+        """Count how often each integrator id was `charged`, `refunded` or `stored`.
 
-        A payment that was voided was charged all the same; a decline and an address check move no money.
+        The result includes the records. A voided payment still counts as charged. A decline and an address check move
+        no money.
         """
         return self._call(steering.ledger)
 
     def pay_quick_invoice(
         self, quick_invoice_id: str, amount: Amount | None = None, *, card: str = "4111111111111111"
     ) -> Row:
-        """Do what a customer does on the page of an invoice: pay, or be declined.
+        """Pay an invoice as a customer does on its payment page.
 
         Args:
-            quick_invoice_id: The invoice.
-            amount: Two-decimal money; None for all that remains.
-            card: The number that is keyed.
+            quick_invoice_id: The id of the invoice.
+            amount: Two-decimal money; None pays the remaining balance.
+            card: The card number that the customer enters.
 
         Returns:
-            The `transaction`, whose `status_id` tells what the issuer said, and the `quickinvoice` as it is now.
+            The `transaction`, whose `status_id` tells whether it was approved, and the updated `quickinvoice`.
 
         Raises:
-            ValueError: There is no such invoice or card, the invoice is closed or has expired, or it does not take
-                such an amount.
+            ValueError: The invoice or the card is unknown, the invoice is closed or has expired, or it does not accept
+                the amount.
         """
         return self._run(steering.pay_quick_invoice, quick_invoice_id, card, amount)
 
     def file(self, file_id: str) -> bytes:
-        """What a file holds that was attached to an invoice.
+        """Return the content of a file that is attached to an invoice.
 
         Raises:
-            ValueError: There is no such file.
+            ValueError: The file is unknown.
         """
         content, _ = self._call(content_of, file_id)
         return content
 
     def pay_paylink(self, paylink_id: str, *, card: str = "4111111111111111") -> Row:
-        """Do what a customer does on the page of a paylink: pay what is due, or be declined.
+        """Pay a paylink as a customer does on its payment page.
+
+        The payment covers the whole amount due. It may be declined.
 
         Args:
-            paylink_id: The paylink.
-            card: The number that is keyed.
+            paylink_id: The id of the paylink.
+            card: The card number that the customer enters.
 
         Returns:
-            The `transaction`, whose `status_id` tells what the issuer said, and the `paylink` as it is now.
+            The `transaction`, whose `status_id` tells whether it was approved, and the updated `paylink`.
 
         Raises:
-            ValueError: There is no such paylink or card, or the paylink is paid or has expired.
+            ValueError: The paylink or the card is unknown, or the paylink is paid or has expired.
         """
         return self._run(steering.pay_paylink, paylink_id, card)
 
     def process_batch(self, batch_id: str, processing_status_id: int) -> Row:
-        """Do what only the processor of a batch does.
+        """Change the status of a batch as its processor does.
 
         Args:
-            batch_id: The batch.
-            processing_status_id: 5 takes the batch, and then 2 settles it, 3 fails and opens it again, 6 gives it up;
-                after a failure, 4 says that the processor will try again.
+            batch_id: The id of the batch.
+            processing_status_id: 5 starts processing. Then 2 settles the batch, 3 fails and reopens it,
+                and 6 abandons it. After a failure, 4 announces another try by the processor.
 
         Returns:
-            The batch as it is now.
+            The batch after the change.
 
         Raises:
-            ValueError: There is no such batch, or that cannot follow its status.
+            ValueError: The batch is unknown, or its status does not allow the change.
         """
         return self._call(steering.process_batch, batch_id, processing_status_id)
 
     def outbox(self, quick_invoice_id: str | None = None, paylink_id: str | None = None) -> list[Row]:
-        """The e-mails and text messages that customers would have got, the newest last.
+        """Return the e-mails and text messages to customers, newest last.
+
+        The sandbox stores these messages and does not send them.
 
         Args:
-            quick_invoice_id: Only what is about this invoice.
-            paylink_id: Only what is about this paylink.
+            quick_invoice_id: Return only messages about this invoice.
+            paylink_id: Return only messages about this paylink.
 
         Returns:
-            Of each its `channel` ("email" or "sms"), whom it is `to`, the `occasion` ("created", "resend",
+            For each message its `channel` ("email" or "sms"), the recipient `to`, the `occasion` ("created", "resend",
             "before due", "due", "after due", "paid"), `created_ts` in Unix seconds, `subject`, `text` with the
             link, the names of the `attachments`, and `quick_invoice_id` or `paylink_id`.
         """
         return self._call(steering.notices, quick_invoice_id, paylink_id)
 
     def postbacks(self, config_id: str | None = None, record_id: str | None = None) -> list[Row]:
-        """The postbacks of every config and what became of them, the newest last.
+        """Return the postbacks of every config and their delivery attempts, newest last.
 
-        All that wait are there, and of those that have ended the newest ten thousand.
+        The list has every waiting postback and the newest ten thousand that have ended.
 
         Args:
-            config_id: Only those of this config.
-            record_id: Only those about this record.
+            config_id: Return only postbacks of this config.
+            record_id: Return only postbacks about this record.
 
         Returns:
-            Of each its `id`, `config_id`, the `url` of the config, `resource`, `type`, `record_id`, `created_ts` in
+            For each postback its `id`, `config_id`, the config `url`, `resource`, `type`, `record_id`, `created_ts` in
             Unix seconds, the `state` ("waiting", "delivered", "failed", "cancelled"), `next_attempt_ts`, the
-            `attempts` (each with its `number`, `when`, `url`, and the `status` of the answer or an `error`), and
-            the `body` as it was sent last. Card numbers in it are masked; queries of addresses are left out.
+            `attempts` (each with its `number`, `when`, `url`, and the `status` of the response or an `error`), and
+            the `body` of the last attempt. Card numbers in it are masked. Query strings of addresses are omitted.
         """
         return self._call(steering.postbacks, config_id, record_id)
 
     def replay_postback(self, postback_id: str) -> Row:
-        """Send a postback once more, whatever became of it; returns it as it is before that attempt.
+        """Send a postback again, in whatever state it is.
+
+        The result is the postback before that attempt.
 
         Raises:
-            ValueError: There is no such postback, or its config was deleted or is not active.
+            ValueError: The postback is unknown, or its config was deleted or is inactive.
         """
         return self._call(steering.replay_postback, postback_id)
 
     def terminals(self) -> list[Row]:
-        """Every terminal and what waits at it."""
+        """Return every terminal and the calls that wait at it."""
         return self._call(steering.terminals)
 
     def wait_for_call(self, terminal_id: str | None = None, *, timeout: float = 10.0) -> Row:
-        """Wait until a call is at a terminal, by default the first one, and return it.
+        """Wait until a call is active at a terminal.
+
+        The default is the first terminal.
 
         Args:
-            terminal_id: Which terminal.
-            timeout: How long to wait, in seconds of real time.
+            terminal_id: The id of the terminal.
+            timeout: The longest wait, in seconds of real time.
 
         Returns:
-            The `action`, the `amount`, `since` when (Unix seconds) and the `state` of the call whose turn it is.
+            The `action`, the `amount`, the arrival time `since` (Unix seconds) and the `state` of the active call.
 
         Raises:
-            TimeoutError: None came.
-            ValueError: There is no such terminal.
-            RuntimeError: The sandbox was stopped meanwhile.
+            TimeoutError: No call arrived in time.
+            ValueError: The terminal is unknown.
+            RuntimeError: The sandbox was stopped during the wait.
         """
         try:
             return self._run(steering.wait_for_call, self._at(terminal_id), timeout)
@@ -381,23 +409,23 @@ class Sandbox:
             raise RuntimeError("The sandbox is not running.") from None
 
     async def called(self, terminal_id: str | None = None, *, timeout: float = 10.0) -> Row:  # noqa: ASYNC109  # of real time
-        """`wait_for_call` for asyncio and trio."""
+        """Wait as `wait_for_call` does, under asyncio or trio."""
         wait = partial(self.wait_for_call, terminal_id, timeout=timeout)
         return await anyio.to_thread.run_sync(wait, abandon_on_cancel=True)
 
     def present(
         self, terminal_id: str | None = None, *, card: str = "4111111111111111", entry_mode: EntryMode = "C"
     ) -> None:
-        """Bring a card to a terminal, by default the first one.
+        """Present a card to a terminal, by default the first one.
 
         Args:
-            terminal_id: Which terminal.
-            card: Its number.
+            terminal_id: The id of the terminal.
+            card: The card number.
             entry_mode: S swiped, K keyed, C chip, P contactless, F fallback, B bar code.
 
         Raises:
-            NothingWaitsError: No call waits there.
-            ValueError: There is no such terminal, card or entry mode.
+            NothingWaitsError: No call waits at the terminal.
+            ValueError: The terminal, the card or the entry mode is unknown.
         """
         self._call(steering.present, self._at(terminal_id), card, entry_mode)
 
@@ -405,38 +433,40 @@ class Sandbox:
         """Let the issuer decline the card at a terminal.
 
         Raises:
-            NothingWaitsError: No call waits there.
-            ValueError: There is no such terminal.
+            NothingWaitsError: No call waits at the terminal.
+            ValueError: The terminal is unknown.
         """
         self._call(steering.decline, self._at(terminal_id))
 
     def cancel(self, terminal_id: str | None = None) -> None:
-        """Press the red key of a terminal.
+        """Press the cancel key of a terminal.
 
         Raises:
-            NothingWaitsError: No call waits there.
-            ValueError: There is no such terminal.
+            NothingWaitsError: No call waits at the terminal.
+            ValueError: The terminal is unknown.
         """
         self._call(steering.cancel, self._at(terminal_id))
 
     def silence(self, terminal_id: str | None = None) -> None:
-        """Let a terminal do nothing more by itself until the next card, decline or cancellation.
+        """Stop the automatic actions of a terminal until the next manual action.
+
+        The next card, decline or cancellation ends the silence.
 
         Raises:
-            ValueError: There is no such terminal.
+            ValueError: The terminal is unknown.
         """
         self._call(steering.silence, self._at(terminal_id))
 
     def add_terminal(self, title: str = "Terminal") -> str:
-        """Make one more terminal and return its id."""
+        """Add a terminal and return its id."""
         return self._call(seed.add_terminal, {"location_id": self.location_id}, title)
 
     def add_location(self, name: str = "Second") -> Facts:
-        """Make one more location with a user of its own, and return its facts."""
+        """Add a location with its own user, and return its facts."""
         return self._call(seed.add_location, self.developer_id, name)
 
     def add_vaults(self, count: int) -> None:
-        """Store many account vaults at once, each with an `account_vault_api_id` of its own.
+        """Store many account vaults, each with its own `account_vault_api_id`.
 
         Raises:
             ValueError: The count is negative.
@@ -444,31 +474,32 @@ class Sandbox:
         self._run(seed.add_vaults, {"location_id": self.location_id}, count)
 
     def ticket(self, card: str = "4111111111111111", exp_date: str = "1230") -> str:
-        """Make a ticket, which stands for a card once.
+        """Create a ticket, which stands in for a card once.
 
         Raises:
-            ValueError: It is no card number, or the expiry is not of the form MMYY.
+            ValueError: The card number is invalid, or the expiry does not have the form MMYY.
         """
         account = steering.read_test_card(card, exp_date)
         return self._call(seed.add_ticket, {"location_id": self.location_id}, account)
 
     def wait_until_idle(self, *, timeout: float = 10.0, postbacks: bool = True) -> None:
-        """Wait until no request is under way: then whatever a client sent that has gone was done, or never will be.
+        """Wait until no request is in progress.
 
-        Postbacks that are due are waited for too, and the requests to which they lead. One that waits for its
-        next attempt is not due; `advance` by its `attempt_interval` makes it so.
+        After that, each request of a client that has exited was either executed or never will be. Postbacks that are
+        due, and the requests that they cause, are included. A postback that waits for its next attempt is not due.
+        `advance` by its `attempt_interval` makes it due.
 
         Args:
-            timeout: How long to wait, in seconds of real time.
-            postbacks: Whether postbacks are waited for.
+            timeout: The longest wait, in seconds of real time.
+            postbacks: Whether to wait for postbacks too.
 
         Raises:
-            TimeoutError: A request, or a postback, still is.
+            TimeoutError: A request or a postback is still in progress.
         """
         self._run(steering.wait_until_idle, timeout, postbacks)
 
     def reset(self) -> None:
-        """Cut off whatever waits, forget records and faults, and set the clock right."""
+        """Cancel waiting calls, delete records and faults, and reset the clock."""
         self._run(steering.reset)
 
     def _at(self, terminal_id: str | None) -> str:
@@ -484,7 +515,7 @@ class Sandbox:
         store = Store(self._data)
         stack.callback(portal.call, store.close)
         clock = Clock()
-        deliveries = Deliveries(store, clock, Courier(self._postback_hosts))
+        deliveries = Deliveries(store, clock, WebhookClient(self._postback_hosts))
         gateway = Gateway(store, clock, Terminals(clock, self._manner), deliveries)
         gateway.listener = Listener(make_app(gateway), *self._address)
         await gateway.listener.bind()

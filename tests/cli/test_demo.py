@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from gateway_async.cli import snippets
-from gateway_async.cli.stage import NotAsToldError, Stage, sparkline
+from gateway_async.cli.stage import DemoStage, NotAsToldError, sparkline
 
 from .processes import Ended, Process, Start, run, run_python
 
@@ -104,7 +104,7 @@ def test_demo_in_ascii(start: Start) -> None:
 def test_claim_that_is_not_so() -> None:
     """The demo does not say what the run has not shown."""
     shown = io.StringIO()
-    stage = Stage(Console(file=shown))
+    stage = DemoStage(Console(file=shown))
     with pytest.raises(NotAsToldError, match="it is not so that the sale is approved"):
         stage.claim("the sale is approved", holds=False)
     assert shown.getvalue() == ""
@@ -113,7 +113,7 @@ def test_claim_that_is_not_so() -> None:
 def test_waiting_on_a_terminal() -> None:
     """On a terminal there is a live line, which is gone when the waiting is over."""
     shown = io.StringIO()
-    stage = Stage(Console(file=shown, force_terminal=True, width=80))
+    stage = DemoStage(Console(file=shown, force_terminal=True, width=80))
     with stage.waiting(lambda: "the customer looks for the card"):
         pass
     assert "the customer looks for the card" in shown.getvalue()

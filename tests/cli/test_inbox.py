@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from gateway_async._wire.postback import postback_of
-from gateway_async.postbacks import Inbox, LetterState, PostgresInbox, SqliteInbox
+from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteInbox
 
 from .processes import Ended, run
 
@@ -28,7 +28,7 @@ async def fill(inbox: Inbox) -> None:
         await inbox.put(postback_of("UPDATE", "transaction", raw))
     dead, handled = await inbox.claim(2, 60)
     await inbox.failed(dead, "ValueError: no such order", None)
-    await inbox.done(handled, LetterState.HANDLED)
+    await inbox.done(handled, PostbackState.HANDLED)
     await inbox.aclose()
 
 
@@ -53,7 +53,7 @@ async def drop(name: str) -> None:
     import asyncpg
 
     connection = await asyncpg.connect(POSTGRES)
-    await connection.execute(f"DROP TABLE {name}, {name}_lanes")
+    await connection.execute(f"DROP TABLE {name}, {name}_keys")
     await connection.close()
 
 

@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from gateway_async import Intent, SqliteLedger, TransactionCreate
-from gateway_async._ledger_file import LedgerFile, Outcome
+from gateway_async.ledger._sqlite_store import LedgerFile, Outcome
 from gateway_async.sandbox import Sandbox
 
 from .processes import COMMAND, Ended, run, start_python
@@ -23,9 +23,9 @@ OPEN = Intent(
     location_id="loc",
     terminal_id="till-1",
     sent_at=NOON,
-    certain_at=NOON + timedelta(seconds=50),
+    conclusive_at=NOON + timedelta(seconds=50),
     sent={"transaction_amount": "12.50"},
-    inquiry=None,
+    outcome_query=None,
 )
 
 
@@ -106,7 +106,7 @@ def test_a_long_list_is_cut_for_people(path: Path) -> None:
 @pytest.mark.parametrize("fate", ["done", "not_made"])
 def test_settling_by_hand(path: Path, name: str, fate: str) -> None:
     """What no lookup can tell a person may: by its api id or its own id; then its terminal is free again."""
-    ended = run("ledger", str(path), "--settle", name, "--as", fate, "--json")
+    ended = run("ledger", str(path), "--resolve", name, "--as", fate, "--json")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert rows(ended) == [("order-17", fate, None)]
     assert rows(run("ledger", str(path), "--json", "--all"))[0] == ("order-17", fate, None)
@@ -116,11 +116,11 @@ def test_settling_by_hand(path: Path, name: str, fate: str) -> None:
 @pytest.mark.parametrize(
     ("options", "status", "said"),
     [
-        (("--settle", "order-18", "--as", "done"), 1, "--settle: 0 open calls are called order-18"),
-        (("--settle", "order-17"), 2, "--settle and --as (done, not_made) go together"),
-        (("--as", "done"), 2, "--settle and --as (done, not_made) go together"),
-        (("--settle", "order-17", "--as", "found"), 2, "'found' is not one of"),
-        (("--settle", "order-17", "--as", "done", "--recover"), 2, "--recover and --settle list what they settle"),
+        (("--resolve", "order-18", "--as", "done"), 1, "--resolve: 0 open calls are called order-18"),
+        (("--resolve", "order-17"), 2, "--resolve and --as (done, not_made) go together"),
+        (("--as", "done"), 2, "--resolve and --as (done, not_made) go together"),
+        (("--resolve", "order-17", "--as", "found"), 2, "'found' is not one of"),
+        (("--resolve", "order-17", "--as", "done", "--recover"), 2, "--recover and --resolve list what they settle"),
     ],
 )
 def test_nothing_is_settled_by_mistake(path: Path, options: tuple[str, ...], status: int, said: str) -> None:
@@ -136,8 +136,8 @@ def test_two_calls_of_one_name_are_not_settled(path: Path) -> None:
     file = LedgerFile(path)
     file.write([attrs.evolve(OPEN, id="twin")], [])
     file.close()
-    assert run("ledger", str(path), "--settle", "order-17", "--as", "done").returncode == 1
-    assert run("ledger", str(path), "--settle", "twin", "--as", "done").returncode == 0
+    assert run("ledger", str(path), "--resolve", "order-17", "--as", "done").returncode == 1
+    assert run("ledger", str(path), "--resolve", "twin", "--as", "done").returncode == 0
 
 
 def test_recovering_without_an_environment(path: Path) -> None:

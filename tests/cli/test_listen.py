@@ -16,7 +16,7 @@ import pytest
 
 from gateway_async import AsyncGateway, ContactCreate, TransactionCreate
 from gateway_async._wire.postback import postback_of
-from gateway_async.cli.postback_line import object_of, refusal_line, text_of
+from gateway_async.cli.postback_format import object_of, refusal_line, text_of
 from gateway_async.sandbox import Sandbox
 
 from .processes import Process, Start, run
@@ -232,6 +232,13 @@ def test_bank_data_is_masked() -> None:
     assert not any(secret in printed for secret in (card, "021000021", "123456789", "9876"))
     assert '"1.25"' in printed
     assert '"active": true, "terms_agree": 1' in printed
+
+
+def test_type_and_resource_are_masked() -> None:
+    """A card number that came as the type or the resource of a postback is in neither form."""
+    card = "4111111111111111"
+    postback = postback_of(f"UP {card}", f"to {card}", {"id": f"v{card}"})
+    assert card not in json.dumps(object_of(postback, NOON)) + text_of(postback, NOON).plain
 
 
 def test_a_contacts_number_is_shown() -> None:

@@ -3,9 +3,12 @@
 import json
 import os
 import signal
+import sqlite3
 import stat
 import time
 from collections.abc import Mapping
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from typer.testing import CliRunner
 
 from gateway_async._secrets import luhn_valid
 from gateway_async.cli.app import app
+from gateway_async.migration.rows.columns import FIELDS
 from gateway_async.sandbox import Sandbox
 
 from .processes import COMMAND, Ended, Start, start_python
@@ -47,7 +51,7 @@ def environment_of(sandbox: Sandbox) -> dict[str, str]:
 
 
 def migrate(environment: Mapping[str, str], *arguments: str | Path) -> Ended:
-    """Run `gateway-async migrate` to its end, in this process; what it prints holds no card number."""
+    """JournalRun `gateway-async migrate` to its end, in this process; what it prints holds no card number."""
     unset = dict.fromkeys(("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))
     given = ["migrate", *map(str, arguments)]
     result = CliRunner().invoke(app, given, env={**unset, "COLUMNS": "80", **environment})
@@ -171,6 +175,11 @@ def test_json_for_programs(environment: dict[str, str], tmp_path: Path) -> None:
         ((".",), "'.' is no file; a pipe goes to standard input, which is -"),
         (("-",), "standard input needs a --format"),
         (("cards.csv",), "'Card No': is no field of an account vault"),
+        (("cards.csv",), "(expected --map 'Card No=FIELD' or --ignore 'Card No'"),
+        (("cards.csv",), "gateway-async migrate fields lists the fields"),
+        (("cards.csv", *MAPPED[:4], "--ignore", "Customer"), "key: no column names the rows (expected a column key"),
+        (("cards.csv", *MAPPED[:4], "--ignore", "Customer", "--plan"), "or --key COLUMN"),
+        (("keyless.jsonl",), "key: no column names the rows"),
         (("cards.csv", *MAPPED, "--map", "Card"), "--map must be like NAME=VALUE"),
         (("cards.csv", *MAPPED, "--set", "city_name=X"), "'city_name' is no field of an account vault"),
         (("cards.csv", *MAPPED, "--journal", "none/cards.journal"), "journal: there is no folder"),
@@ -203,6 +212,7 @@ def test_what_cannot_be_right_is_refused_before_anything_is_sent(
     content = write(tmp_path / "cards.csv", 2).read_text()
     (tmp_path / "diary.html").write_text("Dear diary")
     (tmp_path / "empty.csv").touch()
+    (tmp_path / "keyless.jsonl").write_text('\n{"account_number": "4111 1111 1111 1111", "exp_date": "1230"}\n')
     ended = migrate({}, *arguments)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert sentence in said(ended)
@@ -250,7 +260,7 @@ def test_a_file_that_cannot_be_written_is_a_failure(
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gateway_async.migration._whole_file.os.fsync", full)
+    monkeypatch.setattr("gateway_async.migration.output.atomic_file.os.fsync", full)
     ended = migrate(environment, file, *MAPPED, "--report", page, "--max-rows", "1")
     assert ended.returncode == 1
     assert "--report could not be written" in said(ended)
@@ -318,6 +328,71 @@ def until_some_are_stored(sandbox: Sandbox, most: int = 3) -> None:
     while len(stored(sandbox)) <= most:
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_a_report_names_where_it_was_and_what_there_is(
+    sandbox: Sandbox, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Gateway, location, input, begin and end with offset, totals of all runs, rejects: page, JSON, terminal."""
+    file, rejects = write(tmp_path / "cards.csv", 12, wrong=2), tmp_path / "rejects.csv"
+    html, values = tmp_path / "report.html", tmp_path / "report.json"
+    options = (*MAPPED, "--rejects", rejects, "--report", html, "--report-json", values)
+    assert migrate(environment, file, *options, "--max-rows", "4").returncode == 5
+    ended = migrate(environment, file, *options)
+    report = json.loads(values.read_text())
+    begun, over = (datetime.fromisoformat(report[name]) for name in ("began", "ended"))
+    assert begun.tzinfo is not None
+    assert begun <= over <= datetime.now(UTC)
+    assert (report["gateway"], report["location"], report["input"]) == (
+        sandbox.base_url,
+        sandbox.location_id,
+        str(file),
+    )
+    assert (report["stored"], report["totals"]) == (6, {"sending": 0, "stored": 10, "rejected": 2, "unknown": 0})
+    assert (report["rejects"], report["journal"]) == (str(rejects), str(tmp_path / "cards.journal"))
+    for shown in (html.read_text(), ended.stdout):
+        for said in (sandbox.base_url, sandbox.location_id, str(file), str(rejects), str(begun), str(over)):
+            assert said in shown
+        assert "10 stored, 2 rejected, 0 unknown" in shown
+    without = migrate(environment, file, *MAPPED)
+    assert f"migrate journal {tmp_path / 'cards.journal'} --state rejected lists them" in without.stdout
+
+
+def test_only_failures_are_failures(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
+    """Rows that are looked up after a kill and not found, and rows that are refused, are none; the others say why."""
+    file, values = write(tmp_path / "cards.csv", 40), tmp_path / "report.json"
+    migrate(environment, file, *MAPPED, "--max-rows", "1")
+    with closing(sqlite3.connect(tmp_path / "cards.journal")) as journal, journal:
+        journal.execute(
+            "UPDATE vaults SET state = 'sending', api_id = 'other'"
+        )  # as a kill leaves it, before it is sent
+    with file.open("a") as more:
+        more.write(f"twice,{card(1)},12/30\n")
+    sandbox.fault("POST /v2/accountvaults", "rate_limit", times=3)
+    options = ("--set", f"contact_id={'f' * 24}", "--name", "cards", "--report-json", values)
+    refused = migrate(environment, file, *MAPPED, *options)
+    report = json.loads(values.read_text())
+    assert (refused.returncode, report["rejected"]) == (3, 41)
+    assert (report["trouble"], report["failures"]) == (3, [{"reason": "too many requests (429)", "attempts": 3}])
+    assert "3 attempts failed: 3 too many requests (429)" in refused.stdout
+
+
+def test_the_fields_are_listed() -> None:
+    """Each that a column can fill, with its length and what it is required for, as a table and as JSON."""
+    listed = migrate({"COLUMNS": "200"}, "fields")
+    assert listed.returncode == 0
+    (line,) = [line for line in listed.stdout.splitlines() if line.startswith("account_number")]
+    assert line.split("  ")[0] == "account_number"
+    assert "a card; a bank account" in line
+    assert "4 to 19" in line
+    assert "--key" in listed.stdout
+    facts = {each["name"]: each for each in events(migrate({}, "fields", "--json"))}
+    assert tuple(facts) == FIELDS
+    assert facts["exp_date"]["required"] == "a card"
+    assert (facts["title"]["minimum"], facts["title"]["maximum"], facts["title"]["required"]) == (1, 64, "")
+    assert "checking, savings" in facts["account_type"]["meaning"]
+    assert facts["dl_state"]["meaning"] == "text; only together with dl_number"
+    assert all(each["meaning"] for each in facts.values())
 
 
 def test_verify(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:

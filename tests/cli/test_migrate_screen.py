@@ -6,9 +6,9 @@ import json
 import pytest
 from rich.console import Console
 
-from gateway_async.cli.migrate.course import Course, Glance
-from gateway_async.cli.migrate.ending import status_of
-from gateway_async.cli.migrate.screen import Bar, JsonLines, Lines
+from gateway_async.cli.migrate.display import Bar, JsonLines, Lines
+from gateway_async.cli.migrate.progress import Course, Glance
+from gateway_async.cli.migrate.result import status_of
 from gateway_async.migration import Report
 
 

@@ -24,7 +24,7 @@ from gateway_async import (
     TransactionUpdate,
 )
 
-from .desk import VISA, Desk
+from .raw_client import VISA, Desk
 
 RECEIVER = "https://127.0.0.1/receiver"
 

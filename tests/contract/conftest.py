@@ -7,7 +7,7 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 
-from .desk import Desk
+from .raw_client import Desk
 
 
 @pytest.fixture(scope="module")

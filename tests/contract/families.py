@@ -6,9 +6,9 @@ A table of `rows.py` says what a field is; what stands here only makes it possib
 from typing import Any
 
 from . import rows
-from .desk import BANK_ACCOUNT, VISA
-from .family import Family, Recipe, Way
-from .ingredients import (
+from .raw_client import BANK_ACCOUNT, VISA
+from .record_type import Family, Recipe, Way
+from .sample_values import (
     ACH_PRODUCT,
     BANK,
     CC_PRODUCT,
@@ -39,29 +39,24 @@ from .ingredients import (
     vaults_id,
 )
 
+CARD = {"account_number": VISA, "exp_date": "1230"}
+ACH = BANK_ACCOUNT | {"payment_method": "ach"}
+
 
 def _place(desk: Any) -> dict[str, Any]:
     return {"location_id": desk.facts.location_id}
-
-
-def _card(desk: Any) -> dict[str, Any]:
-    return _place(desk) | {"account_number": VISA, "exp_date": "1230"}
-
-
-def _bank(desk: Any) -> dict[str, Any]:
-    return _place(desk) | BANK_ACCOUNT | {"payment_method": "ach"}
 
 
 def _stored(desk: Any, **source: str) -> dict[str, Any]:
     return _place(desk) | {"payment_method": "cc"} | source
 
 
-def _sale(desk: Any, **source: str) -> dict[str, Any]:
-    return _place(desk) | {"action": "sale", "transaction_amount": "12.50"} | source
+def _sale(**source: str) -> dict[str, Any]:
+    return {"action": "sale", "transaction_amount": "12.50"} | source
 
 
 def _terminal(desk: Any) -> dict[str, Any]:
-    return _place(desk) | {"payment_method": "cc", "terminal_id": desk.facts.terminal_id}
+    return {"payment_method": "cc", "terminal_id": desk.facts.terminal_id}
 
 
 QUICK_INVOICES = Family(
@@ -133,8 +128,8 @@ ACCOUNT_VAULTS = Family(
     "/v2/accountvaults",
     "AccountVault",
     ways=(
-        Way("card", "CardVaultCreate", lambda desk: _card(desk) | {"payment_method": "cc"}),
-        Way("bank account", "AchVaultCreate", lambda desk: _bank(desk) | {"is_company": 0}, NO_METHOD),
+        Way("card", "CardVaultCreate", lambda desk: _place(desk) | CARD | {"payment_method": "cc"}),
+        Way("bank account", "AchVaultCreate", lambda desk: _place(desk) | ACH | {"is_company": 0}, NO_METHOD),
         Way("stripe", "SwipedVaultCreate", lambda desk: _stored(desk, track_data=TRACK), instead("track_data")),
         Way("ticket", "TicketVaultCreate", lambda desk: _stored(desk, ticket=desk.ticket()), instead("ticket")),
         Way(
@@ -193,26 +188,26 @@ TRANSACTIONS = Family(
     "/v2/transactions",
     "Transaction",
     ways=(
-        Way("card", "TransactionCreate", lambda desk: _sale(desk) | _card(desk)),
-        Way("authorisation", "TransactionCreate", lambda desk: _sale(desk) | _card(desk) | {"action": "authonly"}),
+        Way("card", "TransactionCreate", lambda _: _sale() | CARD),
+        Way("authorisation", "TransactionCreate", lambda _: _sale() | CARD | {"action": "authonly"}),
         Way(
             "bank account",
             "TransactionCreate",
-            lambda desk: _sale(desk) | _bank(desk) | {"ach_sec_code": "WEB"},
+            lambda _: _sale() | ACH | {"ach_sec_code": "WEB"},
             NO_METHOD,
         ),
-        Way("stripe", "TransactionCreate", lambda desk: _sale(desk, track_data=TRACK), instead("track_data")),
-        Way("ticket", "TransactionCreate", lambda desk: _sale(desk, ticket=desk.ticket()), instead("ticket")),
+        Way("stripe", "TransactionCreate", lambda _: _sale(track_data=TRACK), instead("track_data")),
+        Way("ticket", "TransactionCreate", lambda desk: _sale(ticket=desk.ticket()), instead("ticket")),
         Way(
             "vault",
             "TransactionCreate",
-            lambda desk: _sale(desk, account_vault_id=desk.vault()["id"]),
+            lambda desk: _sale(account_vault_id=desk.vault()["id"]),
             instead("account_vault_id"),
         ),
         Way(
             "refund",
             "TransactionCreate",
-            lambda desk: _place(desk) | {"action": "refund", "previous_transaction_id": desk.sale()["id"]},
+            lambda desk: {"action": "refund", "previous_transaction_id": desk.sale()["id"]},
             {
                 "action": {"action", "transaction_amount"},
                 "previous_transaction_id": {"previous_transaction_id", "account_number", "transaction_amount"},
@@ -263,7 +258,7 @@ ROUTER_ACCOUNT_VAULTS = Family(
         Way(
             "card",
             "RouterAccountVaultCreate",
-            lambda desk: _terminal(desk) | {"action": "store", "contact_id": desk.facts.contact_id},
+            lambda desk: _place(desk) | _terminal(desk) | {"action": "store", "contact_id": desk.facts.contact_id},
         ),
     ),
     answer="accountvault",

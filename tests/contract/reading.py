@@ -10,10 +10,10 @@ import httpx
 from gateway_async import GatewayError, StatusError
 from gateway_async._wire.call import Call
 from gateway_async._wire.convert import structure
-from gateway_async._wire.login import log_in
-from gateway_async._wire.noun import Noun
-from gateway_async._wire.paging import read_page
+from gateway_async._wire.pagination import read_page
 from gateway_async._wire.reply import Reply, read_reply
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async._wire.token_calls import log_in
 from gateway_async._wire.unshown import read_unshown
 from gateway_async.models.files import QuickInvoiceFile
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT, BIN_INFO
@@ -27,7 +27,7 @@ from gateway_async.resources.router_transactions import ROUTER_TRANSACTION
 from gateway_async.resources.transaction_batches import TRANSACTION_BATCH
 from gateway_async.resources.transactions import TRANSACTION
 
-NOUNS: tuple[Noun[Any], ...] = (
+NOUNS: tuple[ResourceSpec[Any], ...] = (
     ACCOUNT_VAULT,
     CONTACT,
     PAYLINK,

@@ -4,7 +4,7 @@
 a row that is lost here, or given twice, does not agree with them.
 """
 
-from .row import Table
+from .field_table import Table
 
 QUICK_INVOICE = Table(
     "quickinvoice",
@@ -270,7 +270,7 @@ ROUTER_TRANSACTION = Table(
     text="""
         action                  text:sale,authonly,refund  -  -      required  no  -
         payment_method          text:cc                    -  -      required  no  -
-        location_id             id                         -  1-36   required  no  -
+        location_id             id                         -  1-36   yes       no  -
         terminal_id             id                         -  1-36   required  no  -
         transaction_amount      money                      -  10     required  no  -
     """,
@@ -289,7 +289,7 @@ ROUTER_TRANSACTION = Table(
         clerk_number            text                       -  0-250  yes?      no  -
     """,
 )
-"""What comes back is a transaction."""
+"""What comes back is a transaction. A payment without a location is made in the user's primary one."""
 
 PRODUCT_FILE = Table(
     "productfile",
@@ -376,7 +376,7 @@ TRANSACTION = Table(
         auth_code                      text                                     -      0-250  yes?      no?   yes
         status_id                      integer                                  -      -      no?       no?   yes
         type_id                        integer                                  -      -      no?       no?   yes
-        location_id                    id                                       -      1-36   required  no?   yes
+        location_id                    id                                       -      1-36   yes       no?   yes
         reason_code_id                 integer                                  -      -      no?       no?   yes
         contact_id                     id                                       -      1-36   yes       yes?  yes
         billing_zip                    text                                     -      0-12   yes?      yes?  yes

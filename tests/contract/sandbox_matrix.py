@@ -6,9 +6,9 @@ from typing import Any
 
 import httpx
 
-from .desk import Desk
-from .family import Family, Recipe, Way
-from .row import Row
+from .field_table import Row
+from .raw_client import Desk
+from .record_type import Family, Recipe, Way
 from .values import comes_back, is_answer, other, tried, wrong
 
 LARGEST_FILE = 5 * 1024 * 1024

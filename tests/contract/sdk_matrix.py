@@ -10,12 +10,12 @@ import attrs
 
 import gateway_async
 from gateway_async._secrets import Secret
-from gateway_async._wire.limits import problems
+from gateway_async._wire.validation import problems
 from gateway_async.models.request import Request
 
-from .desk import Blank
-from .family import Family, Recipe, Way
-from .row import Row
+from .field_table import Row
+from .raw_client import Blank
+from .record_type import Family, Recipe, Way
 from .values import out_of_bounds, tried
 
 _FITS: dict[str, tuple[type, ...]] = {

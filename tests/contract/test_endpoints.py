@@ -10,11 +10,11 @@ import pytest
 from gateway_async import AsyncGateway, AuthenticationError, InvalidRequestError
 from gateway_async.credentials import Credentials
 from gateway_async.sandbox import Facts
-from gateway_async.sandbox.operations import OPERATIONS
+from gateway_async.sandbox.routes import OPERATIONS
 
 from .calls import CALLS, token
-from .desk import Desk
 from .endpoints import CREDENTIALS, ENDPOINTS, Endpoint, case, works
+from .raw_client import Desk
 
 CELLS = {case(endpoint, kind): (endpoint, kind) for endpoint in ENDPOINTS for kind in CREDENTIALS}
 WORKS = [pytest.param(*cell, id=name) for name, cell in CELLS.items() if works(*cell)]

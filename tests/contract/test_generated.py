@@ -18,12 +18,12 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from gateway_async.sandbox.control.endpoints import CONTROLS
+from gateway_async.sandbox.admin.endpoints import CONTROLS
 from gateway_async.sandbox.simulators.faults import FAULTS
 
-from .desk import Desk
-from .drafts import DEADLINE, EVERY_OPERATION, any_draft, ascii_text, broken_bodies, good, json_values, text
+from .raw_client import Desk
 from .reading import judge, judge_struck
+from .strategies import DEADLINE, EVERY_OPERATION, any_draft, ascii_text, broken_bodies, good, json_values, text
 
 SECONDS = float(os.environ.get("GATEWAY_FUZZ_SECONDS", "0"))
 

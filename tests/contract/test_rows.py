@@ -10,13 +10,13 @@ import pytest
 
 import gateway_async
 from gateway_async import ContactCreate
-from gateway_async.sandbox import tables
+from gateway_async.sandbox import schema as tables
 
 from . import sdk_matrix
-from .desk import Desk
 from .families import CONTACTS, FAMILIES
-from .family import Family
-from .row import Row, Table
+from .field_table import Row, Table
+from .raw_client import Desk
+from .record_type import Family
 from .rows import CONTACT, TABLES
 from .sandbox_matrix import answer_problems, fixed_problems, settable_problems
 

@@ -8,10 +8,10 @@ import pytest
 
 from . import rows
 from .calls import open_batch
-from .desk import Desk
 from .families import BATCHES, BIN_INFOS, CHANGELOGS, FAMILIES, TOKEN_REQUESTS, TOKENS
-from .family import Family, Way
-from .row import Row
+from .field_table import Row
+from .raw_client import Desk
+from .record_type import Family, Way
 from .sandbox_matrix import (
     answer_problems,
     changeable_problems,

@@ -8,8 +8,8 @@ from gateway_async.resources.tokens import Tokens
 
 from . import rows
 from .families import FAMILIES
-from .family import Family, Way
-from .row import Row
+from .field_table import Row
+from .record_type import Family, Way
 from .sdk_matrix import (
     limit_problems,
     record_problems,

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
-from .family import Recipe
-from .row import Row
+from .field_table import Row
+from .record_type import Recipe
 
 UNKNOWN_ID = "f" * 24
 LARGEST = {"10": "9999999.99", "10,2": "99999999.99", "-": "9999999.99"}

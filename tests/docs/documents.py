@@ -10,10 +10,12 @@ from typing import Any
 
 import attrs
 
-__all__ = ["PACKAGE", "ROOT", "Block", "blocks", "compiled", "read", "run_block"]
+__all__ = ["DOCUMENTS", "PACKAGE", "ROOT", "Block", "blocks", "compiled", "read", "run_block"]
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "gateway_async"
+DOCUMENTS = ("README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
+"""The documents for users, by their paths from the root: their programs run, and their links are followed."""
 
 _FENCE = re.compile(r" *```(?P<language>\w+)?$")
 

@@ -2,28 +2,55 @@
 
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 
 import gateway_async
 from gateway_async import GatewayError
 
-from .documents import ROOT, blocks, read
+from .documents import DOCUMENTS, ROOT, blocks, read
 
-DOCUMENTS = sorted(path.name for path in ROOT.glob("*.md"))
+LINKING = sorted({path.name for path in ROOT.glob("*.md")} | {*DOCUMENTS})
 BRANCH = re.compile(r"^(?P<indent>[│├└─ ]*)(?P<name>\w+)", re.MULTILINE)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", LINKING)
 def test_links_lead_to_files(document: str) -> None:
-    """Every link within the project names a file of it."""
+    """Every link within the project names a file of it, relative to the document."""
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", read(document))
-    assert [target for target in targets if not (ROOT / target).is_file()] == []
+    folder = (ROOT / document).parent
+    assert [target for target in targets if not (folder / target).is_file()] == []
 
 
-def test_the_error_tree_of_the_readme_is_the_tree_of_the_classes() -> None:
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_lead_to_headlines(document: str) -> None:
+    """Every fragment of a link names a headline of the file that it points to."""
+    links = re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", read(document))
+    folder = (ROOT / document).parent
+    wrong = [
+        f"{target}#{fragment}"
+        for target, fragment in links
+        if fragment not in headlines(folder / target if target else ROOT / document)
+    ]
+    assert wrong == []
+
+
+def headlines(path: Path) -> set[str]:
+    """Return the fragments by which the headlines of a document can be linked."""
+    found = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", headline).lower().replace(" ", "-") for headline in found}
+
+
+@pytest.mark.parametrize("page", DOCUMENTS[1:])
+def test_the_readme_links_to_every_page(page: str) -> None:
+    """No page is hard to find."""
+    assert f"]({page})" in read("README.md")
+
+
+def test_the_error_tree_of_the_documents_is_the_tree_of_the_classes() -> None:
     """Every public error is drawn below a class that it is derived from."""
-    (drawing,) = blocks("README.md", "text")
+    (drawing,) = blocks("docs/errors.md", "text")
     parents: dict[str, str] = {}
     path: list[str] = []
     for branch in BRANCH.finditer(drawing.text):
@@ -42,12 +69,12 @@ def test_the_newest_version_in_the_changelog_is_the_packages() -> None:
     assert versions[0] == tomllib.loads(read("pyproject.toml"))["project"]["version"]
 
 
-def test_the_options_of_the_readme_are_the_options_of_the_client() -> None:
+def test_the_options_of_the_documents_are_the_options_of_the_client() -> None:
     """The configuration table names every option of `AsyncGateway` with its default."""
     import inspect
 
     parameters = inspect.signature(gateway_async.AsyncGateway).parameters.values()
     options = {option.name: option.default for option in parameters if option.default is not option.empty}
-    table = read("README.md").partition("## Configuration")[2].partition("\n## ")[0]
+    table = read("docs/configuration.md").partition("\n## Options\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", table, re.MULTILINE)
     assert dict(rows) == {name: repr(default) for name, default in options.items()}

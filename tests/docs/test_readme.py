@@ -1,4 +1,4 @@
-"""Every program of the README runs as it is printed, against a sandbox."""
+"""Every program of the README and of the pages in docs/ runs as it is printed, against a sandbox."""
 
 import csv
 import os
@@ -11,27 +11,38 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
+import pytest_asyncio
 from aiohttp.test_utils import TestClient, TestServer
 
-from gateway_async import AsyncGateway, CardVaultCreate
+from gateway_async import AsyncGateway, CardVaultCreate, TransactionCreate
 from gateway_async.postbacks import PostbackReceiver
 from gateway_async.sandbox import Sandbox
 
-from .documents import ROOT, Block, blocks, run_block
+from .documents import DOCUMENTS, ROOT, Block, blocks, read, run_block
 
 pytest_plugins = ["pytester"]
 
-PYTHON = blocks("README.md", "python")
-PROGRAMS = ("A first call", "A FastAPI service", "An aiohttp service", "A script that streams vaults", "Your tests")
-PIECES = [block for block in PYTHON if block.headline not in PROGRAMS]
+MAX_README_LINES = 200
+
+PYTHON = [block for document in DOCUMENTS for block in blocks(document, "python")]
+FIRST_CALL = ("README.md", "First call")
+SHORT_SERVICE = ("README.md", "A FastAPI service")
+SERVICE = ("docs/fastapi.md", "A FastAPI service")
+AIOHTTP_SERVICE = ("docs/aiohttp.md", "An aiohttp service")
+SCRIPT = ("docs/lists.md", "A script that streams vaults")
+TESTS = (("README.md", "Testing"), ("docs/testing.md", "Testing"), ("docs/testing.md", "Crash tests"))
+PROGRAMS = (FIRST_CALL, SHORT_SERVICE, SERVICE, AIOHTTP_SERVICE, SCRIPT, *TESTS)
+CLIENTS = [block for block in PYTHON if "api.example.test" in block.text]
+PIECES = [block for block in PYTHON if (block.document, block.headline) not in PROGRAMS and block not in CLIENTS]
 CARD = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
 
 
-def program(headline: str) -> Block:
-    """The first Python block under a headline."""
-    return next(block for block in PYTHON if block.headline == headline)
+def program(place: tuple[str, str]) -> Block:
+    """Return the first Python block under a headline of a document."""
+    return next(block for block in PYTHON if (block.document, block.headline) == place)
 
 
 def printed_by(block: Block) -> str:
@@ -60,40 +71,170 @@ async def shop(block: Block, folder: Path) -> AsyncIterator[httpx.AsyncClient]:
 
 def test_the_first_call_stores_a_card_and_charges_it() -> None:
     """The first program needs nothing but the package, and prints an approved payment."""
-    assert printed_by(program("A first call")) == "visa 1111: 12.50 approved: True\n"
+    assert printed_by(program(FIRST_CALL)) == "visa 1111: 12.50 approved: True\n"
 
 
-def test_the_other_way_to_make_a_client_names_real_arguments() -> None:
-    """The client for a gateway elsewhere is made without a word to that gateway."""
+@pytest.mark.parametrize("block", CLIENTS, ids=str)
+def test_the_other_way_to_make_a_client_names_real_arguments(block: Block) -> None:
+    """The client for another gateway is made without a request to that gateway."""
     namespace: dict[str, Any] = {}
-    exec(next(block for block in PYTHON if "api.example.test" in block.text).placed, namespace)  # noqa: S102
+    exec(block.placed, namespace)  # noqa: S102  our own documents
     assert repr(namespace["gateway"]) == "AsyncGateway('https://api.example.test')"
 
 
-@pytest.mark.parametrize(("total", "status"), [("12.50", "paid"), ("6.16", "declined")])
+async def pay(client: httpx.AsyncClient, card: str, total: str, number: str = "1001") -> tuple[int, str]:
+    """Pay for an order at the FastAPI service; return the HTTP status and what it says of the payment."""
+    response = await client.post("/payments", json={"number": number, "card": card, "total": total})
+    return response.status_code, response.json()["status"]
+
+
+@pytest_asyncio.fixture
+async def card(gateway: AsyncGateway) -> str:
+    """Store a card and return the id of its account vault."""
+    return (await gateway.account_vaults.create(CARD)).id
+
+
+@pytest_asyncio.fixture
+async def service(environment: None, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    """Run the FastAPI service and return a client of it."""
+    async with shop(program(SERVICE), tmp_path) as client:
+        yield client
+
+
+async def put(client: httpx.AsyncClient, card: str, total: str, api_id: str) -> tuple[int, str]:
+    """Pay at the README's FastAPI service; return the HTTP status and what it says of the payment."""
+    response = await client.put(f"/payments/{api_id}", params={"card": card, "total": total})
+    return response.status_code, response.json()["status"]
+
+
+@pytest_asyncio.fixture
+async def short_service(environment: None, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    """Run the README's FastAPI service and return a client of it."""
+    async with shop(program(SHORT_SERVICE), tmp_path) as client:
+        yield client
+
+
 @pytest.mark.asyncio
-@pytest.mark.usefixtures("environment")
-async def test_the_fastapi_service_tells_how_a_payment_ended(
-    gateway: AsyncGateway, tmp_path: Path, total: str, status: str
+async def test_the_short_fastapi_service_charges_an_id_once(
+    sandbox: Sandbox, short_service: httpx.AsyncClient, card: str
 ) -> None:
-    """An order is paid or declined, and answered with 200 either way."""
-    card = await gateway.account_vaults.create(CARD)
-    async with shop(program("A FastAPI service"), tmp_path) as client:
-        answer = await client.post("/payments", json={"number": "1001", "card": card.id, "total": total})
-    assert (answer.status_code, answer.json()["status"]) == (200, status)
+    """A repeated request is paid once, and another amount under the same id is a conflict."""
+    assert await put(short_service, card, "12.50", "a-1") == (200, "paid")
+    assert await put(short_service, card, "12.50", "a-1") == (200, "paid")
+    assert await put(short_service, card, "3.00", "a-1") == (409, "conflict")
+    assert await put(short_service, card, "6.16", "a-2") == (200, "declined")
+    assert await put(short_service, card, "2.01", "a-3") == (409, "conflict")
+    assert sandbox.ledger()["charged"] == {"a-1": 1, "a-3": 1}
 
 
 @pytest.mark.asyncio
-@pytest.mark.usefixtures("environment")
-async def test_the_fastapi_service_does_not_guess(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
-    """An order whose outcome is unknown is answered with 202 and its number."""
-    card = await gateway.account_vaults.create(CARD)
+async def test_the_short_fastapi_service_does_not_guess(
+    sandbox: Sandbox, short_service: httpx.AsyncClient, card: str
+) -> None:
+    """An unknown outcome is answered with 202, and found when the request is repeated."""
     sandbox.fault("POST /v2/transactions", "close_after_commit")
     sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=100)
-    async with shop(program("A FastAPI service"), tmp_path) as client:
-        answer = await client.post("/payments", json={"number": "1001", "card": card.id, "total": "12.50"})
-    assert answer.status_code == 202
-    assert answer.json() == {"order": "1001", "status": "not known yet"}
+    assert await put(short_service, card, "12.50", "a-1") == (202, "not known yet")
+    sandbox.clear_faults()
+    assert await put(short_service, card, "12.50", "a-1") == (200, "paid")
+    assert sandbox.ledger()["charged"] == {"a-1": 1}
+
+
+@pytest.mark.asyncio
+async def test_the_short_fastapi_service_explains_errors(
+    sandbox: Sandbox, short_service: httpx.AsyncClient, card: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Bad input is 422, a gateway that takes nothing 503, wrong credentials 500; nothing is charged."""
+    assert await put(short_service, card, "1.234", "a-1") == (422, "refused")
+    assert await put(short_service, "no-such-card", "12.50", "a-1") == (422, "refused")
+    sandbox.fault("POST /v2/transactions", "rate_limit", times=3, retry_after=30)
+    response = await short_service.put("/payments/a-1", params={"card": card, "total": "12.50"})
+    assert (response.status_code, response.headers.get("Retry-After")) == (503, "30")
+    sandbox.clear_faults()
+    monkeypatch.setenv("GATEWAY_USER_API_KEY", "wrong")
+    async with shop(program(SHORT_SERVICE), tmp_path) as client:
+        assert await put(client, card, "12.50", "a-1") == (500, "not possible")
+    assert sandbox.ledger()["charged"] == {}
+
+
+@pytest.mark.asyncio
+async def test_the_fastapi_service_pays_an_order_once(sandbox: Sandbox, service: httpx.AsyncClient, card: str) -> None:
+    """An order is paid, and paid still when it is sent again, also twice at once."""
+    results = []
+
+    async def send() -> None:
+        results.append(await pay(service, card, "12.50"))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(send)
+        tasks.start_soon(send)
+    assert set(results) <= {(200, "paid"), (202, "not known yet")}
+    assert await pay(service, card, "12.50") == (200, "paid")
+    assert sandbox.ledger()["charged"] == {"1001-1": 1}
+
+
+@pytest.mark.asyncio
+async def test_the_fastapi_service_takes_a_second_card(sandbox: Sandbox, service: httpx.AsyncClient, card: str) -> None:
+    """After a decline and after a partial approval, which is voided, the order is paid by a new attempt."""
+    assert await pay(service, card, "6.16") == (200, "declined")
+    assert await pay(service, card, "2.01") == (200, "declined")
+    assert await pay(service, card, "12.50") == (200, "paid")
+    assert sandbox.ledger()["charged"] == {"1001-2": 1, "1001-3": 1}
+    taken = {row["transaction_api_id"]: row["transaction_amount"] for row in sandbox.ledger()["transactions"]}
+    assert (taken["1001-2"], taken["1001-3"]) == ("0.00", "12.50")
+
+
+@pytest.mark.asyncio
+async def test_the_fastapi_service_voids_a_part_later(sandbox: Sandbox, service: httpx.AsyncClient, card: str) -> None:
+    """A part whose void was lost is not paid, and is voided by the next request."""
+    sandbox.fault("PUT /v2/transactions/{id}", "rate_limit", times=3, retry_after=None)
+    assert await pay(service, card, "2.01") == (503, "try again")
+    assert await pay(service, card, "12.50") == (200, "paid")
+    assert [row["transaction_amount"] for row in sandbox.ledger()["transactions"]] == ["0.00", "12.50"]
+
+
+@pytest.mark.asyncio
+async def test_the_fastapi_service_does_not_guess(sandbox: Sandbox, service: httpx.AsyncClient, card: str) -> None:
+    """An unknown outcome is answered with 202, and found by sending the order again, by whatever card."""
+    sandbox.fault("POST /v2/transactions", "close_after_commit")
+    sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=100)
+    assert await pay(service, card, "12.50") == (202, "not known yet")
+    assert await pay(service, card, "12.50") == (202, "not known yet")
+    sandbox.clear_faults()
+    assert await pay(service, card, "12.50") == (200, "paid")
+    assert sandbox.ledger()["charged"] == {"1001-1": 1}
+
+
+@pytest.mark.asyncio
+async def test_the_fastapi_service_takes_no_other_payment_for_its_own(
+    sandbox: Sandbox, gateway: AsyncGateway, service: httpx.AsyncClient, card: str
+) -> None:
+    """A payment of another amount under the order's id is a conflict, and nothing is charged."""
+    new = TransactionCreate(
+        action="sale", account_vault_id=card, transaction_amount="3.00", transaction_api_id="1001-1"
+    )
+    await gateway.transactions.create(new)
+    assert await pay(service, card, "12.50") == (409, "conflict")
+    assert sandbox.ledger()["charged"] == {"1001-1": 1}
+
+
+@pytest.mark.asyncio
+async def test_the_fastapi_service_explains_errors(
+    sandbox: Sandbox, service: httpx.AsyncClient, card: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Bad input is 422, a gateway that takes nothing 503, wrong credentials 500; nothing is charged."""
+    assert await pay(service, card, "1.234") == (422, "refused")
+    assert await pay(service, "no-such-card", "12.50") == (422, "refused")
+    sandbox.fault("POST /v2/transactions", "rate_limit", times=3, retry_after=30)
+    order = {"number": "1001", "card": card, "total": "12.50"}
+    response = await service.post("/payments", json=order)
+    assert (response.status_code, response.headers.get("Retry-After")) == (503, "30")
+    sandbox.clear_faults()
+    monkeypatch.setenv("GATEWAY_USER_API_KEY", "wrong")
+    async with shop(program(SERVICE), tmp_path) as client:
+        assert await pay(client, card, "12.50") == (500, "not possible")
+    assert sandbox.ledger()["charged"] == {}
+    assert await pay(service, card, "12.50") == (200, "paid")
 
 
 @pytest.mark.asyncio
@@ -101,7 +242,7 @@ async def test_the_fastapi_service_does_not_guess(sandbox: Sandbox, gateway: Asy
 async def test_the_aiohttp_service_shows_a_card(gateway: AsyncGateway, tmp_path: Path) -> None:
     """A card is shown without its number, and an unknown one is not found."""
     card = await gateway.account_vaults.create(CARD)
-    app = loaded(program("An aiohttp service"), tmp_path)["make_app"]()
+    app = loaded(program(AIOHTTP_SERVICE), tmp_path)["make_app"]()
     async with TestClient(TestServer(app)) as shop:
         found, missing = await shop.get(f"/cards/{card.id}"), await shop.get("/cards/nobody")
         assert await found.json() == {"brand": "visa", "last_four": "1111", "expires": "0930"}
@@ -112,14 +253,14 @@ async def test_the_aiohttp_service_shows_a_card(gateway: AsyncGateway, tmp_path:
 def test_the_script_writes_a_row_for_each_vault(sandbox: Sandbox) -> None:
     """The stream of vaults ends as CSV, one row for each."""
     sandbox.add_vaults(6000)
-    rows = list(csv.reader(printed_by(program("A script that streams vaults")).splitlines()))
+    rows = list(csv.reader(printed_by(program(SCRIPT)).splitlines()))
     assert len({vault_id for vault_id, *_ in rows}) == 6000
 
 
 @pytest.mark.parametrize("piece", PIECES, ids=str)
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("environment")
-async def test_a_piece_runs_where_the_readme_says_it_stands(
+async def test_a_piece_runs_where_the_document_says(
     piece: Block, sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a client, a stored card and a terminal at hand, the piece runs as it is printed, in a folder of its own."""
@@ -134,15 +275,26 @@ async def test_a_piece_runs_where_the_readme_says_it_stands(
     await run_block(piece, given)
 
 
-def test_the_tests_in_the_readme_pass(pytester: pytest.Pytester) -> None:
+def test_the_tests_in_the_documents_pass(pytester: pytest.Pytester) -> None:
     """The plugin's fixtures do what the examples say, without any configuration."""
-    for place, block in enumerate(block for block in PYTHON if block.headline == "Your tests"):
+    for place, block in enumerate(block for block in PYTHON if (block.document, block.headline) in TESTS):
         pytester.makepyfile(**{f"test_{place}": block.text})
-    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=3)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=4)
+
+
+@pytest.mark.parametrize("place", [place for place in PROGRAMS if place not in TESTS and place != FIRST_CALL], ids=str)
+def test_no_program_hides_another(place: tuple[str, str]) -> None:
+    """Each headline of a program has one Python block, so that every block is run."""
+    assert [str(block) for block in PYTHON if (block.document, block.headline) == place] == [str(program(place))]
+
+
+def test_the_readme_is_short() -> None:
+    """Details belong on the pages in docs/."""
+    assert len(read("README.md").splitlines()) <= MAX_README_LINES
 
 
 def test_ci_runs_the_commands_of_the_readme() -> None:
-    """Each shell line of the README is found by `.ci/run`, which runs nothing else before ruff, mypy and pyright."""
-    commands = [block.text.rstrip("\n") for block in blocks("README.md", "sh")]
+    """Each shell line of the documents is found by `.ci/run`, which runs nothing else before ruff, mypy and pyright."""
+    commands = [block.text.rstrip("\n") for document in DOCUMENTS for block in blocks(document, "sh")]
     asked_for = re.findall(r"readme_command '(.+?)'", (ROOT / ".ci/run").read_text(encoding="utf-8"))
     assert [command.endswith(end) for command, end in zip(commands, asked_for, strict=True)] == [True, True]

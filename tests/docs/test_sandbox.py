@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gateway_async.sandbox.printed import PRINTED
+from gateway_async.sandbox.readme_tables import PRINTED
 from gateway_async.sandbox.simulators.faults import FAULTS
 
 from .documents import read

@@ -1,23 +1,27 @@
-"""The shops in `examples/`: each is run by its real server, and hears of a settlement from a real sandbox."""
+"""The shops in `examples/`: each is run by its real server against a real sandbox, which says what was charged."""
 
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import anyio
 import httpx
 import pytest
 import pytest_asyncio
 
-from gateway_async import AsyncGateway, CardVaultCreate, PostbackConfigCreate
-from gateway_async.postbacks import LetterState, SqliteInbox
+from gateway_async import AsyncGateway, CardVaultCreate, PostbackConfigCreate, TransactionCreate, TransactionUpdate
+from gateway_async.postbacks import PostbackState, SqliteInbox
 from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.simulators.faults import FaultName
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SHOPS = {
@@ -25,6 +29,8 @@ SHOPS = {
     "aiohttp": ([str(EXAMPLES / "aiohttp_shop.py")], "/postbacks"),
 }
 CARD = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
+OTHER_CARD = CardVaultCreate(account_number="5454545454545454", exp_date="0930")
+SALES, LOOKUPS, LISTS = "POST /v2/transactions", "GET /v2/transactions/{id}", "GET /v2/transactions"
 CREDENTIALS = {"SHOP_USERNAME": "shop", "SHOP_PASSWORD": "correct horse"}
 RUNNING = re.compile(r"running on (http://127\.0\.0\.1:\d+)", re.IGNORECASE)
 
@@ -68,7 +74,7 @@ class Shop:
             self.process.stdout.close()
 
 
-Open = Callable[[], Shop]
+Open = Callable[..., Shop]
 
 
 @pytest.fixture(params=SHOPS)
@@ -85,8 +91,8 @@ def open_shop(kind: str, sandbox: Sandbox, tmp_path: Path) -> Iterator[Open]:
     environment |= CREDENTIALS | {"SHOP_DATABASE": str(tmp_path / "shop.db"), "PORT": "0"}
     opened: list[Shop] = []
 
-    def open_shop() -> Shop:
-        opened.append(Shop(SHOPS[kind][0], environment))
+    def open_shop(**changed: str) -> Shop:
+        opened.append(Shop(SHOPS[kind][0], environment | changed))
         return opened[-1]
 
     yield open_shop
@@ -118,12 +124,53 @@ async def tell(gateway: AsyncGateway, sandbox: Sandbox, url: str, password: str 
         )
 
 
+async def post_sale(customer: httpx.AsyncClient, shop: Shop, order: str, amount: str, card: str) -> httpx.Response:
+    """Pay for an order."""
+    return await customer.post(f"{shop.url}/sales", json={"order": order, "amount": amount, "card": card})
+
+
 async def buy(customer: httpx.AsyncClient, shop: Shop, gateway: AsyncGateway, order: str, amount: str) -> str:
-    """Buy something by a stored card, and return how the order stands."""
+    """Pay for an order with a card that was just stored, and return the order's status."""
     card = await gateway.account_vaults.create(CARD)
-    answer = await customer.post(f"{shop.url}/sales", json={"order": order, "amount": amount, "card": card.id})
-    assert answer.status_code == 200, answer.text
-    return str(answer.json()["status"])
+    response = await post_sale(customer, shop, order, amount, card.id)
+    assert response.status_code == 200, response.text
+    return str(response.json()["status"])
+
+
+def result(response: httpx.Response) -> tuple[int, str]:
+    """Return the HTTP status of a response and the status of the order."""
+    assert response.status_code < 500, response.text
+    return response.status_code, response.json().get("status")
+
+
+def charged(sandbox: Sandbox) -> dict[str, Any]:
+    """Return how often each integrator id was charged, also where the payment was voided afterwards."""
+    return {name: times for name, times in sandbox.ledger()["charged"].items() if times}
+
+
+@pytest_asyncio.fixture
+async def card(gateway: AsyncGateway) -> str:
+    """Store a card and return the id of its account vault."""
+    return (await gateway.account_vaults.create(CARD)).id
+
+
+@pytest_asyncio.fixture
+async def other_card(gateway: AsyncGateway) -> str:
+    """Store another card and return the id of its account vault."""
+    return (await gateway.account_vaults.create(OTHER_CARD)).id
+
+
+def lose_outcomes(sandbox: Sandbox, fault: FaultName) -> None:
+    """Let sales fail without a response, and everything that could look them up, too."""
+    sandbox.fault(SALES, fault, times=100)
+    sandbox.fault(LOOKUPS, "error_before_commit", times=100)
+    sandbox.fault(LISTS, "error_before_commit", times=100)
+
+
+def age_attempts(database: Path, seconds: float) -> None:
+    """Make all attempts of a shop older."""
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("UPDATE attempts SET started_at = started_at - ?", (seconds,))
 
 
 async def settle(gateway: AsyncGateway) -> None:
@@ -144,7 +191,7 @@ async def all_handled(database: Path) -> None:
     """Wait until nothing waits in the shop's inbox: what a killed shop had in hand would be free a minute later."""
     inbox = SqliteInbox(database, shared=True)
     with anyio.fail_after(20):
-        while await inbox.letters(LetterState.WAITING):
+        while await inbox.list(PostbackState.WAITING):
             await anyio.sleep(0.02)
     await inbox.aclose()
 
@@ -153,17 +200,17 @@ async def all_handled(database: Path) -> None:
 async def test_a_sale_is_settled(
     open_shop: Open, kind: str, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient
 ) -> None:
-    """A sale is paid at once, and settled when a postback says so; a decline is not paid, and stays so."""
+    """A sale is paid at once, and settled when a postback says so; a decline stays declined."""
     shop = open_shop()
     await tell(gateway, sandbox, shop.url + SHOPS[kind][1])
     assert await buy(customer, shop, gateway, "1001", "12.50") == "paid"
-    assert await buy(customer, shop, gateway, "1002", "6.16") == "not paid"
+    assert await buy(customer, shop, gateway, "1002", "6.16") == "declined"
     await settle(gateway)
     await becomes("settled", customer, shop, "1001")
     order = (await customer.get(f"{shop.url}/orders/1001")).json()
     payment = await gateway.transactions.get(order["payment"])
-    assert (payment.transaction_api_id, order["amount"], order["batch"]) == ("1001", "12.50", payment.batch)
-    await becomes("not paid", customer, shop, "1002")
+    assert (payment.transaction_api_id, order["amount"], order["batch"]) == ("1001-1", "12.50", payment.batch)
+    await becomes("declined", customer, shop, "1002")
     sandbox.wait_until_idle()
     assert {each["state"] for each in sandbox.postbacks()} == {"delivered"}
     shop.end()
@@ -172,15 +219,252 @@ async def test_a_sale_is_settled(
 
 @pytest.mark.asyncio
 async def test_an_order_is_paid_once(
-    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient
+    open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str, other_card: str
 ) -> None:
-    """An order's second sale is refused, and nothing is charged; an unknown order is not found."""
+    """Paying again shows the order, by whatever card; another amount is refused; an unknown order is not found."""
     shop = open_shop()
-    await buy(customer, shop, gateway, "1001", "12.50")
-    again = await customer.post(f"{shop.url}/sales", json={"order": "1001", "amount": "1.00", "card": "any"})
-    assert again.status_code == 409
-    assert sandbox.ledger()["charged"] == {"1001": 1}
+    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
+    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
+    assert result(await post_sale(customer, shop, "1001", "12.50", other_card)) == (200, "paid")
+    assert (await post_sale(customer, shop, "1001", "1.00", card)).status_code == 409
+    assert charged(sandbox) == {"1001-1": 1}
     assert (await customer.get(f"{shop.url}/orders/1002")).status_code == 404
+
+
+@pytest.mark.asyncio
+async def test_a_partial_approval_is_not_paid(
+    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient, card: str, other_card: str
+) -> None:
+    """A card that covers only a part pays nothing: the part is voided, and another card pays by a new attempt."""
+    shop = open_shop()
+    first = await post_sale(customer, shop, "1001", "2.01", card)
+    assert result(first) == (200, "partial approval voided")
+    assert first.json()["approved_amount"] == "1.00"
+    assert (await gateway.transactions.get(first.json()["payment"])).voided
+    assert result(await post_sale(customer, shop, "1001", "2.02", other_card)) == (200, "paid")
+    assert charged(sandbox) == {"1001-1": 1, "1001-2": 1}
+
+
+@pytest.mark.asyncio
+async def test_a_part_stays_noted_until_it_is_voided(
+    open_shop: Open,
+    sandbox: Sandbox,
+    gateway: AsyncGateway,
+    customer: httpx.AsyncClient,
+    card: str,
+    tmp_path: Path,
+) -> None:
+    """When the void of a part fails, the order is open with the reserved amount; the shop voids it later by itself."""
+    sandbox.fault("PUT /v2/transactions/{id}", "rate_limit", times=100, retry_after=None)
+    shop = open_shop()
+    first = await post_sale(customer, shop, "1001", "2.01", card)
+    assert result(first) == (202, "partially approved")
+    assert first.json()["approved_amount"] == "1.00"
+    assert result(await post_sale(customer, shop, "1001", "2.01", card)) == (202, "partially approved")
+    shop.end(signal.SIGKILL)
+    sandbox.clear_faults()
+    age_attempts(tmp_path / "shop.db", 200)
+    await becomes("partial approval voided", customer, open_shop(), "1001")
+    assert (await gateway.transactions.get(first.json()["payment"])).voided
+    assert charged(sandbox) == {"1001-1": 1}
+
+
+@pytest.mark.asyncio
+async def test_a_lost_void_is_made_by_the_next_request(
+    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient, card: str
+) -> None:
+    """A part whose void failed is voided by the next request, which charges nothing; the one after it does."""
+    sandbox.fault("PUT /v2/transactions/{id}", "rate_limit", times=3, retry_after=None)
+    shop = open_shop()
+    assert result(await post_sale(customer, shop, "1001", "2.01", card)) == (202, "partially approved")
+    assert result(await post_sale(customer, shop, "1001", "2.01", card)) == (200, "partial approval voided")
+    assert charged(sandbox) == {"1001-1": 1}
+    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
+    assert charged(sandbox) == {"1001-1": 1, "1001-2": 1}
+
+
+@pytest.mark.asyncio
+async def test_a_decline_is_followed_by_a_new_attempt(
+    open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str, other_card: str
+) -> None:
+    """After a decline the order is paid by a second attempt, under an id of its own."""
+    shop = open_shop()
+    assert result(await post_sale(customer, shop, "1001", "5.00", card)) == (200, "declined")
+    second = await post_sale(customer, shop, "1001", "12.50", other_card)
+    assert result(second) == (200, "paid")
+    assert second.json()["attempt"] == "1001-2"
+    assert charged(sandbox) == {"1001-2": 1}
+
+
+@pytest.mark.asyncio
+async def test_two_requests_at_once_charge_once(
+    open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str, other_card: str
+) -> None:
+    """While an attempt is under way, other requests for its order charge nothing, by whatever card."""
+    sandbox.fault(SALES, "delay", seconds=1.0)
+    shop = open_shop()
+    results: list[tuple[int, str]] = []
+
+    async def send(card: str) -> None:
+        results.append(result(await post_sale(customer, shop, "1001", "12.50", card)))
+
+    async with anyio.create_task_group() as tasks:
+        for each in (card, other_card, card):
+            tasks.start_soon(send, each)
+    assert set(results) <= {(200, "paid"), (202, "open")}
+    assert (200, "paid") in results
+    assert charged(sandbox) == {"1001-1": 1}
+    await becomes("paid", customer, shop, "1001")
+
+
+@pytest.mark.asyncio
+async def test_a_known_id_is_not_charged_again(
+    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient, card: str
+) -> None:
+    """A shop whose database was lost takes the payment that the gateway has under the attempt's id, and no other."""
+    for order, amount in (("1001", "12.50"), ("1002", "3.00"), ("1003", "5.00")):
+        await gateway.transactions.create(
+            TransactionCreate(
+                action="sale", transaction_api_id=f"{order}-1", transaction_amount=amount, account_vault_id=card
+            )
+        )
+    shop = open_shop()
+    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
+    assert result(await post_sale(customer, shop, "1002", "12.50", card)) == (409, "conflict")
+    assert result(await post_sale(customer, shop, "1002", "12.50", card)) == (409, "conflict")
+    assert result(await post_sale(customer, shop, "1003", "5.00", card)) == (200, "declined")
+    assert charged(sandbox) == {"1001-1": 1, "1002-1": 1}
+
+
+@pytest.mark.parametrize("found_by", ["request", "postback", "shop"])
+@pytest.mark.asyncio
+async def test_an_unknown_outcome_is_found_later(
+    open_shop: Open,
+    kind: str,
+    sandbox: Sandbox,
+    gateway: AsyncGateway,
+    customer: httpx.AsyncClient,
+    card: str,
+    other_card: str,
+    tmp_path: Path,
+    found_by: str,
+) -> None:
+    """A lost outcome is 202, starts no other attempt, and is found by a request, a postback or the shop itself."""
+    shop = open_shop()
+    lose_outcomes(sandbox, "close_after_commit")
+    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (202, "open")
+    assert result(await post_sale(customer, shop, "1001", "12.50", other_card)) == (202, "open")
+    if found_by == "postback":
+        await tell(gateway, sandbox, shop.url + SHOPS[kind][1])
+        payment_id = sandbox.ledger()["transactions"][0]["id"]
+        await gateway.transactions.update(payment_id, TransactionUpdate(action="edit", description="tea"))
+    sandbox.clear_faults()
+    if found_by == "request":
+        assert result(await post_sale(customer, shop, "1001", "12.50", other_card)) == (200, "paid")
+    elif found_by == "shop":
+        shop.end(signal.SIGKILL)
+        age_attempts(tmp_path / "shop.db", 200)
+        shop = open_shop()
+    await becomes("paid", customer, shop, "1001")
+    assert charged(sandbox) == {"1001-1": 1}
+
+
+@pytest.mark.asyncio
+async def test_a_sale_that_never_arrived_is_made_under_its_id(
+    open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str, tmp_path: Path
+) -> None:
+    """A sale that is not at the gateway is still in doubt at first; after that time the attempt is used again."""
+    shop = open_shop()
+    lose_outcomes(sandbox, "reset_before_commit")
+    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (202, "open")
+    sandbox.clear_faults()
+    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (202, "open")
+    assert charged(sandbox) == {}
+    age_attempts(tmp_path / "shop.db", 200)
+    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
+    assert charged(sandbox) == {"1001-1": 1}
+
+
+@pytest.mark.asyncio
+async def test_another_customers_response_is_not_believed(
+    open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str
+) -> None:
+    """A response that belongs to another request leaves the order open; the next request finds its payment."""
+    shop = open_shop()
+    assert result(await post_sale(customer, shop, "1000", "3.00", card)) == (200, "paid")
+    sandbox.fault(SALES, "swap_answer")
+    sandbox.fault(LOOKUPS, "error_before_commit", times=100)
+    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (202, "open")
+    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
+    assert charged(sandbox) == {"1000-1": 1, "1001-1": 1}
+
+
+@pytest.mark.parametrize(("fault", "retry_after"), [("refuse", "5"), ("rate_limit", "30")])
+@pytest.mark.asyncio
+async def test_a_gateway_that_is_away(
+    open_shop: Open,
+    sandbox: Sandbox,
+    customer: httpx.AsyncClient,
+    card: str,
+    fault: FaultName,
+    retry_after: str,
+) -> None:
+    """What was not charged is 503 with the seconds to wait; the order is paid when it is sent again, under its id."""
+    shop = open_shop()
+    sandbox.fault(SALES, fault, times=3, seconds=4.0, retry_after=float(retry_after))
+    first = await post_sale(customer, shop, "1001", "12.50", card)
+    assert (first.status_code, first.headers.get("Retry-After")) == (503, retry_after), first.text
+    assert (await customer.get(f"{shop.url}/orders/1001")).json()["status"] == "not charged"
+    assert charged(sandbox) == {}
+    sandbox.clear_faults()
+    with anyio.fail_after(20):
+        while (await post_sale(customer, shop, "1001", "12.50", card)).status_code == 503:
+            await anyio.sleep(0.2)
+    await becomes("paid", customer, shop, "1001")
+    assert charged(sandbox) == {"1001-1": 1}
+
+
+@pytest.mark.asyncio
+async def test_bad_input_is_refused(open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str) -> None:
+    """What is wrong in a request is 422 with the field's name; the order can be paid afterwards, under the same id."""
+    shop = open_shop()
+    for amount, vault, field in (("1.234", card, "transaction_amount"), ("12.50", "no-such-card", "account_vault_id")):
+        response = await post_sale(customer, shop, "1001", amount, vault)
+        assert response.status_code == 422
+        assert field in response.text
+    for body in ("{", "[]", "{}", '{"order": "1001", "amount": "much", "card": "any"}'):
+        headers = {"Content-Type": "application/json"}
+        assert (await customer.post(f"{shop.url}/sales", content=body, headers=headers)).status_code == 422
+    assert charged(sandbox) == {}
+    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
+    assert charged(sandbox) == {"1001-1": 1}
+
+
+@pytest.mark.asyncio
+async def test_the_shops_own_mistakes_are_not_shown(
+    open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str
+) -> None:
+    """Wrong credentials are 500 without details, which the log has; nothing is charged."""
+    shop = open_shop(GATEWAY_USER_API_KEY="wrong")
+    response = await post_sale(customer, shop, "1001", "12.50", card)
+    assert (response.status_code, response.json()) == (500, {"message": "Payments are not possible at the moment."})
+    shop.end()
+    assert any("nothing can be charged: POST /v2/transactions: the credentials" in line for line in shop.said)
+    assert charged(sandbox) == {}
+
+
+@pytest.mark.asyncio
+async def test_a_void_by_the_back_office_is_noted(
+    open_shop: Open, kind: str, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient, card: str
+) -> None:
+    """A paid order whose payment is voided is voided by a postback, and is not charged again."""
+    shop = open_shop()
+    await tell(gateway, sandbox, shop.url + SHOPS[kind][1])
+    payment = (await post_sale(customer, shop, "1001", "12.50", card)).json()["payment"]
+    await gateway.transactions.void(payment)
+    await becomes("voided", customer, shop, "1001")
+    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "voided")
+    assert charged(sandbox) == {"1001-1": 1}
 
 
 @pytest.mark.asyncio

@@ -48,7 +48,7 @@ class Sandbox:
         return stored
 
     def end(self) -> None:
-        """End it."""
+        """RowResult it."""
         self._process.terminate()
         self._process.wait(WITHIN)
         assert self._process.stdout is not None
@@ -86,7 +86,7 @@ class Cluster:
         worker.wait(WITHIN)
 
     def end(self) -> None:
-        """End all of it."""
+        """RowResult all of it."""
         for process in (*self._workers, self._scheduler):
             process.kill()
             process.wait(WITHIN)

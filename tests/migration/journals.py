@@ -13,9 +13,18 @@ import attrs
 import pytest
 
 from gateway_async import JournalError
-from gateway_async.migration.journal import UNSETTLED, Begin, End, Entry, Journal, RowState, Run, sort_out
-from gateway_async.migration.postgres_journal import PostgresJournal
-from gateway_async.migration.sqlite_journal import SqliteJournal
+from gateway_async.migration.journal.postgres import PostgresJournal
+from gateway_async.migration.journal.protocol import (
+    UNSETTLED,
+    Journal,
+    JournalEntry,
+    JournalRun,
+    RowResult,
+    RowStarted,
+    RowState,
+    sort_out,
+)
+from gateway_async.migration.journal.sqlite import SqliteJournal
 
 POSTGRES = os.environ.get("GATEWAY_TEST_POSTGRES", "")
 postgres_only = pytest.mark.skipif(
@@ -62,17 +71,17 @@ async def ask_postgres(statement: str) -> Any:
         await connection.close()
 
 
-def begin(key: str, fingerprint: str = "f", line: int | None = 2) -> Begin:
+def begin(key: str, fingerprint: str = "f", line: int | None = 2) -> RowStarted:
     """A row that is about to be sent."""
-    return Begin(key=key, api_id=f"id-{key}", fingerprint=fingerprint, line=line)
+    return RowStarted(key=key, api_id=f"id-{key}", fingerprint=fingerprint, line=line)
 
 
-def end(key: str, state: RowState, fingerprint: str = "f", **facts: Any) -> End:
+def end(key: str, state: RowState, fingerprint: str = "f", **facts: Any) -> RowResult:
     """What became of it."""
-    return End(key=key, api_id=f"id-{key}", state=state, fingerprint=fingerprint, line=2, **facts)
+    return RowResult(key=key, api_id=f"id-{key}", state=state, fingerprint=fingerprint, line=2, **facts)
 
 
-def stored(key: str, fingerprint: str = "f") -> End:
+def stored(key: str, fingerprint: str = "f") -> RowResult:
     """It was stored."""
     return end(key, RowState.STORED, fingerprint, vault_id=f"v-{key}", last_four="1111", brand="visa")
 
@@ -87,18 +96,18 @@ class MemoryJournal:
     """
 
     def __init__(self) -> None:
-        self.kept: dict[str, Entry] = {}
+        self.kept: dict[str, JournalEntry] = {}
         self.broken = ""
         self.run = 0
         self.is_closed = False
 
-    async def start(self, name: str | None, gateway: str = "") -> Run:
-        """Begin a run."""
+    async def start(self, name: str | None, gateway: str = "") -> JournalRun:
+        """RowStarted a run."""
         self.gateway = gateway
         self.run += 1
-        return Run(name or "cards", self.run)
+        return JournalRun(name or "cards", self.run)
 
-    async def begin(self, rows: Sequence[Begin]) -> Sequence[Entry | None]:
+    async def begin(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Note rows."""
         self._check()
         now = datetime.now(UTC)
@@ -107,10 +116,10 @@ class MemoryJournal:
             if self.kept[key].state in UNSETTLED:
                 self.kept[key] = attrs.evolve(self.kept[key], run=self.run)
         for row in new:
-            self._keep(End(**attrs.asdict(row), state=RowState.SENDING))
+            self._keep(RowResult(**attrs.asdict(row), state=RowState.SENDING))
         return answers
 
-    async def end(self, rows: Sequence[End]) -> None:
+    async def end(self, rows: Sequence[RowResult]) -> None:
         """Note ends."""
         self._check()
         for row in rows:
@@ -118,7 +127,7 @@ class MemoryJournal:
             if known is None or known.state is RowState.REJECTED or (row.begun and known.state is not RowState.STORED):
                 self._keep(row)
 
-    async def forget(self, rows: Sequence[Begin]) -> None:
+    async def forget(self, rows: Sequence[RowStarted]) -> None:
         """Take back rows."""
         self._check()
         for row in rows:
@@ -135,7 +144,7 @@ class MemoryJournal:
 
     async def entries(
         self, state: RowState | None = None, *, after: str | None = None, limit: int = 5000
-    ) -> Sequence[Entry]:
+    ) -> Sequence[JournalEntry]:
         """Rows by key."""
         rows = sorted(self.kept.values(), key=lambda entry: entry.key)
         return [row for row in rows if state in (None, row.state) and row.key > (after or "")][:limit]
@@ -152,9 +161,9 @@ class MemoryJournal:
         """The state of each row."""
         return {key: str(entry.state) for key, entry in self.kept.items()}
 
-    def _keep(self, row: End) -> None:
+    def _keep(self, row: RowResult) -> None:
         facts = attrs.asdict(row, filter=lambda field, _: field.name != "begun")
-        self.kept[row.key] = Entry(**facts, run=self.run, changed_at=datetime.now(UTC))
+        self.kept[row.key] = JournalEntry(**facts, run=self.run, changed_at=datetime.now(UTC))
 
     def _check(self) -> None:
         if self.broken:

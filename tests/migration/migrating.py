@@ -12,7 +12,7 @@ import anyio
 
 from gateway_async import AsyncGateway, CardVaultCreate, UserApiKey, ValidationError
 from gateway_async.migration.migrate import migrate_vaults
-from gateway_async.migration.rows import VaultRow
+from gateway_async.migration.rows.row import VaultRow
 from gateway_async.observe import AttemptFailed, Event
 
 

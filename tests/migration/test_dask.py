@@ -1,7 +1,9 @@
 """The migration on Dask: real workers in processes of their own, killed in mid-run, and a sandbox's ledger to judge."""
 
 import asyncio
+import json
 import os
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -12,14 +14,16 @@ import anyio
 import pytest
 
 from gateway_async import AsyncGateway, InvalidRequestError
-from gateway_async.migration import _dask_shards, dask, migrate_vaults_dask
-from gateway_async.migration.journal import End
-from gateway_async.migration.pace import SteadyRate
+from gateway_async.migration import migrate_vaults_dask
+from gateway_async.migration.distributed import dask
+from gateway_async.migration.distributed import worker as _dask_shards
+from gateway_async.migration.distributed.shard_job import ShardJob
+from gateway_async.migration.engine.concurrency_limiter import SteadyRate
+from gateway_async.migration.journal.protocol import RowResult
+from gateway_async.migration.journal.sqlite import SqliteJournal
 from gateway_async.migration.report import Report
-from gateway_async.migration.rows import VaultRow, api_id_of
-from gateway_async.migration.sharding import ShardWork
-from gateway_async.migration.sources.cutting import shards
-from gateway_async.migration.sqlite_journal import SqliteJournal
+from gateway_async.migration.rows.row import VaultRow, api_id_of
+from gateway_async.migration.sources.shards import shards
 
 from .cluster import OTHER_CARD, Cluster, Sandbox, cluster_of, row, stamping_gateway, write_rows
 
@@ -122,9 +126,9 @@ async def test_what_is_not_stored_is_told_with_its_row(migrate: Any, journal: An
     """A key that occurs in two shards is stored once, and the other row is rejected like one that cannot be read."""
     rows = [row(f"k{number}") for number in range(20)]
     rows += [row("k3", OTHER_CARD), row("short", "411")]
-    told: list[tuple[VaultRow, End]] = []
+    told: list[tuple[VaultRow, RowResult]] = []
     path = write_rows(tmp_path / "cards.jsonl", rows)
-    report = await migrate(path, journal=journal, rows_per_shard=20, on_end=lambda each, end: told.append((each, end)))
+    report = await migrate(path, journal=journal, rows_per_shard=20, on_row=lambda each, end: told.append((each, end)))
     assert counts(report) == (20, 2, 0, 0)
     assert [(each.key, each.line, end.line) for each, end in sorted(told, key=lambda pair: pair[1].line or 0)] in (
         [("k3", 21, 21), ("short", 22, 22)],
@@ -140,7 +144,7 @@ async def test_a_shard_that_is_carried_out_twice_at_once(
     keys = [f"k{number}" for number in range(300)]
     path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
     (shard,) = shards(path, 1000)
-    work = ShardWork(path=str(path), size=path.stat().st_size, name=name, journal=journal, since=1)
+    work = ShardJob(path=str(path), size=path.stat().st_size, name=name, journal=journal, since=1)
     async with distributed.Client(cluster.address, asynchronous=True, set_as_default=False) as client:
         await client.wait_for_workers(2, timeout=30)
         submit = partial(
@@ -184,6 +188,78 @@ async def test_it_is_cancelled(migrate: Any, sandbox: Sandbox, name: str, tmp_pa
     stored = sum(times_stored(sandbox, name, keys))
     await anyio.sleep(0.5)
     assert 0 < stored == sum(times_stored(sandbox, name, keys)) < 2000
+
+
+# --- a cap on the rows that are stored
+
+
+@services
+async def test_the_command_keeps_to_its_cap(
+    cluster: Cluster, sandbox: Sandbox, database: str, name: str, tmp_path: Path
+) -> None:
+    """`--max-rows` holds over all workers, run by run, to the row; status 5. Progress and the time left are shown."""
+    path = write_rows(tmp_path / "cards.jsonl", [row(f"k{number}") for number in range(3000)])
+    keys = [f"k{number}" for number in range(3000)]
+    options = ("--dask", cluster.address, "--journal", database, "--name", name, "--max-rows", "50", "--json")
+    for run in (1, 2):
+        process = await anyio.run_process(
+            [sys.executable, "-m", "gateway_async.cli", "migrate", str(path), *options],
+            env={**os.environ, **sandbox.environment()},
+            check=False,
+        )
+        *progress, end = [json.loads(line) for line in process.stdout.splitlines()]
+        assert (process.returncode, end["stored"], end["stopped"]) == (5, 50, "50 rows were stored, as asked")
+        assert sum(times_stored(sandbox, name, keys)) == 50 * run
+        assert {event["event"] for event in progress} == {"progress"}
+        assert all(event["share"] is not None for event in progress)
+        assert (end["gateway"], end["location"]) == (sandbox.facts["base_url"], sandbox.facts["location_id"])
+
+
+async def test_a_cap_goes_from_shard_to_shard(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
+    """What one shard does not use, another gets, though it waited for it; a cap above all rows stops nothing."""
+    keys = [f"k{number}" for number in range(400)]
+    path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
+    first = await migrate(path, rows_per_shard=50, max_rows=70)
+    told: list[str] = []
+    bad = [row(key) for key in keys[:100]] + [row(key, "411") for key in keys[100:130]] + [row(k) for k in keys[130:]]
+    write_rows(path, bad)
+    second = await migrate(path, rows_per_shard=50, max_rows=230, on_row=lambda each, _: told.append(each.key))
+    assert (counts(first), first.at_cap) == ((70, 0, 0, 0), True)
+    assert (second.stored, second.at_cap, second.skipped <= 70) == (230, True, True)
+    assert (len(told), len(set(told))) == (second.rejected, second.rejected)
+    third = await migrate(path, rows_per_shard=50, max_rows=1000)
+    assert (counts(third), third.at_cap, third.share) == ((70, 30, 0, 300), False, 1.0)
+    assert sum(times_stored(sandbox, name, keys)) == 370
+
+
+@services
+async def test_killed_workers_do_not_exceed_a_cap(sandbox: Sandbox, database: str, name: str, tmp_path: Path) -> None:
+    """What a dead worker has stored counts, though it could tell no one; others store the rest, and no row more."""
+    keys = [f"k{number}" for number in range(600)]
+    path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
+    most = [0]
+    with cluster_of(tmp_path, sandbox.environment()) as cluster:
+        killer = Killer(cluster, 300)
+
+        def look(report: Report) -> None:
+            killer.look(report)
+            most[0] = max(most[0], report.stored)
+
+        report = await migrate_vaults_dask(
+            cluster.address,
+            path,
+            journal=database,
+            name=name,
+            redis=REDIS,
+            rate=RATE,
+            concurrency=4,
+            rows_per_shard=100,
+            max_rows=300,
+            on_progress=look,
+        )
+    stored = times_stored(sandbox, name, keys)
+    assert (killer.kills, report.stored, report.stopped) == (KILLS, 300, "300 rows were stored, as asked")
+    assert (sum(stored), max(stored), most[0]) == (300, 1, 300)
 
 
 # --- workers that die
@@ -247,7 +323,7 @@ def _rate_of(stamps: list[float]) -> float:
 
 
 async def test_no_worker_is_waited_for_in_vain(sandbox: Sandbox, name: str, tmp_path: Path) -> None:
-    """When the last worker is gone and none comes, the migration says so and stops after its patience."""
+    """When the last worker is gone and none comes, the migration says so and stops after its give_up_after."""
     path = write_rows(tmp_path / "cards.jsonl", [row(f"k{number}") for number in range(5000)])
     seen: list[str] = []
     killed: list[None] = []
@@ -260,7 +336,7 @@ async def test_no_worker_is_waited_for_in_vain(sandbox: Sandbox, name: str, tmp_
 
         journal = partial(SqliteJournal, tmp_path / "cards.journal")
         report = await migrate_vaults_dask(
-            cluster.address, path, journal=journal, name=name, patience=1, on_progress=kill_it
+            cluster.address, path, journal=journal, name=name, give_up_after=1, on_progress=kill_it
         )
     assert (report.stopped, "no worker is connected" in seen) == ("no worker was connected for 1 s", True)
 
@@ -305,7 +381,8 @@ async def test_a_worker_without_credentials(migrate: Any, tmp_path: Path) -> Non
         ({"rate": -1.0, "redis": "redis://127.0.0.1"}, "rate: must be a number above 0"),
         ({"concurrency": 0}, "concurrency: must be a number above 0"),
         ({"rows_per_shard": 0}, "rows_per_shard: must be a number above 0"),
-        ({"patience": float("inf")}, "patience: must be a number above 0"),
+        ({"max_rows": 0}, "max_rows: must be a number above 0"),
+        ({"give_up_after": float("inf")}, "give_up_after: must be a number above 0"),
     ],
 )
 async def test_bad_numbers(migrate: Any, options: dict[str, Any], said: str, tmp_path: Path) -> None:
@@ -318,6 +395,14 @@ async def test_a_file_that_is_not_there(migrate: Any, tmp_path: Path) -> None:
     """It is refused where the migration is begun."""
     with pytest.raises(InvalidRequestError, match=r"path: .*nowhere.jsonl cannot be read"):
         await migrate(tmp_path / "nowhere.jsonl")
+
+
+async def test_a_file_without_a_key(migrate: Any, tmp_path: Path) -> None:
+    """It is refused once, before any worker is asked, and the option that names the key is said."""
+    path = tmp_path / "cards.csv"
+    path.write_text("account_number,exp_date\n4111111111111111,1230\n")
+    with pytest.raises(InvalidRequestError, match=r"key: no column names the rows .*--key COLUMN"):
+        await migrate(path)
 
 
 async def test_an_address_where_no_scheduler_is(tmp_path: Path) -> None:

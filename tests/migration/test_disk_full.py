@@ -11,11 +11,11 @@ import anyio
 import pytest
 
 from gateway_async import CardVaultCreate
-from gateway_async.migration.journal import RowState
+from gateway_async.migration.journal.protocol import RowState
+from gateway_async.migration.journal.sqlite import SqliteJournal
 from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.report import Report
-from gateway_async.migration.rows import VaultRow
-from gateway_async.migration.sqlite_journal import SqliteJournal
+from gateway_async.migration.rows.row import VaultRow
 from gateway_async.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from gateway_async.migration.feed import Feed
+from gateway_async.migration.engine.row_queue import Feed
 
 pytestmark = pytest.mark.anyio
 

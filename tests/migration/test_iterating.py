@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async.migration.iterating import each_of
+from gateway_async.migration.engine.iteration import each_of
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,9 @@ import anyio
 import pytest
 
 from gateway_async import InvalidRequestError, JournalError
-from gateway_async.migration.journal import Journal, RowState
-from gateway_async.migration.postgres_journal import PostgresJournal
-from gateway_async.migration.sqlite_journal import SqliteJournal
+from gateway_async.migration.journal.postgres import PostgresJournal
+from gateway_async.migration.journal.protocol import Journal, RowState
+from gateway_async.migration.journal.sqlite import SqliteJournal
 
 from .journals import KINDS, POSTGRES, Another, ask_postgres, begin, end, opened, postgres_only, stored
 

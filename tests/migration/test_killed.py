@@ -44,7 +44,7 @@ class Killed:
         self.kills = 0
 
     def start(self) -> subprocess.Popen[str]:
-        """Begin it, or go on with it."""
+        """RowStarted it, or go on with it."""
         command = [sys.executable, *self._arguments]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603  ours
 

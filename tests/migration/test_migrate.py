@@ -9,12 +9,12 @@ import anyio
 import pytest
 
 from gateway_async import AsyncGateway, CardVaultCreate, ContactCreate, JournalError, UserApiKey
-from gateway_async.migration.journal import End, Journal, RowState
+from gateway_async.migration.journal.postgres import PostgresJournal
+from gateway_async.migration.journal.protocol import Journal, RowResult, RowState
+from gateway_async.migration.journal.sqlite import SqliteJournal
 from gateway_async.migration.migrate import migrate_vaults
-from gateway_async.migration.postgres_journal import PostgresJournal
 from gateway_async.migration.report import Report, Samples
-from gateway_async.migration.rows import VaultRow, fingerprint_of
-from gateway_async.migration.sqlite_journal import SqliteJournal
+from gateway_async.migration.rows.row import VaultRow, fingerprint_of
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.simulators.faults import FaultName
 
@@ -97,10 +97,10 @@ async def test_what_the_gateway_refuses(gateway: AsyncGateway, sandbox: Sandbox,
     rows = [card(1, contact_id="f" * 24), card(2, exp_date="9999"), card(3), card(3, title="another")]
     reasons: dict[str, tuple[str, ...]] = {}
 
-    def note(row: VaultRow, end: End) -> None:
+    def note(row: VaultRow, end: RowResult) -> None:
         reasons[row.key] = end.reasons or reasons.get(row.key, ())
 
-    report = await migrate_vaults(gateway, rows, journal=tmp_path / "cards.journal", on_end=note)
+    report = await migrate_vaults(gateway, rows, journal=tmp_path / "cards.journal", on_row=note)
     assert (report.stored, report.rejected) == (1, 3)
     assert reasons["k1"][0].startswith("contact_id: ")
     assert reasons["k2"][0].startswith("exp_date: ")

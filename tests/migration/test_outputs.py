@@ -9,23 +9,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gateway_async import InvalidRequestError
-from gateway_async.migration import Columns, End, Entry, RowState, VaultRow, read_rows
-from gateway_async.migration.outputs import write_out
-from gateway_async.migration.places import check_out, check_rejects, check_report
-from gateway_async.migration.rejects import Rejects
-from gateway_async.migration.shapes import Shape
+from gateway_async.migration import Columns, JournalEntry, RowResult, RowState, VaultRow, read_rows
+from gateway_async.migration.output.formats import Shape
+from gateway_async.migration.output.formulas import NOTE, escape_formula, unescape_formulas
+from gateway_async.migration.output.path_checks import check_out, check_rejects, check_report
+from gateway_async.migration.output.rejects import Rejects
+from gateway_async.migration.output.vault_ids import write_out
 
 CARD = "4111111111111111"
 COLUMNS = Columns({"Card No": "account_number", "Expiry": "exp_date"}, key="Customer", ignore=("Remark",))
 NAMES = ("Customer", "Card No", "Expiry", "Remark")
 
 
-def entry(key: str) -> Entry:
+def entry(key: str) -> JournalEntry:
     """A stored row."""
-    return Entry(
+    return JournalEntry(
         key=key,
         api_id=f"m{key}",
         state=RowState.STORED,
@@ -40,7 +44,7 @@ def entry(key: str) -> Entry:
     )
 
 
-async def entries(*keys: str) -> AsyncIterator[Entry]:
+async def entries(*keys: str) -> AsyncIterator[JournalEntry]:
     """Some stored rows."""
     for key in keys:
         yield entry(key)
@@ -71,7 +75,7 @@ async def test_a_file_that_is_not_finished_replaces_nothing(tmp_path: Path) -> N
     path = tmp_path / "out.csv"
     path.write_text("former")
 
-    async def broken() -> AsyncIterator[Entry]:
+    async def broken() -> AsyncIterator[JournalEntry]:
         yield entry("1")
         raise RuntimeError
 
@@ -125,14 +129,14 @@ def test_two_processes_do_not_mix_their_files(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["rejects.csv"]
 
 
-def rejected(source: dict[str, Any], *reasons: str, line: int = 2, told: bool = True) -> tuple[VaultRow, End]:
+def rejected(source: dict[str, Any], *reasons: str, line: int = 2, told: bool = True) -> tuple[VaultRow, RowResult]:
     """A row, and that it was rejected."""
     row = VaultRow(key="c1", line=line, source=source, problems=() if told else reasons)
-    end = End(key="c1", api_id="m", state=RowState.REJECTED, fingerprint="", line=line, reasons=reasons)
+    end = RowResult(key="c1", api_id="m", state=RowState.REJECTED, fingerprint="", line=line, reasons=reasons)
     return row, end
 
 
-def written(path: Path, shape: Shape, *rows: tuple[VaultRow, End], unmasked: bool = False) -> str:
+def written(path: Path, shape: Shape, *rows: tuple[VaultRow, RowResult], unmasked: bool = False) -> str:
     """The file of some rejects; of Parquet only that it was written."""
     rejects = Rejects(path, lambda: shape, with_card_numbers=unmasked)
     for row, end in rows:
@@ -152,9 +156,35 @@ def test_rejects_have_the_shape_of_their_input(tmp_path: Path) -> None:
     source = {**CELLS, "Customer": "Zoë; 1"}
     text = written(tmp_path / "rejects.csv", shape, rejected(source, "exp_date: no", "zip: no", line=7))
     assert text.splitlines() == [
-        "Customer;Card No;Expiry;Remark;problems",
-        '"Zoë; 1";************1112;13/30;see ************1111 or ************1111;"line 7: exp_date: no; zip: no"',
+        "Customer;Card No;Expiry;problems",
+        '"Zoë; 1";************1112;13/30;"line 7: exp_date: no; zip: no"',
     ]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_masked_rejects_leave_out_what_is_ignored(tmp_path: Path, kind: str) -> None:
+    """An ignored column may hold a CVV, a bank account or a track; other cells hide numbers however they are parted."""
+    names = ("Customer", "Card No", "track_data", "account_holder_name", "Remark", "CVV")
+    shape = Shape(format=kind, fit=attrs.evolve(COLUMNS, ignore=("Remark", "CVV")), columns=names)
+    holder = "Ada 4111+1111\u20111111 \u200b1111, 5454\n5454\n5454\n5454"
+    track = ";4111111111111111=30121011234567890?"
+    cells = ("c1", "4111 1111 1111 1112", track, holder, "account 12345678", "737")
+    path = tmp_path / f"rejects.{kind}"
+    text = written(path, shape, rejected(dict(zip(names, cells, strict=True)), "exp_date: is missing"))
+    if kind == "parquet":
+        text = str(pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist())
+    assert "Ada ************1111, ************5454" in text
+    for hidden in ("Remark", "CVV", "737", "12345678", "567890", "4111", "5454\n"):
+        assert hidden not in text
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_masked_rejects_hide_a_row_that_is_not_told_into_cells(tmp_path: Path, kind: str) -> None:
+    """Its text may hold a CVV, so it is shown only without as many digits."""
+    shape = Shape(format=kind, fit=COLUMNS, columns=NAMES)
+    rows = [rejected({"Card No": text}, "row: has 5 cells", told=False) for text in ("c1,7 3 7", "c,73")]
+    text = written(tmp_path / "rejects", shape, *rows)
+    assert ("7 3 7" in text, "c,73" in text) == (False, True)
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
@@ -238,3 +268,92 @@ async def test_rejects_can_be_mended_and_read_again(tmp_path: Path, kind: str) -
     (row,) = [row async for row in read_rows(path, columns=COLUMNS)]
     assert (row.key, row.problems) == ("c1", ())
     assert row.request is not None
+
+
+FORMULAS = (
+    '=HYPERLINK("http://127.0.0.1","x")',
+    "=2+5+cmd|' /C calc'!A0",
+    "@SUM(A1:A9)",
+    "-2+3",
+    "+1 (555) 123-4567",
+    " =1+1",
+    "\t=1",
+    "\r=1",
+    "\uff1d1+1",
+    "'=1+1",
+    "''@x",
+)
+PLAIN = ("-5", "+4930123456", "-1.5e3", "'-5", "'tis", "'", "a=b", "", "\u2013")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("cell", [*FORMULAS, *PLAIN])
+async def test_a_spreadsheet_runs_no_cell_of_rejects(tmp_path: Path, cell: str) -> None:
+    """Formulas have an apostrophe before them in CSV and are read back as they were; all else is not touched."""
+    names = ("Customer", "account_number", "title", "account_holder_name")
+    columns = Columns(key="Customer")
+    source = dict(zip(names, (cell, CARD, cell, "Ada"), strict=True))
+    path = tmp_path / "rejects.csv"
+    written(path, Shape(format="csv", fit=columns, columns=names), rejected(source, "exp_date: no"), unmasked=True)
+    with path.open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["title"] == row["Customer"] == ("'" + cell if cell in FORMULAS else cell)
+    (read,) = [row async for row in read_rows(path, columns=columns)]
+    assert read.source is not None
+    assert {name: read.source[name] for name in names} == source
+    again = tmp_path / "again.csv"
+    written(
+        again,
+        Shape(format="csv", fit=columns, columns=tuple(read.source)),
+        rejected({**read.source}, "no"),
+        unmasked=True,
+    )
+    assert again.read_text().splitlines()[0] == path.read_text().splitlines()[0]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("cell", FORMULAS)
+async def test_an_apostrophe_of_another_file_is_kept(tmp_path: Path, cell: str) -> None:
+    """Only what was put there is taken away again: a file of problems that is not ours is read as it is."""
+    path = tmp_path / "cards.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("key", "title", "problems"), ("1", f"'{cell}", "line 2: title: no")])
+    (row,) = [row async for row in read_rows(path)]
+    assert row.source is not None
+    assert row.source["title"] == f"'{cell}"
+
+
+@given(st.text(st.sampled_from("'=+-@5.e \t\uff1da"), max_size=6), st.text(st.sampled_from("'=+-@5. a"), max_size=6))
+def test_no_two_cells_become_the_same(one: str, other: str) -> None:
+    """Every cell comes back, and what is written begins with no sign that a spreadsheet runs, but a number's."""
+    cells = [one, other]
+    escaped = [escape_formula(cell) for cell in cells]
+    assert list(unescape_formulas(escaped, NOTE)) == cells
+    assert (escaped[0] == escaped[1]) == (one == other)
+    for cell in escaped:
+        assert cell.strip()[:1] not in ("=", "@", "\uff1d")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.jsonl"])
+async def test_a_spreadsheet_runs_no_vault_id(tmp_path: Path, name: str) -> None:
+    """Keys that are formulas are text in CSV; JSON Lines, which no spreadsheet runs, have them as they are."""
+    path = tmp_path / name
+    await write_out(path, entries("=1+1", "-5"))
+    if name == "out.jsonl":
+        keys = [json.loads(line)["key"] for line in path.read_text().splitlines()]
+        assert keys == ["=1+1", "-5"]
+    else:
+        rows = [*csv.reader(path.read_text().splitlines(), delimiter="," if name == "out.csv" else "\t")]
+        assert [row[0] for row in rows] == ["key", "'=1+1", "-5"]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_other_formats_keep_formulas_as_they_are(tmp_path: Path, kind: str) -> None:
+    """A spreadsheet that opens them takes their texts for texts."""
+    path, shape = tmp_path / f"rejects.{kind}", Shape(format=kind, fit=Columns(key="key"), columns=("key", "title"))
+    text = written(path, shape, rejected({"key": "1", "title": "=1+1"}, "no"))
+    if kind == "parquet":
+        text = str(pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist())
+    assert "'=1+1" not in text.replace("': '=", "': =")
+    assert "=1+1" in text

@@ -13,10 +13,20 @@ import anyio
 import pytest
 import trio.testing
 
-from gateway_async import GatewayError, InvalidRequestError, NotSentError, RateLimitError, ServerError
-from gateway_async.migration.pace import Pace, SteadyRate
-from gateway_async.migration.redis_rate import RedisRate
-from gateway_async.observe import AttemptFailed, LookedUp
+from gateway_async import (
+    ConnectionLostError,
+    GatewayError,
+    InvalidRequestError,
+    NotFoundError,
+    NotSentError,
+    RateLimitError,
+    RecordDeletedError,
+    ServerError,
+    ValidationError,
+)
+from gateway_async.migration.engine.concurrency_limiter import Pace, SteadyRate
+from gateway_async.migration.engine.redis_rate_limiter import RedisRate
+from gateway_async.observe import AttemptFailed, OutcomeLookedUp
 
 pytestmark = pytest.mark.anyio
 REDIS = os.environ.get("GATEWAY_TEST_REDIS", "")
@@ -169,9 +179,36 @@ async def test_what_the_client_sends_of_its_own_accord_counts() -> None:
     for _ in range(100):
         pace.watch(AttemptFailed(call="", attempt=1, error=DOWN, verdict="again"))
         pace.watch(AttemptFailed(call="", attempt=1, error=DOWN, verdict="stop"))
-        pace.watch(LookedUp(call="", outcome="not there"))
+        pace.watch(OutcomeLookedUp(call="", outcome="not there"))
     assert pace.trouble == 200
     assert 7.8 < await Calls(pace).make(200) < 8.2
+
+
+async def test_an_answer_is_no_failure() -> None:
+    """A lookup that finds nothing, and a row that is refused, are what was asked; all else counts, by its reason."""
+    pace = Pace(64)
+    for call, error in [
+        ("GET /v2/accountvaults/{id}", NotFoundError(404)),
+        ("GET /v2/accountvaults/{id}", RecordDeletedError(409)),
+        ("POST /v2/accountvaults", ValidationError(422, fields={"title": ("is not nice.",)})),
+        ("POST /v2/accountvaults", NotFoundError(404)),
+        ("GET /v2/accountvaults/{id}", DOWN),
+        ("POST /v2/accountvaults", DOWN),
+        ("POST /v2/accountvaults", ConnectionLostError("4111111111111111 reset")),
+    ]:
+        pace.watch(AttemptFailed(call=call, attempt=1, error=error, verdict="stop"))
+    assert (pace.trouble, pace.failures) == (
+        4,
+        {"not found (404)": 1, "the gateway failed (503)": 2, "connection lost: ************1111 reset": 1},
+    )
+
+
+async def test_reasons_of_failures_are_bounded() -> None:
+    """However many there are; all of them are counted."""
+    pace = Pace(64)
+    for number in range(1000):
+        pace.failed(NotSentError(f"reason {number}"))
+    assert (len(pace.failures) < 100, sum(pace.failures.values()), pace.trouble) == (True, 1000, 1000)
 
 
 class Shared:
@@ -202,7 +239,7 @@ async def test_a_pause_is_shared() -> None:
 
 TAKER = """
 import asyncio, sys, time
-from gateway_async.migration.redis_rate import RedisRate
+from gateway_async.migration.engine.redis_rate_limiter import RedisRate
 
 async def main(url, name, per_second, until):
     rate, taken = RedisRate(url, float(per_second), name), []
@@ -268,7 +305,7 @@ async def test_a_shared_pause(name: str) -> None:
 @real_time
 async def test_a_redis_that_is_away(caplog: pytest.LogCaptureFixture) -> None:
     """It is waited for, and that is said once; then nothing was sent."""
-    rate = RedisRate("redis://:hush@127.0.0.1:1/0", 20, "away", patience=0.3)
+    rate = RedisRate("redis://:hush@127.0.0.1:1/0", 20, "away", give_up_after=0.3)
     with pytest.raises(NotSentError, match="the rate 'away' cannot be asked: ConnectionError"):
         await rate.take()
     assert caplog.text.count("Redis does not answer") == 1

@@ -9,7 +9,7 @@ import pytest
 
 from gateway_async import AchVaultCreate, CardVaultCreate, InvalidRequestError
 from gateway_async.migration import VaultRow, plan_migration, read_rows
-from gateway_async.migration._duplicates import Duplicates, Twice
+from gateway_async.migration.rows.duplicates import Duplicates, Twice
 
 from .files import CARD, OTHER_CARD, card_row, lines, put
 
@@ -33,9 +33,33 @@ async def test_problems_are_gathered(tmp_path: Path) -> None:
     many = [f"{key},411111111111111{key % 10},1230," for key in range(2, 10)]
     plan = await plan_migration(read_rows(put(tmp_path, lines("a,1", *many))), today=TODAY)
     assert [(each.what, each.count, each.lines) for each in plan.problems] == [
-        ("account_number: fails the check digit, ends in 1112", 8, (3, 4, 5, 6, 7)),
+        ("account_number: fails the check digit", 8, (3, 4, 5, 6, 7)),
         ("row: has 2 cells, the header has 4", 1, (2,)),
     ]
+
+
+async def test_what_is_said_of_several_rows_is_true_of_each() -> None:
+    """Numbers that differ are left out; those that all of them have are said."""
+    problems = [f"row: has {cells} cells, the header has 4" for cells in (2, 3)] + ["a1: is no 7"] * 2
+    rows = [VaultRow(key=str(place), line=place, problems=(said,)) for place, said in enumerate(problems)]
+    rows += [VaultRow(key=f"c{end}", problems=(f"account_number: fails, ends in {end}",)) for end in (1112, 2222)]
+    plan = await plan_migration(rows, today=TODAY)
+    assert [each.what for each in plan.problems] == [
+        "row: has … cells, the header has 4",
+        "a1: is no 7",
+        "account_number: fails",
+    ]
+
+
+async def test_doubles_of_a_key_cannot_be_sent() -> None:
+    """Of rows with one key the first that could be sent is counted, and the time goes by that."""
+    card = CardVaultCreate(account_number=CARD, exp_date="1230")
+    bad = ("exp_date: no",)
+    given = [("a", ()), ("a", ()), ("b", bad), ("b", ()), ("c", ()), ("c", bad), ("a", ()), ("d", ())]
+    rows = [VaultRow(key=key, line=line, request=card, problems=said) for line, (key, said) in enumerate(given)]
+    plan = await plan_migration(rows, rate=1, today=TODAY)
+    assert (plan.rows, plan.ready, plan.seconds, plan.duplicate_keys.count) == (8, 4, 4, 4)
+    assert str(plan).startswith("8 rows, 4 can be sent: about 4 seconds")
 
 
 async def test_what_is_sent_all_the_same_is_told() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gateway_async._wire.convert import unstructure
-from gateway_async.migration.creating import row_of
-from gateway_async.migration.reading import read_value, written
+from gateway_async.migration.rows.builder import row_of
+from gateway_async.migration.rows.values import read_value, written
 
 from .files import CARD, OTHER_CARD
 

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gateway_async.migration.sources.records import Record, Splitter
+from gateway_async.migration.sources.records import RawRecord, Splitter
 
 
-def split(content: bytes, *, size: int = 1 << 20, quote: bytes | None = b'"', longest: int = 1000) -> list[Record]:
+def split(content: bytes, *, size: int = 1 << 20, quote: bytes | None = b'"', longest: int = 1000) -> list[RawRecord]:
     """All records of some bytes that come in chunks."""
     splitter = Splitter(quote, longest=longest)
     found = [record for at in range(0, len(content), size) for record in splitter.feed(content[at : at + size])]
     return [*found, *splitter.finish()]
 
 
-def contents(records: list[Record]) -> list[bytes]:
+def contents(records: list[RawRecord]) -> list[bytes]:
     """What is in them; a problem's first word where they have one."""
     return [record.problem.encode()[:12] if record.problem else record.content for record in records]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway_async.migration import End, Report, RowState, Sample
-from gateway_async.migration.reasons import Reasons
-from gateway_async.migration.report_page import page
-from gateway_async.migration.summary import duration, headline, plain
+from gateway_async.migration import Report, RowResult, RowState, Sample
+from gateway_async.migration.output.html_report import page
+from gateway_async.migration.output.reasons import Reasons
+from gateway_async.migration.output.summary import duration, headline, plain
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SAMPLES = [Sample(second * 0.5, second * 500, second // 4, 16 + second % 48) for second in range(200)]
@@ -145,8 +145,17 @@ def test_reasons_are_counted_without_what_is_of_one_row() -> None:
     for number in range(3):
         said = (f"key: line {number} has it too", f"account_number: fails the check digit, ends in 000{number}")
         for state in (RowState.REJECTED, RowState.STORED):
-            reasons.add(End(key="k", api_id="", state=state, fingerprint="", line=None, reasons=said))
+            reasons.add(RowResult(key="k", api_id="", state=state, fingerprint="", line=None, reasons=said))
     assert reasons.most(9) == [("key: another line has it too", 3), ("account_number: fails the check digit", 3)]
+
+
+def test_what_is_said_of_a_group_is_true_of_each_of_its_rows() -> None:
+    """A row that changed may have the key from its own line: another one is not blamed."""
+    reasons = Reasons()
+    for number in (2, 3):
+        said = (f"key: line {number} is stored under it, with other content",)
+        reasons.add(RowResult(key="k", api_id="", state=RowState.REJECTED, fingerprint="", line=number, reasons=said))
+    assert reasons.most(9) == [("key: a line is stored under it, with other content", 2)]
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")

@@ -8,7 +8,7 @@ import pytest
 from gateway_async import AchVaultCreate, CardVaultCreate
 from gateway_async._secrets import luhn_valid
 from gateway_async.migration import VaultRow
-from gateway_async.migration.rows import api_id_of, fingerprint_of
+from gateway_async.migration.rows.row import api_id_of, fingerprint_of
 
 from .files import CARD, OTHER_CARD
 

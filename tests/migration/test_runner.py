@@ -25,10 +25,10 @@ from gateway_async import (
     ServerError,
     ValidationError,
 )
-from gateway_async.migration.journal import Begin, End, Entry
+from gateway_async.migration.journal.protocol import JournalEntry, RowResult, RowStarted
 from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.report import Report
-from gateway_async.migration.rows import VaultRow, fingerprint_of
+from gateway_async.migration.rows.row import VaultRow, fingerprint_of
 from gateway_async.observe import AttemptFailed, Event
 
 from .journals import MemoryJournal
@@ -123,16 +123,16 @@ class Migration:
     def __init__(self) -> None:
         self.gateway = FakeGateway()
         self.journal = MemoryJournal()
-        self.ends: dict[str, End] = {}
+        self.ends: dict[str, RowResult] = {}
         self.rows: dict[str, VaultRow] = {}
 
     async def run(self, rows: Any, **options: Any) -> Report:
         """One run."""
         self.ends = {}
         gateway: Any = self.gateway
-        return await migrate_vaults(gateway, rows, journal=self.journal, on_end=self._keep, **options)
+        return await migrate_vaults(gateway, rows, journal=self.journal, on_row=self._keep, **options)
 
-    def _keep(self, row: VaultRow, end: End) -> None:
+    def _keep(self, row: VaultRow, end: RowResult) -> None:
         self.ends[end.key] = end
         self.rows[end.key] = row
 
@@ -163,7 +163,7 @@ def counts(report: Report) -> tuple[int, int, int, int]:
 def lost(stored: AccountVault | None = None) -> OutcomeUnknownError:
     """A write whose answer was lost; what looking for it longer says."""
 
-    async def resolve() -> AccountVault | None:
+    async def resolve(_: float) -> AccountVault | None:
         return stored
 
     return OutcomeUnknownError("no answer", resolve=resolve)
@@ -271,7 +271,7 @@ async def interrupted(migration: Migration, given: VaultRow, *, arrived: bool, a
     assert given.request is not None
     api_id = api_id or given.request.account_vault_api_id or ""
     await migration.journal.start("cards")
-    await migration.journal.begin([Begin(key=given.key, api_id=api_id, fingerprint=fingerprint_of(given), line=2)])
+    await migration.journal.begin([RowStarted(key=given.key, api_id=api_id, fingerprint=fingerprint_of(given), line=2)])
     if arrived:
         migration.gateway.keep(api_id)
 
@@ -365,9 +365,9 @@ async def test_what_passes_is_waited_for(migration: Migration, error: GatewayErr
 
 
 async def test_a_gateway_that_stays_away(migration: Migration) -> None:
-    """After `patience` it stops and says why; nothing is left half done."""
+    """After `give_up_after` it stops and says why; nothing is left half done."""
     migration.gateway.always = DOWN
-    report = await migration.run(rows(100), patience=60)
+    report = await migration.run(rows(100), give_up_after=60)
     assert report.stopped.startswith("the gateway has answered nothing for 60 s")
     assert (counts(report), report.complete, migration.journal.kept) == ((0, 0, 0, 0), False, {})
 
@@ -381,7 +381,7 @@ async def test_a_long_wait_for_rows_is_no_failure(migration: Migration) -> None:
         yield row("b")
 
     migration.gateway.when_sent["id-b"] = [NotSentError("refused")] * 3
-    assert counts(await migration.run(slowly(), patience=60)) == (2, 0, 0, 0)
+    assert counts(await migration.run(slowly(), give_up_after=60)) == (2, 0, 0, 0)
 
 
 async def test_refused_credentials_stop_it(migration: Migration) -> None:
@@ -493,9 +493,9 @@ async def test_a_full_disk_is_waited_for(migration: Migration) -> None:
 
 
 async def test_a_disk_that_stays_full(migration: Migration) -> None:
-    """After `patience` it stops and says why."""
+    """After `give_up_after` it stops and says why."""
     migration.journal.broken = "the disk is full"
-    report = await migration.run(rows(10), patience=60)
+    report = await migration.run(rows(10), give_up_after=60)
     assert report.stopped == "the journal memory cannot be used: the disk is full"
     assert not migration.gateway.sent
 
@@ -506,7 +506,7 @@ async def test_a_beginning_whose_answer_was_lost(migration: Migration, lines: bo
     begin = migration.journal.begin
     lost_answers = [JournalError("memory", "the connection was lost")]
 
-    async def begin_and_fail(marks: Sequence[Begin]) -> Sequence[Entry | None]:
+    async def begin_and_fail(marks: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         known = await begin(marks)
         if lost_answers:
             raise lost_answers.pop()
@@ -574,7 +574,7 @@ async def test_an_error_of_a_listener(migration: Migration, option: str) -> None
 
 
 @pytest.mark.parametrize(
-    "options", [{"concurrency": 0}, {"concurrency": 1.5}, {"concurrency": True}, {"rate": 0}, {"patience": -1}]
+    "options", [{"concurrency": 0}, {"concurrency": 1.5}, {"concurrency": True}, {"rate": 0}, {"give_up_after": -1}]
 )
 async def test_arguments_are_checked(migration: Migration, options: dict[str, Any]) -> None:
     """Before anything is done."""

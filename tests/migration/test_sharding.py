@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gateway_async.migration.journal import Begin, Entry, RowState, Run
+from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, _ShardJournal
+from gateway_async.migration.journal.protocol import JournalEntry, JournalRun, RowStarted, RowState
 from gateway_async.migration.report import Report
-from gateway_async.migration.sharding import ShardWork, Sum, _ShardJournal
-from gateway_async.migration.sources.cutting import shards
+from gateway_async.migration.sources.shards import shards
 
 from .cluster import row, write_rows
 
@@ -29,7 +29,7 @@ def test_no_secret_goes_to_a_worker_or_is_shown(tmp_path: Path, monkeypatch: pyt
     """Neither a card nor a key is in what is pickled, and no address in what is logged."""
     monkeypatch.setenv("GATEWAY_USER_API_KEY", "key-" + "7" * 20)
     path = write_rows(tmp_path / "cards.jsonl", [row("k")])
-    work = ShardWork(
+    work = ShardJob(
         path=str(path), size=1, name="m", journal="postgresql://me:hidden@host/db", redis="redis://:hidden@"
     )
     sent = pickle.dumps((work, shards(path, 10)))
@@ -44,13 +44,13 @@ def test_no_secret_goes_to_a_worker_or_is_shown(tmp_path: Path, monkeypatch: pyt
 class Known:
     """As much of a journal as is asked: it knows one row."""
 
-    def __init__(self, entry: Entry | None) -> None:
+    def __init__(self, entry: JournalEntry | None) -> None:
         self._entry = entry
         self.end = self.forget = self.forget_rejected = self.flush = self.entries = self.counts = self.aclose = None
 
-    async def start(self, name: str | None, gateway: str = "") -> Run:
+    async def start(self, name: str | None, gateway: str = "") -> JournalRun:
         """The ninth run."""
-        return Run(f"{name}{gateway}", 9)
+        return JournalRun(f"{name}{gateway}", 9)
 
     async def begin(self, rows: Any) -> Any:
         """The one row, whatever is asked."""
@@ -70,7 +70,7 @@ async def test_whose_row_it_is(line: int, run: int, seen_as: int) -> None:
     entry = _entry(line=line, run=run)
     journal = _ShardJournal(Known(entry), since=7)  # type: ignore[arg-type]  as much of one as is asked
     await journal.start("m")
-    (known,) = await journal.begin([Begin(key="k", api_id="a", fingerprint="f", line=4)])
+    (known,) = await journal.begin([RowStarted(key="k", api_id="a", fingerprint="f", line=4)])
     assert known is not None
     assert known.run == seen_as
 
@@ -79,17 +79,17 @@ async def test_a_new_row_is_new() -> None:
     """Nothing is made up for a row that the journal does not know."""
     journal = _ShardJournal(Known(None), since=1)  # type: ignore[arg-type]  as much of one as is asked
     await journal.start("m")
-    assert await journal.begin([Begin(key="k", api_id="a", fingerprint="f", line=4)]) == [None]
+    assert await journal.begin([RowStarted(key="k", api_id="a", fingerprint="f", line=4)]) == [None]
 
 
-def _entry(**facts: Any) -> Entry:
+def _entry(**facts: Any) -> JournalEntry:
     shown = {"vault_id": None, "last_four": None, "brand": None, "reasons": (), "changed_at": datetime.now(UTC)}
-    return Entry(key="k", api_id="a", state=RowState.STORED, fingerprint="f", **{**shown, **facts})
+    return JournalEntry(key="k", api_id="a", state=RowState.STORED, fingerprint="f", **{**shown, **facts})
 
 
 def test_what_a_dead_worker_stored_is_not_skipped() -> None:
     """A shard that was begun anew skips its rows; of the whole migration they are stored."""
-    total = Sum("m", {RowState.STORED: 100})
+    total = ReportTotals("m", {RowState.STORED: 100})
     total.add(Report(stored=30, skipped=20, rejected=1))
     total.look({RowState.STORED: 155}, [Report(stored=5)], 1.0)
     assert counts(total.report) == (55, 1, 0, 0)
@@ -97,7 +97,7 @@ def test_what_a_dead_worker_stored_is_not_skipped() -> None:
 
 def test_what_an_earlier_run_stored_is_skipped() -> None:
     """Rows that were stored before the migration was begun again are not counted as stored."""
-    total = Sum("m", {RowState.STORED: 20})
+    total = ReportTotals("m", {RowState.STORED: 20})
     total.add(Report(stored=30, skipped=20))
     total.look({RowState.STORED: 50}, [], 1.0)
     assert counts(total.report) == (30, 0, 0, 20)
@@ -105,7 +105,7 @@ def test_what_an_earlier_run_stored_is_skipped() -> None:
 
 def test_a_journal_that_lags_behind_takes_nothing_away() -> None:
     """While the journal is counted only now and then, the shards' own reports count."""
-    total = Sum("m", {})
+    total = ReportTotals("m", {})
     total.add(Report(stored=30))
     total.look({RowState.STORED: 10}, [Report(stored=7, in_flight=3, limit=8, waiting="room")], 1.0)
     report = total.report

@@ -25,7 +25,7 @@ VALUES = {
     "AchSecCode": {"WEB", "PPD", "CCD", "TEL", "POP", "C21"},
     "TransactionAction": {
         *("sale", "authonly", "avsonly", "force", "refund", "debit", "credit"),
-        *("void", "authcomplete", "authincrement", "partialreversal", "tipadjust", "edit"),
+        *("void", "authcomplete", "authincrement", "partialreversal", "tipadjust", "edit", "settle"),
     },
     "TransactionStatus": {101, 102, 111, 121, 131, 132, 133, 134, 135, 136, 191, 201, 301, 331},
     "TransactionType": {20, 21, 22, 30, 40, 50},

@@ -11,7 +11,7 @@ import pytest
 
 from gateway_async._wire.postback import postback_of
 from gateway_async.models.postbacks import Postback
-from gateway_async.postbacks import Inbox, LetterState, PostgresInbox, SqliteInbox
+from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteInbox
 
 POSTGRES = os.environ.get("GATEWAY_TEST_POSTGRES", "")
 KINDS = [
@@ -90,7 +90,7 @@ class Store:
 
     async def make_effects(self) -> None:
         """A table of the test's own: what handlers did."""
-        await self.inbox.letters()  # the file is there, and ours
+        await self.inbox.list()  # the file is there, and ours
         await self.ask("CREATE TABLE {effects} (record text, modified integer)")
 
     async def effects(self) -> list[tuple[str, int]]:
@@ -105,7 +105,7 @@ class Store:
     async def close(self) -> None:
         """Close all, and leave nothing in a database."""
         if not self.is_file:
-            await self.ask("DROP TABLE IF EXISTS {inbox}, {inbox}_lanes, {effects}, {counter}")
+            await self.ask("DROP TABLE IF EXISTS {inbox}, {inbox}_keys, {effects}, {counter}")
         for inbox in self._made:
             await inbox.aclose()
 
@@ -136,9 +136,8 @@ async def opened(kind: str, folder: Path, **options: Any) -> AsyncIterator[Store
         await store.close()
 
 
-async def states(inbox: Inbox) -> list[tuple[str, int | None, LetterState]]:
+async def states(inbox: Inbox) -> list[tuple[str, int | None, PostbackState]]:
     """Of each letter the record, the time of its change, and what became of it."""
     return [
-        (letter.postback.record_id, letter.postback.raw["modified_ts"], letter.state)
-        for letter in await inbox.letters()
+        (letter.postback.record_id, letter.postback.raw["modified_ts"], letter.state) for letter in await inbox.list()
     ]

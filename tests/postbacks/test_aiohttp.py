@@ -14,7 +14,7 @@ from aiohttp import web
 
 from gateway_async.postbacks import Postback, PostbackReceiver
 
-from .posting import HEADERS, form, receiver, sale
+from .postback_requests import HEADERS, form, receiver, sale
 
 pytestmark = pytest.mark.asyncio
 

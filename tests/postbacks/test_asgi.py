@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 
 from gateway_async.postbacks import Postback, PostbackReceiver, SqliteInbox
 
-from .posting import HEADERS, PASSWORD, USER, form, http_scope, receiver, sale
+from .postback_requests import HEADERS, PASSWORD, USER, form, http_scope, receiver, sale
 
 pytestmark = pytest.mark.anyio
 

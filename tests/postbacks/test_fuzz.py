@@ -24,7 +24,7 @@ import gateway_async
 from gateway_async.errors import PostbackRefusedError
 from gateway_async.postbacks import Postback, PostbackReceiver
 
-from .posting import HEADERS, SAMPLES, basic, chunks, form, receiver
+from .postback_requests import HEADERS, SAMPLES, basic, chunks, form, receiver
 
 INPUTS = int(os.environ.get("GATEWAY_FUZZ_INPUTS", "3000"))
 MOST_BYTES = 20_000

@@ -12,11 +12,11 @@ import pytest
 
 from gateway_async import InvalidRequestError
 from gateway_async.models.postbacks import Postback
-from gateway_async.postbacks import Claim, Inbox, InboxError, LetterState, PostgresInbox, SqliteInbox
+from gateway_async.postbacks import Claim, Inbox, InboxError, PostbackState, PostgresInbox, SqliteInbox
 
 from .inboxes import KINDS, Store, change, opened, states
 
-WAITING, HANDLED, SUPERSEDED, DEAD, DISCARDED = LetterState
+WAITING, HANDLED, SUPERSEDED, DEAD, DISCARDED = PostbackState
 pytestmark = pytest.mark.anyio
 MINUTE = 60.0
 
@@ -80,7 +80,7 @@ async def test_a_postback_comes_back_as_it_was(inbox: Inbox) -> None:
     claim = await only_claim(inbox)
     assert claim.postback == sent
     assert str(claim.postback.raw["tax"]) == "0.10"
-    (letter,) = await inbox.letters()
+    (letter,) = await inbox.list()
     assert attrs.evolve(letter, came_at=None, due_at=None) == attrs.evolve(
         letter, number=claim.number, postback=sent, state=WAITING, came_at=None, attempts=1, error="", due_at=None
     )
@@ -106,7 +106,7 @@ async def test_what_comes_again_at_the_same_time_is_new_once(inbox: Inbox) -> No
     async with anyio.create_task_group() as tasks:
         for number in range(100):
             tasks.start_soon(deliver, number)
-    assert (sum(news), len(await inbox.letters())) == (10, 10)
+    assert (sum(news), len(await inbox.list())) == (10, 10)
 
 
 async def test_another_process_goes_on(store: Store) -> None:
@@ -123,11 +123,11 @@ async def test_letters_by_pages_and_states(inbox: Inbox) -> None:
     await put(inbox, *(change(f"t{number}") for number in range(5)))
     (first,) = await inbox.claim(1, MINUTE)
     await inbox.done(first, HANDLED)
-    everything = await inbox.letters()
+    everything = await inbox.list()
     assert [letter.postback.record_id for letter in everything] == ["t0", "t1", "t2", "t3", "t4"]
-    assert list(await inbox.letters(after=everything[1].number, limit=2)) == everything[2:4]
-    assert [letter.number for letter in await inbox.letters(HANDLED)] == [first.number]
-    assert list(await inbox.letters(DEAD)) == []
+    assert list(await inbox.list(after=everything[1].number, limit=2)) == everything[2:4]
+    assert [letter.number for letter in await inbox.list(HANDLED)] == [first.number]
+    assert list(await inbox.list(DEAD)) == []
     assert [letter.due_at is None for letter in everything] == [True, False, False, False, False]
 
 
@@ -184,7 +184,7 @@ async def test_a_claim_that_has_run_out_is_somebody_elses(store: Store) -> None:
     assert await store.inbox.done(lost, HANDLED, [store.effect(lost.postback)]) is False
     await store.inbox.failed(lost, "too late", None)
     await store.inbox.release([lost])
-    await store.inbox.prolong([lost], 0)
+    await store.inbox.extend([lost], 0)
     assert list(await store.inbox.claim(1, MINUTE)) == []
     assert await other.done(claim, HANDLED, [store.effect(claim.postback)]) is True
     assert await store.effects() == [("t1", 1)]
@@ -202,7 +202,7 @@ async def test_a_claim_is_prolonged(inbox: Inbox) -> None:
     """From now on, for so many seconds."""
     await inbox.put(change())
     claims = await inbox.claim(1, 0)
-    await inbox.prolong(claims, MINUTE)
+    await inbox.extend(claims, MINUTE)
     assert list(await inbox.claim(1, MINUTE)) == []
     assert await inbox.done(claims[0], HANDLED) is True
 
@@ -240,7 +240,7 @@ async def test_what_failed_is_due_after_a_pause(inbox: Inbox) -> None:
     await put(inbox, change("t1", 1), change("t1", 2))
     await inbox.failed(await only_claim(inbox), "KeyError: 'x'", 3600)
     assert list(await inbox.claim(10, MINUTE)) == []
-    letter, behind = await inbox.letters()
+    letter, behind = await inbox.list()
     assert (letter.state, letter.error, letter.attempts) == (WAITING, "KeyError: 'x'", 1)
     assert letter.due_at
     assert timedelta(minutes=59) < letter.due_at - datetime.now(UTC) <= timedelta(minutes=60)
@@ -257,14 +257,14 @@ async def test_what_is_dead_lets_the_next_go_on(inbox: Inbox) -> None:
     dead = await only_claim(inbox)
     await inbox.failed(dead, "ValueError: no", None)
     assert await handle_all(inbox) == [(2, False)]
-    (letter,) = await inbox.letters(DEAD)
+    (letter,) = await inbox.list(DEAD)
     assert (letter.number, letter.error, letter.due_at) == (dead.number, "ValueError: no", None)
     assert await inbox.replay(dead.number) is True
     assert await inbox.replay(10**6) is False
     again = await only_claim(inbox)
     assert (again.number, again.attempt) == (dead.number, 1)
     await inbox.done(again, HANDLED)
-    (letter, _) = await inbox.letters()
+    (letter, _) = await inbox.list()
     assert (letter.state, letter.error) == (HANDLED, "")
 
 
@@ -282,7 +282,7 @@ async def test_what_is_dead_can_be_given_up(store: Store) -> None:
     day = "86400" if store.is_file else "interval '1 day'"
     await store.ask(f"UPDATE {{inbox}} SET ended_at = ended_at - 8 * {day} WHERE number = 1")  # noqa: S608  our own words
     await store.another(keep_days=7).claim(0, MINUTE)
-    assert [letter.number for letter in await inbox.letters()] == [2, 3]
+    assert [letter.number for letter in await inbox.list()] == [2, 3]
 
 
 async def test_what_was_given_up_can_be_replayed(inbox: Inbox) -> None:
@@ -301,7 +301,7 @@ async def test_replay_of_what_is_being_handled(inbox: Inbox) -> None:
     assert await handle_all(inbox) == [(1, False), (2, False)]
     await inbox.put(change("t1", 3))
     claim = await only_claim(inbox)
-    assert [await inbox.replay(letter.number) for letter in await inbox.letters()] == [True, True, True]
+    assert [await inbox.replay(letter.number) for letter in await inbox.list()] == [True, True, True]
     assert list(await inbox.claim(10, MINUTE)) == []
     assert await inbox.done(claim, HANDLED) is True
     assert await handle_all(inbox) == [(1, True), (2, True)]
@@ -326,7 +326,7 @@ async def test_after_the_end_of_a_record_nothing_older_follows(inbox: Inbox, del
     assert handled[:4] == [(5, False), (deleted_at, False), (5, True), (None, True)]
     assert handled[4] == (6, deleted_at is None)
     if deleted_at is None:
-        await inbox.replay((await inbox.letters())[1].number)
+        await inbox.replay((await inbox.list())[1].number)
         assert await handle_all(inbox) == [(None, False)]
 
 
@@ -409,7 +409,7 @@ async def test_a_second_change_within_one_second_is_missed(store: Store, is_hand
     await grow_old(store)
     assert await put(store.inbox, listed(102, batch="12"), listed(201)) == [False, True]
     await handle_all(store.inbox)
-    letters = await store.inbox.letters()
+    letters = await store.inbox.list()
     assert [(each.postback.raw["status_id"], each.state) for each in letters] == [
         (101, HANDLED),
         (102, HANDLED),
@@ -472,15 +472,15 @@ async def test_what_was_handled_long_ago_is_forgotten(store: Store) -> None:
         await store.inbox.done(claim, HANDLED)
     await store.inbox.failed(claims[2], "no", None)
     day = "86400" if store.is_file else "interval '1 day'"
-    for table in ("{inbox}", "{inbox}_lanes"):
-        which = "number = 1" if table == "{inbox}" else "lane = 'transaction t1'"
+    for table in ("{inbox}", "{inbox}_keys"):
+        which = "number = 1" if table == "{inbox}" else "ordering_key = 'transaction t1'"
         await store.ask(f"UPDATE {table} SET ended_at = ended_at - 8 * {day} WHERE {which}")  # noqa: S608  our own words
     later = store.another(keep_days=7)
     await later.claim(0, MINUTE)
-    await later.letters()
+    await later.list()
     assert await states(store.inbox) == [("t2", 1, HANDLED), ("t3", 1, DEAD), ("t4", 1, WAITING)]
-    lanes = await store.ask("SELECT lane FROM {inbox}_lanes ORDER BY lane")
-    assert [lane for (lane,) in lanes] == ["transaction t2", "transaction t3", "transaction t4"]
+    lanes = await store.ask("SELECT ordering_key FROM {inbox}_keys ORDER BY ordering_key")
+    assert [ordering_key for (ordering_key,) in lanes] == ["transaction t2", "transaction t3", "transaction t4"]
     assert await put(later, change("t1"), change("t2")) == [True, False]
 
 
@@ -500,7 +500,7 @@ async def test_a_closed_inbox_can_be_opened_again(store: Store) -> None:
     assert await put(store.inbox, change(), change("t2")) == [False, True]
     await store.inbox.aclose()
     with pytest.raises(InboxError, match="it is closed"):
-        await store.inbox.letters()
+        await store.inbox.list()
 
 
 async def test_a_closed_inbox_says_so(store: Store) -> None:
@@ -508,6 +508,6 @@ async def test_a_closed_inbox_says_so(store: Store) -> None:
     await store.inbox.put(change())
     await store.inbox.aclose()
     await store.inbox.aclose()
-    for ask in (store.inbox.put(change("t2")), store.inbox.claim(1, MINUTE), store.inbox.letters()):
+    for ask in (store.inbox.put(change("t2")), store.inbox.claim(1, MINUTE), store.inbox.list()):
         with pytest.raises(InboxError, match="it is closed"):
             await ask

@@ -20,7 +20,7 @@ import httpx
 import msgspec
 import pytest
 
-from gateway_async.postbacks import LetterState
+from gateway_async.postbacks import PostbackState
 
 from .inboxes import POSTGRES, Store, opened
 
@@ -40,7 +40,7 @@ STORES = [
         ),
     ),
 ]
-PROGRAM = Path(__file__).with_name("shop_to_kill.py")
+PROGRAM = Path(__file__).with_name("receiver_process.py")
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def anyio_backend() -> str:
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
     """An inbox, a table of effects without any constraint, and a counter beside it."""
     async with opened(request.param, tmp_path) as made:
-        await made.inbox.letters()
+        await made.inbox.list()
         number = "integer PRIMARY KEY AUTOINCREMENT" if made.is_file else "serial"
         await made.ask(f"CREATE TABLE {{effects}} (number {number}, record text, change integer)")
         await made.ask("CREATE TABLE {counter} (handled integer)")
@@ -168,7 +168,7 @@ async def test_every_effect_exactly_once(store: Store, shop: Shop, port: int) ->
         for _ in range(SENDERS):
             tasks.start_soon(gateway.deliver)
     with anyio.fail_after(60):
-        while await store.inbox.letters(LetterState.WAITING, limit=1):
+        while await store.inbox.list(PostbackState.WAITING, limit=1):
             await anyio.sleep(0.05)
     effects = await store.ask("SELECT record, change FROM {effects} ORDER BY number")
     handled: dict[str, list[int]] = defaultdict(list)

@@ -11,13 +11,13 @@ import anyio
 import pytest
 
 from gateway_async import InvalidRequestError
-from gateway_async.postbacks import Claim, InboxError, LetterState, PostgresInbox
-from gateway_async.postbacks import _inbox_sql as sql
-from gateway_async.postbacks._rows import row_of
+from gateway_async.postbacks import Claim, InboxError, PostbackState, PostgresInbox
+from gateway_async.postbacks.inbox import _postgres_statements as sql
+from gateway_async.postbacks.inbox._mapping import row_of
 
 from .inboxes import POSTGRES, Store, change, opened
 
-HANDLED = LetterState.HANDLED
+HANDLED = PostbackState.HANDLED
 postgres_only = pytest.mark.skipif(
     not POSTGRES, reason="needs a PostgreSQL: GATEWAY_TEST_POSTGRES=postgresql://postgres@127.0.0.1:5432/test"
 )
@@ -44,7 +44,7 @@ async def test_many_make_the_tables_at_once(store: Store) -> None:
     """Eight inboxes: one makes them, the others find them."""
     inboxes = [store.another() for _ in range(8)]
     news = await asyncio.gather(*(inbox.put(change(f"t{number}")) for number, inbox in enumerate(inboxes)))
-    assert (news, len(await store.inbox.letters())) == ([True] * 8, 8)
+    assert (news, len(await store.inbox.list())) == ([True] * 8, 8)
 
 
 @postgres_only
@@ -53,9 +53,9 @@ async def test_tables_that_are_not_to_be_made(store: Store) -> None:
     """It says that there are none, until there are."""
     careful = store.another(create=False)
     with pytest.raises(InboxError, match="there is no such table"):
-        await careful.letters()
+        await careful.list()
     await store.inbox.put(change())
-    assert len(await careful.letters()) == 1
+    assert len(await careful.list()) == 1
 
 
 @postgres_only
@@ -100,7 +100,7 @@ async def test_a_handler_cannot_end_the_transaction_unnoticed(store: Store) -> N
     (claim,) = await store.inbox.claim(1, 60)
     with pytest.raises(RuntimeError, match="COMMIT: a handler's statement must not end the transaction"):
         await store.inbox.done(claim, HANDLED, [("COMMIT", ())])
-    assert [letter.state for letter in await store.inbox.letters()] == [LetterState.WAITING]
+    assert [letter.state for letter in await store.inbox.list()] == [PostbackState.WAITING]
 
 
 @postgres_only
@@ -130,7 +130,7 @@ async def test_of_records_that_everybody_changes_nothing_is_lost(store: Store) -
         for number, inbox in enumerate(inboxes):
             tasks.start_soon(put, number, inbox)
             tasks.start_soon(work, inbox)
-    letters = await store.inbox.letters()
+    letters = await store.inbox.list()
     assert (len(letters), {letter.state for letter in letters}) == (160, {HANDLED})
     assert {number for _, number in done} == {letter.number for letter in letters}
 
@@ -147,9 +147,9 @@ async def test_what_is_put_while_the_last_of_its_record_ends_is_not_forgotten(st
     connection = await asyncpg.connect(POSTGRES)
     async with anyio.create_task_group() as tasks, connection.transaction():
         put = sql.PUT.replace("@", store.table)
-        await connection.execute(put, row.key, row.lane, row.deletes, row.modified, row.content)
+        await connection.execute(put, row.key, row.ordering_key, row.deletes, row.modified, row.content)
         tasks.start_soon(store.inbox.failed, claim, "", None)
-        waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%{inbox}_lanes%'"
+        waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%{inbox}_keys%'"
         with anyio.fail_after(30):
             while not await store.ask(waiting):
                 await anyio.sleep(0.01)

@@ -15,7 +15,7 @@ from gateway_async.models.transactions import Transaction
 from gateway_async.postbacks import Postback, PostbackReceiver, SqliteInbox
 from gateway_async.postbacks.handlers import Handlers
 
-from .posting import CARD, HEADERS, PASSWORD, MemoryInbox, basic, chunks, form, receiver, sale
+from .postback_requests import CARD, HEADERS, PASSWORD, MemoryInbox, basic, chunks, form, receiver, sale
 
 pytestmark = pytest.mark.anyio
 
@@ -255,9 +255,9 @@ async def nothing(postback: Postback[Any]) -> None:
 async def test_of_an_older_state_only_those_are_told_who_ask_for_it() -> None:
     """The worker of an inbox says that a newer one was handled."""
     handlers, told = Handlers(), list[str]()
-    handlers.add("transaction", None, stale=False, handler=partial(note, told, "newest"))
-    handlers.add("transaction", None, stale=True, handler=partial(note, told, "all"))
-    handlers.add("contact", None, stale=True, handler=partial(note, told, "contacts"))
+    handlers.add("transaction", None, include_stale=False, handler=partial(note, told, "newest"))
+    handlers.add("transaction", None, include_stale=True, handler=partial(note, told, "all"))
+    handlers.add("contact", None, include_stale=True, handler=partial(note, told, "contacts"))
     await handlers.tell(receiver().parse(HEADERS, form()), superseded=True)
     assert told == ["all"]
 

@@ -23,7 +23,7 @@ from gateway_async._wire.convert import decode, structure
 from gateway_async._wire.postback import RECORDS
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks import InboxError, PostbackReceiver, Reconciled
-from gateway_async.postbacks.reconciling import raw_of, reconcile
+from gateway_async.postbacks.reconciliation import raw_of, reconcile
 from gateway_async.sandbox import Sandbox
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -337,6 +337,6 @@ async def test_without_handlers_nothing_is_listed(gateway: AsyncGateway, sandbox
 
 def test_it_does_not_load_the_network() -> None:
     """The receiving side can reconcile without httpx: the gateway is the caller's."""
-    code = "import sys, gateway_async.postbacks.reconciling; print('httpx' in sys.modules)"
+    code = "import sys, gateway_async.postbacks.reconciliation; print('httpx' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603  our own
     assert ended.stdout == "False\n"

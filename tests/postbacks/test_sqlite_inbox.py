@@ -15,14 +15,14 @@ import anyio
 import attrs
 import pytest
 
-from gateway_async._ledger_file import LedgerFile
-from gateway_async.postbacks import Claim, InboxError, LetterState, SqliteInbox
-from gateway_async.postbacks._inbox_file import InboxFile
-from gateway_async.postbacks._rows import Row, row_of
+from gateway_async.ledger._sqlite_store import LedgerFile
+from gateway_async.postbacks import Claim, InboxError, PostbackState, SqliteInbox
+from gateway_async.postbacks.inbox._mapping import Row, row_of
+from gateway_async.postbacks.inbox._sqlite_store import InboxFile
 
 from .inboxes import ask_sqlite, change
 
-HANDLED = LetterState.HANDLED
+HANDLED = PostbackState.HANDLED
 pytestmark = pytest.mark.anyio
 
 
@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
 async def inbox(path: Path) -> AsyncIterator[SqliteInbox]:
     """An inbox beside a table of effects."""
     made = SqliteInbox(path)
-    await made.letters()
+    await made.list()
     ask(path, "CREATE TABLE effects (what, amount)")
     yield made
     await made.aclose()
@@ -60,19 +60,19 @@ async def claimed(inbox: SqliteInbox, *records: str) -> list[Claim]:
 async def test_thousands_at_once_share_few_transactions(path: Path) -> None:
     """All that waits is written together: far fewer than one sync for each."""
     inbox, commits = SqliteInbox(path), 0
-    carry_out = InboxFile.carry_out
+    execute_batch = InboxFile.execute_batch
 
     def counted(self: InboxFile, demands: Any) -> Any:
         nonlocal commits
         commits += 1
-        return carry_out(self, demands)
+        return execute_batch(self, demands)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(InboxFile, "carry_out", counted)
+        patch.setattr(InboxFile, "execute_batch", counted)
         async with anyio.create_task_group() as tasks:
             for number in range(2000):
                 tasks.start_soon(inbox.put, change(f"t{number}"))
-    assert len(await inbox.letters(limit=5000)) == 2000
+    assert len(await inbox.list(limit=5000)) == 2000
     assert commits < 20
     await inbox.aclose()
 
@@ -82,8 +82,8 @@ async def test_listed_states_that_come_together_are_judged_one_after_the_other(p
     file = InboxFile(path)
     together = [change("t1", 2), change("t2", 1), change("t1", 1), change("t2", 2), change("t1", 3), change("t1", 2)]
     listed = [row_of(attrs.evolve(each, reconciled=True)) for each in together]
-    assert file.carry_out(listed) == [True, True, False, True, True, False]
-    assert [letter.number for letter in file.letters(None, 0, 10)] == [1, 2, 3, 4]
+    assert file.execute_batch(listed) == [True, True, False, True, True, False]
+    assert [letter.number for letter in file.list(None, 0, 10)] == [1, 2, 3, 4]
     file.close()
 
 
@@ -91,7 +91,7 @@ async def test_a_full_inbox_costs_no_more_than_an_empty_one(path: Path) -> None:
     """Nothing that is done for each postback walks through all that is kept."""
     file = InboxFile(path)
     before = steps_of_a_postback(file, "first")
-    file.carry_out([row_of(change(f"t{number}")) for number in range(2000)])
+    file.execute_batch([row_of(change(f"t{number}")) for number in range(2000)])
     assert steps_of_a_postback(file, "second") < 2 * before
     file.close()
 
@@ -100,7 +100,7 @@ async def test_a_record_that_has_changed_often_costs_no_more_than_another(path: 
     """Whether it was told before is not looked for in all that is kept of it."""
     file, rows = InboxFile(path), [row_of(change("t1", number)) for number in range(1002)]
     before = steps_to(file, rows[:1])
-    file.carry_out(rows[1:-1])
+    file.execute_batch(rows[1:-1])
     assert steps_to(file, rows[-1:]) < 2 * before
     file.close()
 
@@ -109,7 +109,7 @@ def steps_to(file: InboxFile, rows: Sequence[Row]) -> int:
     """How many steps SQLite takes to keep postbacks."""
     steps: list[None] = []
     file._connection.set_progress_handler(lambda: steps.append(None), 1)
-    assert all(file.carry_out(rows))
+    assert all(file.execute_batch(rows))
     file._connection.set_progress_handler(None, 1)
     return len(steps)
 
@@ -124,10 +124,10 @@ def steps_of_a_postback(file: InboxFile, name: str) -> int:
 
     file._connection.set_progress_handler(count, 1)
     news = [change(name), change(name, 2, reconciled=True), change(f"{name} too", reconciled=True)]
-    assert file.carry_out([row_of(each) for each in news]) == [True, True, True]
-    (claims,) = file.carry_out([lambda it: it.claim(1, 60, "mine")])
-    file.carry_out([lambda it: it.prolong(claims, 60), lambda it: it.done(claims[0], HANDLED, ())])
-    file.carry_out([lambda it: it.letters(LetterState.DEAD, 0, 10), lambda it: it.replay(10**9)])
+    assert file.execute_batch([row_of(each) for each in news]) == [True, True, True]
+    (claims,) = file.execute_batch([lambda it: it.claim(1, 60, "mine")])
+    file.execute_batch([lambda it: it.extend(claims, 60), lambda it: it.done(claims[0], HANDLED, ())])
+    file.execute_batch([lambda it: it.list(PostbackState.DEAD, 0, 10), lambda it: it.replay(10**9)])
     file._connection.set_progress_handler(None, 1)
     return steps
 
@@ -140,8 +140,8 @@ HARMFUL = [
     "ROLLBACK TO handled",
     "ATTACH ':memory:' AS other",
     "DELETE FROM postback_inbox",
-    "UPDATE postback_inbox_lanes SET token = NULL",
-    "INSERT INTO postback_inbox_lanes (lane, due_at) VALUES ('x', 0)",
+    "UPDATE postback_inbox_keys SET token = NULL",
+    "INSERT INTO postback_inbox_keys (ordering_key, due_at) VALUES ('x', 0)",
     "DROP TABLE postback_inbox",
     "ALTER TABLE postback_inbox RENAME TO mine",
     "INSERT OR ROLLBACK INTO once VALUES (1)",
@@ -171,7 +171,7 @@ async def test_no_handlers_statement_harms_the_others(path: Path, inbox: SqliteI
     assert ("transaction of the inbox" in failed[0]) != ("UNIQUE" in failed[0])
     assert ask(path, "SELECT what FROM effects ORDER BY what") == [("t0",), ("t2",), ("t3",)]
     assert await inbox.done(claims[1], HANDLED) is True
-    assert [letter.postback.record_id for letter in await inbox.letters(LetterState.WAITING)] == ["t9"]
+    assert [letter.postback.record_id for letter in await inbox.list(PostbackState.WAITING)] == ["t9"]
 
 
 async def test_amounts_and_times_are_written_as_text(path: Path, inbox: SqliteInbox) -> None:
@@ -197,7 +197,7 @@ async def test_its_clock_is_a_parameter(path: Path) -> None:
     clock[0] += 1
     (claim,) = await inbox.claim(1, 60)
     await inbox.failed(claim, "no", 3600)
-    (letter,) = await inbox.letters()
+    (letter,) = await inbox.list()
     assert (letter.came_at, letter.due_at) == (now, now + timedelta(seconds=3660))
     clock[0] += 3600
     assert len(await inbox.claim(1, 60)) == 1
@@ -245,7 +245,7 @@ async def test_a_file_that_is_no_inbox_is_refused_and_left_as_it_is(path: Path, 
     make(path)
     before = content(path)
     inbox = SqliteInbox(path)
-    for attempt in (inbox.put(change()), inbox.claim(1, 60), inbox.letters()):
+    for attempt in (inbox.put(change()), inbox.claim(1, 60), inbox.list()):
         with pytest.raises(InboxError, match=says) as caught:
             await attempt
         assert str(path) in str(caught.value)
@@ -265,7 +265,7 @@ async def test_a_file_that_is_shared(path: Path) -> None:
     assert ask(path, "SELECT * FROM orders") == [("t1", 1)]
     assert ask(path, "PRAGMA application_id") == [(7,)]
     again = SqliteInbox(path)  # it has an inbox now
-    assert len(await again.letters()) == 1
+    assert len(await again.list()) == 1
     await again.aclose()
 
 
@@ -353,4 +353,4 @@ async def test_a_file_that_has_gone_takes_nothing(path: Path, inbox: SqliteInbox
         with moved(path, is_replaced), pytest.raises(InboxError, match="it was moved, removed or replaced"):
             await inbox.put(change("t2"))
     assert await inbox.put(change("t2"))
-    assert len(await inbox.letters()) == 2
+    assert len(await inbox.list()) == 2

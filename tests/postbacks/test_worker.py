@@ -12,12 +12,12 @@ import anyio.lowlevel
 import pytest
 
 from gateway_async.models.postbacks import Postback
-from gateway_async.postbacks import Claim, InboxError, LetterState, SqliteInbox
+from gateway_async.postbacks import Claim, InboxError, PostbackState, SqliteInbox
 from gateway_async.postbacks.worker import Worker
 
 from .inboxes import ask_sqlite, change, states
 
-WAITING, HANDLED, SUPERSEDED, DEAD, _ = LetterState
+WAITING, HANDLED, SUPERSEDED, DEAD, _ = PostbackState
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CARD = "4111111111111111"
 pytestmark = pytest.mark.anyio
@@ -56,7 +56,7 @@ class BrokenInbox(SqliteInbox):
         claims: Sequence[Claim] = await self._or_fail("claim", super().claim(at_most, seconds))
         return claims
 
-    async def done(self, claim: Claim, state: LetterState, writes: Any = ()) -> bool:
+    async def done(self, claim: Claim, state: PostbackState, writes: Any = ()) -> bool:
         """Fail before."""
         await self._or_fail("done", anyio.lowlevel.checkpoint())
         return await super().done(claim, state, writes)
@@ -243,7 +243,7 @@ async def test_pauses_double(inbox: BrokenInbox, clock: Clock, chance: float, pa
     await put(inbox, change("t1", 1), change("t1", 2))
     for pause in pauses:
         await worker(inbox, shop, chance=lambda: chance).work(until_empty=True)
-        letter, _ = await inbox.letters()
+        letter, _ = await inbox.list()
         assert letter.due_at == datetime.fromtimestamp(clock.seconds, UTC) + timedelta(seconds=pause)
         clock.seconds += pause
     assert shop.told == [("t1", 1, False)] * 3
@@ -255,7 +255,7 @@ async def test_a_pause_is_an_hour_at_most(inbox: BrokenInbox, clock: Clock) -> N
     await inbox.put(change())
     for _ in range(20):
         await worker(inbox, shop, max_attempts=100).work(until_empty=True)
-        (letter,) = await inbox.letters()
+        (letter,) = await inbox.list()
         assert letter.due_at
         pause = letter.due_at.timestamp() - clock.seconds
         clock.seconds += pause
@@ -279,7 +279,7 @@ async def test_after_too_many_attempts_it_is_dead(
             clock.seconds += 10
     assert shop.told == [("t1", 1, False)] * 3 + [("t1", 2, False)]
     assert await states(inbox) == [("t1", 1, DEAD), ("t1", 2, HANDLED)]
-    (letter,) = await inbox.letters(DEAD)
+    (letter,) = await inbox.list(DEAD)
     assert letter.error == "KeyError: 'no order for card ************1111 of t1'"
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING", "ERROR"]
     assert "is dead after 3 attempts, number 1 of the inbox" in caplog.text
@@ -296,7 +296,7 @@ async def test_a_statement_that_fails_is_the_handlers_failure(inbox: BrokenInbox
 
     await inbox.put(change())
     await worker(inbox, Shop(write)).work(until_empty=True)
-    (letter,) = await inbox.letters()
+    (letter,) = await inbox.list()
     assert (letter.state, letter.error) == (WAITING, "OperationalError: no such table: nowhere")
 
 
@@ -308,7 +308,7 @@ async def test_a_handler_that_hangs_is_cancelled(inbox: BrokenInbox) -> None:
 
     await inbox.put(change())
     await worker(inbox, Shop(hang), handler_seconds=0.05).work(until_empty=True)
-    (letter,) = await inbox.letters()
+    (letter,) = await inbox.list()
     assert (letter.attempts, letter.error) == (1, "TimeoutError: the handlers took longer than 0.05 seconds")
 
 
@@ -321,7 +321,7 @@ async def test_a_handlers_own_timeout(inbox: BrokenInbox) -> None:
 
     await inbox.put(change())
     await worker(inbox, Shop(run_out)).work(until_empty=True)
-    (letter,) = await inbox.letters()
+    (letter,) = await inbox.list()
     assert letter.error == "TimeoutError: "
 
 
@@ -334,7 +334,7 @@ async def test_a_handler_that_cancels_itself(inbox: BrokenInbox) -> None:
 
     await inbox.put(change())
     await worker(inbox, Shop(cancel)).work(until_empty=True)
-    (letter,) = await inbox.letters()
+    (letter,) = await inbox.list()
     assert (letter.state, letter.attempts, letter.error) == (WAITING, 1, "RuntimeError: a handler cancelled itself")
 
 
@@ -346,7 +346,7 @@ async def test_a_postback_that_kills_its_process_dies(inbox: BrokenInbox, clock:
         assert len(await inbox.claim(1, 60)) == 1
         clock.seconds += 60
     await worker(inbox, shop, max_attempts=3).work(until_empty=True)
-    (letter,) = await inbox.letters()
+    (letter,) = await inbox.list()
     assert (shop.told, letter.state) == ([], DEAD)
     assert "process has ended" in letter.error
 
@@ -362,7 +362,7 @@ async def test_what_is_being_handled_is_given_back(inbox: BrokenInbox) -> None:
         tasks.start_soon(worker(inbox, shop, concurrency=2).work)
         await until(lambda: len(shop.told) == 2)
         tasks.cancel_scope.cancel()
-    assert [letter.attempts for letter in await inbox.letters()] == [0, 0, 0]
+    assert [letter.attempts for letter in await inbox.list()] == [0, 0, 0]
     await worker(inbox, again := Shop()).work(until_empty=True)
     assert len(again.told) == 3
 
@@ -373,7 +373,7 @@ async def test_what_is_claimed_while_it_ends_is_given_back(inbox: BrokenInbox) -
     with anyio.CancelScope() as scope:
         inbox.on_claim = scope.cancel  # type: ignore[method-assign]
         await worker(inbox, Shop(lambda _: anyio.sleep_forever())).work()
-    assert [letter.attempts for letter in await inbox.letters()] == [0]
+    assert [letter.attempts for letter in await inbox.list()] == [0]
 
 
 async def test_what_was_handled_is_noted_to_the_end(inbox: BrokenInbox) -> None:
@@ -409,7 +409,7 @@ def test_a_handler_that_ends_the_program(tmp_path: Path, backend: str) -> None:
     with pytest.raises(BaseException) as ended:  # noqa: PT011  the exception, or a group of it
         anyio.run(main, backend=backend)
     assert isinstance(ended.value, SystemExit) or ended.group_contains(SystemExit)
-    question = "SELECT state, attempts, token IS NULL FROM postback_inbox JOIN postback_inbox_lanes USING (lane)"
+    question = "SELECT state, attempts, token IS NULL FROM postback_inbox JOIN postback_inbox_keys USING (ordering_key)"
 
     async def given_back() -> None:  # the inbox's own thread may need a moment more than its event loop had
         await until(lambda: ask_sqlite(str(tmp_path / "inbox.db"), question) == [("waiting", 0, 1)] * 2)
@@ -443,7 +443,7 @@ async def test_handled_too_late(inbox: BrokenInbox, clock: Clock, caplog: pytest
 
     await inbox.put(change())
     await worker(inbox, Shop(oversleep)).work(until_empty=True)
-    (letter,) = await inbox.letters()
+    (letter,) = await inbox.list()
     assert (letter.state, letter.attempts) == (WAITING, 2)
     assert "was handled too late" in caplog.text
 
@@ -522,8 +522,8 @@ async def test_what_is_to_be_noted_is_noted_with_the_claim_of_now(inbox: BrokenI
     assert shop.told == [("t1", 1, False)]
 
 
-async def until_in(inbox: SqliteInbox, state: LetterState) -> None:
+async def until_in(inbox: SqliteInbox, state: PostbackState) -> None:
     """Wait a moment until all is in a state."""
     with anyio.fail_after(30):
-        while {letter.state for letter in await inbox.letters()} != {state}:
+        while {letter.state for letter in await inbox.list()} != {state}:
             await anyio.sleep(0.005)

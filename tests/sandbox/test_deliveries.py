@@ -14,7 +14,7 @@ import pytest
 import trustme
 
 from gateway_async.sandbox import Facts, Sandbox
-from gateway_async.sandbox.http import couriers
+from gateway_async.sandbox.http import webhook_client as couriers
 
 from .receiver import DAY, PATH, closed_port, configured, ends, reconfigure
 

@@ -88,7 +88,7 @@ WRONG = [None, True, False, 0, -1, 1.5, 10**400, "", "x", "\0", "x" * 300, [], [
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
 def test_any_value_in_any_field_is_answered(shop, noun, value):
     """Each field of each family, in turn, holds each kind of wrong value."""
-    from gateway_async.sandbox import tables
+    from gateway_async.sandbox import schema as tables
 
     known = {
         table.singular: table for table in (*tables.STORED, tables.ROUTER_TRANSACTION, tables.ROUTER_ACCOUNT_VAULT)
@@ -101,7 +101,7 @@ def test_any_value_in_any_field_is_answered(shop, noun, value):
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
 def test_any_value_in_any_change_is_answered(shop, value):
     """PUT is as careful as POST."""
-    from gateway_async.sandbox.tables import BY_PLURAL
+    from gateway_async.sandbox.schema import BY_PLURAL
 
     made = {
         "contacts": shop.contact().json()["contact"],
@@ -126,7 +126,7 @@ def test_any_value_in_any_change_is_answered(shop, value):
 )
 def test_any_filter_on_any_column_is_answered(shop, value):
     """Filters are values, never SQL, whatever they hold."""
-    from gateway_async.sandbox.tables import BY_PLURAL
+    from gateway_async.sandbox.schema import BY_PLURAL
 
     for plural in ("contacts", "accountvaults", "transactions", "quickinvoices"):
         for name in chain(
@@ -226,7 +226,7 @@ json_values = st.recursive(
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_arbitrary_records_are_answered(shop, data, noun):
     """Any JSON in any fields: a record or a refusal."""
-    from gateway_async.sandbox.tables import BY_PLURAL
+    from gateway_async.sandbox.schema import BY_PLURAL
 
     names = st.sampled_from(sorted(BY_PLURAL[NOUNS[noun][4:]].by_name))
     record = data.draw(st.dictionaries(names, json_values, max_size=8)) | {"location_id": shop.facts.location_id}

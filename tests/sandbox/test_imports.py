@@ -44,4 +44,4 @@ def test_its_imports_run_one_way():
     """There is an order in which every module comes after all that it imports, for types too."""
     graph = {name: {one for one in imported(path) if one in MODULES} for name, path in MODULES.items()}
     order = list(TopologicalSorter(graph).static_order())
-    assert order.index(f"{PACKAGE}.tables.fields") < order.index(f"{PACKAGE}.instance.gateway") < order.index(PACKAGE)
+    assert order.index(f"{PACKAGE}.schema.fields") < order.index(f"{PACKAGE}.runtime.gateway") < order.index(PACKAGE)

@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.nouns.invoice_files import LARGEST_FILE
-from gateway_async.sandbox.requests.forms import FORM_LIMIT
-from gateway_async.sandbox.tables import FILE_CONTENT
+from gateway_async.sandbox.handlers.invoice_files import LARGEST_FILE
+from gateway_async.sandbox.request.forms import FORM_LIMIT
+from gateway_async.sandbox.schema import FILE_CONTENT
 
 PATH = "/v2/quickinvoices"
 

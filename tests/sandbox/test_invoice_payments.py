@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_async.sandbox.states.quick_invoices import LIFE, State, Trigger, codes_of
+from gateway_async.sandbox.state_machines.quick_invoices import LIFE, State, Trigger, codes_of
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -311,7 +311,7 @@ def test_a_payment_that_grows_pays_a_closed_invoice_in_full(shop, bill, sale, fi
 
 
 def test_a_settled_payment_pays(shop, sandbox, bill):
-    """Settling its batch changes nothing for the invoice."""
+    """OutcomeResolver its batch changes nothing for the invoice."""
     invoice_id = bill(allow_partial_pay=1)
     batch = sandbox.pay_quick_invoice(invoice_id, "1.00")["transaction"]["transaction_batch_id"]
     assert shop.http.post(f"/v2/transactionbatches/{batch}/settle").status_code == 200

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Facts, Sandbox
-from gateway_async.sandbox.instance.store import _APPLICATION_ID
+from gateway_async.sandbox.runtime.store import _APPLICATION_ID
 
 SERVE = """
 import sys

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.states.paylinks import LIFE, State, Trigger
+from gateway_async.sandbox.state_machines.paylinks import LIFE, State, Trigger
 
 DAY = 86_400
 FIELDS = {

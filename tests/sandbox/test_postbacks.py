@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway_async.sandbox.instance import deliveries
-from gateway_async.sandbox.instance.store import Store
-from gateway_async.sandbox.tables import CONTACT
+from gateway_async.sandbox.runtime import deliveries
+from gateway_async.sandbox.runtime.store import Store
+from gateway_async.sandbox.schema import CONTACT
 
 from .receiver import ALL, DAY, ends, reconfigure
 
@@ -179,7 +179,7 @@ def test_what_is_rolled_back_is_not_told(shop, sandbox, receiver, configure, mon
 
     configure("transaction")
     invoice = shop.invoice().json()["quickinvoice"]
-    monkeypatch.setattr("gateway_async.sandbox.nouns.invoice_payments.tell_of_invoice", fail)
+    monkeypatch.setattr("gateway_async.sandbox.handlers.invoice_payments.tell_of_invoice", fail)
     with pytest.raises(RuntimeError, match="behind the record"):
         sandbox.pay_quick_invoice(invoice["id"])
     sandbox.wait_until_idle()

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gateway_async.sandbox import NothingWaitsError, Sandbox
-from gateway_async.sandbox.states.terminal_requests import LIFE, State, Trigger
+from gateway_async.sandbox.state_machines.terminal_requests import LIFE, State, Trigger
 
 
 @pytest.fixture
@@ -38,9 +38,9 @@ def states(manual):
 def test_the_next_in_line_has_its_turn_at_once(manual, queue):
     """There is no moment at which a card could be presented to nobody."""
     queue(3)
-    assert states(manual) == ["waiting for a card", "in line", "in line"]
+    assert states(manual) == ["waiting for a card", "queued", "queued"]
     manual.present()
-    assert states(manual) == ["waiting for a card", "in line"]
+    assert states(manual) == ["waiting for a card", "queued"]
     manual.cancel()
     manual.decline()
     assert states(manual) == []
@@ -67,7 +67,7 @@ def test_who_is_cut_off_leaves_the_line(manual, queue):
 
 def test_what_has_ended_stays_so():
     """No move leads away from an end, and every call comes to one."""
-    lively = {State.IN_LINE, State.WAITING}
+    lively = {State.QUEUED, State.WAITING}
     assert {before for before, _ in LIFE.moves} == lively
-    assert {*LIFE.moves.values()} == {*State} - {State.IN_LINE}
+    assert {*LIFE.moves.values()} == {*State} - {State.QUEUED}
     assert {trigger for _, trigger in LIFE.moves} == {*Trigger}

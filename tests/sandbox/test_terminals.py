@@ -258,7 +258,7 @@ def test_calls_for_one_terminal_queue_in_order(manual, counter, pool):
         sales.append(pool.submit(counter.at_terminal, f"{number}.00"))
         waiting = wait_for(manual, number)
     assert [one["amount"] for one in waiting] == ["1.00", "2.00", "3.00", "4.00"]
-    assert [one["state"] for one in waiting] == ["waiting for a card"] + ["in line"] * 3
+    assert [one["state"] for one in waiting] == ["waiting for a card"] + ["queued"] * 3
     for number, sale in enumerate(sales, 1):
         manual.present()
         assert sale.result().json()["routertransaction"]["transaction_amount"] == f"{number}.00"

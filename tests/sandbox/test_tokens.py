@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.states.tokens import LIFE
+from gateway_async.sandbox.state_machines.tokens import LIFE
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 MINUTES = 60

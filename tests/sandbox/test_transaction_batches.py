@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.states.transaction_batches import LIFE
+from gateway_async.sandbox.state_machines.transaction_batches import LIFE
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 DAY = 24 * 60 * 60

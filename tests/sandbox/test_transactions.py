@@ -42,6 +42,31 @@ def test_actions_on_bank_accounts(shop, action, type_id):
     assert (made["type_id"], made["status_id"], made["ach_sec_code"]) == (type_id, 131, "WEB")
 
 
+@pytest.mark.parametrize("location_id", [..., None])
+def test_a_payment_without_a_location_is_made_in_the_users_own(shop, location_id):
+    """It is stored and shown with it, from a card and at a terminal, and its integrator id is taken there."""
+    for pay in (shop.pay, shop.at_terminal):
+        response = pay(location_id=location_id, transaction_api_id=pay.__name__)
+        assert (response.status_code, next(iter(response.json().values()))["location_id"]) == (
+            201,
+            shop.facts.location_id,
+        )
+        assert "transaction_api_id" in pay(transaction_api_id=pay.__name__).json()["errors"]
+
+
+@pytest.mark.parametrize("location_id", ["", "f" * 24, 1])
+def test_a_payment_in_another_location_is_refused(shop, errors, location_id):
+    """To leave the location out is one thing, to name a wrong one another."""
+    for pay in (shop.pay, shop.at_terminal):
+        assert list(errors(pay(location_id=location_id))) == ["location_id"]
+
+
+def test_an_account_is_not_stored_without_a_location(shop, errors):
+    """Only payments fall back to the user's own."""
+    for store in (shop.vault, shop.store_at_terminal, shop.invoice, shop.paylink, shop.contact):
+        assert list(errors(store(location_id=...))) == ["location_id"]
+
+
 def bank_payment(shop, **fields):
     """Create a payment from a bank account."""
     account = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}

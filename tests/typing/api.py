@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, BinaryIO, Never, assert_type
+from typing import Any, BinaryIO, Literal, Never, assert_type
 
 from gateway_async import (
     UNSET,
@@ -42,8 +42,10 @@ from gateway_async import (
     Pages,
     PasswordLogin,
     Paylink,
+    PaylinkAction,
     PaylinkCreate,
     PaylinkUpdate,
+    PaymentMethod,
     PaymentStatus,
     PostbackConfig,
     PostbackConfigCreate,
@@ -70,6 +72,7 @@ from gateway_async import (
     TimeRange,
     Token,
     Transaction,
+    TransactionAction,
     TransactionBatch,
     TransactionCreate,
     TransactionStatus,
@@ -80,6 +83,7 @@ from gateway_async import (
     VaultCopyCreate,
 )
 from gateway_async._secrets import Secret
+from gateway_async.models.record import Record
 from gateway_async.observe import CallEnded, Event, TerminalProgress, TerminalState
 from gateway_async.postbacks import Postback, PostbackReceiver, PostbackRefusedError, SqliteInbox
 
@@ -184,6 +188,25 @@ async def transactions(gateway: AsyncGateway) -> None:
     assert_type(await gateway.transactions.increment("id", Decimal("15.00")), Transaction)
     assert_type(await gateway.transactions.complete("id"), Transaction)
     assert_type(await gateway.transactions.complete("id", "12.50"), Transaction)
+    TransactionCreate(action=TransactionAction("charge"), payment_method=PaymentMethod("cash"), account_vault_id="v1")
+    TransactionCreate(action=TransactionAction.SALE, account_type="visa", ach_sec_code="WEB")
+    TransactionUpdate(action=TransactionAction("charge"))
+    TransactionCreate(action="charge")  # type: ignore[arg-type]
+    TransactionCreate(action="void")  # type: ignore[arg-type]
+    TransactionCreate(action=gateway.base_url)  # type: ignore[arg-type]
+    TransactionCreate(action=PaymentMethod.CARD)  # type: ignore[arg-type]
+    TransactionCreate(action="sale", payment_method="card")  # type: ignore[arg-type]
+    TransactionCreate(action="sale", account_type="vsia")  # type: ignore[arg-type]
+    TransactionCreate(action="sale", ach_sec_code="web")  # type: ignore[arg-type]
+    TransactionUpdate(action="sale")  # type: ignore[arg-type]
+    AchVaultCreate(account_number="1", routing="1", account_holder_name="A", account_type="visa", is_company=False)  # type: ignore[arg-type]
+    TicketVaultCreate(ticket="t", payment_method="card")  # type: ignore[arg-type]
+    PaylinkCreate(amount_due=12, paylink_action=PaylinkAction("hold"))
+    PaylinkCreate(amount_due=12, paylink_action="auth_only")  # type: ignore[arg-type]
+    PostbackConfigCreate(url="https://shop.test", resource="transactions")  # type: ignore[arg-type]
+    RouterTransactionCreate(action="settle", terminal_id="t", transaction_amount=1)
+    RouterTransactionCreate(action=TransactionAction("charge"), terminal_id="t", transaction_amount=1)
+    RouterTransactionCreate(action="charge", terminal_id="t", transaction_amount=1)  # type: ignore[arg-type]
     await gateway.transactions.increment("id", 15.0)  # type: ignore[arg-type]
     await gateway.transactions.increment("id")  # type: ignore[call-arg]
     TransactionCreate(action="sale", transaction_amount=12.5)  # type: ignore[arg-type]
@@ -375,6 +398,7 @@ async def errors(error: GatewayError) -> None:
     assert_type(error.call, str)
     if isinstance(error, InvalidRequestError):
         assert_type(error.problems, tuple[str, ...])
+        assert_type(error.fields, Mapping[str, tuple[str, ...]])
     if isinstance(error, StatusError):
         assert_type(error.status_code, int)
         assert_type(error.message, str)
@@ -390,7 +414,13 @@ async def errors(error: GatewayError) -> None:
         assert_type(error.api_id, str | None)
         assert_type(error.sent, Mapping[str, Any])
         assert_type(error.reached, Reached)
-        assert_type(await error.resolve(), Any)
+        made = await error.resolve()
+        assert_type(made, Record | Literal[True] | None)
+        made.transaction_amount  # type: ignore[union-attr]  # noqa: B018
+        if isinstance(made, Transaction):
+            assert_type(made.transaction_amount, Decimal | None)
+        await error.resolve(wait=5)
+        await error.resolve("5")  # type: ignore[arg-type]
     if isinstance(error, DeclinedError):
         assert_type(error.reason_code_id, int | None)
 
@@ -419,7 +449,7 @@ async def postbacks(gateway: AsyncGateway, moment: datetime, body: bytes) -> Non
     async def on_contact(postback: Postback[Contact]) -> None:
         assert_type(postback.record, Contact)
 
-    @receiver.on("transaction", "UPDATE", stale=True)
+    @receiver.on("transaction", "UPDATE", include_stale=True)
     async def on_transaction(postback: Postback[Transaction]) -> None:
         assert_type(postback.record.transaction_amount, Decimal | None)
         assert_type(postback.type.known, bool)

@@ -38,4 +38,4 @@ def test_calls_are_told_apart_by_identity() -> None:
 
 def test_a_call_is_a_read_unless_it_says_otherwise() -> None:
     """The safest kind is the default, and a missing record is an error unless the call expects it."""
-    assert (call().kind, call().absent) == (Kind.READ, ...)
+    assert (call().kind, call().not_found_result) == (Kind.READ, ...)

@@ -1,17 +1,25 @@
 """Status, headers and bytes → a result or one error from the tree."""
 
+import codecs
 import contextlib
+import itertools
+import json
 import time
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gateway_async._wire.reply as reply_module
+from gateway_async import _secrets
 from gateway_async._secrets import AccountNumber, Secret
-from gateway_async._wire.call import Call
+from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.convert import structure
 from gateway_async._wire.reply import Reply, read_reply
+from gateway_async._wire.response_matching import check_belongs
+from gateway_async._wire.token_calls import log_in
 from gateway_async.errors import (
     AuthenticationError,
     BadRequestError,
@@ -28,6 +36,7 @@ from gateway_async.errors import (
     ValidationError,
 )
 from gateway_async.models.contacts import Contact
+from gateway_async.models.quick_invoices import QuickInvoice
 
 CARD = "4111111111111111"
 NOW = 1_763_467_200.0  # Tue, 18 Nov 2025 12:00:00 GMT
@@ -104,16 +113,32 @@ def test_each_status_has_its_error(status: int, kind: type[StatusError]) -> None
 @pytest.mark.parametrize("status", [404, 409])
 @pytest.mark.parametrize("absent", [None, "not there"])
 def test_an_absence_may_be_an_answer(status: int, absent: Any) -> None:
-    """Where a call says what absence means, 404 and 409 are that result."""
-    call: Call[Any] = Call(method="GET", path="/v2/contacts/c1", read=lambda content: content, absent=absent)
-    assert read_reply(call, reply(status, "gone")) == absent
+    """Where a call says what absence means, the gateway's own 404 and 409 are that result."""
+    call: Call[Any] = Call(method="GET", path="/v2/contacts/c1", read=lambda content: content, not_found_result=absent)
+    for body in (
+        {"name": "Gone", "message": "gone", "code": 0, "status": status},
+        {"code": 0},
+        {"status": str(status)},
+    ):
+        assert read_reply(call, reply(status, json.dumps(body))) == absent
+
+
+@pytest.mark.parametrize(
+    "body", ["", "gone", "[]", '{"message": "no Route matched"}', '{"status": 500}', '{"errors": {}}']
+)
+@pytest.mark.parametrize("status", [404, 409])
+def test_what_a_proxy_says_proves_no_absence(status: int, body: str) -> None:
+    """Without a `name`, a `code` or its own `status` a body is not the gateway's."""
+    call: Call[Any] = Call(method="GET", path="/v2/contacts/c1", read=lambda content: content, not_found_result=None)
+    with pytest.raises(StatusError):
+        read_reply(call, reply(status, body))
 
 
 @pytest.mark.parametrize("page", ["<!DOCTYPE html><h1>Not here</h1>", "  <html></html>"])
 @pytest.mark.parametrize("absent", [None, "not there"])
 def test_a_page_for_people_proves_no_absence(page: str, absent: Any) -> None:
     """A proxy in the gateway's place knows no record."""
-    call: Call[Any] = Call(method="GET", path="/v2/contacts/c1", read=lambda content: content, absent=absent)
+    call: Call[Any] = Call(method="GET", path="/v2/contacts/c1", read=lambda content: content, not_found_result=absent)
     with pytest.raises(NotFoundError):
         read_reply(call, reply(404, page))
 
@@ -121,7 +146,7 @@ def test_a_page_for_people_proves_no_absence(page: str, absent: Any) -> None:
 @pytest.mark.parametrize("status", [400, 401, 403, 410, 422, 500])
 def test_nothing_else_is_an_absence(status: int) -> None:
     """A refusal for another reason says nothing about the record."""
-    call: Call[Any] = Call(method="GET", path="/v2/contacts/c1", read=lambda content: content, absent=None)
+    call: Call[Any] = Call(method="GET", path="/v2/contacts/c1", read=lambda content: content, not_found_result=None)
     with pytest.raises(StatusError):
         read_reply(call, reply(status))
 
@@ -235,11 +260,153 @@ def test_the_calls_own_secrets_are_masked(form: str) -> None:
     assert said == "routing ************0326, cvv ************, track ************ refused"
 
 
-def test_a_success_that_is_no_json_is_masked_too() -> None:
-    """The excerpt of an unreadable answer repeats no secret."""
+def test_a_success_that_is_no_json_is_described() -> None:
+    """An unreadable success is told by its type and length: it may be a record or a token, and is not quoted."""
     with pytest.raises(MalformedReplyError) as failed:
-        read_reply(SECRETIVE, reply(200, f"card {CARD}, routing 072000326"))
-    assert failed.value.reason == "not JSON: card ************1111, routing ************0326"
+        read_reply(SECRETIVE, reply(200, f"card {CARD}, Jane Doe", content_type="text/plain; charset=utf-8"))
+    assert failed.value.reason == "not JSON: 31 bytes of text/plain"
+
+
+TOKEN = "token-5b1e77a0"
+RECORD = f'{{"token": {{"token": "{TOKEN}"}}, "name": "Jane Doe", "last_four": "1111", "zip": "49525"}}'
+FORMS: list[bytes] = [
+    codecs.BOM_UTF8 + RECORD.encode(),
+    RECORD.encode("utf-16"),
+    f"/* {RECORD} */".encode(),
+    f"<html><script>x</script><p>{RECORD}</p></html>".encode(),
+]
+LOGIN_FORMS: list[bytes] = [
+    *FORMS,
+    f"token={TOKEN}&name=Jane+Doe&last_four=1111&zip=49525".encode(),
+    f"{TOKEN} Jane Doe 1111 49525".encode(),
+    f"<html><p>{TOKEN} Jane Doe 1111 49525</p></html>".encode(),
+]
+
+
+def repeated(error: GatewayError) -> set[str]:
+    """What an error repeats of the record."""
+    shown = f"{error} {error!r} {vars(error)} {error.args}"
+    return {value for value in (TOKEN, "Jane", "Doe", "1111", "49525") if value in shown}
+
+
+@pytest.mark.parametrize("body", FORMS)
+@pytest.mark.parametrize("status", [200, 400, 422, 500])
+def test_a_record_in_another_form_is_not_quoted(status: int, body: bytes) -> None:
+    """A byte order evidence, another encoding or text around it does not bring a record into an error."""
+    with pytest.raises(GatewayError) as failed:
+        read_reply(CALL, reply(status, body))
+    assert repeated(failed.value) == set()
+
+
+@pytest.mark.parametrize("body", LOGIN_FORMS)
+@pytest.mark.parametrize("status", [200, 201, 400, 401, 500])
+def test_a_login_is_not_quoted(status: int, body: bytes) -> None:
+    """In whatever form a login is answered, no error has its token."""
+    with pytest.raises(GatewayError) as failed:
+        read_reply(log_in("user", "password", "domain"), reply(status, body))
+    assert repeated(failed.value) == set()
+
+
+@pytest.mark.parametrize("body", LOGIN_FORMS)
+@pytest.mark.parametrize("status", [200, 400, 422, 500])
+def test_an_answer_to_a_write_is_quoted_only_as_the_gateway_words_it(status: int, body: bytes) -> None:
+    """A page or a text in answer to a write may repeat the request in any form: its type and length have to do."""
+    with pytest.raises(GatewayError) as failed:
+        read_reply(attrs.evolve(CALL, kind=Kind.NAMED), reply(status, body))
+    assert repeated(failed.value) == set()
+
+
+def test_a_difference_repeats_no_secret_of_the_call() -> None:
+    """What a mismatch quotes is masked with the call's secrets and the credentials'."""
+
+    def read(content: Any) -> Any:
+        check_belongs({"location_id": "loc"}, content)
+
+    call: Call[Any] = Call(method="POST", path="/v2/x", read=read, secrets=(Secret("ticket-5e1d"),))
+    said = Reply(200, {}, b'{"location_id": "ticket-5e1d key-82c1x"}', NOW, (Secret("key-82c1x"),))
+    with pytest.raises(MismatchedReplyError) as failed:
+        read_reply(call, said)
+    assert failed.value.differences == ("location_id is '************ ************', not 'loc'",)
+
+
+def test_a_path_repeats_no_secret_of_the_call() -> None:
+    """Where an unreadable value is keyed by a secret, the path to it is masked."""
+    call: Call[Any] = Call(
+        method="GET",
+        path="/v2/x",
+        read=lambda content: structure(QuickInvoice, content),
+        secrets=(Secret("ticket-5e1d"),),
+    )
+    with pytest.raises(MalformedReplyError) as failed:
+        read_reply(call, reply(200, '{"id": "1", "item_list": {"ticket-5e1d": "x"}}'))
+    assert "ticket" not in str(failed.value)
+
+
+# --- how much an error quotes
+
+
+def given_to_mask(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lengths of all texts that are masked from now on."""
+    lengths: list[int] = []
+    mask = _secrets.mask_text
+
+    def count(text: str, secrets: Any = ()) -> str:
+        lengths.append(len(text))
+        return mask(text, secrets)
+
+    monkeypatch.setattr(_secrets, "mask_text", count)
+    return lengths
+
+
+@pytest.mark.parametrize("size", [200, 20_000, 200_000])
+@pytest.mark.parametrize("line", ["4111 1111 ", "<", "x"])
+def test_an_error_quotes_4_kb_however_long_the_answer(size: int, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty fields of any length: all their names, and no more of their lines than one error has room for."""
+    lengths = given_to_mask(monkeypatch)
+    said = (line * size)[:size]
+    content = {"message": said, "errors": {f"field_{number}": [said] for number in range(40)}}
+    error = refusal(422, json.dumps(content))
+    assert len(error.fields) == 40
+    assert sum(map(len, (error.message, *error.fields, *itertools.chain(*error.fields.values())))) <= 4096 + 41
+    assert len(str(error)) < 5000
+    assert sum(lengths) < 4096 + 81 * 64
+
+
+@pytest.mark.parametrize("count", [5_000, 50_000])
+@pytest.mark.parametrize("line", ["", "no"])
+def test_no_number_of_fields_or_lines_is_quoted_whole(count: int, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of endless names and lines an error has the first ones, and says that there are more."""
+    lengths = given_to_mask(monkeypatch)
+    fields = refusal(422, json.dumps({"errors": {f"field_{number}": [line] for number in range(count)}})).fields
+    lines = refusal(422, json.dumps({"errors": {"tax": [line] * count}})).fields["tax"]
+    assert (next(reversed(fields)), lines[-1], len(fields) < 500, len(lines) < 2500) == ("…", "…", True, True)
+    assert sum(lengths) < 2 * 4096
+    assert len(lengths) < 5000
+
+
+@pytest.mark.parametrize("part", ["<", "<script", "<script>", "</script ", "<style><script>"])
+def test_only_the_beginning_of_a_page_is_looked_at(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of 0.8 MB costs as much as one of 20 kB, whatever it repeats."""
+    looked_at: list[int] = []
+    page_text = reply_module._page_text
+    monkeypatch.setattr(reply_module, "_page_text", lambda page: looked_at.append(len(page)) or page_text(page))
+    refusal(502, (part * 800_000)[:800_000], content_type="text/html")
+    assert looked_at == [20_000]
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<p>a</p><script>b</script>c", "a c"),
+        ("<script>a</style>b", "b"),
+        ("<SCRIPT src=x>a</SCRIPT\n>b<script>c", "b"),
+        ("<style>a</style><style>b</style>c<", "c<"),
+        ("a <<b> c", "a < c"),
+    ],
+)
+def test_the_text_of_a_page(page: str, text: str) -> None:
+    """Tags, scripts and styles are left out, and what is never closed is left out to its end."""
+    assert refusal(502, page, content_type="text/html").message == text
 
 
 # --- successes that cannot be understood
@@ -249,8 +416,9 @@ def test_a_success_that_is_no_json_is_masked_too() -> None:
     ("body", "reason"),
     [
         (b'{"id": "c', "not JSON: 9 bytes that break off or go astray"),
-        (b"<html><b>OK</b></html>", "not JSON: OK"),
-        (b"\xff\xfe\xfa", "not JSON: \ufffd\ufffd\ufffd"),
+        (b"<html><b>OK</b></html>", "not JSON: 22 bytes of HTML"),
+        (b"\xff\xfe\xfa", "not JSON: 3 bytes"),
+        (b'\xef\xbb\xbf{"id": "c1"}', "not JSON: 15 bytes that break off or go astray"),
         (b'{"id": "c1"}{"id": "c1"}', "not JSON: 24 bytes that break off or go astray"),
         (b'{"id": 1e99999999999999999999}', "not JSON: 30 bytes that break off or go astray"),
     ],

@@ -14,8 +14,8 @@ import attrs
 import pytest
 
 from gateway_async._wire.call import Call
-from gateway_async._wire.noun import Noun, Scope
 from gateway_async._wire.reply import Reply, read_reply
+from gateway_async._wire.resource import ResourceSpec, Scope
 from gateway_async.errors import ValidationError
 from gateway_async.models.account_vaults import AccountVault, BinInfo, CardVaultCreate, RouterAccountVaultCreate
 from gateway_async.models.contacts import Contact
@@ -36,7 +36,7 @@ from gateway_async.resources.transactions import TRANSACTION
 SAMPLES = Path(__file__).parents[1] / "samples"
 SCOPE = Scope(location_id=None, check_limits=True, new_id=lambda: "made-up")
 
-SINGLE: dict[str, tuple[Noun[Any], type[Record]]] = {
+SINGLE: dict[str, tuple[ResourceSpec[Any], type[Record]]] = {
     "accountvault-create-ach-response": (ACCOUNT_VAULT, AccountVault),
     "accountvault-create-cc-response": (ACCOUNT_VAULT, AccountVault),
     "bininfo-response": (BIN_INFO, BinInfo),
@@ -54,7 +54,7 @@ SINGLE: dict[str, tuple[Noun[Any], type[Record]]] = {
     "transaction-authonly-response": (TRANSACTION, Transaction),
     "transaction-refund-response": (TRANSACTION, Transaction),
 }
-LISTS: dict[str, tuple[Noun[Any], type[Record], int, int]] = {
+LISTS: dict[str, tuple[ResourceSpec[Any], type[Record], int, int]] = {
     #                               noun, record, totalCount, pageCount
     "accountvault-list-response": (ACCOUNT_VAULT, AccountVault, 1, 1),
     "contact-list-response": (CONTACT, Contact, 220, 11),
@@ -137,7 +137,7 @@ def answered(call: Call[Any], name: str) -> Any:
 
 
 @pytest.mark.parametrize(("sample", "noun", "kind"), [(name, *row) for name, row in SINGLE.items()])
-def test_a_recorded_record(sample: str, noun: Noun[Any], kind: type[Record]) -> None:
+def test_a_recorded_record(sample: str, noun: ResourceSpec[Any], kind: type[Record]) -> None:
     """The answer becomes its model, field by field, and what the model does not know is in `extra`."""
     ((_, data),) = raw(sample).items()
     asked = attrs.evolve(noun.get(data.get("id", "v1"), SCOPE), read=noun._reader({}))
@@ -147,7 +147,7 @@ def test_a_recorded_record(sample: str, noun: Noun[Any], kind: type[Record]) -> 
 
 
 @pytest.mark.parametrize(("sample", "noun", "kind", "total", "pages"), [(name, *row) for name, row in LISTS.items()])
-def test_a_recorded_list(sample: str, noun: Noun[Any], kind: type[Record], total: int, pages: int) -> None:
+def test_a_recorded_list(sample: str, noun: ResourceSpec[Any], kind: type[Record], total: int, pages: int) -> None:
     """Every row becomes its model, and the meta its counts."""
     rows = raw(sample)[noun.plural]
     page = answered(noun.page(1, ()), sample)

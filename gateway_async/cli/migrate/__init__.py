@@ -1,5 +1,8 @@
-"""`gateway-async migrate`: a file of accounts into the vault; `migrate verify` and `migrate journal` look at it."""
+"""`gateway-async migrate`: store a file of accounts in the vault.
 
-from gateway_async.cli.migrate.group import migrate
+`migrate verify`, `migrate journal` and `migrate fields` show the results and the fields.
+"""
+
+from gateway_async.cli.migrate.default_command import migrate
 
 __all__ = ["migrate"]

@@ -1,4 +1,4 @@
-"""`gateway-async migrate FILE`: what it can be told."""
+"""`gateway-async migrate FILE`: the command and its options."""
 
 from pathlib import Path
 from typing import Annotated, Final
@@ -6,7 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from gateway_async.cli.migrate import options
-from gateway_async.cli.migrate.refusing import refusing
+from gateway_async.cli.migrate.usage_errors import refusing
 
 __all__ = ["run"]
 
@@ -85,14 +85,14 @@ def run(  # noqa: PLR0913  the options of a command
         typer.Option(metavar="22:00-06:00", rich_help_panel=_END, help="The local time of day in which it may run."),
     ] = None,
     wait_for_window: Annotated[
-        bool, typer.Option("--wait-for-window", rich_help_panel=_END, help="Begin when the window opens.")
+        bool, typer.Option("--wait-for-window", rich_help_panel=_END, help="Start when the window opens.")
     ] = False,
     max_seconds: Annotated[
         float | None, typer.Option(min=0.001, metavar="N", rich_help_panel=_END, help="Stop after so many seconds.")
     ] = None,
     max_rows: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", rich_help_panel=_END, help="Stop when so many rows are stored in this run."),
+        typer.Option(min=1, metavar="N", rich_help_panel=_END, help="Store no more rows than that in this run."),
     ] = None,
     max_rejected: Annotated[
         int | None,
@@ -119,20 +119,21 @@ def run(  # noqa: PLR0913  the options of a command
 ) -> None:
     """Store a file of cards and bank accounts in the vault, each once.
 
-    Run it again, and it goes on where it stopped. Begin with --plan, go on
+    Run it again, and it goes on where it stopped. Start with --plan, go on
     with --max-rows 10. Afterwards: gateway-async migrate verify --help, which
     reads back what was stored, and gateway-async migrate journal --help, which
-    lists what became of each row.
+    lists the state of each row. gateway-async migrate fields lists what a
+    column can be.
 
-    Ctrl-C finishes what is under way and says how to go on. Twice, it ends at
-    once, which the journal bears.
+    Ctrl-C finishes what is under way and says how to go on. A second Ctrl-C
+    exits immediately; the journal stays consistent.
 
-    Exit status: 0 every row is stored; 3 some were rejected; 4 of some nobody
-    knows, so run it again; 5 stopped where it was told to; 1 it failed or gave
+    Exit status: 0 every row is stored; 3 some were rejected; 4 some are
+    unknown, so run it again; 5 stopped where it was told to; 1 it failed or gave
     up; 2 wrong usage, nothing was sent; 130 after Ctrl-C; 143 after SIGTERM.
     Reads the GATEWAY_* variables of the environment.
     """
-    from gateway_async.cli.migrate.order import Order, WrittenFiles
+    from gateway_async.cli.migrate.settings import Order, WrittenFiles
 
     with refusing():
         order = Order(
@@ -171,11 +172,11 @@ def run(  # noqa: PLR0913  the options of a command
             plan=plan,
         )
         if plan:
-            from gateway_async.cli.migrate.planning import show_plan
+            from gateway_async.cli.migrate.plan import show_plan
 
             show_plan(order)
             return
-        from gateway_async.cli.migrate.carrying_out import carry_out
+        from gateway_async.cli.migrate.run import carry_out
 
         status = carry_out(order)
     raise typer.Exit(status)

@@ -1,4 +1,4 @@
-"""`gateway-async migrate journal`: what became of each row, by the journal."""
+"""`gateway-async migrate journal`: the state of each row, from the journal."""
 
 import json
 from collections.abc import AsyncIterator
@@ -11,16 +11,16 @@ from rich.table import Table
 from rich.text import Text
 
 from gateway_async.cli.migrate.journals import existing_journal
-from gateway_async.cli.migrate.refusing import refusing
-from gateway_async.migration.journal import RowState
+from gateway_async.cli.migrate.usage_errors import refusing
+from gateway_async.migration.journal.protocol import RowState
 
 if TYPE_CHECKING:
-    from gateway_async.migration import Entry, Journal
+    from gateway_async.migration import Journal, JournalEntry
 
 __all__ = ["entries_of", "journal"]
 
 MOST_SHOWN = 500
-"""Rows of a table that anybody reads; JSON has no end."""
+"""Maximum rows of a table; JSON has no limit."""
 
 COLOURS = {"stored": "green", "rejected": "red", "unknown": "yellow", "sending": "yellow"}
 _PAGE = 5000
@@ -62,8 +62,8 @@ async def _show(opened: "Journal", state: RowState | None, as_json: bool) -> Non
         await opened.aclose()
 
 
-async def entries_of(opened: "Journal", state: RowState | None = None) -> "AsyncIterator[Entry]":
-    """All rows of a state, a page at a time."""
+async def entries_of(opened: "Journal", state: RowState | None = None) -> "AsyncIterator[JournalEntry]":
+    """Yield all rows of a state, reading page by page."""
     after = None
     while page := await opened.entries(state, after=after, limit=_PAGE):
         for entry in page:
@@ -96,7 +96,7 @@ async def _print_rows(opened: "Journal", state: RowState) -> None:
         console.print(f"… and {more:,} more; --json lists all.")
 
 
-def _cells(entry: "Entry") -> list[Text]:
+def _cells(entry: "JournalEntry") -> list[Text]:
     account = f"{entry.vault_id} {entry.brand or ''} …{entry.last_four}" if entry.vault_id else "–"
     return [
         Text(entry.key, overflow="fold"),
@@ -107,7 +107,7 @@ def _cells(entry: "Entry") -> list[Text]:
     ]
 
 
-def _values(entry: "Entry") -> dict[str, Any]:
+def _values(entry: "JournalEntry") -> dict[str, Any]:
     return {
         "key": entry.key,
         "state": entry.state,

@@ -1,4 +1,4 @@
-"""A journal by the place that a user names: a file, or the address of a PostgreSQL."""
+"""Journals by the name that a user gives: a file, or the address of a PostgreSQL."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,16 +8,23 @@ from gateway_async.errors import InvalidRequestError
 if TYPE_CHECKING:
     from gateway_async.migration import Journal
 
-__all__ = ["default_journal", "existing_journal", "is_database", "journal_at"]
+__all__ = ["default_journal", "existing_journal", "is_database", "journal_at", "shown_place"]
 
 
 def is_database(place: str) -> bool:
-    """Whether it is the address of a PostgreSQL."""
+    """Return whether it is the address of a PostgreSQL."""
     return place.startswith(("postgresql://", "postgres://"))
 
 
+def shown_place(place: str) -> str:
+    """Return the name to display: the address of a database has no password."""
+    from gateway_async._storage.postgres import without_password
+
+    return without_password(place) if is_database(place) else place
+
+
 def default_journal(input_path: Path | None) -> str:
-    """Beside the input, with its name.
+    """Return the default path: beside the input, with its name.
 
     Raises:
         InvalidRequestError: standard input has no name.
@@ -28,10 +35,10 @@ def default_journal(input_path: Path | None) -> str:
 
 
 def journal_at(place: str, name: str | None) -> "Journal":
-    """The journal, made when it is first used.
+    """Return the journal. It is created when it is first used.
 
     Raises:
-        InvalidRequestError: its folder is not there, or a database needs the migration's name.
+        InvalidRequestError: its folder does not exist, or a database needs the migration's name.
     """
     from gateway_async.migration import PostgresJournal, SqliteJournal
 
@@ -46,10 +53,10 @@ def journal_at(place: str, name: str | None) -> "Journal":
 
 
 def existing_journal(place: str, name: str | None) -> "Journal":
-    """A journal to look at.
+    """Return a journal that must exist.
 
     Raises:
-        InvalidRequestError: it is not there.
+        InvalidRequestError: it does not exist.
     """
     if not is_database(place) and not (Path(place).is_file() and Path(place).stat().st_size):
         raise InvalidRequestError(f"journal: there is none at {place}")

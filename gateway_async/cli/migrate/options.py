@@ -1,4 +1,4 @@
-"""How a file is to be read: options that several commands have, and what they come to."""
+"""Options of an input file that several commands share, and the input that they define."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ _PANEL = "The file"
 
 
 class FormatName(StrEnum):
-    """How a file is written."""
+    """The formats of a file."""
 
     CSV = "csv"
     JSONL = "jsonl"
@@ -87,7 +87,7 @@ class Input:
 
     Attributes:
         place: its path; `-` for standard input.
-        reading: what `read_rows` is told of it.
+        reading: further arguments of `read_rows`.
     """
 
     place: str
@@ -95,17 +95,17 @@ class Input:
 
     @property
     def path(self) -> Path | None:
-        """Its path; None for standard input."""
+        """Return its path; None for standard input."""
         return None if self.place == "-" else Path(self.place)
 
     @property
     def columns(self) -> "Columns":
-        """Which column is which field."""
+        """Return the mapping of columns to fields."""
         columns: Columns = self.reading["columns"]
         return columns
 
     def rows(self) -> Any:
-        """Its rows, to be read."""
+        """Return its rows, not read yet."""
         from gateway_async.migration import read_rows
 
         return read_rows(self.path or "-", **self.reading)
@@ -123,10 +123,10 @@ def input_of(
     encoding: str | None,
     delimiter: str | None,
 ) -> Input:
-    """The file of a command's options.
+    """Return the input that a command's options define.
 
     Raises:
-        BadParameter: there is no such file, or an option is not of its form.
+        BadParameter: the file does not exist, or an option has the wrong form.
         InvalidRequestError: a column is named for a field that the contract does not have.
     """
     if place != "-" and not Path(place).exists():
@@ -166,12 +166,12 @@ def _pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
 
 
 def _unescaped(delimiter: str | None) -> str | None:
-    r"""A tab can hardly be typed: `\t` and `tab` mean it."""
+    r"""Return the delimiter. `\t` and `tab` mean a tab, which is hard to type."""
     return "\t" if delimiter in ("\\t", "tab") else delimiter
 
 
 def command_again() -> str:
-    """The command that runs now, to be pasted into a shell."""
+    """Return the command that runs now, to be pasted into a shell."""
     import shlex
 
     return shlex.join(["gateway-async", *sys.argv[1:]])

@@ -1,4 +1,7 @@
-"""Ctrl-C and SIGTERM: the first asks for a clean end, the second ends it at once, which the journal bears."""
+"""Ctrl-C and SIGTERM: the first one stops the migration cleanly, the second one exits immediately.
+
+The journal stays consistent in both cases.
+"""
 
 import os
 import signal
@@ -16,14 +19,14 @@ _AT_ONCE: Final = b"gateway-async: ended at once; the journal knows what may be 
 
 
 class Interruption:
-    """Whether somebody asked for the end.
+    """Records a request of the user to stop.
 
     Args:
-        say: tells a person that it was heard.
+        say: shows a message to the user.
 
     Attributes:
-        why: in words; "" if nobody asked.
-        status: the exit status that goes with it.
+        why: the reason of the stop, as text; "" without a request.
+        status: the matching exit status.
     """
 
     def __init__(self, say: Callable[[str], object]) -> None:
@@ -33,7 +36,7 @@ class Interruption:
         self._said = False
 
     def look(self, _report: Any = None) -> str | None:
-        """Why to stop."""
+        """Return the reason to stop, if any. The first time, tell the user that the request was received."""
         if self.why and not self._said:
             self._said = True
             self._say("Finishing what is under way … (once more ends it at once)")
@@ -41,7 +44,7 @@ class Interruption:
 
     @contextmanager
     def heard(self) -> Iterator[None]:
-        """Listen for the time of the block."""
+        """Handle both signals during the block."""
         former = {number: signal.signal(number, self._hear) for number in _STATUS}
         try:
             yield
@@ -50,7 +53,10 @@ class Interruption:
                 signal.signal(number, handler)
 
     def _hear(self, number: int, _frame: Any) -> None:
-        """Whatever was interrupted may hold a lock or be writing: only a note is made, or the end."""
+        """Record the request, or exit at the second one.
+
+        A signal handler must do no more, because the interrupted code may hold a lock or be writing.
+        """
         asked = signal.Signals(number)
         if self.why:
             shown = _SHOW_CURSOR if os.isatty(_STANDARD_ERROR) else b""

@@ -1,4 +1,4 @@
-"""`gateway-async migrate verify`: what was stored, read back and compared."""
+"""`gateway-async migrate verify`: read back what was stored, and compare it."""
 
 import json
 from contextlib import aclosing, nullcontext
@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gateway_async.cli.failure import warn
+from gateway_async.cli.errors import warn
 from gateway_async.cli.migrate import options
 from gateway_async.cli.migrate.journals import default_journal, existing_journal
-from gateway_async.cli.migrate.refusing import refusing
+from gateway_async.cli.migrate.usage_errors import refusing
 from gateway_async.errors import AuthenticationError, PermissionDeniedError
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["verify"]
 
 WRONG: Final = 3
-"""The exit status when something is not as it should be."""
+"""The exit status if an account is not as it should be."""
 
 FAILED: Final = 1
-"""The exit status when it could not be read."""
+"""The exit status if the accounts could not be read."""
 
 MOST_SHOWN = 100
 _COUNTS: Final = ("matching", "different", "missing", "unread", "not_stored")
@@ -55,9 +55,11 @@ def verify(
     """Read back what a migration has stored, and compare it. It changes nothing.
 
     By the journal the id and the last four digits are compared; with the input also expiry, holder and contact, and
-    rows of it that are not stored are counted. The exit status is 0 if all is as it should be, 3 if anything is not,
-    1 if the gateway refuses or does not answer, and 2 for wrong usage. Reads the GATEWAY_* variables of the
-    environment.
+    rows of it that are not stored are counted. A card replaced by another one with the same last four digits is not
+    noticed: the gateway returns no more of a number, and the journal keeps neither the number nor a hash.
+
+    The exit status is 0 if all is as it should be, 3 if anything is not, 1 if the gateway refuses or does not answer,
+    and 2 for wrong usage. Reads the GATEWAY_* variables of the environment.
     """
     import anyio
 

@@ -1,10 +1,10 @@
 """Files as sources of rows: CSV, JSON Lines, Parquet.
 
-The law of these files: memory is bounded whatever the file holds, and what cannot be read is one row that says so.
+Memory is bounded, whatever the file holds. A record that cannot be read becomes one row with its problem.
 """
 
-from gateway_async.migration.sources.cutting import shards
 from gateway_async.migration.sources.files import Format, Rows, read_rows
 from gateway_async.migration.sources.shard import Shard
+from gateway_async.migration.sources.shards import shards
 
 __all__ = ["Format", "Rows", "Shard", "read_rows", "shards"]

@@ -1,12 +1,12 @@
-"""A record's bytes → text, or where they are none."""
+"""Decoding of a record's bytes to text."""
 
-from gateway_async.migration.sources.opening import Bytes
+from gateway_async.migration.sources.byte_source import Bytes
 
 __all__ = ["decoded"]
 
 
 def decoded(content: bytes, source: Bytes) -> tuple[str, str]:
-    """A record's text, and what is wrong with its bytes: one of them is empty, or both are."""
+    """Return a record's text, and the problem if its bytes cannot be decoded. At most one of them is not empty."""
     try:
         text = content.decode(source.encoding)
     except UnicodeDecodeError as error:

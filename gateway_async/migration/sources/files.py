@@ -1,4 +1,4 @@
-"""`read_rows`: a file as an async iterable of rows, which is read in a thread."""
+"""`read_rows`: the rows of a file as an async iterable. A thread reads the file."""
 
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -9,11 +9,11 @@ from typing import Any, BinaryIO, Final, Literal, Protocol, cast
 import anyio.to_thread
 
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.columns import Columns
-from gateway_async.migration.rows import VaultRow
-from gateway_async.migration.sources.csv_rows import CsvRows
-from gateway_async.migration.sources.json_lines import JsonRows
-from gateway_async.migration.sources.opening import STDIN, Bytes, Given, open_bytes
+from gateway_async.migration.rows.columns import Columns
+from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.sources.byte_source import STDIN, Bytes, Given, open_bytes
+from gateway_async.migration.sources.csv import CsvRows
+from gateway_async.migration.sources.jsonl import JsonRows
 from gateway_async.migration.sources.parquet import ParquetRows
 from gateway_async.migration.sources.shard import Shard
 
@@ -42,39 +42,40 @@ class _Parser(Protocol):
 def read_rows(
     source: Given,
     *,
-    format: Format | None = None,  # noqa: A002  what everyone calls it
+    format: Format | None = None,  # noqa: A002  the usual name
     columns: Columns | None = None,
     encoding: str = "utf-8",
     delimiter: str | None = None,
     quotechar: str | None = '"',
     shard: Shard | None = None,
 ) -> "Rows":
-    """The rows of a CSV, JSON Lines or Parquet file, for `plan_migration` and `migrate_vaults`.
+    """Return the rows of a CSV, JSON Lines or Parquet file, for `plan_migration` and `migrate_vaults`.
 
-    Memory is bounded, whatever the file holds. A row that cannot be read is a row with its reasons; the rest goes on.
+    Memory is bounded, whatever the file holds. A row that cannot be read becomes a row with its problems, and reading
+    continues.
 
     Args:
         source: a path; `"-"` for standard input; or a file that is open for reading bytes.
-        format: `"csv"`, `"jsonl"` or `"parquet"`; by default what the path's suffix says.
-        columns: how its columns become fields.
-        encoding: of a text file; a byte order mark knows better.
-        delimiter: of CSV; by default a tab for `.tsv`, else the one that the header has most of.
-        quotechar: of CSV; None where quotes are text.
-        shard: a part of it, as `shards` cuts it.
+        format: `"csv"`, `"jsonl"` or `"parquet"`; by default from the path's suffix.
+        columns: the mapping of its columns to fields.
+        encoding: encoding of a text file; a byte order mark overrides it.
+        delimiter: delimiter of CSV; by default a tab for `.tsv`, else the most frequent one in the header.
+        quotechar: quote character of CSV; None if quotes are ordinary text.
+        shard: a part of the file, from `shards`.
 
     Returns:
-        An async iterable. What has a path can be read again and again; a pipe once.
+        An async iterable. A file with a path can be read several times, a pipe once.
 
     Raises:
-        InvalidRequestError: the format is missing, or an argument cannot be right. What is wrong with the file itself
-            is raised by `await rows.header()`, or by the first row.
+        InvalidRequestError: the format is missing, or an argument cannot be right. Problems of the file itself are
+            raised by `await rows.header()`, or by the first row.
     """
-    told = format or _told(source)
+    format_name = format or _told(source)
     if delimiter is None and isinstance(source, str | PathLike) and fspath(source).lower().endswith(".tsv"):
         delimiter = "\t"
     _check_one_byte(delimiter=delimiter, quotechar=quotechar)
-    dialect = {"delimiter": delimiter, "quotechar": quotechar} if told == "csv" else {}
-    return Rows(source, told, columns or Columns(), encoding, dialect, shard)
+    dialect = {"delimiter": delimiter, "quotechar": quotechar} if format_name == "csv" else {}
+    return Rows(source, format_name, columns or Columns(), encoding, dialect, shard)
 
 
 class Rows:
@@ -82,11 +83,11 @@ class Rows:
 
     Attributes:
         format: `"csv"`, `"jsonl"` or `"parquet"`.
-        columns: the file's own, in their order, once they are read; () for JSON Lines.
+        columns: the file's columns in order, once they are read; () for JSON Lines.
         fields: column → the contract's field that it fills.
         delimiter, quotechar: of CSV, once its header is read.
-        encoding: what a text file is said to be in.
-        total: how much there is: bytes, of Parquet rows; None where nobody knows.
+        encoding: the given encoding of a text file.
+        total: size of the input in bytes, or in rows for Parquet; None if it is not known.
         position: how much of it was read, in the same unit.
         unit: `"bytes"` or `"rows"`.
     """
@@ -119,10 +120,10 @@ class Rows:
         self._open: set[_Reading] = set()
 
     async def header(self) -> tuple[str, ...]:
-        """Open the file and read its columns; then `total` is known, too.
+        """Open the file and read its columns. Then `total` is known, too.
 
         Raises:
-            InvalidRequestError: it cannot be opened, is no such file, or its columns do not fit.
+            InvalidRequestError: it cannot be opened, is not a file of this format, or its columns do not fit.
         """
         if self._ready is None:
             reading = await self._begun()
@@ -133,7 +134,7 @@ class Rows:
         return self.columns
 
     async def __aiter__(self) -> AsyncIterator[VaultRow]:
-        """Read it, from its beginning."""
+        """Read the rows from the beginning of the file."""
         reading, self._ready = self._ready or await self._begun(), None
         try:
             while (rows := await anyio.to_thread.run_sync(reading.next, abandon_on_cancel=True)) is not None:
@@ -144,7 +145,7 @@ class Rows:
             self._close(reading)
 
     async def aclose(self) -> None:
-        """Let go of the file, where it is not read to its end; it can be read again. One given open stays so."""
+        """Close the file before its end; it can be read again. A file that was given open remains open."""
         self._ready = None
         for reading in [*self._open]:
             self._close(reading)
@@ -166,15 +167,25 @@ class Rows:
         self._rewind()
         if self.format == "parquet":
             parser = ParquetRows(self._source, self._fit, shard=self._shard)
+            self._check_key(parser, parser.columns)
             self.columns, self.fields, self.total = parser.columns, parser.fields, parser.total
             return _Reading(parser, parser)
         file, text = self.open_text()
+        if not self._shard:
+            self._check_key(file, text.first_names())
         self.columns, self.fields = text.columns, text.fields
         self.total = self._shard.end - self._shard.start if self._shard else file.total
         return _Reading(text, file, self._shard.start if self._shard else 0)
 
+    def _check_key(self, file: "Bytes | ParquetRows", names: Sequence[str]) -> None:
+        try:
+            self._fit.check_key(names)
+        except InvalidRequestError:
+            file.close()
+            raise
+
     def open_text(self) -> "tuple[Bytes, CsvRows | JsonRows]":
-        """The file, opened, and what reads it; blocks. For CSV and JSON Lines."""
+        """Open a CSV or JSON Lines file, and return it with its parser. It blocks."""
         file = open_bytes(self._source, self.encoding)
         try:
             return file, self._parser(file)
@@ -192,7 +203,7 @@ class Rows:
         return parser
 
     def _rewind(self) -> None:
-        """Go back to where an open file was when it was first read; a pipe cannot."""
+        """Go back to the position at which an open file was first read. A pipe cannot go back."""
         if self._has_path:
             return
         file = sys.stdin.buffer if self._source == STDIN else cast("BinaryIO", self._source)
@@ -206,7 +217,7 @@ class Rows:
 
 
 class _Reading:
-    """One pass over a file. `next` is called in threads, one after another."""
+    """One pass over a file. Threads call `next`, one after another."""
 
     def __init__(self, parser: _Parser, file: "Bytes | ParquetRows", start: int = 0) -> None:
         self._batches = parser.batches()
@@ -215,25 +226,25 @@ class _Reading:
 
     @property
     def position(self) -> int:
-        """How much was read."""
+        """Return how much was read."""
         return max(self._file.position - self._start, 0)
 
     def next(self) -> Sequence[VaultRow] | None:
-        """Some rows; None at the end."""
+        """Return some rows; None at the end."""
         return next(self._batches, None)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 
 def _told(source: Given) -> Format:
-    """The format that a path's suffix says."""
+    """Return the format from a path's suffix."""
     name = fspath(source) if isinstance(source, str | PathLike) else ""
-    told = _FORMATS.get(PurePath(name).suffix.lower())
-    if told is None:
+    found = _FORMATS.get(PurePath(name).suffix.lower())
+    if found is None:
         raise InvalidRequestError("format: cannot be told from the name; say csv, jsonl or parquet")
-    return told
+    return found
 
 
 def _check_one_byte(**characters: str | None) -> None:

@@ -1,4 +1,4 @@
-"""Parquet → rows, with pyarrow, a row group at a time."""
+"""Rows of Parquet files, read with pyarrow one row group at a time."""
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -6,10 +6,10 @@ from os import PathLike
 from typing import Any, BinaryIO, Final
 
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.columns import Columns
-from gateway_async.migration.creating import row_of, unreadable
-from gateway_async.migration.rows import VaultRow
-from gateway_async.migration.sources.opening import STDIN, Given, open_file
+from gateway_async.migration.rows.builder import row_of, unreadable
+from gateway_async.migration.rows.columns import Columns
+from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.sources.byte_source import STDIN, Given, open_file
 from gateway_async.migration.sources.shard import Shard
 
 __all__ = ["ParquetRows", "parquet_shards"]
@@ -18,15 +18,15 @@ _BATCH: Final = 256
 
 
 class ParquetRows:
-    """The rows of a Parquet file. What takes memory is one row group's pages, and some hundred rows.
+    """The rows of a Parquet file. Memory holds the pages of one row group and some hundred rows.
 
     Args:
-        given: a path, or an open binary file that can be read at any place.
-        columns: how its columns become fields.
+        given: a path, or an open binary file that supports seeking.
+        columns: the mapping of its columns to fields.
         shard: the row groups to read; None for all.
 
     Raises:
-        InvalidRequestError: pyarrow is missing, the file is none or is cut off, or its columns do not fit.
+        InvalidRequestError: pyarrow is missing, the file is not Parquet or is cut off, or its columns do not fit.
     """
 
     def __init__(self, given: Given, columns: Columns, *, shard: Shard | None = None) -> None:
@@ -46,7 +46,7 @@ class ParquetRows:
         self.fields = self._fit.named(self.columns)
 
     def batches(self) -> Iterator[Sequence[VaultRow]]:
-        """The rows, some at a time; of a row group that cannot be read, one row that says so."""
+        """Yield the rows in batches; for a row group that cannot be read, one row with the problem."""
         for group in self._groups:
             first, size = self._line, self._file.metadata.row_group(group).num_rows
             try:
@@ -57,7 +57,7 @@ class ParquetRows:
             self._line = first + size
 
     def close(self) -> None:
-        """Let go of the file, if it was opened for this."""
+        """Close the file if it was opened here."""
         self._file.close()
         if self._closing:
             self._under.close()
@@ -76,13 +76,13 @@ class ParquetRows:
         return row_of({**self._constants, **values}, key=key, line=line, source=source)
 
     def _lost(self, group: int, last: int, error: Exception) -> str:
-        """What is said of a row group that cannot be read; what the library says may hold data, so its first line."""
+        """Return the problem of a row group that cannot be read. The library's message is omitted: it may hold data."""
         kind = type(error).__name__
         return f"row group {group + 1}, rows {self._line} to {last}, cannot be read ({kind}); is the file damaged?"
 
 
 def parquet_shards(given: str | PathLike[str], rows_per_shard: int) -> list[Shard]:
-    """Row groups, as many together as have `rows_per_shard` rows, and one at least.
+    """Combine row groups into shards of at least `rows_per_shard` rows, if there are as many.
 
     Raises:
         InvalidRequestError: the file cannot be read.
@@ -100,7 +100,7 @@ def parquet_shards(given: str | PathLike[str], rows_per_shard: int) -> list[Shar
 
 
 def _values(column: Any) -> list[Any]:
-    """A column's values; texts that are no UTF-8 as bytes, which are refused one by one."""
+    """Return a column's values. If one is not UTF-8, all are bytes, and each bad one is rejected later."""
     try:
         return list(column.to_pylist())
     except UnicodeDecodeError:

@@ -1,19 +1,19 @@
-"""Bytes → records, one a line, or several where a quoted cell holds line ends; none is longer than a bound.
+"""Splits bytes into records of bounded length: one a line, or several lines if a quoted cell contains line ends.
 
-The law of this file: a record that cannot be told costs itself only. One that is too long is dropped chunk by chunk.
-Where a quote is opened and not closed in order, the record is its first line, and the next line begins a new one: so a
-stray quote never swallows the rest of a file. (A closing quote is followed by a delimiter or a line end; and the
-reader of a file may say that several lines are hardly one record.)
+A broken record affects only itself. One that is too long is dropped chunk by chunk. If a quote is opened and not closed
+properly, the record is its first line only, and the next line begins a new record. So a stray quote never swallows the
+rest of a file. A closing quote must be followed by a delimiter or a line end. In addition, the reader of a file may
+declare that several lines are unlikely to be one record.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["LONGEST", "Record", "Splitter"]
+__all__ = ["LONGEST", "RawRecord", "Splitter"]
 
 LONGEST: Final = 1 << 20
-"""Bytes of a record, at most."""
+"""Maximum bytes of a record."""
 
 _UNCLOSED: Final = "a quote is opened and not closed, or something follows a closing quote"
 _LONGEST_LINE_END: Final = 2
@@ -22,14 +22,14 @@ _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 _NEWLINE: Final = re.compile(rb"[\r\n]")
 
 
-class Record(NamedTuple):
+class RawRecord(NamedTuple):
     """One record of a file.
 
     Attributes:
         line: the number of its first line, from 1.
-        start: where it begins, in bytes.
-        content: its bytes without the line end; b"" where it is too long.
-        problem: why it is no whole record; "" if it is one.
+        start: its offset in bytes.
+        content: its bytes without the line end; b"" if it is too long.
+        problem: why it is not a whole record; "" if it is one.
     """
 
     line: int
@@ -46,17 +46,17 @@ class _Found(NamedTuple):
 
 
 class Splitter:
-    """Cuts what it is fed into records.
+    """Splits bytes into records.
 
     Args:
-        quote: the byte that begins and ends a quoted cell, in which it stands twice for itself; None for no quoting.
+        quote: the byte that begins and ends a quoted cell, and is doubled inside of it; None for no quoting.
         delimiter: the byte between two cells.
         line: the number of the first line.
-        start: where the first byte stands.
-        longest: bytes of a record, at most.
+        start: the offset of the first byte.
+        longest: maximum bytes of a record.
 
     Attributes:
-        plausible: asked of each record of several lines whether it may be one; None for a yes.
+        plausible: a function that returns whether a record of several lines may be one; None to accept all.
     """
 
     def __init__(
@@ -79,18 +79,18 @@ class Splitter:
         if quote is not None:
             self._record, self._open = _patterns(re.escape(quote), re.escape(delimiter))
 
-    def feed(self, data: bytes) -> list[Record]:
-        """The records that end in `data`."""
+    def feed(self, data: bytes) -> list[RawRecord]:
+        """Add bytes, and return the records that end in them."""
         self._waiting = self._waiting + data if self._waiting else data
         if len(self._waiting) < self._enough:
             return []
         return list(self._records(last=False))
 
-    def finish(self) -> list[Record]:
-        """The last record, if it has no line end; the source is at its end."""
+    def finish(self) -> list[RawRecord]:
+        """Return the last record if it has no line end, after the end of the source."""
         return list(self._records(last=True))
 
-    def _records(self, *, last: bool) -> Iterator[Record]:
+    def _records(self, *, last: bool) -> Iterator[RawRecord]:
         data, at = self._waiting, 0
         if self._dropping:
             at = self._drop(data, 0)
@@ -105,10 +105,10 @@ class Splitter:
         self._waiting = data[at:]
         self._enough = 2 * len(self._waiting) if len(self._waiting) > _PATIENCE else 0
 
-    def _take(self, data: bytes, at: int, found: _Found) -> Record:
+    def _take(self, data: bytes, at: int, found: _Found) -> RawRecord:
         fits = found.end - at <= self._longest
         content, problem = (data[at : found.end], found.problem) if fits else (b"", self._too_long())
-        record = Record(self._line, self._start, content, problem)
+        record = RawRecord(self._line, self._start, content, problem)
         self._line += found.lines
         self._start += found.after - at
         return record
@@ -117,7 +117,7 @@ class Splitter:
         return f"is longer than {self._longest} bytes"
 
     def _drop(self, data: bytes, at: int) -> int:
-        """Leave out what belongs to a line that is too long."""
+        """Skip the rest of a line that is too long."""
         end = _LINE_END.search(data, at)
         if end is None or _may_go_on(end, data):
             stop = len(data) - (end is not None)
@@ -130,7 +130,7 @@ class Splitter:
     # --- the end of one record
 
     def _find(self, data: bytes, at: int, last: bool) -> _Found | None:
-        """Where the record at `at` ends; None if more bytes must say."""
+        """Return the end of the record at `at`; None if more bytes are needed."""
         newline = _NEWLINE.search(data, at)
         end = newline.start() if newline else len(data)
         if self._quote is not None and data.find(self._quote, at, end) >= 0:
@@ -164,17 +164,23 @@ class Splitter:
         return self._find_line(data, at, last, _UNCLOSED)
 
     def _is_plausible(self, record: bytes) -> bool:
-        """Whether a record of several lines may be one: it would have been seen to end, in whatever chunks it came."""
+        """Return whether a record of several lines may be one.
+
+        The length limit makes the result the same for all chunk sizes.
+        """
         return len(record) <= self._longest and (self.plausible is None or self.plausible(record))
 
 
 def _may_go_on(end: re.Match[bytes], data: bytes) -> bool:
-    """Whether a line end at the end of the bytes may be half of one."""
+    """Return whether a line end at the end of the bytes may be the first half of CR LF."""
     return end.group() == b"\r" and end.end() == len(data)
 
 
 def _patterns(quote: bytes, delimiter: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """A whole record, and a record that breaks off inside of quotes. Neither ever tries a second way."""
+    """Return patterns of a whole record, and of a record that ends inside of quotes.
+
+    Neither pattern ever backtracks.
+    """
     quoted = rb"%b(?:[^%b]++|%b%b)*+" % (quote, quote, quote, quote)
     cell = rb"(?>%b%b|(?:[^%b%b\r\n][^%b\r\n]*+)?)" % (quoted, quote, quote, delimiter, delimiter)
     record = rb"%b(?:%b%b)*+(?P<end>\r\n|\n|\r|\Z)" % (cell, delimiter, cell)

@@ -7,13 +7,13 @@ __all__ = ["Shard"]
 
 @attrs.frozen
 class Shard:
-    """Whole records of a file, one after another. It pickles, and holds nothing of what is in them.
+    """Consecutive whole records of a file. It can be pickled, and holds no content of them.
 
     Attributes:
-        start: the first byte; of Parquet the first row group.
-        end: the byte behind the last, or the row group.
-        first_line: the number of its first line, or of the first row of Parquet.
-        rows: how many records it has, blank lines too.
+        start: the first byte; for Parquet the first row group.
+        end: the byte after the last, or the row group after the last.
+        first_line: the number of its first line; for Parquet of its first row.
+        rows: number of its records, including blank lines.
     """
 
     start: int

@@ -1,4 +1,5 @@
-"""HTTP as such: a socket that listens, answers and refusals as JSON, POSTs to receivers.
+"""The HTTP layer of the sandbox.
 
-The law of this folder: it knows neither a table nor a gateway, and imports nothing of the other rooms.
+It has the listening socket, JSON responses and errors, and POSTs to postback receivers. This package has no access to
+tables or to the gateway, and imports no other part of the sandbox.
 """

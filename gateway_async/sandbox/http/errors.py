@@ -1,4 +1,4 @@
-"""What the gateway answers instead of a record, validation problems (422) or a refusal; and a control call's error."""
+"""The errors that become responses: refusals, validation problems (422) and unknown records."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _T = TypeVar("_T")
 
 
 class RefusedError(Exception):
-    """A request that is answered with a status and a message.
+    """A request that is refused with a status and a message.
 
     Attributes:
-        status: The HTTP status of the answer.
+        status: The HTTP status of the response.
         message: One sentence for the caller.
     """
 
@@ -23,7 +23,9 @@ class RefusedError(Exception):
 
 
 class InvalidError(Exception):
-    """A request whose fields are at fault; answered with 422 and every problem at once.
+    """A request with invalid fields.
+
+    The response is a 422 that lists every problem.
 
     Attributes:
         problems: Messages by field name.
@@ -35,14 +37,14 @@ class InvalidError(Exception):
 
 
 class UnknownRecordError(ValueError):
-    """A control call for a record that there is not."""
+    """A control call that names an unknown record."""
 
     def __init__(self, name: str, record_id: str) -> None:
         super().__init__(f"{name} {record_id}: there is no such record.")
 
 
 class Problems:
-    """Collects what is wrong with a request, so that all of it can be said at once."""
+    """Collects the problems of a request for one response."""
 
     def __init__(self) -> None:
         self._by_field: defaultdict[str, list[str]] = defaultdict(list)
@@ -51,23 +53,23 @@ class Problems:
         return field in self._by_field
 
     def add(self, field: str, message: str) -> None:
-        """Note one problem of a field."""
+        """Add one problem of a field."""
         self._by_field[field].append(message)
 
     def done(self) -> None:
-        """End the collection.
+        """Raise an error if problems were found.
 
         Raises:
-            InvalidError: There were problems.
+            InvalidError: The request has problems.
         """
         if self._by_field:
             raise InvalidError(dict(self._by_field))
 
     def require(self, found: _T | None) -> _T:
-        """End the collection and return what was looked for.
+        """Raise an error if problems were found, else return the value.
 
         Raises:
-            InvalidError: There were problems, of which not finding it is one.
+            InvalidError: The request has problems; a missing value always comes with one.
         """
         if self._by_field or found is None:
             raise InvalidError(dict(self._by_field))

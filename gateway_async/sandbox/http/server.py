@@ -1,6 +1,7 @@
-"""The listening socket and its connections: uvicorn's protocol without uvicorn's process.
+"""The listening socket and its connections, based on uvicorn's protocol class.
 
-No signal handlers, no log lines, no access log; it stops at once, whatever still waits.
+It installs no signal handlers and writes no log lines or access log. It stops at once, without waiting for open
+requests.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from gateway_async.sandbox.http.answers import refusal
+from gateway_async.sandbox.http.responses import refusal
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -21,20 +22,23 @@ if TYPE_CHECKING:
 TRANSPORT = "gateway_async.sandbox.transport"
 """The ASGI extension through which faults reach the connection."""
 
-_REACHABLE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # where to knock when every address is listened on
+_REACHABLE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # the address to connect to when every address is listened on
 _BACKLOG = 4096
 _KEEP_ALIVE = 75
 _PATIENCE = 0.05
 _STEPS_TO_COME_IN = 2
-"""Turns of the loop until somebody whom it has accepted has a transport, and uvicorn knows of it."""
+"""Iterations of the event loop until an accepted connection has a transport and is registered with uvicorn."""
 
 
 _logger = logging.getLogger("gateway_async.sandbox")
-_logger.setLevel(logging.ERROR)  # callers who send bytes that are no HTTP are answered, not logged
+_logger.setLevel(logging.ERROR)  # callers that send invalid HTTP get a response, not a log line
 
 
 class _Protocol(HttpToolsProtocol):
-    """HTTP that lends its transport to the application, and says 400 in JSON."""
+    """An HTTP protocol that shares its transport with the application.
+
+    It sends 400 as JSON.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -53,10 +57,12 @@ class _Protocol(HttpToolsProtocol):
 
 
 class Listener:
-    """Serves an application on one address, from the loop that opens it.
+    """Serves an application on one address.
+
+    It runs in the event loop that opens it.
 
     Args:
-        app: What answers the requests.
+        app: The application that handles the requests.
         host: The address to listen on.
         port: The port; 0 picks a free one.
     """
@@ -82,15 +88,15 @@ class Listener:
 
     @property
     def url(self) -> str:
-        """Where it can be reached, without a trailing slash."""
+        """The address of the server, without a trailing slash."""
         host = _REACHABLE.get(self.host, self.host)
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
     async def bind(self) -> None:
-        """Take the port.
+        """Bind the port.
 
         Raises:
-            OSError: It is taken.
+            OSError: The port is taken.
         """
         self._server = await asyncio.get_running_loop().create_server(
             lambda: _Protocol(self._config, self._state, {}),
@@ -102,50 +108,56 @@ class Listener:
         self.port = int(self._server.sockets[0].getsockname()[1])
 
     async def open(self) -> None:
-        """Begin to accept connections."""
+        """Start to accept connections."""
         await self._server.start_serving()
 
     async def shut(self) -> None:
-        """Refuse new connections and close those that are idle."""
+        """Refuse new connections and close idle ones."""
         await self._stop_accepting()
         for protocol in list(self._state.connections):
             protocol.shutdown()
         await asyncio.sleep(0)  # the loop closes the sockets
 
     async def reopen(self) -> None:
-        """Accept connections again, if they were refused, as soon as the port is free."""
+        """Accept connections again after `shut`, as soon as the port is free."""
         while not self._server.is_serving():
             try:
                 await self.bind()
                 await self.open()
-            except OSError:  # meanwhile the port may serve somebody's outgoing connection
+            except OSError:  # an outgoing connection may use the port for a moment
                 await asyncio.sleep(_PATIENCE)
 
     def reopen_soon(self) -> None:
-        """Reopen from where nothing can be awaited."""
+        """Schedule `reopen` from code that cannot await."""
         self._reopening = asyncio.ensure_future(self.reopen())
 
     async def idle(self) -> None:
-        """Return when no request is under way, those that are still in the sockets included."""
+        """Wait until no request is in progress.
+
+        Unread requests in the sockets count too.
+        """
         await self._knock()
-        asking = asyncio.current_task()
-        while tasks := self._requests.keys() - {asking}:
+        current_task = asyncio.current_task()
+        while tasks := self._requests.keys() - {current_task}:
             await asyncio.wait(tasks)
 
     async def _knock(self) -> None:
-        """Be answered: whatever came before has been read then."""
+        """Send one request and wait for the response, so that all earlier input has been read."""
         reader, writer = await asyncio.open_connection(*self._server.sockets[0].getsockname()[:2])
         writer.write(b"GET /_sandbox HTTP/1.1\r\nhost: knock\r\nconnection: close\r\n\r\n")
         await reader.read()
         writer.close()
 
     async def cut_off(self) -> None:
-        """End every request, with its connection, but for the one that asks for it."""
-        asking = asyncio.current_task()
-        requests = {task: transport for task, transport in self._requests.items() if task is not asking}
+        """Cancel every other request and abort its connection.
+
+        The request that calls this method continues.
+        """
+        current_task = asyncio.current_task()
+        requests = {task: transport for task, transport in self._requests.items() if task is not current_task}
         for transport in requests.values():
             transport.abort()
-        await asyncio.sleep(0)  # uvicorn hears that the connections are lost
+        await asyncio.sleep(0)  # lets uvicorn notice that the connections are lost
         for task in requests:
             task.cancel()
         await asyncio.gather(*requests, return_exceptions=True)
@@ -158,9 +170,12 @@ class Listener:
             protocol.transport.abort()
 
     async def _stop_accepting(self) -> None:
-        """Let who is at the door come in before it closes: asyncio loses those whom it accepts just then."""
-        for door in self._server.sockets:
-            asyncio.get_running_loop().remove_reader(door)
+        """Stop accepting, after connections that are just being accepted are registered.
+
+        asyncio would lose these connections otherwise.
+        """
+        for listening_socket in self._server.sockets:
+            asyncio.get_running_loop().remove_reader(listening_socket)
         for _ in range(_STEPS_TO_COME_IN):
             await asyncio.sleep(0)
         self._server.close()
@@ -171,6 +186,6 @@ class Listener:
         try:
             await self._app(scope, receive, send)
         except asyncio.CancelledError:
-            return  # cut off: nobody is there to be answered, and uvicorn would call it an error
+            return  # cancelled by cut_off: the client is disconnected, and uvicorn would log an error
         finally:
             del self._requests[task]

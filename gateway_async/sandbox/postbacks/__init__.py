@@ -1,4 +1,5 @@
-"""Which changes are told to whom, and what has become of the telling: the contract's "Events".
+"""The postbacks of the sandbox (contract, "Events").
 
-The law of this folder: each change is told to every config that asks for it, as the record was at that moment.
+This package has the configs, the changes to report, and the delivery log. Each change is reported to every config that
+asks for it, with the record as it was at that moment.
 """

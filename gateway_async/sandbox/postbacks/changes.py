@@ -1,7 +1,7 @@
-"""Which changes are told to whom (contract, "Events"): a postback for each config that asks for it.
+"""Creates the postbacks of each change (contract, "Events").
 
-The law of this file: a postback is noted in the transaction that makes the change, with the record as it is then.
-So none is lost, and none tells of what was rolled back.
+Every config that asks for the change gets one. A postback is stored in the transaction that makes the change, with the
+record as it is then. Therefore no postback is lost, and none reports a change that was rolled back.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gateway_async.sandbox.http.answers import encode
-from gateway_async.sandbox.instance.store import ALIVE, WAITING
-from gateway_async.sandbox.nouns import account_vaults
-from gateway_async.sandbox.requests.expands import read_expands
-from gateway_async.sandbox.requests.records import nothing_derived
-from gateway_async.sandbox.states.postbacks import LIFE, State, Trigger
-from gateway_async.sandbox.tables import (
+from gateway_async.sandbox.handlers import account_vaults
+from gateway_async.sandbox.http.responses import encode
+from gateway_async.sandbox.request.expands import read_expands
+from gateway_async.sandbox.request.records import nothing_derived
+from gateway_async.sandbox.runtime.store import ALIVE, WAITING
+from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
     CONTACT,
     POSTBACK,
@@ -23,15 +22,16 @@ from gateway_async.sandbox.tables import (
     TRANSACTION,
     TRANSACTION_BATCH,
 )
-from gateway_async.sandbox.tables.kinds import is_set
+from gateway_async.sandbox.schema.kinds import is_set
+from gateway_async.sandbox.state_machines.postbacks import LIFE, State, Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateway_async.sandbox.instance.gateway import Gateway
-    from gateway_async.sandbox.instance.store import Change
-    from gateway_async.sandbox.requests.records import Derive
-    from gateway_async.sandbox.tables.fields import Row, Table
+    from gateway_async.sandbox.request.records import Derive
+    from gateway_async.sandbox.runtime.gateway import Gateway
+    from gateway_async.sandbox.runtime.store import Change
+    from gateway_async.sandbox.schema.fields import Row, Table
 
 _WATCHED = (CONTACT, ACCOUNT_VAULT, TRANSACTION, TRANSACTION_BATCH)
 _OF_A_PRODUCT = (TRANSACTION, TRANSACTION_BATCH)
@@ -40,22 +40,22 @@ _SWITCHES: Mapping[Change, str] = {"CREATE": "on_create", "UPDATE": "on_update",
 
 
 def watch(gateway: Gateway) -> None:
-    """Note a postback for every change that a config asks for, from now on."""
+    """Start to store postbacks for the changes that configs ask for."""
     for table in _WATCHED:
         gateway.store.watch(table, partial(_note, gateway, table))
     gateway.store.watch(POSTBACK_CONFIG, partial(_follow, gateway))
 
 
 def is_in_effect(config: Row) -> bool:
-    """Whether a config delivers: it is active, and was not deleted."""
+    """Return whether a config delivers: it is active and not deleted."""
     return config["deleted_ts"] is None and is_set(config["is_active"])
 
 
 def _note(gateway: Gateway, table: Table, change: Change, rows: Sequence[Row]) -> None:
     for config in gateway.store.select(POSTBACK_CONFIG, f"resource = ? AND {ALIVE} ORDER BY id", (table.singular,)):
         if is_in_effect(config) and is_set(config[_SWITCHES[change]]):
-            told = [row for row in rows if _concerns(table, config, row)]
-            gateway.store.insert(POSTBACK, *_postbacks(gateway, table, config, change, told))
+            matching = [row for row in rows if _concerns(table, config, row)]
+            gateway.store.insert(POSTBACK, *_postbacks(gateway, table, config, change, matching))
             gateway.deliveries.wake()
 
 
@@ -66,14 +66,14 @@ def _concerns(table: Table, config: Row, row: Row) -> bool:
 
 
 def _postbacks(gateway: Gateway, table: Table, config: Row, change: Change, rows: Sequence[Row]) -> Iterator[Row]:
-    told: Row = {"config_id": config["id"], "resource": table.singular, "type": change}
+    common: Row = {"config_id": config["id"], "resource": table.singular, "type": change}
     for row in rows:
         data = encode(_carried(gateway, table, row, config["expands"] or "")).decode()
-        yield gateway.new_row(POSTBACK, row, told | {"record_id": row["id"], "data": data})
+        yield gateway.new_row(POSTBACK, row, common | {"record_id": row["id"], "data": data})
 
 
 def _carried(gateway: Gateway, table: Table, row: Row, expands: str) -> Row:
-    """The record as the contract's "Records carried in postbacks" has it."""
+    """Return the record in the form of the contract's "Records carried in postbacks"."""
     record = table.show(row) | _DERIVED.get(table.plural, nothing_derived)(gateway, row)
     for name in table.uncarried:
         del record[name]
@@ -81,7 +81,7 @@ def _carried(gateway: Gateway, table: Table, row: Row, expands: str) -> Row:
 
 
 def _follow(gateway: Gateway, _change: Change, configs: Sequence[Row]) -> None:
-    """Cancel what waits for a config that is no longer in effect."""
+    """Cancel the waiting postbacks of configs that no longer deliver."""
     for config in configs:
         if not is_in_effect(config):
             _cancel(gateway, config["id"])

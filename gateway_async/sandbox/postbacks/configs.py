@@ -1,6 +1,6 @@
-"""The contract's "Postback configs": which changes of which records are told to which receiver.
+"""Postback configs (contract, "Postback configs"): which changes are reported to which receiver.
 
-They can be made, changed and deleted; reading them is not shown, and not allowed here either.
+Configs can be created, changed and deleted. The contract does not show how to read them, so reading is not allowed.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from gateway_async.sandbox.http.answers import answer
 from gateway_async.sandbox.http.errors import Problems
-from gateway_async.sandbox.requests.expands import EXPANDS
-from gateway_async.sandbox.requests.records import changer, deleter, show
-from gateway_async.sandbox.requests.references import check_references
-from gateway_async.sandbox.requests.validation import read_fields
-from gateway_async.sandbox.tables import POSTBACK_CONFIG
-from gateway_async.sandbox.tables.fields import label
+from gateway_async.sandbox.http.responses import answer
+from gateway_async.sandbox.request.expands import EXPANDS
+from gateway_async.sandbox.request.records import changer, deleter, show
+from gateway_async.sandbox.request.references import check_references
+from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.schema import POSTBACK_CONFIG
+from gateway_async.sandbox.schema.fields import label
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.responses import Response
 
-    from gateway_async.sandbox.requests.calls import Call
-    from gateway_async.sandbox.tables.fields import Row
+    from gateway_async.sandbox.request.calls import Call
+    from gateway_async.sandbox.schema.fields import Row
 
 _FAMILIES = {
     "contact": "contacts",
@@ -35,11 +35,11 @@ _FAMILIES = {
 _OF_A_PRODUCT = frozenset({"transaction", "transactionbatch"})
 _FORMATS = ("api-default", "json")
 _BOUNDS = {"number_of_attempts": (1, 5), "attempt_interval": (0, 86_400)}
-"""An interval below the production gateways' 300 seconds is taken, so that a test need not wait."""
+"""The interval may be below the 300 seconds of production gateways, so that a test need not wait."""
 
 
 async def create(call: Call) -> Response:
-    """POST /v2/postbackconfigs."""
+    """Handle POST /v2/postbackconfigs."""
     body = await call.record("postbackconfig")
     problems = Problems()
     values = read_fields(POSTBACK_CONFIG, body, problems)

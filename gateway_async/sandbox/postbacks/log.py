@@ -1,6 +1,7 @@
-"""What was told to receivers, for `GET /_sandbox/postbacks`: when, where, what came back; and how to tell it again.
+"""The delivery log of postbacks, and their replay.
 
-The law of this file: it shows no credentials of a receiver, and no card number that somebody wrote into a record.
+`GET /_sandbox/postbacks` shows the log. The log shows the time, address and result of each attempt. It shows no
+credentials of a receiver and no card number that is part of a record.
 """
 
 from __future__ import annotations
@@ -9,21 +10,24 @@ import re
 from typing import TYPE_CHECKING
 
 from gateway_async.sandbox.http.errors import UnknownRecordError
-from gateway_async.sandbox.instance.deliveries import attempts_of, fields_of, last_attempt, shown_url
 from gateway_async.sandbox.postbacks.changes import is_in_effect
+from gateway_async.sandbox.runtime.deliveries import attempts_of, fields_of, last_attempt, shown_url
+from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG
 from gateway_async.sandbox.simulators.cards import passes_luhn
-from gateway_async.sandbox.states.postbacks import LIFE, State, Trigger
-from gateway_async.sandbox.tables import POSTBACK, POSTBACK_CONFIG
+from gateway_async.sandbox.state_machines.postbacks import LIFE, State, Trigger
 
 if TYPE_CHECKING:
-    from gateway_async.sandbox.instance.gateway import Gateway
-    from gateway_async.sandbox.tables.fields import Row
+    from gateway_async.sandbox.runtime.gateway import Gateway
+    from gateway_async.sandbox.schema.fields import Row
 
 _NUMBER = re.compile(r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z])")
 
 
 def read(gateway: Gateway, **about: str | None) -> list[Row]:
-    """The postbacks, the newest last: all of them, or those of one `config_id` or about one `record_id`."""
+    """Return the postbacks, newest last.
+
+    The list has all postbacks, or those of one `config_id` or `record_id`.
+    """
     wanted = {field: value for field, value in about.items() if value is not None}
     where = " AND ".join(["1", *(f"{field} = ?" for field in wanted)])
     configs = {config["id"]: config for config in gateway.store.select(POSTBACK_CONFIG)}
@@ -32,11 +36,13 @@ def read(gateway: Gateway, **about: str | None) -> list[Row]:
 
 
 def replay(gateway: Gateway, postback_id: str) -> Row:
-    """Make one more attempt at once, whatever became of those before; returns the postback as it is now.
+    """Make one more attempt at once, in whatever state the postback is.
+
+    The result is the postback before that attempt.
 
     Raises:
-        UnknownRecordError: There is no such postback.
-        ValueError: Its config was deleted, or is not active.
+        UnknownRecordError: The postback is unknown.
+        ValueError: The config was deleted, or is inactive.
     """
     row = gateway.store.find(POSTBACK, id=postback_id)
     if row is None:

@@ -1,4 +1,4 @@
-"""What no desk has, in a form that can be steered: time, cards and their issuer, terminals, and misfortune.
+"""Controllable simulations of a clock, cards, their issuer, terminals and faults.
 
-The law of this folder: it reads no table and answers no request; what it decides, others keep and tell.
+They read no table and handle no request. Other packages store and report their decisions.
 """

@@ -1,7 +1,7 @@
-"""What can be read off a card or a bank account, and what may be kept of it.
+"""Reads cards and bank accounts, and keeps only permitted data.
 
-An `Account` is all that outlives a request: brand, first six, last four, holder and expiry. The
-number itself goes into a function here and never comes out.
+An `Account` is all that remains after a request: brand, first six, last four, holder and expiry. The account number
+does not leave the functions of this module.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TEST_CARDS = {
     "amex": "371449635398431",
     "disc": "6011000995500000",
 }
-"""One published test card of each brand; the mock terminals hold these."""
+"""One published test card of each brand; the mock terminals use them."""
 
 
 EntryMode = Literal["S", "K", "C", "P", "F", "B"]
@@ -43,14 +43,14 @@ EntryMode = Literal["S", "K", "C", "P", "F", "B"]
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What a gateway may remember of a card or a bank account.
+    """The permitted data of a card or a bank account.
 
     Attributes:
         payment_method: `cc` or `ach`.
-        account_type: The brand of a card; `checking` or `savings` of a bank account.
-        exp_date: MMYY, of cards.
-        vault_id: The account vault it comes from, if it comes from one.
-        transaction_id: The transaction it comes from, if it comes from one.
+        account_type: The brand of a card, or `checking` or `savings` for a bank account.
+        exp_date: MMYY, for cards.
+        vault_id: The source account vault, if any.
+        transaction_id: The source transaction, if any.
     """
 
     payment_method: str
@@ -72,7 +72,7 @@ def read_card(number: str, exp_date: str | None = None, holder: str | None = Non
     """Read a card number.
 
     Raises:
-        ValueError: With a predicate: "is not a valid card number."
+        ValueError: The message is a predicate: "is not a valid card number."
     """
     brand = next((brand for brand, pattern in _BRANDS if pattern.fullmatch(number)), None)
     if brand is None or not passes_luhn(number):
@@ -84,7 +84,7 @@ def read_track(track: str) -> Account:
     """Read the magnetic stripe of a card, track 1 or track 2.
 
     Raises:
-        ValueError: With a predicate: "is not a readable magnetic stripe."
+        ValueError: The message is a predicate: "is not a readable magnetic stripe."
     """
     if first := _TRACK_1.search(track):
         number, holder, expiry = first.groups()
@@ -96,10 +96,10 @@ def read_track(track: str) -> Account:
 
 
 def read_bank_account(number: str, routing: str, account_type: str, holder: str) -> Account:
-    """Read a bank account whose routing number was checked.
+    """Read a bank account whose routing number was already checked.
 
     Raises:
-        ValueError: With a predicate: "must be 4 to 17 digits."
+        ValueError: The message is a predicate: "must be 4 to 17 digits."
     """
     if not _DIGITS.fullmatch(number) or not 4 <= len(number) <= 17:  # noqa: PLR2004  # the lengths of bank account numbers
         raise ValueError("must be 4 to 17 digits.")
@@ -107,10 +107,10 @@ def read_bank_account(number: str, routing: str, account_type: str, holder: str)
 
 
 def check_expiry(exp_date: str) -> str:
-    """Return an expiry of the form MMYY as it is.
+    """Check that an expiry has the form MMYY, and return it.
 
     Raises:
-        ValueError: With a predicate: "must be of the form MMYY."
+        ValueError: The message is a predicate: "must be of the form MMYY."
     """
     if not _EXPIRY.fullmatch(exp_date):
         raise ValueError("must be of the form MMYY.")
@@ -118,13 +118,16 @@ def check_expiry(exp_date: str) -> str:
 
 
 def passes_luhn(number: str) -> bool:
-    """Whether the check digit of a card number is right."""
+    """Return whether the check digit of a card number is right."""
     doubled = (sum(divmod(2 * int(digit), 10)) for digit in number[-2::-2])
     return (sum(map(int, number[-1::-2])) + sum(doubled)) % 10 == 0
 
 
 def is_routing(number: str) -> bool:
-    """Whether a routing number is nine digits with the right check digit."""
+    """Return whether a routing number is valid.
+
+    It needs nine digits and the right check digit.
+    """
     return (
         len(number) == len(_ROUTING_WEIGHTS)
         and bool(_DIGITS.fullmatch(number))

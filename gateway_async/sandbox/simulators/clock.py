@@ -1,7 +1,7 @@
-"""The clock of a sandbox. All time in it goes through here, so moving the clock moves everything.
+"""The clock of a sandbox, which all its time-dependent code uses.
 
-The clock runs with real time and can be moved on or set by hand: a card entry of two minutes or a
-wait of 300 seconds then ends at once, in the order in which it would have ended by itself.
+The clock follows real time and can be moved or set. A card entry of two minutes or a wait of 300 seconds then ends at
+once, in the same order as without the move.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EARLIEST, _LATEST = 0.0, datetime(9000, 1, 1, tzinfo=UTC).timestamp()
 
 
 class Timer:
-    """A function to be called when the clock shows a time."""
+    """Calls a function when the clock reaches a time."""
 
     __slots__ = ("_call", "_clock", "_handle", "when")
 
@@ -30,12 +30,12 @@ class Timer:
         self.arm()
 
     def arm(self) -> None:
-        """Count the wait anew from what the clock shows now."""
+        """Restart the wait from the current time of the clock."""
         delay = max(0.0, self.when - self._clock.now())
         self._handle = asyncio.get_running_loop().call_later(delay, self._ring)
 
     def cancel(self) -> None:
-        """Never call the function, if it was not called yet."""
+        """Cancel the call, if it has not happened yet."""
         self._handle.cancel()
         self._clock.timers.discard(self)
 
@@ -45,10 +45,10 @@ class Timer:
 
 
 class Clock:
-    """Seconds since 1970 (UTC), in real time plus whatever it was moved by.
+    """Seconds since 1970 (UTC): real time plus an adjustable offset.
 
     Attributes:
-        on_move: Called whenever the clock was moved, before whoever moved it goes on.
+        on_move: Called after each move of the clock, before `set` or `advance` returns.
     """
 
     def __init__(self) -> None:
@@ -57,22 +57,24 @@ class Clock:
         self.on_move: Callable[[], None] | None = None
 
     def now(self) -> float:
-        """The time in Unix seconds."""
+        """Return the time in Unix seconds."""
         return time.monotonic() + self._offset
 
     def timestamp(self) -> int:
-        """The time in whole Unix seconds, as records carry it."""
+        """Return the time in whole Unix seconds, as records store it."""
         return int(self.now())
 
     def date(self) -> datetime:
-        """The time as an aware UTC datetime."""
+        """Return the time as an aware UTC datetime."""
         return datetime.fromtimestamp(self.now(), UTC)
 
     def advance(self, seconds: float) -> None:
-        """Move the clock by some seconds; whatever falls due is done at once.
+        """Move the clock by some seconds.
+
+        Everything that becomes due happens at once.
 
         Raises:
-            ValueError: The clock would show a year that dates do not reach.
+            ValueError: The time is outside the supported range of years.
         """
         self.set(self.now() + seconds)
 
@@ -80,7 +82,7 @@ class Clock:
         """Set the clock to a time in Unix seconds.
 
         Raises:
-            ValueError: The clock would show a year that dates do not reach.
+            ValueError: The time is outside the supported range of years.
         """
         if not _EARLIEST <= now <= _LATEST:
             raise ValueError("clock: must show a time from 1970 to the year 9000.")
@@ -94,7 +96,10 @@ class Clock:
 
     @contextmanager
     def showing(self, now: float) -> Iterator[None]:
-        """Show another time to what happens in the block, which must not wait."""
+        """Show another time inside the block.
+
+        The code in the block must not wait.
+        """
         offset, self._offset = self._offset, now - time.monotonic()
         try:
             yield
@@ -108,7 +113,7 @@ class Clock:
         return timer
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until the clock has moved on by some seconds."""
+        """Wait until the clock has advanced by some seconds."""
         rung = asyncio.Event()
         timer = self.call_at(self.now() + seconds, rung.set)
         try:

@@ -1,10 +1,11 @@
-"""Plans of misfortune: which request of which operation shall go wrong, and how.
+"""Fault plans: which requests of an operation fail, and how.
 
-An operation is a method and a path, with ids as `{id}`: "PUT /v2/transactions/{id}"; a literal id means
-that one record. A plan counts the requests that match it from the moment it is made, and strikes
-either from the `nth` on, `times` times, or by chance with a `probability` and a `seed`.
+An operation is a method and a path, with ids as `{id}`: "PUT /v2/transactions/{id}". A literal id means that one
+record. A plan counts the matching requests from its creation. It affects either `times` requests from the `nth` on, or
+random ones, with a `probability` and a `seed`.
 
-`refuse` keeps a request from arriving, so it strikes behind the request before: at once for the first.
+`refuse` prevents a request from arriving. Therefore it takes effect after the previous request, or at once for the
+first.
 """
 
 from __future__ import annotations
@@ -39,25 +40,25 @@ FaultName = Literal[
 FAULTS: tuple[str, ...] = get_args(FaultName)
 
 _REMEMBERED = 1000
-"""Struck requests that a plan can name, the newest."""
+"""How many affected requests a plan remembers; the newest are kept."""
 
 
 @dataclass(slots=True)
 class Plan:
-    """One planned misfortune.
+    """One planned fault.
 
     Attributes:
-        operation: Method and path.
-        fault: Its name.
-        nth: The first matching request that is struck, from 1.
-        times: How many are struck in all; by default 1, and without limit when by chance.
-        probability: From 0 to 1; the chance of each matching request, instead of `nth`.
-        seed: Makes chance repeatable.
-        seconds: How long a `delay` takes, a `drip` pauses between bytes, and a `refuse` lasts.
-        retry_after: What `Retry-After` says, in seconds; None leaves the header out.
-        seen: Matching requests so far.
-        struck: Requests that went wrong so far.
-        struck_ids: Of the newest of them, the integrator id that was written, or the id in the path.
+        operation: Method and path, with ids as `{id}`.
+        fault: The name of the fault.
+        nth: The first matching request that gets the fault, from 1.
+        times: How many requests get the fault; the default is 1, or no limit with a `probability`.
+        probability: The chance from 0 to 1 that a matching request gets the fault; it replaces `nth`.
+        seed: Makes the random choice repeatable.
+        seconds: How long a `delay` or a `refuse` lasts, or how long a `drip` pauses between bytes.
+        retry_after: The `Retry-After` header, in seconds; None omits it.
+        seen: The number of matching requests so far.
+        struck: The number of affected requests so far.
+        struck_ids: For the newest of them, the integrator id in the body, or the id in the path.
     """
 
     operation: str
@@ -76,13 +77,13 @@ class Plan:
     def __post_init__(self) -> None:
         if self.times is None and self.probability is None:
             self.times = 1
-        self._chance = Random(self.seed)  # noqa: S311  # repeatable mishaps, not secrets
+        self._chance = Random(self.seed)  # noqa: S311  # repeatable faults, not secrets
 
     def check(self) -> None:
-        """Check that the plan makes sense.
+        """Check that the plan is consistent.
 
         Raises:
-            ValueError: It does not.
+            ValueError: The plan is inconsistent.
         """
         holds = {
             f"fault: must be one of {', '.join(FAULTS)}.": self.fault in FAULTS,
@@ -98,16 +99,16 @@ class Plan:
 
     @property
     def begins_at_once(self) -> bool:
-        """Whether it waits for no request: the port is closed before the first one."""
+        """Whether the plan closes the port before the first request."""
         return self.fault == "refuse" and self.nth == 1 and self.probability is None
 
     def matches(self, method: str, path: str) -> bool:
-        """Whether the plan is about a request; the path is percent-encoded."""
+        """Return whether the plan applies to a request; the path is percent-encoded."""
         wanted, _, pattern = self.operation.partition(" ")
         return wanted == method and is_path(pattern, path)
 
     def strikes(self) -> bool:
-        """Count a matching request, and say whether it is struck."""
+        """Count a matching request, and return whether it gets the fault."""
         self.seen += 1
         spent = self.times is not None and self.struck >= self.times
         first = self.nth - 1 if self.fault == "refuse" else self.nth
@@ -118,13 +119,16 @@ class Plan:
         return True
 
     def describe(self) -> dict[str, Any]:
-        """The plan as control calls show it."""
+        """Return the plan in the form of control calls."""
         names = [name for name in self.__slots__ if not name.startswith("_")]
         return {name: getattr(self, name) for name in names} | {"struck_ids": [*self.struck_ids]}
 
 
 def is_path(pattern: str, path: str) -> bool:
-    """Whether a path has the form of a pattern, in which `{id}`, or another name in braces, stands for any id."""
+    """Return whether a path matches a pattern.
+
+    In the pattern, `{id}` or another name in braces matches any id.
+    """
     ours, theirs = pattern.split("/"), path.split("/")
     return len(ours) == len(theirs) and all(map(_stands_for, ours, theirs))
 
@@ -134,11 +138,14 @@ def _stands_for(part: str, other: str) -> bool:
 
 
 class Faults:
-    """The plans that are in force."""
+    """The active fault plans."""
 
     def __init__(self) -> None:
         self.plans: list[Plan] = []
 
     def strike(self, method: str, path: str) -> list[Plan]:
-        """The plans that strike a request, the oldest first. Every matching plan counts the request."""
+        """Return the plans that affect a request, oldest first.
+
+        Every matching plan counts the request.
+        """
         return [plan for plan in self.plans if plan.matches(method, path) and plan.strikes()]

@@ -1,7 +1,7 @@
-"""The issuer: decides by trigger amounts and test addresses whether a payment is approved.
+"""The issuer: approves or declines a payment by trigger amounts and test addresses.
 
-Any amount that is no trigger is approved. The tables are those of the vendor's test environment;
-amounts are in cents.
+Any amount that is not a trigger is approved. The tables are those of the vendor's test environment. Amounts are in
+cents.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ DENIED, COMMUNICATION_ERROR = 1500, 1531
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the issuer says.
+    """The issuer's decision on a payment.
 
     Attributes:
-        auth_amount: Cents that are approved when it is not the whole amount.
-        wait: Seconds the issuer takes.
+        auth_amount: The approved cents of a partial approval.
+        wait: Seconds until the issuer responds.
     """
 
     reason_code: int = APPROVED
@@ -36,7 +36,7 @@ class Outcome:
 
 
 def declined(text: str, reason_code: int = DENIED) -> Outcome:
-    """A decline with its text."""
+    """Create a decline with its text."""
     return Outcome(reason_code, text, text)
 
 
@@ -54,18 +54,18 @@ TRIGGERS = {
     **{600 + n: declined(_DECLINES.get(1600 + n, "DECLINED"), 1600 + n) for n in range(1, 32) if n != _BATCH_TROUBLE},
     **{800 + seconds: Outcome(wait=seconds) for seconds in range(100)},
 }
-"""Amounts in cents and what they lead to, on cards keyed or from a vault; 6.30 is a batch's business."""
+"""Amounts in cents and their effects on cards entered by hand or kept in a vault; 6.30 affects the batch instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What a mock terminal does by itself for a trigger amount.
+    """The automatic actions of a mock terminal for a trigger amount.
 
     Attributes:
-        card: The card that is presented, if one is.
-        text: What it ends with instead of an approval, if it does.
-        wait: Seconds until it does so; None for the usual delay.
-        silent: Whether it waits for the overall time-out.
+        card: The card that is presented, if any.
+        text: The final message if the terminal ends without an approval.
+        wait: Seconds until the action; None for the usual delay.
+        silent: Whether the terminal does nothing until the overall timeout.
     """
 
     card: str | None = TEST_CARDS["visa"]
@@ -77,7 +77,7 @@ class Script:
 
 
 def stops(text: str, reason_code: int = COMMUNICATION_ERROR) -> Script:
-    """A terminal that ends at once, without a card."""
+    """Create a script that ends at once, without a card."""
     return Script(None, text=text, reason_code=reason_code, wait=0)
 
 
@@ -99,20 +99,23 @@ SCRIPTS = {
     776: stops("Signature Storage Timeout"),
     **{800 + seconds: Script(wait=seconds) for seconds in range(100)},
 }
-"""Amounts in cents and what a mock terminal does with them; any other is a chip card."""
+"""Amounts in cents and their effects at a mock terminal; any other amount is a chip card."""
 
 _GOOD = ("5800 nw 39th ave", "32606")
 _REFUSED = ("2831 nw 41st st ste j", "32615")
 _AVS = {(True, True): "GOOD", (True, False): "STREET", (False, True): "ZIP", (False, False): "BAD"}
 AVS_ENHANCED = {"GOOD": "Y", "STREET": "A", "ZIP": "Z", "BAD": "N", None: "V"}
-"""`avs` of a card payment, and the letter by which `avs_enhanced` says the same; V is verified by no address."""
+"""The `avs_enhanced` code for each `avs` of a card payment; V means that no address was given."""
 
 _CVV = {"999": "M", "123": "N"}
 _CVV_OF_BRAND = {"amex": {"1234": "M", "9999": "N"}}
 
 
 def decide(cents: int, street: str | None = None, zip_code: str | None = None) -> Outcome:
-    """Decide on a card payment of an amount in cents with a billing address."""
+    """Decide on a card payment.
+
+    The amount, in cents, and the billing address determine the decision.
+    """
     outcome = TRIGGERS.get(cents, Outcome())
     if outcome.approved and refuses_address(street, zip_code):
         return replace(declined("AVS DECLINED"), wait=outcome.wait)
@@ -120,17 +123,23 @@ def decide(cents: int, street: str | None = None, zip_code: str | None = None) -
 
 
 def refuses_address(street: str | None, zip_code: str | None) -> bool:
-    """Whether the billing address is the test address that declines."""
+    """Return whether the billing address is the test address that declines."""
     return (street or "").lower().strip() == _REFUSED[0] or zip_code == _REFUSED[1]
 
 
 def check_address(street: str | None, zip_code: str | None) -> str | None:
-    """The `avs` of a payment: GOOD, STREET, ZIP, BAD, or None without an address."""
+    """Return the `avs` of a payment.
+
+    The values are GOOD, STREET, ZIP, BAD, and None without an address.
+    """
     if not street and not zip_code:
         return None
     return _AVS[(street or "").lower().strip() == _GOOD[0], zip_code == _GOOD[1]]
 
 
 def check_cvv(cvv: str | None, brand: str) -> str | None:
-    """The `cvv_response` of a payment: M match, N no match, P not processed, or None without a CVV."""
+    """Return the `cvv_response` of a payment.
+
+    The values are M match, N no match, P not processed, and None without a CVV.
+    """
     return None if cvv is None else _CVV_OF_BRAND.get(brand, _CVV).get(cvv, "P")

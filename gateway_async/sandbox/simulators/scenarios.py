@@ -1,4 +1,4 @@
-"""Named misfortunes: what happens to those who take payments, each as a list of planned faults."""
+"""Named failure scenarios, each as a list of fault plans."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOOKUPS = (_LOOKUP, "GET /v2/accountvaults/{id}", "GET /v2/transactionbatches/{
 
 
 class Scenario(NamedTuple):
-    """One of them: a sentence on what happens, and what makes its plans."""
+    """A named scenario: its description, and the function that creates its plans."""
 
     says: str
     plans: Sequence[Callable[[], Plan]]
@@ -77,10 +77,10 @@ SCENARIOS = {
 
 
 def plans_of(name: str) -> list[Plan]:
-    """The plans of a scenario, fresh.
+    """Create new plans for a scenario.
 
     Raises:
-        ValueError: There is none of that name.
+        ValueError: The scenario is unknown.
     """
     if name not in SCENARIOS:
         raise ValueError(f"scenario: must be one of {'; '.join(SCENARIOS)}.")

@@ -1,8 +1,9 @@
-"""Simulated terminals: each serves one call at a time, in the order in which they came.
+"""Simulated terminals, which serve their calls in the order of arrival.
 
-The call whose turn it is waits for a card. In `auto` mode a card comes by itself after a short while;
-in `manual` mode a person or a control call brings it. Either way the call ends 300 seconds after it
-arrived. A caller who hangs up changes nothing: the terminal goes on, and the sale may still be made.
+Each terminal serves one call at a time. The active call waits for a card. In `auto` mode a card is presented
+automatically after a short delay; in `manual` mode a person or a control call presents it. In both modes the call ends
+300 seconds after its arrival. A caller that disconnects changes nothing: the terminal continues, and the sale may still
+be made.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from math import inf
 from typing import TYPE_CHECKING, Literal, get_args
 
 from gateway_async.sandbox.simulators.issuer import DENIED, SCRIPTS, Script, stops
-from gateway_async.sandbox.states.terminal_requests import LIFE, State, Trigger
+from gateway_async.sandbox.state_machines.terminal_requests import LIFE, State, Trigger
 
 if TYPE_CHECKING:
     from gateway_async.sandbox.simulators.clock import Clock, Timer
 
 OVERALL_TIMEOUT = 300.0
-"""Seconds after which a call that came to a terminal is over."""
+"""Seconds from the arrival of a call at a terminal until its timeout."""
 
 Mode = Literal["auto", "manual"]
 
@@ -38,14 +39,14 @@ class NothingWaitsError(Exception):
 
 @dataclass(frozen=True)
 class Manner:
-    """How cards come to the terminals of a gateway.
+    """How cards are presented to the terminals of a gateway.
 
     Attributes:
-        mode: `auto`, by themselves, or `manual`, by the hand of somebody.
-        delay: Seconds until they come by themselves.
+        mode: `auto` presents a card automatically; `manual` waits for a person or a control call.
+        delay: Seconds until a card is presented automatically.
 
     Raises:
-        ValueError: There is no such mode, or the delay is no time to wait.
+        ValueError: The mode is unknown, or the delay is negative or not finite.
     """
 
     mode: Mode = "auto"
@@ -63,17 +64,17 @@ class Visit:
     """One call at a terminal.
 
     Attributes:
-        amount: In cents; None when a card is only stored.
-        since: When it came, in Unix seconds.
-        timers: What will end it by itself.
-        did: What the terminal did in the end.
+        amount: The amount in cents; None when a card is only stored.
+        since: The arrival time, in Unix seconds.
+        timers: The timers that can end the call.
+        did: What the terminal did at the end.
     """
 
     terminal_id: str
     action: str
     amount: int | None
     since: float
-    state: State = State.IN_LINE
+    state: State = State.QUEUED
     timers: list[Timer] = field(default_factory=list)
     did: Script = _OVERALL
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -81,10 +82,10 @@ class Visit:
 
 @dataclass(slots=True)
 class Line:
-    """The calls at one terminal, the one whose turn it is first.
+    """The queue of calls at one terminal, the active call first.
 
     Attributes:
-        silent: The terminal does nothing more by itself.
+        silent: Whether the automatic actions of the terminal are stopped.
     """
 
     visits: deque[Visit] = field(default_factory=deque)
@@ -92,11 +93,11 @@ class Line:
 
 
 class Terminals:
-    """What waits at the terminals of a gateway.
+    """The terminals of a gateway and their queues of calls.
 
     Args:
         clock: The sandbox clock.
-        manner: How cards come.
+        manner: How cards are presented.
     """
 
     def __init__(self, clock: Clock, manner: Manner) -> None:
@@ -106,20 +107,22 @@ class Terminals:
         self._arrival = asyncio.Event()
 
     async def visit(self, terminal_id: str, action: str, amount: int | None = None) -> Script:
-        """Stand in line at a terminal and return what it did in the end.
+        """Queue a call at a terminal and wait for its end.
+
+        The result is what the terminal did.
 
         Args:
-            terminal_id: An id that exists.
-            action: `sale`, `store` …, for those who look at the terminal.
-            amount: In cents.
+            terminal_id: The id of an existing terminal.
+            action: `sale`, `store` …, shown by control calls.
+            amount: The amount in cents.
         """
         now = self._clock.now()
         visit = Visit(terminal_id, action, amount, now)
         self._lines[terminal_id].visits.append(visit)
         visit.timers.append(self._clock.call_at(now + OVERALL_TIMEOUT, lambda: self._end(visit, Trigger.TIME_OUT)))
         self._call_next(terminal_id)
-        self._arrival.set()  # wakes those who wait for a call…
-        self._arrival.clear()  # …and nobody who comes later
+        self._arrival.set()  # wakes the tasks that already wait for a call…
+        self._arrival.clear()  # …but not tasks that start to wait later
         try:
             await visit.ended.wait()
         finally:
@@ -127,31 +130,34 @@ class Terminals:
         return visit.did
 
     def present(self, terminal_id: str, card: str, entry_mode: str) -> None:
-        """Bring a card to the call whose turn it is.
+        """Present a card to the active call.
 
         Raises:
-            NothingWaitsError: There is none.
+            NothingWaitsError: No call waits at the terminal.
         """
         self._act(terminal_id, Trigger.CARD, Script(card, entry_mode))
 
     def decline(self, terminal_id: str) -> None:
-        """Let the issuer decline the card of the call whose turn it is.
+        """Let the issuer decline the card of the active call.
 
         Raises:
-            NothingWaitsError: There is none.
+            NothingWaitsError: No call waits at the terminal.
         """
         self._act(terminal_id, Trigger.DECLINE, _DECLINE)
 
     def cancel(self, terminal_id: str) -> None:
-        """Press the red key.
+        """Press the cancel key.
 
         Raises:
-            NothingWaitsError: No call waits.
+            NothingWaitsError: No call waits at the terminal.
         """
         self._act(terminal_id, Trigger.CANCEL, _CANCEL)
 
     def silence(self, terminal_id: str) -> None:
-        """Let a terminal do nothing more by itself until the next card, decline or cancellation."""
+        """Stop the automatic actions of a terminal.
+
+        The next card, decline or cancellation resumes them.
+        """
         line = self._lines[terminal_id]
         line.silent = True
         for visit in line.visits:
@@ -159,12 +165,12 @@ class Terminals:
                 timer.cancel()
 
     def hear(self) -> None:
-        """Take back every silence."""
+        """Resume the automatic actions of all terminals."""
         for line in self._lines.values():
             line.silent = False
 
     def waiting(self, terminal_id: str) -> list[Visit]:
-        """The calls that wait at a terminal, the one whose turn it is first."""
+        """Return the calls that wait at a terminal, the active call first."""
         return [*self._lines[terminal_id].visits]
 
     async def wait_for_call(self, terminal_id: str) -> None:
@@ -173,7 +179,7 @@ class Terminals:
             await self._arrival.wait()
 
     def is_silent(self, terminal_id: str) -> bool:
-        """Whether the terminal was silenced."""
+        """Return whether the automatic actions of the terminal are stopped."""
         return self._lines[terminal_id].silent
 
     def _act(self, terminal_id: str, trigger: Trigger, script: Script) -> None:
@@ -185,14 +191,14 @@ class Terminals:
 
     def _call_next(self, terminal_id: str) -> None:
         line = self._lines[terminal_id]
-        if line.visits and (turn := LIFE.after(line.visits[0].state, Trigger.TURN)):
-            line.visits[0].state = turn
+        if line.visits and (state := LIFE.after(line.visits[0].state, Trigger.TURN)):
+            line.visits[0].state = state
             self._play(line, line.visits[0])
         elif not line.visits and not line.silent:
             del self._lines[terminal_id]
 
     def _play(self, line: Line, visit: Visit) -> None:
-        """Let happen by itself what the amount asks for."""
+        """Schedule the automatic action for the amount of a call."""
         script = SCRIPTS.get(visit.amount or 0, Script())
         if self._manner.mode == "auto" and not line.silent and not script.silent:
             wait = self._manner.delay if script.wait is None else script.wait
@@ -202,7 +208,7 @@ class Terminals:
             )
 
     def _end(self, visit: Visit, trigger: Trigger, script: Script = _OVERALL) -> None:
-        """End a call, unless it has ended already."""
+        """End a call, unless it has already ended."""
         state = LIFE.after(visit.state, trigger)
         if state is None:
             return

@@ -1,0 +1,220 @@
+"""`HttpClient`: send one request over httpx and read its response.
+
+If that fails, the error states how far the request got.
+"""
+
+import time
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import aclosing
+from functools import lru_cache
+from typing import Any, Final, TypeVar, cast
+from urllib.parse import quote, urlencode
+
+import httpx
+
+from gateway_async._execution.authenticator import Authenticator
+from gateway_async._http.auth_transport import SIGNATURE, TARGET
+from gateway_async._http.progress import PROGRESS, Progress, Stage
+from gateway_async._http.transport import POOL
+from gateway_async._http.upload import Upload, opened
+from gateway_async._secrets import detach, mask_text, quote_text
+from gateway_async._wire.auth import Signature
+from gateway_async._wire.call import Call, Kind
+from gateway_async._wire.multipart import Form
+from gateway_async._wire.reply import Reply, read_reply
+from gateway_async.credentials import Credentials
+from gateway_async.errors import (
+    AuthenticationError,
+    ConnectionLostError,
+    GatewayError,
+    MalformedReplyError,
+    MismatchedReplyError,
+    NotSentError,
+    Reached,
+)
+
+__all__ = ["MAX_BODY", "HttpClient", "interruption_error"]
+
+T = TypeVar("T")
+
+MAX_BODY: Final = 64 * 1024 * 1024
+"""Maximum bytes of a response. A page of 5000 records has about 6 MB."""
+
+_CONNECT_SECONDS: Final = 10.0
+
+_HEADERS: Final = {
+    "accept": "application/json",
+    "accept-encoding": "gzip, deflate",
+    "user-agent": "gateway-async",
+}
+_JSON: Final = {"content-type": "application/json"}
+_url: Final = lru_cache(maxsize=256)(httpx.URL)
+"""Parse a URL, with a cache.
+
+Most calls use one of a few URLs.
+"""
+
+_NEVER_LEFT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+
+
+class HttpClient:
+    """Sends calls to the gateway, one request for each.
+
+    Args:
+        client: sends the requests; closed with this object.
+        base_url: the gateway's address, without `/v2`.
+        credentials: the credentials that every request is made with.
+        developer_id: sent with every request.
+
+    Attributes:
+        gateway: that address, normalized so that all its spellings are equal.
+    """
+
+    def __init__(self, client: httpx.AsyncClient, base_url: str, credentials: Credentials, developer_id: str) -> None:
+        self._client = client
+        self._base_url = base_url
+        self.gateway = str(httpx.URL(base_url))
+        self._authenticator = Authenticator(credentials, developer_id, self._fetch)
+
+    def check(self, call: Call[Any]) -> None:
+        """Reject a call that cannot be signed.
+
+        Raises:
+            InvalidRequestError: the gateway does not accept the client's credentials for it.
+        """
+        self._authenticator.check(call)
+
+    async def aclose(self) -> None:
+        """Revoke a token that was fetched; close the client and its connections."""
+        try:
+            await self._authenticator.aclose()
+        finally:
+            await self._client.aclose()
+
+    async def exchange(self, call: Call[T], progress: Progress, seconds: float) -> T:
+        """Send `call` and read its response.
+
+        If the gateway rejects the token, the request is sent once more with a new one. The gateway checks credentials
+        before it executes anything, so after its own 401 nothing is executed twice. The 401 page of a proxy says
+        nothing about a write, so the write is not repeated then.
+
+        Args:
+            call: the call to send.
+            progress: is updated with how far the request got.
+            seconds: maximum seconds to wait for a connection; the caller limits the whole exchange.
+
+        Raises:
+            AuthenticationError: the credentials or the login were rejected.
+            NotSentError: the request was certainly not sent.
+            ConnectionLostError: it may have been sent, and no complete response arrived.
+            GatewayError: the error in the response, as `read_reply` raises it.
+        """
+        signature = await self._authenticator.signature(call)
+        try:
+            result = await self._send_once(call, progress, seconds, signature)
+        except AuthenticationError as error:
+            is_safe = error.is_from_gateway or call.kind.is_read
+            if not (is_safe and self._authenticator.renews(signature)):
+                raise
+            progress.stage = Stage.QUEUED
+            signature = await self._authenticator.signature(call)
+            result = await self._send_once(call, progress, seconds, signature)
+        self._authenticator.accepted(signature)
+        return result
+
+    async def _fetch(self, call: Call[T], signature: Signature) -> T:
+        return await self._send_once(call, Progress(), _CONNECT_SECONDS, signature)
+
+    async def _send_once(self, call: Call[T], progress: Progress, seconds: float, signature: Signature) -> T:
+        """Send one request and read its response.
+
+        The frames below contain plain secrets. Every error, also a cancellation, is therefore detached from them: none
+        gives access to the body, the URL or a header.
+        """
+        try:
+            return await self._send_and_read(call, progress, seconds, signature)
+        except GatewayError as error:
+            failure: BaseException = detach(error)
+        except Exception as error:  # noqa: BLE001  whatever a transport raises, the write may have been sent
+            failure = _failed(error, call, progress, signature)
+        except BaseException as error:  # noqa: BLE001  a cancellation must be re-raised as the same object
+            failure = detach(error)
+        try:
+            raise failure
+        finally:
+            del failure  # its traceback refers to this frame
+
+    async def _send_and_read(self, call: Call[T], progress: Progress, seconds: float, signature: Signature) -> T:
+        response = await self._send(call, progress, seconds, signature)
+        progress.stage = Stage.ANSWERED  # also if the transport does not report it
+        try:
+            return read_reply(call, await self._read_body(response, call, signature))
+        except (MalformedReplyError, MismatchedReplyError):
+            await progress.discard()
+            raise
+        finally:
+            await response.aclose()
+
+    def _send(
+        self, call: Call[Any], progress: Progress, seconds: float, signature: Signature
+    ) -> Coroutine[Any, Any, httpx.Response]:
+        """Send the request and return the head of the response.
+
+        The files of a form are open until then.
+        """
+        if call.form is not None:
+            return self._send_form(call, call.form, progress, seconds, signature)
+        return self._send_request(self._request(call, progress, seconds, signature))
+
+    async def _send_form(
+        self, call: Call[Any], form: Form, progress: Progress, seconds: float, signature: Signature
+    ) -> httpx.Response:
+        async with opened(form) as upload:
+            return await self._send_request(self._request(call, progress, seconds, signature, upload))
+
+    def _send_request(self, request: httpx.Request) -> Coroutine[Any, Any, httpx.Response]:
+        return self._client.send(request, stream=True, follow_redirects=False)
+
+    async def _read_body(self, response: httpx.Response, call: Call[Any], signature: Signature) -> Reply:
+        chunks: list[bytes] = []
+        size = 0
+        async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as body:
+            async for chunk in body:
+                size += len(chunk)
+                if size > MAX_BODY:
+                    raise MalformedReplyError("$", f"longer than {MAX_BODY} bytes", call=str(call))
+                chunks.append(chunk)
+        return Reply(response.status_code, response.headers, b"".join(chunks), time.time(), signature.secrets)
+
+    def _request(
+        self, call: Call[Any], progress: Progress, seconds: float, signature: Signature, upload: Upload | None = None
+    ) -> httpx.Request:
+        query = urlencode(call.params, quote_via=quote, safe=",")
+        target = f"{self._base_url}{call.path}" + (f"?{query}" if query else "")
+        shown = mask_text(target, call.secrets)  # httpx logs the URL of every request
+        phases = {"connect": min(_CONNECT_SECONDS, seconds), "pool": seconds}  # the caller limits the other phases
+        pool = "terminal" if call.kind is Kind.TERMINAL else "ordinary"
+        extensions = {"timeout": phases, POOL: pool, PROGRESS: progress, SIGNATURE: signature}
+        if shown != target:
+            extensions[TARGET] = target
+        described = upload.headers if upload else _JSON if call.body else {}
+        content = upload or call.body
+        headers = {**_HEADERS, **described}
+        return httpx.Request(call.method, _url(shown), headers=headers, content=content, extensions=extensions)
+
+
+def interruption_error(reason: str, call: Call[Any], progress: Progress) -> GatewayError:
+    """Build the error of a request that was interrupted."""
+    if progress.may_have_been_sent:
+        return ConnectionLostError(reason, call=str(call), reached=progress.reached)
+    return NotSentError(reason, call=str(call), reached=progress.reached)
+
+
+def _failed(error: Exception, call: Call[Any], progress: Progress, signature: Signature) -> GatewayError:
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    reason = quote_text(said, (*call.secrets, *signature.secrets))
+    if isinstance(error, _NEVER_LEFT) and progress.stage < Stage.SENDING:
+        waiting = progress.stage is Stage.QUEUED or isinstance(error, httpx.PoolTimeout)
+        reached = Reached.NOT_CONNECTED if waiting else Reached.NOTHING_WRITTEN
+        return NotSentError(reason, call=str(call), reached=reached)
+    return interruption_error(reason, call, progress)

@@ -1,0 +1,250 @@
+"""`LedgerRecorder`: write a client's calls to its ledger and read open intents.
+
+Nothing is sent before its intent is stored. An outcome is recorded only if it is certain; otherwise the intent stays
+open. Nothing that could be a card number is written.
+"""
+
+import re
+from collections.abc import Awaitable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from secrets import token_hex
+from typing import Any, Final
+
+import anyio
+
+from gateway_async._execution.call_state import CallState
+from gateway_async._secrets import mask_text
+from gateway_async._wire.call import Call, LedgerEntry
+from gateway_async._wire.outcome_query import OutcomeQuery
+from gateway_async.errors import GatewayError, NotSentError, OutcomeUnknownError
+from gateway_async.ledger.protocol import DONE, Intent, Ledger
+from gateway_async.observe import logger
+
+__all__ = ["RECORDING_SECONDS", "LedgerRecorder"]
+
+RECORDING_SECONDS: Final = 5.0
+"""Maximum seconds for recording an outcome, which delays the call, also a cancelled one."""
+
+_LONG: Final = 6
+"""Secrets of at most this length are not searched for.
+
+A short one, such as a CVV, may be part of an amount by chance.
+"""
+
+_LONG_ID: Final = re.compile("[0-9a-f]{24,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+"""Ids that a gateway generates.
+
+They are longer than a card number, so a run of digits in one is not a card number.
+"""
+
+_KEPT: Final = frozenset(
+    {
+        "action",
+        "payment_method",
+        "transaction_amount",
+        "tip_amount",
+        "tax",
+        "subtotal_amount",
+        "transaction_api_id",
+        "account_vault_id",
+        "account_vault_api_id",
+        "previous_account_vault_id",
+        "previous_account_vault_api_id",
+        "previous_transaction_id",
+        "previous_transaction_api_id",
+        "contact_id",
+        "contact_api_id",
+        "location_id",
+        "product_transaction_id",
+        "terminal_id",
+    }
+)
+"""All fields of `Call.sent` that a ledger stores.
+
+`Call.sent` masks everything that could be a card number.
+"""
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class LedgerRecorder:
+    """Records the calls of one client in its ledger.
+
+    Without a ledger, and for calls that need no entry, it does nothing.
+
+    Args:
+        ledger: stores the intents; closed with this object.
+        gateway: the address of the gateway.
+        in_doubt_seconds: seconds after its last attempt in which a write may still be executed.
+    """
+
+    def __init__(self, ledger: Ledger | None, gateway: str = "", in_doubt_seconds: float = 0.0) -> None:
+        self._ledger = ledger
+        self._gateway = gateway
+        self._in_doubt_seconds = in_doubt_seconds
+        self._first_seen: dict[str, float] = {}
+        self._under_way: set[str] = set()
+        self._readers: list[set[str]] = []
+
+    async def record_intent(self, state: CallState[Any]) -> None:
+        """Store the call's intent, before anything is sent.
+
+        Raises:
+            NotSentError: the ledger could not store it.
+        """
+        call = state.call
+        if self._ledger is None or call.ledger_entry is None:
+            return
+        left = state.attempts_until - anyio.current_time() + state.in_doubt_seconds
+        intent = _intent(call, call.ledger_entry, _utc_now(), timedelta(seconds=left), self._gateway)
+        state.intent_id = intent.id
+        for own in (self._under_way, *self._readers):
+            own.add(intent.id)
+        try:
+            await self._ledger.record_intent(intent)
+        except Exception as error:
+            raise NotSentError(f"its intent could not be kept: {_said(error)}", call=str(call)) from error
+
+    async def failed(self, state: CallState[Any], error: BaseException) -> None:
+        """Record the outcome of a failed call, if it is known."""
+        outcome = _outcome(state, error)
+        if outcome is not None:
+            await self.record_outcome(state.intent_id, outcome)
+
+    async def record_outcome(
+        self, intent_id: str | None, outcome: str, record: Any = None, within: float = RECORDING_SECONDS
+    ) -> None:
+        """Record an outcome within `within` seconds, shielded from cancellation.
+
+        A failure of the ledger is logged. The intent then stays open, and can be looked up again.
+        """
+        if self._ledger is None or intent_id is None:
+            return
+        try:
+            record_id = getattr(record, "id", None)
+            kept = self._ledger.record_outcome(
+                intent_id, outcome, None if record_id is None else mask_text(str(record_id))
+            )
+            if kept is not DONE and not await _in_time(kept, within):
+                logger.warning("an outcome (%s) could not be kept in %g s", outcome, within)
+        except Exception as error:  # noqa: BLE001  the call must still return its result
+            logger.warning("an outcome (%s) could not be kept: %s", outcome, _said(error))
+
+    def forget(self, state: CallState[Any]) -> None:
+        """Remove a call from those in progress."""
+        self._under_way.discard(state.intent_id or "")
+
+    async def left_open(self) -> Sequence[tuple[Intent, float]]:
+        """Return the open intents of other calls, and how long each is in doubt.
+
+        The durations are in seconds. Intents of calls that this client is making are left out.
+
+        Raises:
+            GatewayError: the ledger cannot be read; the ledger's own error.
+        """
+        if self._ledger is None:
+            return []
+        own = set(self._under_way)  # also calls that end, or start and end, while the ledger is read
+        self._readers.append(own)
+        try:
+            intents = await self._ledger.open_intents()
+        finally:
+            self._readers = [each for each in self._readers if each is not own]
+        now = anyio.current_time()
+        self._first_seen = {intent.id: self._first_seen.get(intent.id, now) for intent in intents}
+        return [
+            (intent, max(self._first_seen[intent.id] + self._doubt_of(intent) - now, 0.0))
+            for intent in intents
+            if intent.id not in own
+        ]
+
+    def _doubt_of(self, intent: Intent) -> float:
+        """Return the seconds for which an intent is in doubt after it is first seen.
+
+        No wall clock shortens that time.
+        """
+        if intent.orphaned and intent.terminal_id is None:
+            return self._in_doubt_seconds
+        return (intent.conclusive_at - intent.sent_at).total_seconds()
+
+    def is_elsewhere(self, intent: Intent) -> bool:
+        """Return whether an intent belongs to another gateway.
+
+        This gateway cannot look it up.
+        """
+        return bool(intent.gateway and self._gateway) and intent.gateway != self._gateway
+
+    async def aclose(self) -> None:
+        """Close the ledger."""
+        if self._ledger is not None:
+            await self._ledger.aclose()
+
+
+def _intent(call: Call[Any], entry: LedgerEntry, now: datetime, left: timedelta, gateway: str) -> Intent:
+    shown, outcome_query = _without_cards(call, entry)
+    return Intent(
+        id=f"{int(now.timestamp() * 1_000_000):014x}{token_hex(9)}",  # sorted by time: an index grows at its end
+        call=str(call),
+        resource=entry.resource,
+        api_id=shown[0] or None,
+        location_id=shown[1] or None,
+        terminal_id=shown[2] or None,
+        sent_at=now,
+        conclusive_at=now + left,
+        sent={name: str(value) for name, value in call.sent.items() if name in _KEPT},
+        outcome_query=None if outcome_query is None else outcome_query.as_json(),
+        gateway=gateway,
+    )
+
+
+def _without_cards(call: Call[Any], entry: LedgerEntry) -> tuple[Sequence[str], OutcomeQuery | None]:
+    """Return the call's id, location and terminal, masked, and its outcome query.
+
+    If anything in the outcome query has to be masked, None is returned for it. If an id could be a card number, its
+    call therefore cannot be looked up after a crash.
+    """
+    secrets = tuple(secret for secret in call.secrets if len(secret.reveal()) > _LONG)
+    shown = (call.api_id or "", entry.location_id or "", call.terminal_id or "")
+    texts = () if entry.outcome_query is None else tuple(_texts(entry.outcome_query))
+    together = "\n".join((*shown, *texts))
+    if mask_text(together, secrets) == together:
+        return shown, entry.outcome_query
+    harmless = all(_LONG_ID.fullmatch(text) or mask_text(text, secrets) == text for text in texts)
+    return [mask_text(text, secrets) for text in shown], entry.outcome_query if harmless else None
+
+
+def _texts(outcome_query: OutcomeQuery) -> Iterator[str]:
+    yield outcome_query.id
+    for value in (*outcome_query.expected.values(), *outcome_query.sent.values()):
+        if isinstance(value, list | tuple):
+            yield from map(str, value)
+        else:
+            yield str(value)
+
+
+def _outcome(state: CallState[Any], error: BaseException) -> str | None:
+    """Return the outcome to record for a call that ended with `error`.
+
+    None means that the outcome is unknown.
+    """
+    match error:
+        case OutcomeUnknownError():
+            return None
+        case NotSentError():
+            return "not_sent"
+        case GatewayError():
+            return "refused"
+        case _:
+            return None if state.may_have_been_sent else "not_sent"
+
+
+async def _in_time(kept: Awaitable[None], within: float) -> bool:
+    with anyio.move_on_after(within, shield=True) as scope:
+        await kept
+    return not scope.cancelled_caught
+
+
+def _said(error: Exception) -> str:
+    return mask_text(str(error) if isinstance(error, GatewayError) else f"{type(error).__name__}: {error}")

@@ -1,0 +1,141 @@
+"""`TerminalQueues`: one call at a time for each terminal, within a total limit."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import Any, Final
+
+import anyio
+import anyio.lowlevel
+
+from gateway_async._execution.call_state import CallState
+from gateway_async._execution.terminals.lease_holder import LeaseHolder
+from gateway_async._execution.terminals.progress_reporter import ProgressReporter
+from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
+from gateway_async._wire.call import Call
+from gateway_async.observe import TerminalState
+
+__all__ = ["TerminalQueues"]
+
+_NOT_SHARED: Final = nullcontext()
+
+
+class TerminalQueues:
+    """Queues of the calls for each terminal; first come, first served.
+
+    Args:
+        places: maximum number of calls at terminals at the same time.
+        unresolved_calls: remembers earlier calls that may still be executed there.
+        lease_holder: shares the terminals with other processes and hosts, if they are shared.
+    """
+
+    def __init__(self, places: int, unresolved_calls: UnresolvedCalls, lease_holder: LeaseHolder | None = None) -> None:
+        self._places = anyio.CapacityLimiter(places)
+        self._turnstile = anyio.Lock()
+        self._queues: dict[str, _Queue] = {}
+        self._unresolved_calls = unresolved_calls
+        self._lease_holder = lease_holder
+
+    @asynccontextmanager
+    async def acquire(self, call: Call[Any], progress: ProgressReporter) -> AsyncIterator[None]:
+        """Wait for the terminal, then for a free slot, and hold both.
+
+        The terminal must be free in this client and in others, and of earlier calls with an unknown outcome.
+
+        Raises:
+            TerminalBusyError: the terminal is not free, and the call does not wait any longer.
+            NotSentError: the lease or the ledger could not be read.
+        """
+        progress.report(TerminalState.QUEUED)
+        terminal_id = call.terminal_id or ""
+        await self._enter(terminal_id)
+        try:
+            async with self._lease(call, progress):
+                await self._unresolved_calls.check(call, progress)
+                progress.report(TerminalState.QUEUED)
+                async with self._places:
+                    await self._pass()
+                    yield
+        finally:
+            self._leave(terminal_id)
+
+    def ended(self, state: CallState[Any]) -> None:
+        """Remember a call with an unknown outcome.
+
+        The next call must not reach the same customer.
+        """
+        self._unresolved_calls.note(state)
+
+    async def resolved(self, terminal_id: str | None, *, identity: object = None, intent_id: str | None = None) -> None:
+        """Forget a call whose outcome is now known, and release its extended lease.
+
+        A call that has the terminal, or waits for it, already has the lease and releases it itself.
+        """
+        if terminal_id is None or not self._unresolved_calls.forget(
+            terminal_id, identity=identity, intent_id=intent_id
+        ):
+            return
+        if self._lease_holder is not None and terminal_id not in self._queues:
+            await self._enter(terminal_id)  # so that no call acquires the lease just before it is released
+            try:
+                await self._lease_holder.release(terminal_id)
+            finally:
+                self._leave(terminal_id)
+
+    async def aclose(self) -> None:
+        """Close the lease store."""
+        if self._lease_holder is not None:
+            await self._lease_holder.aclose()
+
+    def _lease(self, call: Call[Any], progress: ProgressReporter) -> AbstractAsyncContextManager[None]:
+        if self._lease_holder is None:
+            return _NOT_SHARED
+        return self._lease_holder.held(call, progress, in_doubt=lambda: self._unresolved_calls.seconds_left(call))
+
+    async def _pass(self) -> None:
+        """Let one call start in each round of the event loop.
+
+        Thousands of calls that start together would otherwise block it.
+        """
+        async with self._turnstile:
+            await anyio.lowlevel.checkpoint()
+
+    async def _enter(self, terminal_id: str) -> None:
+        """Wait until all earlier calls have left the terminal."""
+        queue = self._queues.setdefault(terminal_id, _Queue())
+        queue.length += 1
+        if queue.length == 1:
+            return
+        queue.gate = queue.gate or anyio.Semaphore(0)
+        try:
+            await queue.gate.acquire()
+        except BaseException:
+            self._shorten(terminal_id)
+            raise
+
+    def _leave(self, terminal_id: str) -> None:
+        """Let the next call in."""
+        queue = self._shorten(terminal_id)
+        if queue.gate is not None:
+            queue.gate.release()
+
+    def _shorten(self, terminal_id: str) -> "_Queue":
+        queue = self._queues[terminal_id]
+        queue.length -= 1
+        if not queue.length:
+            del self._queues[terminal_id]
+        return queue
+
+
+class _Queue:
+    """The calls for one terminal: the active one and the waiting ones.
+
+    Attributes:
+        length: the number of these calls, with those whose wait was just cancelled.
+        gate: lets one call in when the one before leaves. Created only when a call has to wait.
+    """
+
+    __slots__ = ("gate", "length")
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.gate: anyio.Semaphore | None = None

@@ -1,0 +1,123 @@
+"""`UnresolvedCalls`: earlier calls that may still be executed at a terminal.
+
+A customer may still pay after a call with an unknown outcome. The terminal therefore takes no other call until the
+outcome is known, or the call can no longer be executed.
+"""
+
+from typing import Any, Final
+
+import anyio
+import attrs
+
+from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
+from gateway_async._execution.terminals.progress_reporter import ProgressReporter
+from gateway_async._secrets import mask_text
+from gateway_async._wire.call import Call
+from gateway_async.errors import NotSentError, OutcomeUnknownError, TerminalBusyError
+from gateway_async.ledger.protocol import Ledger
+
+__all__ = ["UnresolvedCalls"]
+
+_DEVICE: Final = "let the customer finish there, or press cancel on the device, and try again"
+_RECOVER: Final = (
+    "`await gateway.recover()` looks it up; what it cannot find out: `gateway-async ledger FILE --resolve`"
+)
+_BY_HAND: Final = "nothing can look it up: see at the device, then `gateway-async ledger FILE --resolve`"
+
+
+@attrs.frozen
+class _Doubt:
+    error: OutcomeUnknownError
+    until: float
+    identity: object
+    intent_id: str | None
+
+
+class UnresolvedCalls:
+    """Remembers, for each terminal, a call with an unknown outcome.
+
+    Args:
+        blocks: whether such terminals take no other call. If False, nothing is remembered or checked.
+        ledger: has the calls that were in progress before a crash, if there is a ledger.
+    """
+
+    def __init__(self, *, blocks: bool = True, ledger: Ledger | None = None) -> None:
+        self._blocks = blocks
+        self._ledger = ledger
+        self._doubts: dict[str, _Doubt] = {}
+
+    def note(self, state: CallState[Any]) -> None:
+        """Remember a call that has ended with an unknown outcome."""
+        if self._blocks and state.unresolved is not None:
+            self._doubts[state.call.terminal_id or ""] = _Doubt(
+                state.unresolved, state.may_arrive_until, state.identity, state.intent_id
+            )
+
+    def forget(self, terminal_id: str, *, identity: object = None, intent_id: str | None = None) -> bool:
+        """Forget a call whose outcome is now known; return whether it was remembered."""
+        doubt = self._doubts.get(terminal_id)
+        if doubt is None or not (doubt.identity is identity or (intent_id and doubt.intent_id == intent_id)):
+            return False
+        del self._doubts[terminal_id]
+        return True
+
+    def seconds_left(self, call: Call[Any]) -> float:
+        """Return the seconds in which an earlier call may still be executed.
+
+        Only calls of this client at the terminal of `call` count.
+        """
+        doubt = self._doubts.get(call.terminal_id or "")
+        return 0.0 if doubt is None else max(doubt.until - anyio.current_time(), 0.0)
+
+    async def check(self, call: Call[Any], progress: ProgressReporter) -> None:
+        """Check that no earlier call can still be executed at the terminal.
+
+        Looks up the outcome of a remembered call, for at most ten seconds.
+
+        Raises:
+            TerminalBusyError: an earlier call may still be executed; nothing was sent.
+            NotSentError: the ledger cannot be read.
+        """
+        if self.seconds_left(call):
+            await self._settle(call, progress)
+        self._doubts.pop(call.terminal_id or "", None)
+        if self._blocks and self._ledger is not None:
+            await self._check_ledger(call, self._ledger)
+
+    async def _settle(self, call: Call[Any], progress: ProgressReporter) -> None:
+        doubt = self._doubts[call.terminal_id or ""]
+        progress.report_lookup()
+        with anyio.move_on_after(LOOKUP_SECONDS):
+            try:
+                await doubt.error.resolve()
+            except OutcomeUnknownError:
+                pass
+            else:
+                return
+        left = doubt.until - anyio.current_time()
+        if left > 0:
+            raise TerminalBusyError(
+                call.terminal_id or "",
+                holder=f"an earlier call{_named(doubt.error.api_id)} without a known outcome",
+                advice=f"{_DEVICE}; it is over in {left:.0f} s at the latest",
+                call=str(call),
+            )
+
+    async def _check_ledger(self, call: Call[Any], ledger: Ledger) -> None:
+        try:
+            intents = await ledger.open_intents(mask_text(call.terminal_id or ""))  # the ledger stores it masked
+        except Exception as error:
+            said = mask_text(f"{type(error).__name__}: {error}")
+            raise NotSentError(f"the ledger cannot be read: {said}", call=str(call)) from error
+        if intents:
+            first = intents[0]
+            raise TerminalBusyError(
+                call.terminal_id or "",
+                holder=f"a call{_named(first.api_id)} of {first.sent_at:%Y-%m-%d %H:%M:%S} UTC, open in the ledger",
+                advice=_BY_HAND if first.outcome_query is None else _RECOVER,
+                call=str(call),
+            )
+
+
+def _named(api_id: str | None) -> str:
+    return f" ({api_id})" if api_id else ""

@@ -1,0 +1,116 @@
+"""`Login`: fetch, extend and revoke the token of a `PasswordLogin`.
+
+Concurrent calls share one login. A token that another call has renewed is not fetched again. The waiting calls also
+share a rejection, because many attempts with a wrong password would lock the account.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from copy import copy
+from typing import Any, Final
+
+import anyio
+
+from gateway_async._wire.auth import Signature, sign, unsigned
+from gateway_async._wire.call import Call
+from gateway_async._wire.token_calls import log_in, revoke
+from gateway_async.credentials import AccessToken, PasswordLogin
+from gateway_async.errors import AuthenticationError, GatewayError, NotSentError
+from gateway_async.models.tokens import Token
+
+__all__ = ["Fetch", "Login"]
+
+Fetch = Callable[[Call[Any], Signature], Awaitable[Any]]
+"""Sends one request and reads its response."""
+
+_LOGIN_SECONDS: Final = 10.0
+_REVOKE_SECONDS: Final = 2.0
+_IDLE_MINUTES: Final = 15
+_MARGIN_SECONDS: Final = 30.0
+"""Seconds before its expiry at which a token is replaced.
+
+A request with it could arrive too late.
+"""
+
+
+class Login:
+    """The token of a `PasswordLogin`.
+
+    Args:
+        credentials: the user's name, password and domain.
+        developer_id: sent with every request.
+        fetch: sends a login or a revocation.
+    """
+
+    def __init__(self, credentials: PasswordLogin, developer_id: str, fetch: Fetch) -> None:
+        self._credentials = credentials
+        self._developer_id = developer_id
+        self._fetch = fetch
+        self._turn = anyio.Lock()
+        self._token: Token | None = None
+        self._used_at = 0.0
+        self._refusal: AuthenticationError | None = None
+
+    async def proof(self, call: Call[Any]) -> AccessToken:
+        """Return the token; log in first if it is missing or expired.
+
+        A call that waits for the login of another call gets the rejection of that login.
+        """
+        if (token := self._fresh()) is None:
+            refusal = self._refusal
+            async with self._turn:
+                if self._refusal and self._refusal is not refusal:
+                    raise copy(self._refusal)
+                token = self._fresh() or await self._renew(call)
+        return AccessToken(token.token, self._credentials.send_in)
+
+    def prolong(self, signature: Signature) -> None:
+        """Restart the token's idle time after a successful request."""
+        if self._is_of(signature):
+            self._used_at = anyio.current_time()
+
+    def give_up(self, signature: Signature) -> bool:
+        """Drop a rejected token, unless another call has renewed it meanwhile."""
+        if self._is_of(signature):
+            self._token = None
+        return bool(signature.secrets)
+
+    async def aclose(self) -> None:
+        """Revoke the token."""
+        token, self._token = self._token, None
+        if token is None:
+            return
+        with anyio.move_on_after(_REVOKE_SECONDS, shield=True):
+            try:
+                await self._fetch(revoke(token.token), self._signed(token))
+            except GatewayError:
+                return  # the token expires when idle
+
+    def _fresh(self) -> Token | None:
+        if self._token is None:
+            return None
+        lifetime = (self._token.expire or _IDLE_MINUTES) * 60 - _MARGIN_SECONDS
+        return self._token if anyio.current_time() - self._used_at < lifetime else None
+
+    async def _renew(self, call: Call[Any]) -> Token:
+        who = self._credentials
+        try:
+            with anyio.fail_after(_LOGIN_SECONDS):
+                token: Token = await self._fetch(
+                    log_in(who.username, who.password, who.domain), unsigned(self._developer_id)
+                )
+        except TimeoutError:
+            raise NotSentError(f"no login within {_LOGIN_SECONDS:g} s", call=str(call)) from None
+        except AuthenticationError as error:
+            self._refusal = copy(error)
+            raise
+        except GatewayError as error:
+            raise NotSentError(f"no login: {error}", call=str(call)) from error
+        self._token, self._used_at = token, anyio.current_time()
+        return token
+
+    def _is_of(self, signature: Signature) -> bool:
+        return self._token is not None and self._token.token in signature.secrets
+
+    def _signed(self, token: Token) -> Signature:
+        return sign(AccessToken(token.token, self._credentials.send_in), self._developer_id, time.time())

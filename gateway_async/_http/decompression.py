@@ -1,0 +1,88 @@
+"""`BoundedDecompressor`: decompress a response in steps of limited size.
+
+A small compressed response therefore cannot fill the memory.
+"""
+
+import zlib
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Final, Self
+
+import httpx
+
+if TYPE_CHECKING:
+    from zlib import _Decompress
+
+__all__ = ["BoundedDecompressor", "coding"]
+
+_STEP: Final = 256 * 1024
+"""Maximum bytes that are decompressed at a time."""
+
+_WITH_HEADER: Final = 32 + zlib.MAX_WBITS
+_WITHOUT_HEADER: Final = -zlib.MAX_WBITS
+_CODINGS: Final = ("gzip", "x-gzip", "deflate")
+
+
+def coding(headers: httpx.Headers) -> str:
+    """Return the content coding of a body; "" if it has none."""
+    named = headers.get("content-encoding", "").strip().lower()
+    return "" if named == "identity" else named
+
+
+class BoundedDecompressor(httpx.AsyncByteStream):
+    """Decompresses a response body with a single gzip or deflate coding.
+
+    The client's `Accept-Encoding` offers no other coding.
+    """
+
+    def __init__(self, packed: httpx.AsyncByteStream, coding: str) -> None:
+        self._packed = packed
+        self._coding = coding
+        self._chunks: AsyncIterator[bytes] = aiter(packed)
+        self._unpack: _Decompress | None = None
+        self._rest = b""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Decompress the next piece.
+
+        Raises:
+            httpx.DecodingError: the coding is unknown, the body is invalid or cut off, or other data follows it.
+        """
+        while not self._rest:
+            self._rest = await anext(self._chunks, b"")
+            if not self._rest:
+                self._end()
+        unpack = self._unpack = self._unpack or _unpacker(self._coding, self._rest)
+        if unpack.eof:  # zlib would buffer all data after the end
+            raise httpx.DecodingError("something lies behind the compressed body")
+        try:
+            piece = unpack.decompress(self._rest, _STEP)
+        except zlib.error as error:
+            raise httpx.DecodingError(f"the body is not what its head says: {error}") from None
+        self._rest = unpack.unconsumed_tail or unpack.unused_data
+        return piece
+
+    async def aclose(self) -> None:
+        """Close the underlying stream."""
+        await self._packed.aclose()
+
+    def _end(self) -> None:
+        if self._unpack is not None and not self._unpack.eof:
+            raise httpx.DecodingError("the compressed body is cut off")
+        raise StopAsyncIteration
+
+
+def _unpacker(coding: str, start: bytes) -> "_Decompress":
+    if coding not in _CODINGS:
+        raise httpx.DecodingError(f"the body is packed as {coding!r}, which was not offered")
+    return zlib.decompressobj(_WITH_HEADER if _has_header(start) else _WITHOUT_HEADER)
+
+
+def _has_header(start: bytes) -> bool:
+    """Return whether a body starts as gzip or zlib.
+
+    The `deflate` of some servers has no header.
+    """
+    return start[:1] in (b"\x1f", b"\x78")

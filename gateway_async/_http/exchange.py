@@ -1,0 +1,182 @@
+"""`Exchange`: one request and its response on a connection of a pool."""
+
+import contextlib
+import re
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
+from contextlib import AbstractContextManager
+from typing import Final, Self, cast
+
+import anyio
+import attrs
+import httpx
+
+from gateway_async._http.connection import Connection, connect
+from gateway_async._http.pool import ConnectionPool, Origin
+from gateway_async._http.progress import Progress, Stage
+from gateway_async._http.response_parser import ResponseParser
+
+__all__ = ["Exchange"]
+
+_LATE: Final = "not in time"
+_UNBOUND: Final = contextlib.nullcontext()
+_UNSENDABLE: Final = re.compile(rb"[\r\n\0]")
+
+
+@attrs.define(eq=False)
+class Exchange(httpx.AsyncByteStream):
+    """One request and its response, until the response is read or dropped.
+
+    It acquires a slot of the pool, holds the connection, and is also the body of the response. Because thousands of
+    calls may wait, one object has all three roles.
+    """
+
+    pool: ConnectionPool
+    origin: Origin
+    tls: ssl.SSLContext | None
+    timeouts: dict[str, float | None]
+    progress: Progress | None
+    connection: Connection | None = None
+    placed: bool = False
+
+    async def send(self, request: httpx.Request) -> None:
+        """Wait for a slot of the pool and send the request.
+
+        On failure, the slot and the connection are released. Nothing of the request is kept.
+        """
+        head = _head(request)
+        try:
+            self._reached(Stage.QUEUED)
+            await self._borrow(self.pool.limiter)
+            self.placed = True
+            self._reached(Stage.CONNECTING)
+            async with contextlib.aclosing(_measured(request)) as body:
+                # Read the body's first chunks now, so that writing starts as soon as there is a connection.
+                start, more = head + await anext(body, b""), await anext(body, b"")
+                self.connection = await self.pool.acquire(self.origin) or await self._connect()
+                self.pool.check_open()  # it may have been closed while the connection was opened
+                if self.progress is not None:
+                    self.progress.discard = self.connection.aclose
+                await self._write(self.connection, start, more, body)
+        except BaseException:
+            await self.aclose()
+            raise
+
+    async def head(self, *, bodiless: bool) -> ResponseParser:
+        """Wait for the head of the response.
+
+        A `bodiless` response is complete after its head. On failure, the slot and the connection are released.
+        """
+        connection = cast("Connection", self.connection)
+        try:
+            with self._bound("read"):
+                answer = await connection.head(bodiless=bodiless)
+                self._reached(Stage.ANSWERED)
+                return answer
+        except BaseException:
+            await self.aclose()
+            raise
+        await self.aclose()
+        raise httpx.ReadTimeout(_LATE)
+
+    async def _connect(self) -> Connection:
+        await self._borrow(self.pool.connect_limiter)
+        try:
+            self.pool.check_open()
+            with anyio.move_on_after(self.timeouts.get("connect")) as scope:
+                self.pool.connecting.add(scope)
+                try:
+                    connection = await connect(self.origin[1], self.origin[2], self.tls)
+                finally:
+                    self.pool.connecting.discard(scope)
+                self.pool.busy.add(connection)
+                return connection
+            raise httpx.ConnectTimeout(_LATE)
+        finally:
+            self.pool.connect_limiter.release_on_behalf_of(self)
+
+    async def _write(self, connection: Connection, start: bytes, more: bytes, rest: AsyncIterator[bytes]) -> None:
+        self._reached(Stage.SENDING)
+        with self._bound("write"):
+            return await connection.send(start, more, rest)
+        raise httpx.WriteTimeout(_LATE)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        with self._bound("read"):
+            if self.connection is not None and (chunk := await self.connection.read()):
+                return chunk
+            raise StopAsyncIteration
+        raise httpx.ReadTimeout(_LATE)
+
+    async def aclose(self) -> None:
+        """End the exchange; return the connection to the pool if it is reusable.
+
+        A second call does nothing.
+        """
+        connection, self.connection = self.connection, None
+        try:
+            if connection is not None:
+                await self.pool.release(self.origin, connection)
+        finally:
+            if self.placed:
+                self.placed = False
+                self.pool.limiter.release_on_behalf_of(self)
+
+    def _reached(self, stage: Stage) -> None:
+        if self.progress is not None:
+            self.progress.stage = stage
+
+    async def _borrow(self, limiter: anyio.CapacityLimiter) -> None:
+        try:
+            limiter.acquire_on_behalf_of_nowait(self)
+        except anyio.WouldBlock:
+            with self._bound("pool"):
+                return await limiter.acquire_on_behalf_of(self)
+            raise httpx.PoolTimeout(_LATE) from None
+
+    def _bound(self, phase: str) -> AbstractContextManager[object, bool | None]:
+        """Return a cancel scope for the timeout of a phase.
+
+        The code after the block raises the timeout error.
+        """
+        seconds = self.timeouts.get(phase)
+        return _UNBOUND if seconds is None else anyio.move_on_after(seconds)
+
+
+def _head(request: httpx.Request) -> bytes:
+    """Encode the request line and the headers.
+
+    Raises:
+        httpx.LocalProtocolError: one of them contains a line break.
+    """
+    lines = [b"%b %b HTTP/1.1" % (request.method.encode(), request.url.raw_path)]
+    lines += [b"%b: %b" % field for field in request.headers.raw]
+    if any(map(_UNSENDABLE.search, lines)):
+        raise httpx.LocalProtocolError("a header holds a line break")
+    return b"\r\n".join([*lines, b"", b""])
+
+
+async def _measured(request: httpx.Request) -> AsyncGenerator[bytes]:
+    """Iterate over the body, in chunked encoding if its length is unknown.
+
+    Raises:
+        httpx.LocalProtocolError: its length differs from the content-length header.
+    """
+    chunked, left = "transfer-encoding" in request.headers, int(request.headers.get("content-length", 0))
+    # Close the generator here; after an interrupted upload, only the garbage collector would.
+    async with contextlib.aclosing(
+        cast("AsyncGenerator[bytes]", aiter(cast("AsyncIterable[bytes]", request.stream)))
+    ) as chunks:
+        async for chunk in chunks:
+            left -= len(chunk)
+            if not chunked and left < 0:
+                break
+            if chunk:  # an empty chunk would mean the end of the body
+                yield b"%x\r\n%b\r\n" % (len(chunk), chunk) if chunked else chunk
+    if chunked:
+        yield b"0\r\n\r\n"
+    elif left:
+        raise httpx.LocalProtocolError("the body has another length than its head says")

@@ -1,0 +1,96 @@
+"""`ConnectionPool`: the connections of one kind of call.
+
+The cost of a call does not depend on how many others wait. However a call ends, its slot is released.
+"""
+
+from collections import defaultdict, deque
+from typing import Final
+
+import anyio
+
+from gateway_async._http.connection import Connection
+
+__all__ = ["ConnectionPool", "Origin"]
+
+Origin = tuple[str, str, int]
+
+_DIALS_AT_ONCE: Final = 200
+"""New connections that a pool opens at the same time.
+
+More would block the event loop when thousands of calls start.
+"""
+
+
+class ConnectionPool:
+    """The connections of one kind of call.
+
+    A limiter counts those in use, and each origin has a stack of idle ones.
+
+    Attributes:
+        limiter: the slots for connections in use.
+        connect_limiter: the slots for connections that are being opened.
+        idle: the idle connections of each origin, the newest last.
+        busy: the connections in use.
+        connecting: the cancel scopes of connections that are being opened.
+        closed: whether the pool is closed.
+    """
+
+    def __init__(self, size: int, *, max_idle: int, keepalive_expiry: float) -> None:
+        self.limiter = anyio.CapacityLimiter(size)
+        self.connect_limiter = anyio.CapacityLimiter(_DIALS_AT_ONCE)
+        self.idle: defaultdict[Origin, deque[Connection]] = defaultdict(deque)
+        self.busy: set[Connection] = set()
+        self.connecting: set[anyio.CancelScope] = set()
+        self.closed = False
+        self._max_idle = max_idle
+        self._keepalive_expiry = keepalive_expiry
+
+    def check_open(self) -> None:
+        """Raise RuntimeError if the pool is closed."""
+        if self.closed:
+            raise RuntimeError("the transport is closed")
+
+    async def acquire(self, origin: Origin) -> Connection | None:
+        """Return the newest idle connection that is usable, or None; close unusable ones."""
+        self.check_open()
+        idle = self.idle[origin]
+        while idle:
+            connection = idle.pop()
+            if not self._has_expired(connection) and connection.is_open:
+                self.busy.add(connection)
+                return connection
+            await connection.aclose()
+            self.check_open()
+        return None
+
+    async def release(self, origin: Origin, connection: Connection) -> None:
+        """Return a connection to its stack if it is reusable, or close it.
+
+        Idle connections that have expired, or exceed the maximum, are closed first. Nothing is awaited after the
+        connection is on its stack, so the caller can still discard it before another call gets it.
+        """
+        fit = connection.finish(anyio.current_time())
+        idle = self.idle[origin]
+        try:
+            while idle and (len(idle) >= self._max_idle or self._has_expired(idle[0])):
+                await idle.popleft().aclose()
+        finally:
+            self.busy.discard(connection)
+            if fit and not self.closed:
+                idle.append(connection)
+            else:
+                await connection.aclose()
+
+    async def aclose(self) -> None:
+        """Close idle and busy connections; calls that wait for a slot fail."""
+        self.closed = True
+        idle = [connection for stack in self.idle.values() for connection in stack]
+        self.idle.clear()
+        for dial in self.connecting:
+            dial.cancel()
+        async with anyio.create_task_group() as closing:
+            for connection in (*idle, *self.busy):
+                closing.start_soon(connection.aclose)
+
+    def _has_expired(self, connection: Connection) -> bool:
+        return anyio.current_time() - connection.idle_since >= self._keepalive_expiry

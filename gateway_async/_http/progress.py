@@ -1,0 +1,76 @@
+"""How far a request got: decides whether a failed call may be repeated.
+
+The sender puts a new `Progress` under `PROGRESS` into the extensions of a request, and the transport updates it. The
+stage `SENDING` is set before any byte can be sent. The stage may therefore be too high, but is never too low.
+"""
+
+import enum
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from gateway_async.errors import Reached
+
+__all__ = ["PROGRESS", "Progress", "Stage"]
+
+PROGRESS: Final = "gateway_async.progress"
+"""The request extension that holds a `Progress`."""
+
+
+class Stage(enum.IntEnum):
+    """How far one attempt of a request got, in order."""
+
+    UNREPORTED = 0
+    """The transport does not say: treat it as sent."""
+    QUEUED = 1
+    """Waiting for a free connection slot."""
+    CONNECTING = 2
+    """Finding, opening or securing a connection; nothing of the request is written."""
+    SENDING = 3
+    """The first byte may have been sent."""
+    ANSWERED = 4
+    """The head of the response was read."""
+
+
+_REACHED: Final = {
+    Stage.UNREPORTED: Reached.SENT,
+    Stage.QUEUED: Reached.NOT_CONNECTED,
+    Stage.CONNECTING: Reached.NOTHING_WRITTEN,
+    Stage.SENDING: Reached.SENT,
+    Stage.ANSWERED: Reached.ANSWER_CUT,
+}
+"""The `Reached` value of a request that ended in each stage."""
+
+
+async def _discard_nothing() -> None:
+    """Do nothing until a connection exists that can be discarded."""
+
+
+class Progress:
+    """How far one attempt got, and a way to discard its connection."""
+
+    __slots__ = ("discard", "stage")
+
+    stage: Stage
+    """Stays `Stage.UNREPORTED` under a transport that does not report."""
+
+    discard: Callable[[], Awaitable[None]]
+    """Await it to close the connection for good.
+
+    Use it if the response turns out to belong to another request. It may be called at any time and more than once. It
+    is bounded in time and shielded from cancellation. It does nothing without a connection, and under a transport that
+    does not report.
+    """
+
+    def __init__(self) -> None:
+        self.stage = Stage.UNREPORTED
+        self.discard = _discard_nothing
+
+    @property
+    def may_have_been_sent(self) -> bool:
+        """Whether the gateway may have received the request; false only if certain."""
+        return self.stage not in (Stage.QUEUED, Stage.CONNECTING)
+
+    @property
+    def reached(self) -> Reached:
+        """How far an attempt got that ends now, without a complete response."""
+        return _REACHED[self.stage]

@@ -1,0 +1,125 @@
+"""`ResponseParser`: an incremental HTTP response parser over llhttp.
+
+A response ends where its own head says. Data after that end makes the connection unusable.
+"""
+
+from typing import Final
+
+import httptools
+import httpx
+
+__all__ = ["ResponseParser"]
+
+_HEAD_LIMIT: Final = 64 * 1024
+"""Maximum bytes of a head, of trailers and of chunk framing.
+
+A head with many cookies has some thousands.
+"""
+
+
+class ResponseParser:
+    """Parses one response; informational ones (100 Continue, 103 Early Hints) are skipped.
+
+    Attributes:
+        head_seen: whether status and headers have arrived.
+        complete: whether the whole response has arrived.
+        may_follow: whether the connection can be reused: the response is complete, and nothing follows it.
+    """
+
+    __slots__ = (
+        "_chunks", "_framing_bytes", "_header_bytes", "_parser", "complete", "head_seen", "headers", "may_follow",
+        "reason", "status", "version",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._chunks: list[bytes] = []
+        self._framing_bytes = 0
+        self._header_bytes = 0
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.status = 0
+        self.reason = b""
+        self.version = b""
+        self.head_seen = False
+        self.complete = False
+        self.may_follow = False
+
+    def feed(self, data: bytes) -> None:
+        """Parse received data.
+
+        Raises:
+            httpx.RemoteProtocolError: it is not HTTP, or its head, chunk framing or trailers are too long.
+        """
+        self._framing_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            if not self.complete:
+                raise httpx.RemoteProtocolError(f"not an answer in HTTP: {error}") from None
+            self.may_follow = False
+        self._check_length()
+
+    def ends_here(self) -> bool:
+        """Return whether the server may end the response by closing the connection.
+
+        It may if the head gives neither a length nor a transfer encoding.
+        """
+        self.complete = self.head_seen and not self._is_measured()
+        return self.complete
+
+    def end_here(self) -> None:
+        """Treat the head as the whole response, as after a HEAD request."""
+        fit = self.may_follow if self.complete else self._parser.should_keep_alive()
+        self.complete, self.may_follow = True, fit and not self._chunks
+        self._chunks.clear()
+
+    def take(self) -> bytes:
+        """Return the part of the body that has arrived since the last call."""
+        chunks = b"".join(self._chunks)
+        self._chunks.clear()
+        return chunks
+
+    def _check_length(self) -> None:
+        framing = 0 if self.complete else self._framing_bytes
+        if max(framing, self._header_bytes) > _HEAD_LIMIT:
+            self.may_follow = False
+            part = "framing" if self.head_seen and framing else "head"
+            raise httpx.RemoteProtocolError(f"the {part} of the answer is longer than {_HEAD_LIMIT} bytes")
+
+    def _is_measured(self) -> bool:
+        return any(name.lower() in (b"content-length", b"transfer-encoding") for name, _ in self.headers)
+
+    # --- callbacks of llhttp
+
+    def on_message_begin(self) -> None:
+        if self.complete:
+            self.may_follow = False
+
+    def on_status(self, reason: bytes) -> None:
+        if not self.complete:
+            self.reason = reason
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self.head_seen:
+            self._header_bytes += len(name) + len(value)
+            self.headers.append((name, value.rstrip(b" \t")))
+
+    def on_headers_complete(self) -> None:
+        if self.head_seen:
+            return
+        self.status = self._parser.get_status_code()
+        self.version = b"HTTP/" + self._parser.get_http_version().encode()
+        if self.status < 200:  # noqa: PLR2004
+            self.headers.clear()
+        else:
+            self.head_seen = True
+
+    def on_body(self, chunk: bytes) -> None:
+        self._framing_bytes = 0
+        if not self.complete:
+            self._chunks.append(chunk)
+
+    def on_message_complete(self) -> None:
+        if self.head_seen and not self.complete:
+            self.complete = True
+            self.may_follow = self._parser.should_keep_alive()

@@ -1,0 +1,154 @@
+"""`PooledTransport`: an httpx transport with two connection pools.
+
+It reports how far each request got.
+"""
+
+import functools
+import ssl
+import sys
+from pathlib import Path
+from typing import Final
+
+import anyio
+import certifi
+import httpcore
+import httpx
+
+from gateway_async._http.decompression import BoundedDecompressor, coding
+from gateway_async._http.exchange import Exchange
+from gateway_async._http.pool import ConnectionPool
+from gateway_async._http.progress import PROGRESS, Progress, Stage
+
+__all__ = ["POOL", "PooledTransport"]
+
+POOL: Final = "gateway_async.pool"
+"""The request extension that names the pool: "ordinary" (the default) or "terminal"."""
+
+_IDLE_TERMINALS = 100
+"""Maximum number of idle terminal connections; thousands may be in use at once."""
+
+_UNPATCHED: Final = httpcore.AsyncConnectionPool.handle_async_request
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+class PooledTransport(httpx.AsyncBaseTransport):
+    """An HTTP/1.1 transport over pooled connections, on asyncio and trio.
+
+    Ordinary calls and terminal calls have separate connections, so that neither waits for the other. Timeouts are
+    httpx's: `pool` limits the wait for a free connection slot, and once more the wait to set up a connection. The
+    transport never repeats a request, follows no redirect and uses no proxy. For a proxy, pass
+    `transport=httpx.AsyncHTTPTransport(proxy=...)` to the client. While a replacement for httpcore's pool is installed
+    (respx), httpx's own transport sends the requests, and does not report how far they get.
+
+    Args:
+        max_connections: Maximum number of ordinary calls at the same time.
+        max_terminals: Maximum number of terminal calls at the same time.
+        verify: True (certifi's authorities), False, the path of a CA bundle or of a folder of them, or an
+            `ssl.SSLContext`, which is used unchanged. No environment variable is read (`SSL_CERT_FILE`, `SSL_CERT_DIR`,
+            `SSLKEYLOGFILE`), and TLS is 1.2 or newer.
+        keepalive_expiry: Seconds for which an idle connection is kept. Many servers close theirs after 5. The value
+            should be less, because a write to a connection that is being closed has an unknown outcome.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_connections: int = 100,
+        max_terminals: int = 5000,
+        verify: ssl.SSLContext | str | bool = True,
+        keepalive_expiry: float = 4.0,
+    ) -> None:
+        self._verify = verify
+        self._keepalive_expiry = keepalive_expiry
+        self._sizes = {"ordinary": max_connections, "terminal": max_terminals}
+        self._pools = {
+            "ordinary": ConnectionPool(max_connections, max_idle=max_connections, keepalive_expiry=keepalive_expiry),
+            "terminal": ConnectionPool(max_terminals, max_idle=_IDLE_TERMINALS, keepalive_expiry=keepalive_expiry),
+        }
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request, once, and return after the head of its response.
+
+        Raises:
+            httpx.TransportError: The request failed; its `Progress` says how far it got.
+            RuntimeError: The transport is closed.
+        """
+        name = request.extensions.get(POOL, "ordinary")
+        if not _is_ours():
+            return await self._foreign[name].handle_async_request(request)
+        progress: Progress | None = request.extensions.get(PROGRESS)
+        if progress is not None:
+            progress.stage = Stage.QUEUED  # an invalid request fails before anything can be sent
+        url = request.url
+        if url.scheme not in _PORTS:
+            raise httpx.UnsupportedProtocol(f"a URL starts with http:// or https://, not with {url.scheme!r}")
+        exchange = Exchange(
+            self._pools[name],
+            (url.scheme, url.host, url.port or _PORTS[url.scheme]),
+            self._ssl_context if url.scheme == "https" else None,
+            request.extensions.get("timeout", {}),
+            progress,
+        )
+        bodiless = request.method == "HEAD"
+        await exchange.send(request)
+        del request  # free its memory: thousands of calls may wait here
+        answer = await exchange.head(bodiless=bodiless)
+        headers = httpx.Headers(answer.headers)
+        stream: httpx.AsyncByteStream = exchange
+        if packed := coding(headers):
+            del headers["content-encoding"]
+            stream = BoundedDecompressor(exchange, packed)
+        facts = {"http_version": answer.version, "reason_phrase": answer.reason}
+        return httpx.Response(answer.status, headers=headers, stream=stream, extensions=facts)
+
+    async def aclose(self) -> None:
+        """Close every connection, also those in use."""
+        with anyio.CancelScope(shield=True):
+            for pool in self._pools.values():
+                await pool.aclose()
+        if "_foreign" in self.__dict__:
+            for transport in self._foreign.values():
+                await transport.aclose()
+
+    @functools.cached_property
+    def _ssl_context(self) -> ssl.SSLContext:
+        # Loading the trusted certificates takes tens of milliseconds; do it only for the first https call.
+        return self._verify if isinstance(self._verify, ssl.SSLContext) else _make_ssl_context(self._verify)
+
+    @functools.cached_property
+    def _foreign(self) -> dict[str, httpx.AsyncHTTPTransport]:
+        return {
+            name: httpx.AsyncHTTPTransport(
+                verify=self._ssl_context,
+                trust_env=False,
+                limits=httpx.Limits(max_connections=size, keepalive_expiry=self._keepalive_expiry),
+            )
+            for name, size in self._sizes.items()
+        }
+
+
+def _make_ssl_context(verify: str | bool) -> ssl.SSLContext:
+    """Create a TLS context that trusts what `verify` says.
+
+    No environment variable is read.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # `create_default_context` would log keys to SSLKEYLOGFILE
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if sys.version_info >= (3, 13):
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | ssl.VERIFY_X509_STRICT  # as Python's own default
+    if verify is False:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+    path = certifi.where() if verify is True else verify
+    is_folder = Path(path).is_dir()
+    context.load_verify_locations(cafile=None if is_folder else path, capath=path if is_folder else None)
+    return context
+
+
+def _is_ours() -> bool:
+    """Return whether httpcore is unpatched.
+
+    If a test has replaced httpcore's pool, for example with respx, the package's own connections are not used.
+    """
+    return httpcore.AsyncConnectionPool.handle_async_request is _UNPATCHED

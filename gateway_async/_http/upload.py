@@ -1,0 +1,228 @@
+"""Upload files to the gateway without blocking the event loop.
+
+All access to files runs in a worker thread, in small steps. A slow disk therefore never blocks the event loop, and no
+file is ever completely in memory.
+"""
+
+import io
+import mimetypes
+import os
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import ExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import BinaryIO, Final, Self, TypeVar, cast
+
+import anyio
+import anyio.to_thread
+import attrs
+import httpx
+
+from gateway_async._secrets import Secret, mask_text
+from gateway_async._wire.call import Call
+from gateway_async._wire.multipart import MAX_FILE_BYTES, FilePart, Form
+from gateway_async.errors import InvalidRequestError, NotSentError
+from gateway_async.models.files import Attachment
+
+__all__ = ["Upload", "measured", "opened"]
+
+T = TypeVar("T")
+
+_STEP: Final = 64 * 1024
+"""Bytes that are read for each call of a worker thread."""
+
+_LOOK_WITHIN: Final = 10.0
+"""Maximum seconds for checking all files before anything is sent.
+
+A network disk may never respond.
+"""
+
+_CLOSE_WITHIN: Final = 2.0
+"""Maximum seconds for closing the files."""
+
+
+async def measured(call: Call[T], *, limits: bool) -> Call[T]:
+    """Check the files of `call` and record their start positions.
+
+    With these positions, the returned call can be sent again.
+
+    Args:
+        call: a call with or without a form.
+        limits: also check the sizes of the files.
+
+    Raises:
+        InvalidRequestError: a file cannot be read, or not twice, or is too large; `.problems` says which.
+        NotSentError: the files cannot be read in time.
+    """
+    if call.form is None:
+        return call
+    try:
+        with anyio.fail_after(_LOOK_WITHIN):
+            looked_at = [
+                await anyio.to_thread.run_sync(_looked_at, part, limits, abandon_on_cancel=True)
+                for part in call.form.files
+            ]
+    except TimeoutError:
+        raise NotSentError(f"its files cannot be read within {_LOOK_WITHIN:g} s", call=str(call)) from None
+    problems = [found for found in looked_at if isinstance(found, str)]
+    if problems:
+        raise InvalidRequestError(problems)
+    files = tuple(found for found in looked_at if isinstance(found, FilePart))
+    return attrs.evolve(call, form=attrs.evolve(call.form, files=files))
+
+
+def _looked_at(part: FilePart, limits: bool) -> FilePart | str:
+    """Return the part with its file's start position, or the problem with it."""
+    try:
+        part = attrs.evolve(part, begins=_begin(part.attachment))
+        with ExitStack() as files:
+            size = _Source(part, files).size
+    except OSError as error:
+        return f"{part.label}: cannot be read: {error.strerror or type(error).__name__}"
+    except Exception as error:  # noqa: BLE001  a caller's own file object may raise anything
+        return mask_text(f"{part.label}: cannot be read: {error}")
+    if limits and size > MAX_FILE_BYTES:
+        return f"{part.label}: must have at most {MAX_FILE_BYTES} bytes, has {size}"
+    return part
+
+
+def _begin(attachment: Attachment) -> int:
+    match attachment.content:
+        case bytes() | str() | os.PathLike():
+            return 0
+        case file:
+            return _standing(file)
+
+
+def _standing(file: BinaryIO) -> int:
+    if not file.seekable():
+        raise ValueError("it cannot be sent twice, being no seekable file; pass its bytes or a path")
+    if not isinstance(cast("object", file.read(0)), bytes):
+        raise ValueError("it must be opened for reading bytes")
+    return file.tell()
+
+
+class _Source:
+    """A file for httpx's encoder, with fixed start and end positions.
+
+    It ends where the file ended when it was opened.
+    """
+
+    def __init__(self, part: FilePart, files: ExitStack) -> None:
+        self._label = part.label
+        self._file = _file(part, files)
+        self._begins = part.begins
+        self.size = max(self._file.seek(0, os.SEEK_END) - part.begins, 0)
+        self._at = 0
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._at = offset if whence == os.SEEK_SET else self.size + offset
+        return self._at
+
+    def read(self, size: int) -> bytes:
+        wanted = min(size, self.size - self._at)
+        if not wanted:
+            return b""
+        data = self._read(wanted)
+        if not data:
+            raise OSError(f"{self._label} has become shorter while it was sent")
+        self._at += len(data)
+        return data
+
+    def _read(self, size: int) -> bytes:
+        try:
+            self._file.seek(self._begins + self._at)
+            return self._file.read(size)
+        except Exception as error:  # a caller's own file may raise what looks like a network error
+            raise OSError(f"{self._label} cannot be read any more: {error}") from error
+
+
+def _file(part: FilePart, files: ExitStack) -> BinaryIO:
+    """Return the content as an open file.
+
+    On exit, `files` closes a file opened here, and restores the position of the caller's own file.
+    """
+    match part.attachment.content:
+        case bytes() as content:
+            return io.BytesIO(content)
+        case (str() | os.PathLike()) as path:
+            place = Path(path)
+            if place.exists() and not place.is_file():  # opening a pipe would block until its other end is open
+                raise ValueError("it is no regular file")
+            return files.enter_context(place.open("rb", buffering=0))
+        case file:
+            files.callback(_put_back, file, part.begins)
+            return file
+
+
+def _put_back(file: BinaryIO, begins: int) -> None:
+    with suppress(Exception):  # the caller may have closed it meanwhile
+        file.seek(begins)
+
+
+class Upload:
+    """The headers and the body of one attempt; reads the body in steps."""
+
+    def __init__(self, form: Form, files: ExitStack, reading: Lock) -> None:
+        self._reading = reading
+        parts = [(part.name, _file_part(part, files)) for part in form.files]
+        fields = {name: value.reveal() if isinstance(value, Secret) else value for name, value in form.fields}
+        request = httpx.Request("POST", "http://encoder", data=fields, files=parts)
+        self.headers = {name: request.headers[name] for name in ("content-type", "content-length")}
+        self._chunks = iter(cast("httpx.SyncByteStream", request.stream))
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if step := await anyio.to_thread.run_sync(self._step, abandon_on_cancel=True):
+            return step
+        raise StopAsyncIteration
+
+    def _step(self) -> bytes:
+        with self._reading:
+            return _step(self._chunks)
+
+
+def _file_part(part: FilePart, files: ExitStack) -> tuple[str, BinaryIO, str]:
+    filename, content_type = part.attachment.filename, part.attachment.content_type
+    guessed = content_type or mimetypes.guess_type(filename)[0] or "application/octet-stream"
+    return filename, cast("BinaryIO", _Source(part, files)), guessed
+
+
+def _step(chunks: Iterator[bytes]) -> bytes:
+    """Return the next bytes of a body; b"" at its end."""
+    pieces: list[bytes] = []
+    size = 0
+    for piece in chunks:
+        pieces.append(piece)
+        size += len(piece)
+        if size >= _STEP:
+            break
+    return b"".join(pieces)
+
+
+@asynccontextmanager
+async def opened(form: Form) -> AsyncGenerator[Upload]:
+    """Open the form's files and build the body of one attempt.
+
+    The files are closed when the block ends.
+
+    Raises:
+        OSError: a file cannot be read any more.
+    """
+    files, reading = ExitStack(), Lock()
+    try:
+        yield await anyio.to_thread.run_sync(Upload, form, files, reading, abandon_on_cancel=True)
+    finally:
+        with anyio.move_on_after(_CLOSE_WITHIN, shield=True):
+            await anyio.to_thread.run_sync(_close, files, reading, abandon_on_cancel=True)
+
+
+def _close(files: ExitStack, reading: Lock) -> None:
+    # A thread of an abandoned attempt may still read; the next attempt would read the same file at the same time.
+    with reading:
+        files.close()

@@ -1,1 +1,0 @@
-"""The only folder that touches the network."""

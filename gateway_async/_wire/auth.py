@@ -1,0 +1,108 @@
+"""Signing of requests with credentials, and a check of which requests they can sign."""
+
+import hashlib
+import hmac
+from base64 import b64encode
+from typing import Final
+
+import attrs
+
+from gateway_async._secrets import Secret
+from gateway_async._wire.call import Call
+from gateway_async._wire.query import Params
+from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, UserApiKey
+from gateway_async.errors import InvalidRequestError
+
+__all__ = ["Proof", "Signature", "check_supported", "sign", "unsigned"]
+
+Proof = UserApiKey | AccessToken | HashKey | BearerToken
+"""Credentials that can sign without fetching anything first."""
+
+_HASH_KEY_FAMILIES: Final = frozenset(
+    {"accountforms", "accountvaults", "payform", "routeraccountvaults", "salestax", "transactions"}
+)
+
+
+def _seal(params: Params) -> tuple[tuple[str, Secret], ...]:
+    return tuple((name, Secret(value)) for name, value in params)
+
+
+def _reveal(params: tuple[tuple[str, Secret], ...]) -> Params:
+    return tuple((name, value.reveal()) for name, value in params)
+
+
+@attrs.frozen(repr=False)
+class Signature:
+    """Headers and query parameters that authenticate a request, stored as secrets.
+
+    Attributes:
+        secrets: the secrets in it, which are masked in quoted response texts.
+    """
+
+    _headers: tuple[tuple[str, Secret], ...] = attrs.field(alias="headers", default=(), converter=_seal)
+    _params: tuple[tuple[str, Secret], ...] = attrs.field(alias="params", default=(), converter=_seal)
+    secrets: tuple[Secret, ...] = ()
+
+    @property
+    def headers(self) -> Params:
+        """Return the headers to send, in plain text."""
+        return _reveal(self._headers)
+
+    @property
+    def params(self) -> Params:
+        """Return the query parameters to send, in plain text."""
+        return _reveal(self._params)
+
+
+def check_supported(credentials: Credentials, call: Call[object]) -> None:
+    """Reject a call that the credentials cannot sign (contract, *HMAC*).
+
+    Raises:
+        InvalidRequestError: the endpoint does not accept a hash-key.
+    """
+    if isinstance(credentials, HashKey) and call.signed and call.path.split("/")[2] not in _HASH_KEY_FAMILIES:
+        raise InvalidRequestError(f"credentials: HashKey cannot sign {call}; the gateway takes it for account vaults,"
+                                  " router account vaults and transactions only")  # fmt: skip
+
+
+def unsigned(developer_id: str) -> Signature:
+    """Return the headers of a request that needs no credentials, such as a login."""
+    return Signature(headers=(("developer-id", developer_id),))
+
+
+def sign(proof: Proof, developer_id: str, now: float) -> Signature:
+    """Sign a request that is sent at `now` (Unix seconds).
+
+    `developer-id` is a header or a query parameter, like the credentials.
+    """
+    developer = ("developer-id", developer_id)
+    match proof:
+        case UserApiKey(send_in="basic"):
+            basic = f"Basic {_base64(f'{proof.user_id}:{proof.user_api_key.reveal()}')}"
+            return Signature((developer, ("authorization", basic)), secrets=(proof.user_api_key, Secret(basic)))
+        case BearerToken(token=Secret() as token):
+            return Signature((developer, ("authorization", f"Bearer {token.reveal()}")), secrets=(token,))
+        case UserApiKey(user_id=user_id, user_api_key=key):
+            return _placed(proof.send_in, (developer, ("user-id", user_id), ("user-api-key", key.reveal())), key)
+        case AccessToken(token=token):
+            return _placed(proof.send_in, (developer, ("access-token", token.reveal())), token)
+        case HashKey(user_id=user_id, user_hash_key=key):
+            timestamp = str(int(now))
+            digest = _hash_key(user_id, key, timestamp)
+            proven = (("user-id", user_id), ("timestamp", timestamp), ("hash-key", digest.reveal()))
+            return _placed(proof.send_in, (developer, *proven), key, digest)
+        case _:
+            raise TypeError("a BearerToken must hold its token when it signs")
+
+
+def _placed(send_in: str, params: Params, *secrets: Secret) -> Signature:
+    return Signature(params=params, secrets=secrets) if send_in == "query" else Signature(params, secrets=secrets)
+
+
+def _hash_key(user_id: str, key: Secret, timestamp: str) -> Secret:
+    """Return the HMAC-SHA256 of user id and timestamp, as lower-case hex."""
+    return Secret(hmac.new(key.reveal().encode(), f"{user_id}{timestamp}".encode(), hashlib.sha256).hexdigest())
+
+
+def _base64(text: str) -> str:
+    return b64encode(text.encode()).decode()

@@ -1,0 +1,163 @@
+"""Multipart bodies as values, such as `quickinvoice[item_list][Tea]` = `12.50` (contract, *Quick invoices*).
+
+Every value is text: flags are `1` and `0`, amounts have the same digits as in JSON, and list indexes start at 0. This
+module only names files; `_http/upload.py` opens and sends them.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+import attrs
+
+from gateway_async._secrets import Secret, mask_text
+from gateway_async._wire.convert import is_text
+from gateway_async.models.files import Attachment
+from gateway_async.models.request import Request
+
+__all__ = [
+    "MAX_FILES",
+    "MAX_FILE_BYTES",
+    "FilePart",
+    "Form",
+    "attachment_problems",
+    "file_problems",
+    "form_of",
+    "name_problems",
+]
+
+MAX_FILES: Final = 4
+MAX_FILE_BYTES: Final = 5 * 1024 * 1024
+
+_UNFIT_NAME: Final = 'its name is empty, or has one of [ ] " \\ or a control character'
+_UNFIT: Final = re.compile(r'[\[\]"\\\x00-\x1f]')
+"""Characters that have a special meaning in the name of a part, or need escapes that few servers decode."""
+
+
+@attrs.frozen
+class FilePart:
+    """A file of a form.
+
+    Attributes:
+        name: the name of the part, such as `quickinvoice[files][0]`.
+        label: the name of the file in problems, such as `files[0]`.
+        attachment: the file.
+        begins: the position of an open file when the call was made.
+    """
+
+    name: str
+    label: str
+    attachment: Attachment
+    begins: int = 0
+
+
+@attrs.frozen(repr=False)
+class Form:
+    """A multipart body: text fields and files."""
+
+    fields: tuple[tuple[str, str | Secret], ...]
+    files: tuple[FilePart, ...]
+
+
+def form_of(wrapper: str, content: Mapping[str, Any], files: Sequence[Attachment]) -> Form:
+    """Return the form with the same content as `{wrapper: content}` in JSON, and `files`."""
+    parts = (
+        FilePart(f"{wrapper}[files][{place}]", f"files[{place}]", attachment) for place, attachment in enumerate(files)
+    )
+    return Form(tuple(_flattened(wrapper, content)), tuple(parts))
+
+
+def _flattened(name: str, value: Any) -> Iterator[tuple[str, str | Secret]]:
+    match value:
+        case None:
+            return
+        case Mapping():
+            for key, inner in value.items():
+                yield from _flattened(f"{name}[{key}]", inner)
+        case list() | tuple():
+            for place, inner in enumerate(value):
+                yield from _flattened(f"{name}[{place}]", inner)
+        case _:
+            yield name, _text(value)
+
+
+def _text(value: Any) -> str | Secret:
+    match value:
+        case Secret():
+            return value
+        case bool():
+            return str(int(value))
+        case Decimal():
+            return f"{value:f}"
+        case date():
+            return value.isoformat()
+        case int():
+            return str(int(value))
+        case _:
+            return str.__str__(value)
+
+
+def name_problems(request: Request) -> Iterator[str]:
+    """Yield the problems of names that a form cannot contain.
+
+    These are names of items and names in `extra`.
+    """
+    for field in attrs.fields(type(request)):
+        value = getattr(request, field.name)
+        if isinstance(value, Mapping):
+            yield from _name_problems(field.name, value)
+
+
+def _name_problems(path: str, value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            inside = f"{path}.{key}"
+            if not key or _UNFIT.search(str(key)):
+                shown = mask_text(inside).encode(errors="backslashreplace").decode()
+                yield f"{shown}: cannot be sent with files: {_UNFIT_NAME}"
+            yield from _name_problems(inside, inner)
+    elif isinstance(value, list | tuple):
+        for place, inner in enumerate(value):
+            yield from _name_problems(f"{path}[{place}]", inner)
+
+
+def attachment_problems(files: Sequence[Attachment], *, limits: bool = True) -> Iterator[str]:
+    """Yield the problems of a create's attachments, one line each. Their sizes are not checked.
+
+    Args:
+        files: the attachments.
+        limits: whether to check the number of attachments.
+    """
+    if isinstance(files, str | bytes) or not isinstance(files, Sequence):
+        yield "files: must be a sequence of Attachment"
+        return
+    if limits and len(files) > MAX_FILES:
+        yield f"files: at most {MAX_FILES} can be attached, not {len(files)}"
+    for place, attachment in enumerate(files):
+        yield from (f"files[{place}]: {problem}" for problem in file_problems(attachment))
+
+
+def file_problems(attachment: Attachment) -> Iterator[str]:
+    """Yield the problems of an attachment that can be found without reading it."""
+    if not isinstance(attachment, Attachment):
+        yield f"must be an Attachment, not {type(attachment).__name__}"
+        return
+    if not is_text(attachment.filename) or not attachment.filename:
+        yield "filename must be text, and not empty"
+    content_type = attachment.content_type
+    if content_type is not None and not (is_text(content_type) and _is_media_type(content_type)):
+        yield 'content_type must be a media type, such as "application/pdf"'
+    if not _is_content(attachment.content):
+        kind = type(attachment.content).__name__
+        yield f"content must be bytes, a path or a file opened for reading bytes, not {kind}"
+
+
+def _is_media_type(value: str) -> bool:
+    return value.isascii() and value.isprintable() and "/" in value
+
+
+def _is_content(value: Any) -> bool:
+    is_file = all(callable(getattr(value, name, None)) for name in ("read", "seek", "tell"))
+    return isinstance(value, bytes | str) or hasattr(value, "__fspath__") or is_file

@@ -1,0 +1,243 @@
+"""The retry policy: a decision table for what to do after a failed attempt.
+
+The table maps how far the request got and what came back (`AttemptResult`), and what a repeated call could change
+(`Kind`), to a `Decision`. `print_table()` returns the table for the documentation. No decision is made outside it.
+"""
+
+import enum
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final
+
+import attrs
+
+from gateway_async._wire.call import Kind
+from gateway_async.errors import (
+    AuthenticationError,
+    ClientClosedError,
+    ConnectionLostError,
+    GatewayError,
+    MalformedReplyError,
+    MismatchedReplyError,
+    NotSentError,
+    Reached,
+    StatusError,
+    TerminalBusyError,
+)
+
+__all__ = [
+    "BACK_OFF",
+    "TABLE",
+    "AttemptResult",
+    "Decision",
+    "NextStep",
+    "backoff",
+    "classify",
+    "decide",
+    "is_definite",
+    "print_table",
+]
+
+
+class AttemptResult(enum.Enum):
+    """The result of one failed attempt: how far it got, and what came back."""
+
+    QUEUED = Reached.NOT_CONNECTED, "–"
+    UNWRITTEN = Reached.NOTHING_WRITTEN, "–"
+    LOST = Reached.SENT, "–"
+    CUT = Reached.ANSWER_CUT, "–"
+    UNREADABLE = Reached.ANSWERED, "2xx that does not parse"
+    MISMATCHED = Reached.ANSWERED, "another question's answer"
+    THROTTLED = Reached.ANSWERED, "429"
+    OVERLOADED = Reached.ANSWERED, "502, 503, 504"
+    FAILED = Reached.ANSWERED, "other 5xx, 3xx, 408"
+    ABSENT = Reached.ANSWERED, "404"
+    BLOCKED = Reached.ANSWERED, "404 or other 4xx, not the gateway's JSON"
+    REFUSED = Reached.ANSWERED, "other 4xx"
+    REFUSED_LATER = Reached.ANSWERED, "404 or other 4xx, after a try that may have arrived"
+
+    def __init__(self, reached: Reached, answer: str) -> None:
+        self.reached = reached
+        self.answer = answer
+
+
+class NextStep(enum.Enum):
+    """The next step of a call after a failed attempt."""
+
+    AGAIN = "again"
+    LOOK_UP = "look up"
+    STOP = "stop"
+    UNKNOWN = "unknown"
+    """Raise `OutcomeUnknownError`."""
+
+
+@attrs.frozen
+class Decision:
+    """The decision after a failed attempt.
+
+    Attributes:
+        step: the next step.
+        if_not_found: for a lookup, the step to take if it finds no record.
+    """
+
+    step: NextStep
+    if_not_found: NextStep = NextStep.STOP
+
+    def __str__(self) -> str:
+        return f"look up, else {self.if_not_found.value}" if self.step is NextStep.LOOK_UP else self.step.value
+
+
+_AGAIN: Final = Decision(NextStep.AGAIN)
+_STOP: Final = Decision(NextStep.STOP)
+_ELSE_AGAIN: Final = Decision(NextStep.LOOK_UP, NextStep.AGAIN)
+_ELSE_STOP: Final = Decision(NextStep.LOOK_UP, NextStep.STOP)
+_ELSE_UNKNOWN: Final = Decision(NextStep.LOOK_UP, NextStep.UNKNOWN)
+
+
+def _row(
+    *,
+    read: Decision,
+    lookup: Decision,
+    named: Decision,
+    idempotent: Decision,
+    unnamed: Decision,
+    terminal: Decision,
+) -> Mapping[Kind, Decision]:
+    return {
+        Kind.READ: read,
+        Kind.LOOKUP: lookup,
+        Kind.NAMED: named,
+        Kind.IDEMPOTENT: idempotent,
+        Kind.UNNAMED: unnamed,
+        Kind.TERMINAL: terminal,
+    }
+
+
+def _in_doubt(read: Decision, write: Decision = _ELSE_AGAIN) -> Mapping[Kind, Decision]:
+    """Return the row of an attempt whose outcome is unknown."""
+    return _row(read=read, lookup=_AGAIN, named=write, idempotent=write, unnamed=_ELSE_UNKNOWN, terminal=_ELSE_UNKNOWN)
+
+
+TABLE: Final[Mapping[AttemptResult, Mapping[Kind, Decision]]] = {
+    AttemptResult.QUEUED: dict.fromkeys(Kind, _AGAIN),
+    AttemptResult.UNWRITTEN: dict.fromkeys(Kind, _AGAIN),
+    AttemptResult.LOST: _in_doubt(_AGAIN),
+    AttemptResult.CUT: _in_doubt(_AGAIN),
+    AttemptResult.UNREADABLE: _in_doubt(_STOP),
+    AttemptResult.MISMATCHED: _in_doubt(_AGAIN, _ELSE_UNKNOWN),
+    AttemptResult.THROTTLED: _row(
+        read=_AGAIN, lookup=_AGAIN, named=_ELSE_AGAIN, idempotent=_ELSE_AGAIN, unnamed=_STOP, terminal=_ELSE_STOP
+    ),
+    AttemptResult.OVERLOADED: _in_doubt(_AGAIN),
+    AttemptResult.FAILED: _in_doubt(_STOP),
+    # A create reads no record that could be missing, so its 404 may be the response to another request.
+    # A lookup's 404 from the gateway is a result and is not classified here; this one comes from a proxy.
+    AttemptResult.ABSENT: _row(
+        read=_STOP, lookup=_AGAIN, named=_ELSE_STOP, idempotent=_STOP, unnamed=_STOP, terminal=_ELSE_STOP
+    ),
+    # A proxy's page does not tell whether the proxy forwarded the write.
+    AttemptResult.BLOCKED: _in_doubt(_STOP, _ELSE_UNKNOWN),
+    AttemptResult.REFUSED: dict.fromkeys(Kind, _STOP),
+    # "Already exists", "already voided" and a 404 to a delete can be effects of an earlier attempt of this call.
+    AttemptResult.REFUSED_LATER: _row(
+        read=_STOP, lookup=_STOP, named=_ELSE_UNKNOWN, idempotent=_ELSE_UNKNOWN, unnamed=_STOP, terminal=_STOP
+    ),
+}
+
+_REFUSALS: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.REFUSED, AttemptResult.REFUSED_LATER})
+"""Refusals. A lookup after one of these is about an earlier attempt, or about whether the integrator id is taken."""
+
+_MAY_ASK: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.OVERLOADED, AttemptResult.FAILED})
+"""Responses whose `Retry-After` is honoured."""
+
+_BROKEN_OFF: Final[Mapping[Reached, AttemptResult]] = {
+    Reached.NOT_CONNECTED: AttemptResult.QUEUED,
+    Reached.NOTHING_WRITTEN: AttemptResult.UNWRITTEN,
+    Reached.ANSWER_CUT: AttemptResult.CUT,
+}
+_ERRORS: Final[Mapping[type[GatewayError], AttemptResult]] = {
+    AuthenticationError: AttemptResult.REFUSED,  # a failed login, whatever its status
+    TerminalBusyError: AttemptResult.REFUSED,
+    MismatchedReplyError: AttemptResult.MISMATCHED,
+    MalformedReplyError: AttemptResult.UNREADABLE,
+}
+_STATUSES: Final[Mapping[int, AttemptResult]] = {
+    404: AttemptResult.ABSENT,
+    408: AttemptResult.FAILED,
+    429: AttemptResult.THROTTLED,
+    **dict.fromkeys((502, 503, 504), AttemptResult.OVERLOADED),
+}
+
+BACK_OFF: Final = (0.2, 5.0)
+"""Seconds: the maximum of the first pause, which doubles with each attempt, and the overall maximum."""
+
+
+def classify(error: GatewayError, *, may_have_been_sent_before: bool = False) -> AttemptResult:
+    """Classify the attempt that ended with `error`.
+
+    Args:
+        error: the error of the attempt.
+        may_have_been_sent_before: whether an earlier attempt of the call may have been executed.
+    """
+    result = _classify_alone(error)
+    refused = result in (AttemptResult.ABSENT, AttemptResult.REFUSED)
+    return AttemptResult.REFUSED_LATER if refused and may_have_been_sent_before else result
+
+
+def _classify_alone(error: GatewayError) -> AttemptResult:
+    if isinstance(error, NotSentError | ConnectionLostError):
+        return _BROKEN_OFF.get(error.reached, AttemptResult.LOST)
+    if isinstance(error, StatusError) and not isinstance(error, AuthenticationError):
+        is_refusal = HTTPStatus.BAD_REQUEST <= error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+        result = _STATUSES.get(error.status_code, AttemptResult.REFUSED if is_refusal else AttemptResult.FAILED)
+        is_final = result in (AttemptResult.ABSENT, AttemptResult.REFUSED)
+        return AttemptResult.BLOCKED if is_final and not error.is_from_gateway else result
+    return next((result for kind, result in _ERRORS.items() if isinstance(error, kind)), AttemptResult.LOST)
+
+
+def is_definite(kind: Kind, error: GatewayError, *, may_have_been_sent_before: bool = False) -> bool:
+    """Return whether `error` proves that its attempt changed nothing. The arguments are as in `classify`."""
+    result = classify(error, may_have_been_sent_before=may_have_been_sent_before)
+    return result in _REFUSALS or TABLE[result][kind].step is not NextStep.LOOK_UP
+
+
+def decide(kind: Kind, error: GatewayError, *, may_have_been_sent_before: bool = False) -> Decision:
+    """Return the decision after `error`. The arguments are as in `classify`."""
+    if isinstance(error, ClientClosedError):
+        return _STOP  # a closed client cannot be reopened
+    return TABLE[classify(error, may_have_been_sent_before=may_have_been_sent_before)][kind]
+
+
+def backoff(error: GatewayError, attempt: int, chance: float) -> float:
+    """Return the seconds to wait before the attempt after `attempt`.
+
+    The wait is the gateway's `Retry-After`, if any, plus a back-off with full jitter.
+
+    Args:
+        error: the error of the last attempt.
+        attempt: the number of the last attempt, from 1.
+        chance: a random number from 0 to 1 for the jitter, so that clients do not retry at the same time.
+    """
+    first, longest = BACK_OFF
+    back_off = min(first * 2.0 ** min(attempt - 1, 10), longest) * chance
+    asked = error.retry_after if isinstance(error, StatusError) and classify(error) in _MAY_ASK else None
+    return (asked or 0.0) + back_off
+
+
+def print_table() -> str:
+    """Return the decision table as Markdown."""
+    kinds = [kind.value for kind in Kind]
+    head = ["how far it got", "what came back", *kinds, "pause before another try"]
+    rows = [
+        [result.reached.value, result.answer, *(str(TABLE[result][kind]) for kind in Kind), _pauses(result)]
+        for result in AttemptResult
+    ]
+    lines = ["| " + " | ".join(line) + " |" for line in (head, *rows)]
+    return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])
+
+
+def _pauses(result: AttemptResult) -> str:
+    decisions = TABLE[result].values()
+    if not any(NextStep.AGAIN in (each.step, each.if_not_found) for each in decisions):
+        return "–"
+    return "as asked, and back-off" if result in _MAY_ASK else "back-off"

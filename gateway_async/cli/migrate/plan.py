@@ -1,0 +1,41 @@
+"""`gateway-async migrate --plan`: show what a migration would do."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import aclosing, contextmanager
+from typing import Any
+
+import anyio
+import attrs
+import typer
+from rich.console import Console
+
+from gateway_async.cli.migrate.settings import Order
+
+__all__ = ["show_plan"]
+
+
+def show_plan(order: Order) -> None:
+    """Read all rows and print what a migration would do; nothing is sent."""
+    from gateway_async.migration import Plan, plan_migration
+
+    async def planned() -> Plan:
+        async with aclosing(order.input.rows()) as rows:
+            with _shown_while_read(rows, Console(stderr=True)) as show:
+                return await plan_migration(rows, rate=order.rate, concurrency=order.concurrency, on_progress=show)
+
+    plan = anyio.run(planned)
+    typer.echo(json.dumps({"event": "plan", **attrs.asdict(plan)}, default=str) if order.as_json else str(plan))
+
+
+@contextmanager
+def _shown_while_read(rows: Any, console: Console) -> Iterator[Callable[[int], object]]:
+    """Show a progress bar on a terminal, because millions of rows take minutes."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task("reading", total=None)
+        yield lambda count: progress.update(
+            bar, description=f"{count:,} rows read", total=rows.total, completed=rows.position
+        )

@@ -1,0 +1,118 @@
+"""Format postbacks for `gateway-async listen`: as a line for people, or as a JSON object for programs.
+
+The content is untrusted. Card numbers and bank data are masked, and control characters are replaced.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from rich.text import Text
+
+from gateway_async._secrets import mask_text
+from gateway_async.models.account_vaults import AccountVault
+from gateway_async.models.codes import OpenInt
+from gateway_async.models.contacts import Contact
+from gateway_async.models.postbacks import Postback
+from gateway_async.models.transaction_batches import TransactionBatch
+from gateway_async.models.transactions import Transaction
+
+__all__ = ["object_of", "refusal_line", "refusal_object", "text_of"]
+
+_COLOURS: Final = {"CREATE": "green", "UPDATE": "yellow", "DELETE": "red"}
+_HIDDEN: Final = AccountVault.hidden | Transaction.hidden | {"account_number", "cvv", "track_data"}
+"""Secret fields of all records, except a contact's `account_number`, which is the merchant's customer number."""
+
+
+def text_of(postback: Postback[Any], at: datetime) -> Text:
+    """Format a postback as a line: time, type, resource, record id and the record's current state."""
+    columns = (f"{postback.type:6}", f"{postback.resource:16}", f"{postback.record_id:24}", _state(postback.record))
+    words = [_printable(column) for column in columns]
+    return Text("  ").join(
+        [
+            _time(at),
+            Text(words[0], style=_COLOURS.get(postback.type, "magenta")),
+            Text(words[1], style="bold"),
+            Text(words[2], style="cyan"),
+            Text(words[3] + _attempt(postback)),
+        ]
+    )
+
+
+def refusal_line(status: int, reason: str, at: datetime) -> Text:
+    """Format a rejected request as a line with the reason."""
+    return Text("  ").join([_time(at), Text(f"refused with {status}: {_printable(reason)}", style="bold red")])
+
+
+def object_of(postback: Postback[Any], at: datetime) -> dict[str, Any]:
+    """Convert a postback to a JSON object; `data` is the masked record as it was received."""
+    hidden = _HIDDEN - ({"account_number"} if isinstance(postback.record, Contact) else set[str]())
+    return {
+        "event": "postback",
+        "at": _iso(at),
+        "type": mask_text(postback.type),
+        "resource": mask_text(postback.resource),
+        "id": mask_text(postback.record_id),
+        "number_of_attempts": postback.number_of_attempts,
+        "data": _masked(postback.raw, hidden),
+    }
+
+
+def refusal_object(status: int, reason: str, at: datetime) -> dict[str, Any]:
+    """Convert a rejected request to a JSON object."""
+    return {"event": "refused", "at": _iso(at), "status": status, "reason": mask_text(reason)}
+
+
+def _state(record: Any) -> str:
+    match record:
+        case Transaction():
+            return f"{record.transaction_amount or ''} {_word(record.status_id)}".strip()
+        case TransactionBatch():
+            return f"batch {record.batch_num or ''} {_word(record.processing_status_id)}"
+        case AccountVault():
+            return f"{record.account_type or ''} …{record.last_four or ''}"
+        case _:
+            return ""
+
+
+def _word(code: OpenInt | None) -> str:
+    """Return the name of a status in words, or the number of an unknown one."""
+    if code is None:
+        return ""
+    return code.name.lower().replace("_", " ") if code.known else f"status {code:d}"
+
+
+def _attempt(postback: Postback[Any]) -> str:
+    count = postback.number_of_attempts
+    return f"  (attempt {count})" if count and count > 1 else ""
+
+
+def _time(at: datetime) -> Text:
+    return Text(f"{at.astimezone():%H:%M:%S}", style="dim")
+
+
+def _iso(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def _printable(text: str) -> str:
+    """Mask a text and replace control characters, which a terminal would interpret."""
+    return "".join(character if character.isprintable() else "?" for character in mask_text(text))
+
+
+def _masked(value: Any, hidden: frozenset[str] | set[str]) -> Any:
+    """Mask card and bank data in nested JSON values; amounts become strings."""
+    match value:
+        case Mapping():
+            return {
+                mask_text(name): "***" if name in hidden and each is not None else _masked(each, hidden)
+                for name, each in value.items()
+            }
+        case list():
+            return [_masked(each, hidden) for each in value]
+        case bool() | None:
+            return value
+        case int() if mask_text(str(value)) == str(value):
+            return value
+        case _:
+            return mask_text(str(value))

@@ -1,0 +1,109 @@
+"""Postback configs that point to this machine while a command runs."""
+
+import os
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+import attrs
+import typer
+
+from gateway_async._secrets import Secret
+from gateway_async.cli.errors import warn
+from gateway_async.models.codes import PostbackResource
+
+if TYPE_CHECKING:
+    from gateway_async import AsyncGateway, PostbackConfigCreate
+
+__all__ = ["PassingConfigs"]
+
+_OF_A_PRODUCT: Final = (PostbackResource.TRANSACTION, PostbackResource.TRANSACTION_BATCH)
+_HERE: Final = ("localhost", "127.0.0.1", "::1")
+
+
+@attrs.frozen
+class PassingConfigs:
+    """The postback configs to create, and their target.
+
+    Attributes:
+        resources: the resources to send postbacks for.
+        products: the merchant accounts whose payments and batches to send postbacks for.
+        url: the address by which the gateway reaches this machine; None for the address that is listened on.
+        username: the user name of the Basic credentials that the gateway sends.
+        password: the password of these credentials.
+
+    Raises:
+        BadParameter: payments or batches are requested without a merchant account.
+    """
+
+    resources: Sequence[PostbackResource]
+    products: Sequence[str]
+    url: str | None
+    username: str | None
+    password: Secret | None = attrs.field(converter=attrs.converters.optional(Secret))
+
+    def __attrs_post_init__(self) -> None:
+        if not self.products and set(self.resources) & set(_OF_A_PRODUCT):
+            raise typer.BadParameter(
+                "transaction and transactionbatch need a --product-transaction-id; "
+                "--resource contact --resource accountvault do without"
+            )
+
+    @asynccontextmanager
+    async def leading_to(self, address: str) -> AsyncIterator[int]:
+        """Create the configs, yield their number, and delete them at the end of the block.
+
+        Args:
+            address: the address that is listened on.
+
+        Raises:
+            BadParameter: the gateway is not on this machine, so it cannot reach the address.
+            GatewayError: a config could not be created; those created before are deleted.
+        """
+        from gateway_async import AsyncGateway
+
+        if self.url is None and _is_elsewhere(os.environ.get("GATEWAY_BASE_URL", "")):
+            raise typer.BadParameter(f"the gateway cannot reach {address}: --url names an address that leads here")
+        async with AsyncGateway.from_env() as gateway:
+            made: list[str] = []
+            try:
+                for new in self._requests(self.url or address):
+                    config = await gateway.postback_configs.create(new)
+                    made.append(config.id)
+                yield len(made)
+            finally:
+                await _remove(gateway, made)
+
+    def _requests(self, url: str) -> Iterator["PostbackConfigCreate"]:
+        from gateway_async import PostbackConfigCreate
+
+        for resource in self.resources:
+            for product_id in self.products if resource in _OF_A_PRODUCT else [None]:
+                yield PostbackConfigCreate(
+                    url=url,
+                    resource=resource,
+                    product_transaction_id=product_id,
+                    on_create=True,
+                    on_update=True,
+                    on_delete=True,
+                    is_active=True,
+                    basic_auth_username=self.username,
+                    basic_auth_password=self.password,
+                )
+
+
+def _is_elsewhere(base_url: str) -> bool:
+    return urlsplit(base_url).hostname not in (*_HERE, None)
+
+
+async def _remove(gateway: "AsyncGateway", made: Sequence[str]) -> None:
+    from gateway_async import GatewayError, NotFoundError, RecordDeletedError
+
+    for config_id in made:
+        try:
+            await gateway.postback_configs.delete(config_id)
+        except (NotFoundError, RecordDeletedError):
+            pass
+        except GatewayError as error:
+            warn(f"the postback config {config_id} is still there: {error}")

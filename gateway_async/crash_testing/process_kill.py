@@ -1,0 +1,155 @@
+"""Kill the process of a scenario at random moments, and check that a new process can recover with its ledger."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from inspect import getsourcefile
+from pathlib import Path
+from random import Random
+from subprocess import PIPE
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, Any, Final, Self, cast
+
+import anyio
+import anyio.abc
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from gateway_async.crash_testing.report import Crash, CrashReport
+from gateway_async.crash_testing.run import Prepare, Scenario, Scene
+from gateway_async.sandbox import Sandbox
+
+__all__ = ["kill_everywhere"]
+
+_LINE: Final = 100
+_AHEAD: Final = 1
+"""How many processes are started ahead, so that they import their modules while the current one runs."""
+
+
+async def kill_everywhere(
+    scenario: Scenario,
+    sandbox: Sandbox,
+    *,
+    kills: int = 20,
+    seed: int = 0,
+    prepare: Prepare | None = None,
+    **options: float,
+) -> CrashReport:
+    """Kill a scenario's process at random moments, recover, and check the ledger against the sandbox.
+
+    The scenario runs in separate processes, on asyncio:
+
+    1. To its end without faults; no later run may charge or store more.
+    2. To its end with the planned faults, which shows how long it takes.
+    3. `kills` times more, killed (SIGKILL) at a random moment of that time.
+
+    Args:
+        scenario: an async function that makes calls with the client passed to it. Other processes must be able to load
+            it from its file, so it cannot be a lambda or a nested function. With `prepare` it may raise gateway errors.
+        sandbox: the sandbox to run against; it is reset before each run.
+        kills: the number of kills.
+        seed: the seed of the random moments.
+        prepare: called with the sandbox before each run, for example to plan faults.
+        options: the numeric options of the client: `timeout`, `terminal_timeout` and so on.
+
+    Returns:
+        The report of all crashes. `report.check()` raises if a rule was broken.
+
+    Raises:
+        ValueError: other processes cannot load the scenario.
+        RuntimeError: the scenario fails without being killed. The message contains the output of its process.
+    """
+    command, chance = _command(scenario), Random(seed)  # noqa: S311  repeatable moments, not secrets
+    crashes: list[Crash] = []
+    ahead: list[_Actor] = []
+    whole, usual = 0.0, dict[str, int]()
+    with TemporaryDirectory() as directory, TemporaryFile() as errors:
+        try:
+            for number in range(-1, kills + 1):
+                while len(ahead) < min(kills + 1 - number, 1 + _AHEAD):
+                    ahead.append(await _Actor.hire(command, errors))
+                scene = Scene(sandbox, prepare, Path(directory, f"{number}.db"), options, usual)
+                await scene.set(calm=number < 0)
+                moment = chance.random() * whole if number > 0 else None
+                spent = await ahead.pop(0).perform(_part(scene, sandbox, options), moment)
+                if number < 0:
+                    usual = dict(await scene.made())
+                    continue
+                whole = whole or spent
+                when = "killed at its end" if moment is None else f"killed after {moment * 1e3:.1f} ms (seed {seed})"
+                crashes.append(await scene.judge(when))
+        finally:
+            with anyio.CancelScope(shield=True):
+                for actor in ahead:
+                    await actor.dismiss()
+    return CrashReport(scenario.__name__, tuple(crashes))
+
+
+class _Actor:
+    """A worker process that waits for its settings, runs the scenario and is killed."""
+
+    def __init__(self, process: anyio.abc.Process, errors: IO[bytes]) -> None:
+        self._process = process
+        self._errors = errors
+        self._says = BufferedByteReceiveStream(cast("anyio.abc.ByteReceiveStream", process.stdout))
+
+    @classmethod
+    async def hire(cls, command: Sequence[str], errors: IO[bytes]) -> Self:
+        """Start the process, which imports its modules and waits."""
+        search = os.pathsep.join(path or os.curdir for path in sys.path)
+        environment = {**os.environ, "PYTHONPATH": search}
+        return cls(await anyio.open_process(command, stdin=PIPE, stdout=PIPE, stderr=errors, env=environment), errors)
+
+    async def perform(self, part: dict[str, Any], seconds: float | None) -> float:
+        """Run the scenario, and kill the process after some seconds or at the end.
+
+        Returns:
+            How many seconds it took.
+
+        Raises:
+            RuntimeError: the process ended by itself.
+        """
+        try:
+            await cast("anyio.abc.ByteSendStream", self._process.stdin).send(json.dumps(part).encode() + b"\n")
+            await self._hear(b"begun")
+            began = anyio.current_time()
+            with anyio.move_on_after(seconds):
+                await self._hear(b"ended")
+            return anyio.current_time() - began
+        except (anyio.BrokenResourceError, anyio.EndOfStream, anyio.IncompleteRead):
+            self._errors.seek(0)
+            said = self._errors.read().decode(errors="replace")
+            raise RuntimeError(f"the scenario fails without being killed:\n{said}") from None
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self.dismiss()
+
+    async def dismiss(self) -> None:
+        """Kill the process if it still runs."""
+        if self._process.returncode is None:
+            self._process.kill()
+        await self._process.aclose()
+
+    async def _hear(self, word: bytes) -> None:
+        while await self._says.receive_until(b"\n", _LINE) != word:
+            pass
+
+
+def _command(scenario: Scenario) -> list[str]:
+    """Return the command line of a process that runs a scenario."""
+    name, module = getattr(scenario, "__qualname__", "<none>"), getattr(scenario, "__module__", None)
+    source = getsourcefile(scenario) if "<" not in name else None
+    if source is None:
+        raise ValueError(f"scenario: other processes cannot load {scenario!r}: it must be a function of a module.")
+    return [sys.executable, "-m", "gateway_async.crash_testing.worker", str(Path(source).resolve()), str(module), name]
+
+
+def _part(scene: Scene, sandbox: Sandbox, options: dict[str, float]) -> dict[str, Any]:
+    """Return the settings of a worker process.
+
+    They are sent through a pipe, because they contain an API key.
+    """
+    names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
+    facts = {name: getattr(sandbox, name) for name in names}
+    files = {"ledger": str(scene.ledger), "notes": str(scene.notes)}
+    return {**facts, **files, "options": options, "may_fail": scene.is_prepared}

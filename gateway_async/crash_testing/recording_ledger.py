@@ -1,0 +1,84 @@
+"""Wrappers of a ledger: one that records all calls to it, and one for recovery when no request is in progress.
+
+The recording is a file that survives the process. Each entry is written *before* it is passed to the wrapped ledger.
+So an entry that the wrapped ledger does not have was lost by that ledger.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from gateway_async.crash_testing.report import CallOutcome
+from gateway_async.ledger.protocol import Intent, Ledger
+
+__all__ = ["AtRest", "RecordingLedger", "read_recording"]
+
+
+class RecordingLedger:
+    """Ledger that records each intent and outcome before it passes them to another ledger.
+
+    Args:
+        ledger: the wrapped ledger.
+        path: the file of the recording, with one line of JSON for each entry.
+    """
+
+    def __init__(self, ledger: Ledger, path: Path) -> None:
+        self._ledger = ledger
+        self._path = path
+
+    async def record_intent(self, intent: Intent) -> None:
+        """Record an intent and pass it on."""
+        self._note(intent.id, call=intent.call, api_id=intent.api_id)
+        await self._ledger.record_intent(intent)
+
+    async def record_outcome(self, intent_id: str, outcome: str, record_id: str | None = None) -> None:
+        """Record an outcome and pass it on."""
+        self._note(intent_id, outcome=outcome, record_id=record_id)
+        await self._ledger.record_outcome(intent_id, outcome, record_id)
+
+    async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
+        """Return the open intents of the wrapped ledger."""
+        return await self._ledger.open_intents(terminal_id)
+
+    async def aclose(self) -> None:
+        """Close the wrapped ledger."""
+        await self._ledger.aclose()
+
+    def _note(self, intent_id: str, **facts: str | None) -> None:
+        with self._path.open("a", encoding="utf-8") as notes:
+            notes.write(json.dumps({"id": intent_id, **facts}) + "\n")
+
+
+class AtRest(RecordingLedger):
+    """Ledger for a sandbox without requests in progress, where every lookup is conclusive at once."""
+
+    async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
+        """Return the open intents, for which a lookup that finds nothing is already conclusive."""
+        now = datetime.now(UTC)
+        return [attrs.evolve(intent, conclusive_at=now) for intent in await super().open_intents(terminal_id)]
+
+
+def read_recording(path: Path, was_open: Sequence[str], is_open: Sequence[str]) -> tuple[CallOutcome, ...]:
+    """Read the outcome of each call from a recording.
+
+    Args:
+        path: the file of the recording.
+        was_open: the ids of the intents that were open before the recovery.
+        is_open: the ids of the intents that are still open.
+    """
+    facts: dict[str, dict[str, Any]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        note = json.loads(line)
+        told = facts.setdefault(note.pop("id"), {})
+        told.update(note)
+    return tuple(_kept(intent_id, told, was_open, is_open) for intent_id, told in facts.items())
+
+
+def _kept(intent_id: str, told: dict[str, Any], was_open: Sequence[str], is_open: Sequence[str]) -> CallOutcome:
+    settled = told.pop("outcome", "not_begun")
+    outcome = "unknown" if intent_id in is_open else settled
+    return CallOutcome(outcome=outcome, recovered=intent_id in was_open, **told)

@@ -1,0 +1,205 @@
+"""`LedgerFile`: intents and outcomes in one SQLite file.
+
+Only one thread at a time may use it. A `write` is atomic, and is on disk when it returns. A file of another program is
+not touched.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from functools import partial
+from os import fspath
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import msgspec
+
+from gateway_async._storage.sqlite import FileFormat, ask_pragma, connect, describe_error, transaction
+from gateway_async.errors import LedgerError
+from gateway_async.ledger.protocol import Intent
+
+__all__ = ["LedgerFile", "Outcome", "StoredIntent"]
+
+_APPLICATION_ID: Final = 0x67774C31
+"""Identifies a ledger in the file's header: "gwL1"."""
+
+_VERSION: Final = 1
+_PRUNED_AT_ONCE: Final = 10_000
+
+_SCHEMA: Final = """
+CREATE TABLE intents (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    call TEXT NOT NULL,
+    resource TEXT NOT NULL,
+    api_id TEXT,
+    location_id TEXT,
+    terminal_id TEXT,
+    sent_at TEXT NOT NULL,
+    conclusive_at TEXT NOT NULL,
+    sent TEXT NOT NULL,
+    outcome_query TEXT,
+    gateway TEXT NOT NULL DEFAULT '',
+    orphaned INTEGER NOT NULL DEFAULT 0,
+    outcome TEXT,
+    record_id TEXT,
+    resolved_at TEXT
+);
+CREATE INDEX open_intents ON intents (terminal_id) WHERE outcome IS NULL;
+"""
+_FORMAT: Final = FileFormat(_APPLICATION_ID, _VERSION, _SCHEMA)
+
+_COLUMNS: Final = tuple(field.name for field in attrs.fields(Intent))
+
+
+def _taken(*names: str) -> str:
+    """Return SQL that reads fields of the JSON object `value`."""
+    return ", ".join(f"json_extract(value, '$.{name}') AS {name}" for name in names)
+
+
+# One statement and one JSON encoding for all rows: each further call would wait for the interpreter's lock again.
+_INTEND: Final = f"""
+INSERT OR IGNORE INTO intents ({", ".join(_COLUMNS)}) SELECT {_taken(*_COLUMNS)} FROM json_each(?)
+"""  # noqa: S608  no user input in the SQL
+_SETTLE: Final = f"""
+UPDATE intents SET outcome = news.outcome, record_id = news.record_id, resolved_at = news.resolved_at
+FROM (
+    SELECT {_taken("intent_id", "outcome", "record_id", "resolved_at")} FROM json_each(?)
+) AS news
+WHERE intents.id = news.intent_id AND (intents.outcome IS NULL OR news.outcome = 'done')
+"""  # noqa: S608  no user input in the SQL
+_PRUNE: Final = """
+DELETE FROM intents
+WHERE number IN (SELECT number FROM intents ORDER BY number LIMIT ?) AND outcome IS NOT NULL AND resolved_at < ?
+"""
+_MARK_ORPHANED: Final = "UPDATE intents SET orphaned = 1 WHERE outcome IS NULL"
+
+
+@attrs.frozen
+class Outcome:
+    """The outcome of an intent; the fields are those of `Ledger.record_outcome`."""
+
+    intent_id: str
+    outcome: str
+    record_id: str | None
+    resolved_at: datetime
+
+
+@attrs.frozen
+class StoredIntent:
+    """An intent and its outcome as stored; an open one has no outcome."""
+
+    intent: Intent
+    outcome: str | None
+    record_id: str | None
+    resolved_at: datetime | None
+
+
+class LedgerFile:
+    """An open ledger file.
+
+    Args:
+        path: the file; it is created if it does not exist.
+
+    Raises:
+        LedgerError: it cannot be used; every method raises it too.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = fspath(path)
+        with self._describe_errors():
+            self._mark_orphaned()
+            self._connection = connect(self.path)
+            try:
+                _FORMAT.initialize(self._connection, partial(LedgerError, self.path))
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def write(self, intents: Sequence[Intent], outcomes: Sequence[Outcome]) -> None:
+        """Write intents and outcomes in one transaction."""
+        with self._describe_errors(), transaction(self._connection):
+            if intents:
+                self._connection.execute(_INTEND, (_json(intents),))
+            if outcomes:
+                self._connection.execute(_SETTLE, (_json(outcomes),))
+
+    def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
+        """Return the intents without an outcome, the oldest first.
+
+        With `terminal_id`, return only the intents of that terminal.
+        """
+        chosen = "outcome IS NULL" + ("" if terminal_id is None else " AND terminal_id = ?")
+        return [entry.intent for entry in self._entries(chosen, () if terminal_id is None else (terminal_id,))]
+
+    def entries(self, *, open_only: bool = False) -> Iterator[StoredIntent]:
+        """Return all entries, or only those without an outcome, the oldest first."""
+        return self._entries("outcome IS NULL" if open_only else "TRUE")
+
+    def prune(self, before: datetime) -> None:
+        """Delete intents that were resolved before a time.
+
+        Only the ten thousand oldest intents are checked.
+        """
+        with self._describe_errors():
+            self._connection.execute(_PRUNE, (_PRUNED_AT_ONCE, _written(before)))
+
+    def close(self) -> None:
+        """Close the file; everything written is in it."""
+        self._connection.close()
+
+    def _mark_orphaned(self) -> None:
+        """Mark the open intents if no other process has the file open.
+
+        The processes that wrote them have then exited.
+        """
+        if not Path(self.path).is_file():
+            return
+        with closing(connect(self.path, 0)) as alone, suppress(sqlite3.OperationalError):
+            alone.execute("PRAGMA locking_mode = EXCLUSIVE")
+            if ask_pragma(alone, "application_id") == _APPLICATION_ID:
+                alone.execute(_MARK_ORPHANED)
+
+    def _entries(self, chosen: str, values: Sequence[str] = ()) -> Iterator[StoredIntent]:
+        columns = ", ".join((*_COLUMNS, "outcome", "record_id", "resolved_at"))
+        with self._describe_errors():
+            rows = self._connection.execute(
+                f"SELECT {columns} FROM intents WHERE {chosen} ORDER BY number",  # noqa: S608  no user input in the SQL
+                values,
+            )
+            for *row, outcome, record_id, resolved_at in rows:
+                yield StoredIntent(
+                    _intent(row), outcome, record_id, resolved_at and datetime.fromisoformat(resolved_at)
+                )
+
+    @contextmanager
+    def _describe_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise LedgerError(self.path, describe_error(error, "a ledger")) from error
+
+
+def _intent(row: Sequence[Any]) -> Intent:
+    """Build an intent from a row of the table."""
+    values = dict(zip(_COLUMNS, row, strict=True))
+    for name in ("sent_at", "conclusive_at"):
+        values[name] = datetime.fromisoformat(values[name])
+    for name in ("sent", "outcome_query"):
+        values[name] = values[name] and msgspec.json.decode(values[name])
+    values["orphaned"] = bool(values["orphaned"])
+    return Intent(**values)
+
+
+def _json(value: Any) -> str:
+    return _encoder.encode(value).decode()
+
+
+_encoder = msgspec.json.Encoder(enc_hook=dict)  # encodes mappings of any type
+
+
+def _written(moment: datetime) -> str:
+    """Format a time in UTC; all times in the file have this format."""
+    return str(msgspec.to_builtins(moment.astimezone(UTC)))

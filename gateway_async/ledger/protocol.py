@@ -1,0 +1,135 @@
+"""The ledger protocol: an intent before each payment, an outcome after it.
+
+The intent of a call is on disk before the first byte of the call is sent. After a crash, each unfinished call is an
+open intent in the ledger, and `AsyncGateway.recover()` finds its outcome. A ledger contains only ids, amounts and
+times, and nothing of a card, an account or a person.
+"""
+
+from collections.abc import Awaitable, Generator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+import attrs
+
+from gateway_async.errors import GatewayError
+
+__all__ = ["DONE", "Intent", "Ledger", "Recovered"]
+
+
+class _Kept:
+    """An awaitable that completes immediately."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return
+        yield
+
+
+DONE: Final[Awaitable[None]] = _Kept()
+"""Return value of `Ledger.record_outcome` if there is nothing to wait for.
+
+The client then sets no timeout for the wait.
+"""
+
+
+@attrs.frozen(kw_only=True)
+class Intent:
+    """A call that is about to be sent.
+
+    Attributes:
+        id: the intent's own id.
+        call: such as `"POST /v2/transactions"`.
+        resource: the attribute of the client that makes the call, such as `"router_transactions"`.
+        api_id: the integrator id of what is written, or None if it has none.
+        location_id: the location in which that id is unique, if it is known.
+        terminal_id: the terminal at which the call waits, or None.
+        sent_at: when the call was about to be sent, in UTC.
+        conclusive_at: `sent_at` plus the time for which the call is in doubt: the time of its attempts and the client's
+            `in_doubt_seconds`. Only the difference of the two is used, because clocks are not trusted after a crash.
+        sent: the ids and amounts that are sent, as text.
+        outcome_query: how to find out later whether the call was executed, as JSON; None if that is not possible.
+        gateway: the address of the gateway to which it is sent. Only that gateway can look it up. "" if unknown.
+        orphaned: whether the process that wrote it has certainly exited, so that no attempt is in progress.
+    """
+
+    id: str
+    call: str
+    resource: str
+    api_id: str | None
+    location_id: str | None
+    terminal_id: str | None
+    sent_at: datetime
+    conclusive_at: datetime
+    sent: Mapping[str, str] = attrs.field(hash=False)
+    outcome_query: Mapping[str, Any] | None = attrs.field(hash=False)
+    gateway: str = ""
+    orphaned: bool = False
+
+
+class Ledger(Protocol):
+    """Store for a client's intents and outcomes.
+
+    `SqliteLedger` implements it, and any other object with these methods can be used. An exception from `record_intent`
+    ends the call as `NotSentError`. An exception from `record_outcome` is logged.
+    """
+
+    async def record_intent(self, intent: Intent) -> None:
+        """Store `intent` durably before its call is sent.
+
+        The intent is on disk when this returns, so that it survives a crash of the process and a loss of power. If this
+        is cancelled or fails, the client then records the outcome `"not_sent"`.
+        """
+        ...
+
+    def record_outcome(self, intent_id: str, outcome: str, record_id: str | None = None) -> Awaitable[None]:
+        """Store the outcome of an intent.
+
+        The outcome need not be on disk when this returns. Implement it as an `async def`, or return `DONE`. An intent
+        with an unknown outcome stays open: this method is not called for it. A recorded outcome is not replaced, except
+        by `"done"`. An unknown id is ignored.
+
+        Args:
+            intent_id: the intent's id.
+            outcome: `"done"` (also for a decline, which has a record too), `"refused"` by the gateway, `"not_sent"`, or
+                `"not_made"`: possibly sent, and certainly not executed.
+            record_id: the gateway's id of the record that proves it, if there is one.
+        """
+        ...
+
+    async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
+        """Return the intents without an outcome, the oldest first.
+
+        With `terminal_id`, return only the intents of that terminal.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Write everything to disk and close the ledger; a second close is harmless."""
+        ...
+
+
+@attrs.frozen(kw_only=True)
+class Recovered:
+    """Outcome of an interrupted call, as `AsyncGateway.recover()` found it.
+
+    Attributes:
+        call: such as `"POST /v2/transactions"`.
+        resource: the attribute of the client that made the call, such as `"router_transactions"`.
+        api_id: the integrator id of what was written, or None if it has none.
+        outcome: `"found"` (it was executed), `"not_made"` (it certainly was not) or `"unknown"`. Only an unknown one
+            stays open, and the next `recover()` looks it up again.
+        record: the record that was found, which may be a decline.
+        error: the error that prevented the lookup, if there was one.
+        sent_at: when the call was about to be sent, in UTC.
+        sent: the ids and amounts that were sent, as text.
+    """
+
+    call: str
+    resource: str
+    api_id: str | None
+    outcome: str
+    record: Any = None
+    error: GatewayError | None = None
+    sent_at: datetime
+    sent: Mapping[str, str] = attrs.field(hash=False)

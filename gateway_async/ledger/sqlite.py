@@ -1,0 +1,132 @@
+"""`SqliteLedger`: a ledger in one SQLite file.
+
+Callers wait until an intent is on disk. Outcomes are written a moment later, together with other writes.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final, cast
+
+from gateway_async._storage.group_commit import GroupCommitWriter
+from gateway_async.errors import InvalidRequestError, LedgerError
+from gateway_async.ledger._sqlite_store import LedgerFile, Outcome
+from gateway_async.ledger.protocol import DONE, Intent
+
+__all__ = ["SqliteLedger"]
+
+_PRUNING_SECONDS: Final = 60.0
+
+
+class SqliteLedger:
+    """A ledger in an SQLite file; each client needs its own object.
+
+        AsyncGateway(..., ledger=SqliteLedger("payments.db"))
+
+    Any number of ledgers can share one file. The file is opened or created on first use. An intent is on disk (WAL,
+    `synchronous=FULL`) before its call is sent, and survives `kill -9` and a loss of power. Several processes of one
+    machine may use one file at the same time. Do not put it on a network share, because SQLite's locks do not work
+    there. It runs on asyncio and on trio, and under several event loops. In a process that was forked after its first
+    use it is closed.
+
+    Of a card or an account, the file contains only the last four digits, by which a stored card is recognized.
+
+    Args:
+        path: the file; the files with the suffixes `-wal` and `-shm` belong to it. Its folder must exist.
+        keep_days: days for which resolved intents are kept for inspection. Open intents are kept until they are
+            resolved.
+
+    Raises:
+        InvalidRequestError: `keep_days` is not a number above 0.
+    """
+
+    def __init__(self, path: str | PathLike[str], *, keep_days: float = 30.0) -> None:
+        if isinstance(keep_days, bool) or not isinstance(keep_days, int | float) or not 0 < keep_days < 1e6:  # noqa: PLR2004
+            raise InvalidRequestError("keep_days: must be a number of days above 0")
+        self._path = Path(path).absolute()
+        self._writer = GroupCommitWriter(
+            "gateway_async ledger",
+            partial(_Backend, self._path, timedelta(days=keep_days)),
+            partial(LedgerError, str(self._path), "it is closed"),
+        )
+
+    async def record_intent(self, intent: Intent) -> None:
+        """Write an intent to disk.
+
+        Raises:
+            LedgerError: it cannot be written.
+        """
+        await self._writer.ask(intent)
+
+    def record_outcome(self, intent_id: str, outcome: str, record_id: str | None = None) -> Awaitable[None]:
+        """Record the outcome of an intent; it is on disk a moment later.
+
+        Raises:
+            LedgerError: the ledger is closed.
+        """
+        self._writer.leave(Outcome(intent_id, outcome, record_id, datetime.now(UTC)))
+        return DONE
+
+    async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
+        """Return the intents without an outcome, the oldest first.
+
+        With `terminal_id`, return only the intents of that terminal.
+
+        Raises:
+            LedgerError: the file cannot be read.
+        """
+        question: _Question = lambda file: file.open_intents(terminal_id)  # noqa: E731
+        return cast("Sequence[Intent]", await self._writer.ask(question))
+
+    async def aclose(self) -> None:
+        """Write what is pending and close the file, within 15 seconds.
+
+        A client closes the ledger that it was given. A second close is harmless. Later calls raise `LedgerError`.
+        """
+        await self._writer.aclose()
+
+    def __repr__(self) -> str:
+        return f"SqliteLedger({str(self._path)!r})"
+
+
+_Question = Callable[[LedgerFile], Sequence[Intent]]
+
+
+class _Backend:
+    """The ledger file, which regularly deletes old resolved intents.
+
+    Args:
+        path: the path of the file.
+        keep: how long resolved intents are kept.
+    """
+
+    def __init__(self, path: Path, keep: timedelta) -> None:
+        self._file = LedgerFile(path)
+        self._keep = keep
+        self._pruned = float("-inf")
+
+    def execute_batch(self, asked: Sequence[Intent | _Question], left: Sequence[Outcome]) -> Sequence[Any]:
+        """Write the intents and the outcomes, then run the queries."""
+        self._file.write([each for each in asked if isinstance(each, Intent)], left)
+        self._prune()
+        return [None if isinstance(each, Intent) else self._answer(each) for each in asked]
+
+    def _answer(self, question: _Question) -> Sequence[Intent] | LedgerError:
+        try:
+            return question(self._file)
+        except LedgerError as error:
+            return error
+
+    def _prune(self) -> None:
+        if monotonic() >= self._pruned + _PRUNING_SECONDS:
+            self._pruned = monotonic()
+            with suppress(LedgerError):
+                self._file.prune(datetime.now(UTC) - self._keep)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()

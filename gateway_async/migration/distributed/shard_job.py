@@ -1,0 +1,296 @@
+"""Shards of a migration: the job that runs one shard in any process, and the totals of all shards.
+
+No secret is sent to a shard or returned from it. A shard may run again, also twice at once. Stored rows are in the
+journal, and rows that may have been sent are looked up by their id.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import attrs
+
+from gateway_async.client import AsyncGateway
+from gateway_async.errors import InvalidRequestError
+from gateway_async.migration.engine.concurrency_limiter import Rate
+from gateway_async.migration.engine.row_allowance import RowAllowance
+from gateway_async.migration.journal.protocol import Journal, JournalEntry, JournalRun, RowResult, RowStarted, RowState
+from gateway_async.migration.migrate import migrate_vaults
+from gateway_async.migration.report import Report
+from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.sources.files import read_rows
+
+__all__ = ["ReportTotals", "ShardJob", "ShardResult", "journal_of"]
+
+_LEFT_OPEN: Final = frozenset({RowState.REJECTED, RowState.UNKNOWN})
+
+
+@attrs.frozen
+class ShardResult:
+    """The result of one shard, with those of its rows that were rejected or are unknown.
+
+    Attributes:
+        used: rows that all attempts of the shard together have stored, or may have stored.
+    """
+
+    report: Report
+    ends: tuple[RowResult, ...]
+    used: int
+
+
+@attrs.frozen(kw_only=True)
+class ShardJob:
+    """The data that a process needs to run the shards of a migration. It can be pickled, and its repr shows no address.
+
+    Attributes:
+        path: the file, at the same path for every process.
+        size: size in bytes of the file that was split into shards.
+        name: name of the migration.
+        journal: the address of a PostgreSQL, or a function that opens another kind of journal.
+        gateway: creates a client in the process that sends.
+        since: the journal's first run that belongs to this migration; 0 before it has started.
+        rate: calls per second over all processes, with `redis`; or a function that opens a rate; None for no limit.
+        redis: the address of the Redis that shares the rate.
+        concurrency: maximum number of concurrent calls of one process.
+        give_up_after: as in `migrate_vaults`.
+        reading: further arguments of `read_rows`.
+    """
+
+    path: str
+    size: int
+    name: str
+    journal: str | Callable[[], Journal] = attrs.field(repr=False)
+    gateway: Callable[[], AsyncGateway] = attrs.field(default=AsyncGateway.from_env, repr=False)
+    since: int = 0
+    rate: float | Callable[[], Rate] | None = None
+    redis: str | None = attrs.field(default=None, repr=False)
+    concurrency: int = 64
+    give_up_after: float = 600.0
+    reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+
+    def check_file(self) -> None:
+        """Check that the file can be read here and is the one that was split into shards.
+
+        Raises:
+            InvalidRequestError: it cannot be read, or has another size.
+        """
+        try:
+            with Path(self.path).open("rb") as file:
+                size = file.seek(0, 2)
+        except OSError as error:
+            raise InvalidRequestError(f"path: {self.path} cannot be read here: {error.strerror}") from None
+        if size != self.size:
+            raise InvalidRequestError(f"path: {self.path} has {size} bytes here, not {self.size}: is it another file?")
+
+    async def check_client(self) -> None:
+        """Check that a client can be created here.
+
+        Raises:
+            GatewayError: something is missing, such as an environment variable.
+        """
+        async with self.gateway():
+            pass
+
+    def rows_of(self, shard: Any) -> Any:
+        """Return the rows of a shard, read from the file."""
+        return read_rows(self.path, shard=shard, **self.reading)
+
+    def carry_out(
+        self,
+        shard: Any,
+        *,
+        grant: int | None,
+        stop_when: Callable[[Report], str | None],
+        on_progress: Callable[[Report], object],
+    ) -> ShardResult:
+        """Store the rows of one shard, on a separate event loop in this thread.
+
+        Args:
+            shard: the part of the file.
+            grant: how many of its rows this migration may store, including those that earlier attempts have stored;
+                None for all.
+            stop_when: as in `migrate_vaults`.
+            on_progress: as in `migrate_vaults`.
+
+        Raises:
+            InvalidRequestError: the file is not available here.
+            JournalError: the journal cannot be used.
+        """
+        self.check_file()
+        return asyncio.run(self._migrate(shard, grant, stop_when, on_progress))
+
+    async def _migrate(
+        self,
+        shard: Any,
+        grant: int | None,
+        stop_when: Callable[[Report], str | None],
+        on_progress: Callable[[Report], object],
+    ) -> ShardResult:
+        allowance = RowAllowance(grant)
+        ends: list[RowResult] = []
+
+        def keep(_row: VaultRow, end: RowResult) -> None:
+            if end.state in _LEFT_OPEN:
+                ends.append(end)
+
+        async with self.gateway() as gateway, self._shared_rate() as rate:
+            report = await migrate_vaults(
+                gateway,
+                self.rows_of(shard),
+                journal=_ShardJournal(journal_of(self.journal, self.name), self.since, allowance),
+                concurrency=self.concurrency,
+                rate=rate,
+                name=self.name,
+                give_up_after=self.give_up_after,
+                max_rows=allowance,
+                stop_when=stop_when,
+                on_row=keep,
+                on_progress=on_progress,
+            )
+        return ShardResult(attrs.evolve(report, samples=()), tuple(ends), allowance.used)
+
+    @asynccontextmanager
+    async def _shared_rate(self) -> AsyncIterator[Rate | None]:
+        rate = self._rate()
+        try:
+            yield rate
+        finally:
+            close = getattr(rate, "aclose", None)
+            if close is not None:
+                with anyio.CancelScope(shield=True):
+                    await close()
+
+    def _rate(self) -> Rate | None:
+        if callable(self.rate):
+            return self.rate()
+        if self.rate is None or self.redis is None:
+            return None
+        from gateway_async.migration.engine.redis_rate_limiter import RedisRate
+
+        return RedisRate(self.redis, self.rate, name=self.name)
+
+
+def journal_of(where: str | Callable[[], Journal], name: str) -> Journal:
+    """Return a migration's journal from its address or its function."""
+    if callable(where):
+        return where()
+    from gateway_async.migration.journal.postgres import PostgresJournal
+
+    return PostgresJournal(where, name)
+
+
+class _ShardJournal:
+    """A journal in which all shards of a migration count as one run.
+
+    Each shard starts a separate run of the journal, so that two processes with the same shard do not take each other's
+    rows for their own. A row that this migration has already seen in another line has a duplicate key. A row seen in
+    the same line is the row itself, from a process that died or works on the same shard.
+
+    Args:
+        journal: stores the rows.
+        since: the first run of this migration.
+        allowance: charged with the rows of the shard that this migration has already stored.
+    """
+
+    def __init__(self, journal: Journal, since: int, allowance: RowAllowance | None = None) -> None:
+        self._journal = journal
+        self._since = since
+        self._allowance = allowance or RowAllowance(None)
+        self._run = 0
+        self.end = journal.end
+        self.forget = journal.forget
+        self.forget_rejected = journal.forget_rejected
+        self.flush = journal.flush
+        self.entries = journal.entries
+        self.counts = journal.counts
+        self.aclose = journal.aclose
+
+    async def start(self, name: str | None, gateway: str = "") -> JournalRun:
+        run = await self._journal.start(name, gateway)
+        self._run = run.number
+        return run
+
+    async def begin(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
+        known = await self._journal.begin(rows)
+        return [entry and self._seen(mark, entry) for mark, entry in zip(rows, known, strict=True)]
+
+    def _seen(self, mark: RowStarted, entry: JournalEntry) -> JournalEntry:
+        """Return an entry of this run if another row has the key, of an earlier one if it is the row's own."""
+        if entry.run < self._since:
+            return entry
+        if entry.line != mark.line:
+            return attrs.evolve(entry, run=self._run)
+        if entry.state is RowState.STORED:
+            self._allowance.charge()
+        return attrs.evolve(entry, run=0)
+
+
+class ReportTotals:
+    """The totals of a migration's shards.
+
+    A shard that runs again skips the rows that it stored before. Stored rows that appear in the journal but in no
+    report come from an earlier attempt, or from processes that died.
+
+    Args:
+        name: name of the migration.
+        before: the journal's counts at the start.
+    """
+
+    def __init__(self, name: str, before: Mapping[RowState, int]) -> None:
+        self.report = Report(name)
+        self._before = before.get(RowState.STORED, 0)
+        self._results: list[Report] = []
+        self._held: dict[int, Report] = {}
+
+    def add(self, report: Report) -> None:
+        """Add the report of a shard that is done."""
+        self._results = [_summed([*self._results, report])]
+
+    def hold(self, shard: int, report: Report) -> None:
+        """Store the report of a shard that waits for a larger grant."""
+        self._held[shard] = report
+
+    def resume(self, shard: int) -> None:
+        """Drop the stored report of a shard that runs again; its failures remain."""
+        held = self._held.pop(shard, None)
+        if held is not None:
+            self.add(Report(trouble=held.trouble, failures=held.failures))
+
+    def look(self, counts: Mapping[RowState, int], running: Sequence[Report], seconds: float) -> None:
+        """Update the report.
+
+        Args:
+            counts: the journal's counts now.
+            running: the reports of running shards.
+            seconds: seconds since the start.
+        """
+        now, report = _summed(running), self.report
+        whole = _summed([*self._results, *self._held.values(), *running])
+        report.stored = max(whole.stored, counts.get(RowState.STORED, 0) - self._before)
+        report.skipped = max(0, whole.stored + whole.skipped - report.stored)
+        report.rejected, report.unknown, report.trouble = whole.rejected, whole.unknown, whole.trouble
+        report.failures = whole.failures
+        report.gateway, report.location = whole.gateway or report.gateway, whole.location or report.location
+        report.in_flight, report.limit, report.waiting = now.in_flight, now.limit or report.limit, now.waiting
+        report.seconds = seconds
+
+
+_ADDED: Final = ("stored", "rejected", "unknown", "skipped", "trouble", "in_flight", "limit")
+
+
+def _summed(reports: Sequence[Report]) -> Report:
+    counts: dict[str, Any] = {name: sum(getattr(report, name) for report in reports) for name in _ADDED}
+    failures: Counter[str] = Counter()
+    for report in reports:
+        failures.update(report.failures)
+    return Report(
+        waiting=next((report.waiting for report in reports if report.waiting), ""),
+        gateway=next((report.gateway for report in reports if report.gateway), ""),
+        location=next((report.location for report in reports if report.location), None),
+        failures=failures,
+        **counts,
+    )

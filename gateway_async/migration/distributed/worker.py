@@ -1,0 +1,66 @@
+"""Functions that Dask runs in a worker: run a shard, report its progress, and stop."""
+
+from typing import Any, Final
+
+import anyio
+import attrs
+
+from gateway_async.errors import GatewayError, InvalidRequestError
+from gateway_async.migration.distributed.shard_job import ShardJob, ShardResult
+from gateway_async.migration.report import Report
+
+__all__ = ["TICK_SECONDS", "carry_out", "ready", "stop"]
+
+TICK_SECONDS: Final = 0.5
+"""Seconds between two progress reports of a shard, and between two updates of the coordinator."""
+
+_ASKED: Final = "it was asked to stop"
+_stopping: set[str] = set()
+"""Ids of migrations that were asked to stop."""
+
+
+async def ready(work: ShardJob) -> str:
+    """Return why this worker is not able to start, or ""."""
+    try:
+        work.check_file()
+        await work.check_client()
+    except InvalidRequestError as error:
+        return "; ".join(error.problems)
+    except GatewayError as error:
+        return str(error)
+    return ""
+
+
+def stop(migration: str) -> None:
+    """Let the shards of a migration in this worker finish their calls in progress and stop."""
+    _stopping.add(migration)
+
+
+def carry_out(migration: str, work: ShardJob, shard: Any, grant: int | None = None) -> ShardResult:
+    """Run one shard in a Dask worker."""
+    from distributed import get_worker
+
+    sender = _ProgressSender(get_worker(), migration, shard)
+
+    def stop_when(_report: Report) -> str | None:
+        return _ASKED if migration in _stopping else None
+
+    return work.carry_out(shard, grant=grant, stop_when=stop_when, on_progress=sender.tell)
+
+
+class _ProgressSender:
+    """Sends the progress of a shard to the coordinator from time to time."""
+
+    def __init__(self, worker: Any, migration: str, shard: Any) -> None:
+        self._worker = worker
+        self._migration = migration
+        self._start = shard.start
+        self._next = float("-inf")
+
+    def tell(self, report: Report) -> None:
+        """Send the report, unless one was just sent."""
+        now = anyio.current_time()
+        if now >= self._next:
+            self._next = now + TICK_SECONDS
+            facts = attrs.asdict(report, filter=attrs.filters.exclude("samples", "began", "ended"))
+            self._worker.log_event(self._migration, {"shard": self._start, "report": facts})

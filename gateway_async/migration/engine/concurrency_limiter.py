@@ -1,0 +1,255 @@
+"""Limits of concurrency and rate that adapt to the gateway's latency and errors.
+
+The limit grows by addition and shrinks by multiplication (AIMD), as in TCP. It grows by one call after each full round
+without trouble. It shrinks by a third if the gateway throttles or more than a twentieth of a round fails, at most once
+a round.
+"""
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from statistics import median
+from typing import Final, Protocol
+
+import anyio
+
+from gateway_async._secrets import mask_text
+from gateway_async.errors import (
+    BadRequestError,
+    ConnectionLostError,
+    DeadlineExceededError,
+    GatewayError,
+    MalformedReplyError,
+    MismatchedReplyError,
+    NotFoundError,
+    NotSentError,
+    RateLimitError,
+    RecordDeletedError,
+    StatusError,
+    ValidationError,
+)
+from gateway_async.observe import AttemptFailed, Event, OutcomeLookedUp
+
+__all__ = ["Pace", "Rate", "SteadyRate"]
+
+_FEWER: Final = 2 / 3
+_TOLERATED: Final = 0.05
+_SLOWER: Final = 4.0
+"""Factor above the usual latency that counts as trouble."""
+
+_SLOW_SECONDS: Final = 0.25
+_FORGETTING: Final = 1.02
+"""Factor by which the usual latency, the lowest so far, may rise each round."""
+
+_MOST_REASONS: Final = 50
+_OTHER: Final = "other failures"
+_KINDS: Final[Mapping[type[GatewayError], str]] = {
+    NotSentError: "not sent",
+    ConnectionLostError: "connection lost",
+    DeadlineExceededError: "out of time",
+    MalformedReplyError: "unreadable response",
+    MismatchedReplyError: "response to another request",
+}
+
+_OVERLOAD: Final = frozenset({429, 502, 503, 504})
+_CREDIT: Final = 0.05
+"""Seconds of delay that a rate makes up for."""
+
+_LONGEST_PAUSE: Final = 300.0
+_PAUSE: Final = 1.0
+"""Seconds to pause after a 429 response without a Retry-After time."""
+
+
+class Rate(Protocol):
+    """Decides when the next call may be sent. Several migrations may share one."""
+
+    async def take(self) -> None:
+        """Wait until one call may be sent."""
+        ...
+
+    async def pause(self, seconds: float) -> None:
+        """Let no call through for some seconds, because the gateway asked for a pause."""
+        ...
+
+
+class SteadyRate:
+    """A fixed number of calls per second, evenly spaced, for one process."""
+
+    def __init__(self, per_second: float) -> None:
+        self._between = 1 / per_second
+        self._next = float("-inf")
+
+    async def take(self) -> None:
+        """Wait until one call may be sent."""
+        now = anyio.current_time()
+        self._next = max(self._next + self._between, now - _CREDIT)
+        if self._next > now:
+            await anyio.sleep(self._next - now)
+
+    async def pause(self, seconds: float) -> None:
+        """Let no call through before the end of the pause."""
+        self._next = max(self._next, anyio.current_time() + seconds)
+
+
+class Pace:
+    """Limits the concurrent calls of a migration.
+
+    Args:
+        ceiling: maximum of the limit.
+        rate: decides when each call may be sent; None for immediately.
+
+    Attributes:
+        ceiling: maximum of the limit.
+        limit: number of concurrent calls allowed now.
+        in_flight: number of calls in progress.
+        trouble: attempts that have failed so far.
+        failures: reason of failed attempts → number of attempts; the rarest reasons share one entry.
+    """
+
+    def __init__(self, ceiling: int, rate: Rate | None = None) -> None:
+        self.limit = max(1, ceiling // 4)
+        self.in_flight = 0
+        self.trouble = 0
+        self.failures: Counter[str] = Counter()
+        self.ceiling = ceiling
+        self._rate = rate
+        self._resume_at = float("-inf")
+        self._unshared = 0.0
+        self._untaken = 0
+        self._waiting: deque[anyio.Event] = deque()
+        self._starting = True
+        self._round = _Round()
+        self._usual = float("inf")
+
+    def enter_at_once(self) -> bool:
+        """Start a call if no wait is needed. Return whether it was started."""
+        is_free = self._rate is None and self.in_flight < self.limit and not self._waiting
+        if is_free and self._resume_at <= anyio.current_time():
+            self.in_flight += 1
+            return True
+        return False
+
+    async def enter(self) -> None:
+        """Wait until the limit, the pause and the rate allow one more call."""
+        if self.in_flight >= self.limit or self._waiting:
+            await self._wait_for_place()
+        else:
+            self.in_flight += 1
+        try:
+            await self._wait_for_time()
+        except BaseException:
+            self._give_back()
+            raise
+
+    def leave(self, seconds: float) -> None:
+        """End a call that took some seconds, and adapt the limit after a full round."""
+        self._round.seconds.append(seconds)
+        if len(self._round.seconds) >= max(self.limit, 1 / _TOLERATED):
+            self._judge(self._round)
+            self._round = _Round()
+        self._give_back()
+
+    def watch(self, event: Event) -> None:
+        """Count failed attempts, as an observer of the client. Attempts that the client makes itself count too."""
+        if isinstance(event, AttemptFailed):
+            if not _is_answer(event):
+                self.failed(event.error)
+            self._untaken += event.verdict != "stop"
+        elif isinstance(event, OutcomeLookedUp):
+            self._untaken += event.outcome == "not there"
+
+    def failed(self, error: GatewayError) -> None:
+        """Count a failed attempt, and pause if the gateway asks for it."""
+        self.trouble += 1
+        reason = _reason_of(error)
+        self.failures[reason if reason in self.failures or len(self.failures) < _MOST_REASONS else _OTHER] += 1
+        self._round.failed += _is_overload(error)
+        if isinstance(error, RateLimitError):
+            pause = _pause_of(error)
+            self._round.throttled = True
+            self._unshared = max(self._unshared, pause)
+            self._resume_at = max(self._resume_at, anyio.current_time() + pause)
+
+    async def _wait_for_time(self) -> None:
+        await self._wait_for_pause()
+        if self._rate is None:
+            return
+        untaken, self._untaken = self._untaken, 0
+        for _ in range(untaken + 1):
+            await self._rate.take()
+        await self._wait_for_pause()
+
+    async def _wait_for_pause(self) -> None:
+        """Wait until the end of the gateway's pause, and pass the pause on to the shared rate."""
+        if self._rate is not None and self._unshared:
+            pause, self._unshared = self._unshared, 0.0
+            await self._rate.pause(pause)
+        while (left := self._resume_at - anyio.current_time()) > 0:  # noqa: ASYNC110  the pause may be extended meanwhile
+            await anyio.sleep(left)
+
+    async def _wait_for_place(self) -> None:
+        """Wait in FIFO order. A call that ends wakes the next waiter."""
+        event = anyio.Event()
+        self._waiting.append(event)
+        try:
+            await event.wait()
+        except BaseException:
+            if event.is_set():
+                self._give_back()
+            else:
+                self._waiting.remove(event)
+            raise
+
+    def _give_back(self) -> None:
+        self.in_flight -= 1
+        while self._waiting and self.in_flight < self.limit:
+            self.in_flight += 1
+            self._waiting.popleft().set()
+
+    def _judge(self, past: "_Round") -> None:
+        """Lower or raise the limit after a round.
+
+        The latency of a round is its median, so that a few slow calls do not matter.
+        """
+        latency = median(past.seconds)
+        slow = latency > self._usual * _SLOWER and latency > _SLOW_SECONDS
+        self._usual = min(self._usual * _FORGETTING, latency)
+        if past.throttled or slow or past.failed > len(past.seconds) * _TOLERATED:
+            self._starting = False
+            self.limit = max(1, int(self.limit * _FEWER))
+        else:
+            self.limit = min(self.ceiling, self.limit * 2 if self._starting else self.limit + 1)
+
+
+class _Round:
+    """Durations and failures of as many calls as may run concurrently."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.failed = 0
+        self.throttled = False
+
+
+def _is_answer(event: AttemptFailed) -> bool:
+    """Return whether it is an expected response: a lookup that finds nothing, or a row that counts as rejected."""
+    if event.call.startswith("GET "):
+        return isinstance(event.error, NotFoundError | RecordDeletedError)
+    return isinstance(event.error, BadRequestError | RecordDeletedError | ValidationError)
+
+
+def _reason_of(error: GatewayError) -> str:
+    """Return why an attempt failed, without the details of a single row."""
+    if isinstance(error, StatusError):
+        return f"{error.meaning} ({error.status_code})"
+    reason = getattr(error, "reason", "")
+    kind = _KINDS.get(type(error), type(error).__name__)
+    return mask_text(f"{kind}: {reason}" if reason else kind)
+
+
+def _is_overload(error: GatewayError) -> bool:
+    if isinstance(error, StatusError):
+        return error.status_code in _OVERLOAD
+    return isinstance(error, NotSentError | ConnectionLostError)
+
+
+def _pause_of(error: RateLimitError) -> float:
+    return min(_PAUSE if error.retry_after is None else error.retry_after, _LONGEST_PAUSE)

@@ -1,0 +1,32 @@
+"""Iteration over plain and asynchronous iterables of rows. An open generator is closed at the end."""
+
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from typing import Final, TypeVar
+
+import anyio.lowlevel
+
+__all__ = ["each_of"]
+
+R = TypeVar("R")
+
+_BREATH: Final = 64
+"""Rows of a plain iterable that are read before other tasks may run."""
+
+
+async def each_of(rows: Iterable[R] | AsyncIterable[R]) -> AsyncGenerator[R, None]:
+    """Yield all rows in order. Close it if you may stop before the end."""
+    if isinstance(rows, AsyncIterable):
+        async with _closed_at_last(aiter(rows)) as iterator:
+            async for row in iterator:
+                yield row
+        return
+    for number, row in enumerate(rows):
+        if number % _BREATH == 0:
+            await anyio.lowlevel.checkpoint()
+        yield row
+
+
+def _closed_at_last(iterator: AsyncIterator[R]) -> AbstractAsyncContextManager[AsyncIterator[R]]:
+    """Return a context that closes a generator, which may hold an open file. The caller owns other iterators."""
+    return aclosing(iterator) if isinstance(iterator, AsyncGenerator) else nullcontext(iterator)

@@ -1,0 +1,166 @@
+"""`RedisRate`: a limit of calls per second that several processes and hosts share through one Redis."""
+
+import asyncio
+import math
+from typing import Any, Final
+
+from gateway_async._storage.redis import connect
+from gateway_async.errors import NotSentError
+from gateway_async.observe import logger
+
+__all__ = ["RedisRate"]
+
+_CONNECTIONS: Final = 32
+_ANSWER_SECONDS: Final = 5.0
+_CREDIT_SECONDS: Final = 0.05
+"""Seconds of delay that the rate makes up for."""
+
+_SHORTEST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 5.0
+_KEPT_SECONDS: Final = 3600
+"""Seconds until Redis drops an unused rate."""
+
+# Times come from Redis, in microseconds, because the clocks of hosts differ. Each call gets a separate moment.
+_TAKE: Final = """
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local earliest = now - ARGV[2]
+local pause = tonumber(redis.call('HGET', KEYS[1], 'pause') or 0)
+if pause > now then
+    earliest = pause
+end
+local task = math.max(tonumber(redis.call('HGET', KEYS[1], 'next') or 0), earliest)
+redis.call('HSET', KEYS[1], 'next', string.format('%.0f', task + ARGV[1]))
+redis.call('EXPIRE', KEYS[1], ARGV[3])
+return string.format('%.0f', math.max(0, task - now))
+"""
+_PAUSE: Final = """
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local pause = math.max(tonumber(redis.call('HGET', KEYS[1], 'pause') or 0), now + ARGV[1])
+redis.call('HSET', KEYS[1], 'pause', string.format('%.0f', pause))
+redis.call('HSET', KEYS[1], 'next', string.format('%.0f', pause))
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+return string.format('%.0f', pause - now)
+"""
+_LEFT: Final = """
+local time = redis.call('TIME')
+local pause = tonumber(redis.call('HGET', KEYS[1], 'pause') or 0)
+return string.format('%.0f', math.max(0, pause - (time[1] * 1000000 + time[2])))
+"""
+
+
+class RedisRate:
+    """A rate that any number of processes share through one Redis (5 or newer), on asyncio.
+
+        rate = RedisRate("redis://127.0.0.1:6379/0", 50, name="cards")
+        await migrate_vaults(gateway, rows, journal="cards.journal", rate=rate)
+
+    Calls are evenly spaced. A pause that the gateway asks of one process applies to all. While Redis is unavailable
+    nothing is sent, and Redis is tried again.
+
+    Args:
+        url: `redis://`, `rediss://` or `unix://`, as redis-py takes it. Its password is in no repr, error or log.
+        per_second: maximum calls per second; it must be the same in every process.
+        name: processes with the same name share the rate.
+        give_up_after: seconds without Redis after which `take` gives up.
+
+    Raises:
+        InvalidRequestError: an argument cannot be right; `.problems` names every one.
+        ModuleNotFoundError: redis-py is missing: `pip install 'gateway-async[redis]'`.
+    """
+
+    def __init__(self, url: str, per_second: float, name: str = "migration", *, give_up_after: float = 60.0) -> None:
+        self._per_second = per_second
+        self._name = name
+        self._patience = give_up_after
+        self._redis = connect(
+            url,
+            _problems(per_second, name, give_up_after),
+            who="RedisRate",
+            connections=_CONNECTIONS,
+            patience=_ANSWER_SECONDS,
+            retries=0,
+        )
+        self._between = round(1e6 / per_second)
+        self._keys = [f"gateway_async:rate:{{{name}}}"]
+        self._take = self._redis.register_script(_TAKE)
+        self._pause = self._redis.register_script(_PAUSE)
+        self._left = self._redis.register_script(_LEFT)
+        self._away = False
+
+    def __repr__(self) -> str:
+        return f"RedisRate(per_second={self._per_second:g}, name={self._name!r})"
+
+    async def take(self) -> None:
+        """Wait until one call may be sent.
+
+        Raises:
+            NotSentError: Redis was unavailable for too long.
+        """
+        credit = round(_CREDIT_SECONDS * 1e6)
+        while seconds := await self._ask(self._take, self._between, credit, _KEPT_SECONDS):
+            await asyncio.sleep(seconds)
+            left = await self._ask(self._left)
+            if not left:
+                return
+            await asyncio.sleep(left)  # a pause began meanwhile, so the moment that was taken has passed
+
+    async def pause(self, seconds: float) -> None:
+        """Let no call through for some seconds, because the gateway asked for a pause.
+
+        Raises:
+            NotSentError: Redis was unavailable for too long.
+        """
+        await self._ask(self._pause, round(seconds * 1e6), _KEPT_SECONDS + math.ceil(seconds))
+
+    async def aclose(self) -> None:
+        """Close the connections; a second close is harmless."""
+        await self._redis.aclose()
+
+    async def _ask(self, script: Any, *values: int) -> float:
+        """Run a script and return its result in seconds. Retry while Redis is unavailable."""
+        from redis.exceptions import RedisError
+
+        _check_asyncio()
+        loop = asyncio.get_running_loop()
+        until, pause = loop.time() + self._patience, _SHORTEST_PAUSE
+        while True:
+            try:
+                microseconds = int(await script(keys=self._keys, args=values))
+            except (RedisError, OSError, TimeoutError) as error:
+                self._note_absence(error)
+                if loop.time() >= until:
+                    raise NotSentError(f"the rate {self._name!r} cannot be asked: {type(error).__name__}") from error
+            else:
+                self._away = False
+                return microseconds / 1e6
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _note_absence(self, error: Exception) -> None:
+        if not self._away:
+            logger.warning("the rate %r waits: Redis does not answer (%s)", self._name, type(error).__name__)
+        self._away = True
+
+
+def _problems(per_second: float, name: str, give_up_after: float) -> list[str]:
+    problems = []
+    if not _is_positive(per_second):
+        problems.append("per_second: must be a number above 0")
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        problems.append("name: must be printable text, not empty")
+    if not _is_positive(give_up_after):
+        problems.append("give_up_after: must be a number of seconds above 0")
+    return problems
+
+
+def _is_positive(value: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
+
+
+def _check_asyncio() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError("RedisRate needs asyncio") from None

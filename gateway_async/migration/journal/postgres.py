@@ -1,0 +1,260 @@
+"""`PostgresJournal`: migrations' journals in a PostgreSQL database, for any number of processes and hosts."""
+
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import attrs
+import msgspec
+
+from gateway_async._storage.postgres import COMMAND_SECONDS, Database, in_one_line, is_address, without_password
+from gateway_async.errors import InvalidRequestError, JournalError
+from gateway_async.migration.journal.protocol import (
+    UNSETTLED,
+    JournalEntry,
+    JournalRun,
+    RowResult,
+    RowStarted,
+    RowState,
+    elsewhere,
+    sort_out,
+)
+
+__all__ = ["PostgresJournal"]
+
+_CONNECTIONS: Final = 4
+_TABLE: Final = re.compile(r"([a-z_][a-z0-9_]{0,49}\.)?[a-z_][a-z0-9_]{0,49}", re.ASCII)
+
+_COLUMNS: Final = tuple(field.name for field in attrs.fields(JournalEntry))
+_BEGUN: Final = tuple(field.name for field in attrs.fields(RowStarted))
+_ENDED: Final = tuple(field.name for field in attrs.fields(RowResult) if field.name != "begun")
+
+_CREATE: Final = """
+CREATE TABLE @_runs (name text PRIMARY KEY, runs bigint NOT NULL, gateway text NOT NULL DEFAULT '');
+CREATE TABLE @ (
+    migration text NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    api_id text NOT NULL,
+    state text NOT NULL,
+    fingerprint text NOT NULL,
+    line bigint,
+    reasons jsonb NOT NULL DEFAULT '[]',
+    vault_id text,
+    last_four text,
+    brand text,
+    run bigint NOT NULL,
+    changed_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (migration, key)
+);
+"""
+
+
+def _given(*names: str) -> str:
+    """Return SQL for the JSON objects of the third parameter as rows, in the order of their keys.
+
+    Rows are locked in that order, so that two processes cannot wait for each other.
+    """
+    types = {"line": "bigint", "reasons": "jsonb"}
+    columns = ", ".join(f"{name} {types.get(name, 'text')}" for name in names)
+    return f'jsonb_to_recordset($3::jsonb) AS given ({columns}) ORDER BY given.key COLLATE "C"'
+
+
+def _news(*names: str) -> str:
+    """Return the SET clause of an upsert."""
+    return ", ".join(f"{name} = excluded.{name}" for name in names)
+
+
+_LOCK_CREATION: Final = "SELECT pg_advisory_xact_lock(hashtextextended('gateway_async @', 0))"
+_EXISTS: Final = "SELECT count(*) > 0 FROM pg_class WHERE oid = to_regclass('@')"
+_START: Final = """
+INSERT INTO @_runs AS known VALUES ($1, 1, $2) ON CONFLICT (name)
+DO UPDATE SET runs = known.runs + 1, gateway = CASE known.gateway WHEN '' THEN $2 ELSE known.gateway END
+RETURNING runs, gateway
+"""
+_ALL: Final = ", ".join(_COLUMNS)
+_KNOWN: Final = f"SELECT {_ALL} FROM @ WHERE migration = $1 AND key = ANY($2) ORDER BY key FOR UPDATE"  # noqa: S608
+_BEGIN: Final = f"""
+INSERT INTO @ AS vaults (migration, run, state, {", ".join(_BEGUN)})
+SELECT $1, $2, 'sending', given.* FROM {_given(*_BEGUN)}
+ON CONFLICT (migration, key) DO UPDATE SET {_news(*_BEGUN, "state", "run", "changed_at")}, reasons = '[]'
+WHERE vaults.state = 'rejected' AND vaults.fingerprint <> excluded.fingerprint
+RETURNING key
+"""  # noqa: S608  constant column names
+_AGAIN: Final = "UPDATE @ SET run = $2 WHERE migration = $1 AND key = ANY($3)"
+_END: Final = f"""
+INSERT INTO @ AS vaults (migration, run, {", ".join(_ENDED)})
+SELECT $1, $2, given.* FROM {_given(*_ENDED)}
+ON CONFLICT (migration, key) DO UPDATE SET {_news("run", *_ENDED, "changed_at")} WHERE vaults.state <> 'stored'
+"""  # noqa: S608  constant column names
+_REFUSE: Final = f"{_END} AND vaults.state = 'rejected'"
+_FORGET: Final = "DELETE FROM @ WHERE migration = $1 AND run = $2 AND state = 'sending' AND key = ANY($3)"
+_FORGET_REJECTED: Final = "DELETE FROM @ WHERE migration = $1 AND state = 'rejected'"
+_ENTRIES: Final = f"""
+SELECT {_ALL} FROM @ WHERE migration = $1 AND key > $2 AND ($3::text IS NULL OR state = $3) ORDER BY key LIMIT $4
+"""  # noqa: S608  constant column names
+_COUNTS: Final = "SELECT state, count(*) AS count FROM @ WHERE migration = $1 GROUP BY state"
+
+
+class PostgresJournal:
+    """A journal in PostgreSQL (12 or newer), on asyncio; any number of processes and hosts share one.
+
+        await migrate_vaults(gateway, rows, journal=PostgresJournal("postgresql://127.0.0.1/shop", "cards"))
+
+    Two tables hold the journals of any number of migrations. They are created on first use if they do not exist.
+    Started rows are committed before they are sent, as durably as the server is configured.
+
+    Args:
+        dsn: `postgresql://…`; its password is in no error.
+        name: name of the migration. Ids are made of it.
+        table: the name of the first table, with or without a schema; the second has `_runs` added to it.
+
+    Raises:
+        InvalidRequestError: an argument cannot be right; `.problems` names every one.
+        ModuleNotFoundError: asyncpg is missing: `pip install 'gateway-async[postgres]'`.
+    """
+
+    def __init__(self, dsn: str, name: str, *, table: str = "vault_migration") -> None:
+        problems = [*_problems(dsn, name, table)]
+        if problems:
+            raise InvalidRequestError(problems)
+        self._database = Database("PostgresJournal", dsn, connections=_CONNECTIONS, make_tables=self._make_tables)
+        self._name = name
+        self._table = table
+        self._run = 0
+        self._place = f"{without_password(dsn)} ({table}, {name!r})"
+
+    async def start(self, name: str | None, gateway: str = "") -> JournalRun:
+        """Start a run."""
+        if name not in (None, self._name):
+            raise JournalError(self._place, f"it belongs to the migration {self._name!r}, not to {name!r}")
+        async with self._transaction() as connection:
+            run = await connection.fetchrow(self._sql(_START), self._name, gateway)
+            if problem := elsewhere(run["gateway"], gateway):
+                raise JournalError(self._place, problem)
+            self._run = run["runs"]
+        return JournalRun(self._name, self._run)
+
+    async def begin(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
+        """Write rows that are about to be sent. Return the known entry of each."""
+        now = datetime.now(UTC)
+        async with self._transaction() as connection:
+            known = await self._known(connection, [row.key for row in rows])
+            entries, new = sort_out(rows, known, self._run, now)
+            taken = await self._fetch(connection, _BEGIN, self._run, _json(new)) if new else []
+            outrun = {row.key for row in new} - {row["key"] for row in taken}
+            if outrun:  # another process inserted them first
+                known |= await self._known(connection, [*outrun])
+                entries, _ = sort_out(rows, known, self._run, now)
+            again = [entry.key for entry in known.values() if entry.state in UNSETTLED]
+            if again:
+                await self._fetch(connection, _AGAIN, self._run, again)
+        return entries
+
+    async def end(self, rows: Sequence[RowResult]) -> None:
+        """Write the results of rows; they are committed when this returns."""
+        async with self._transaction() as connection:
+            for statement, begun in ((_END, True), (_REFUSE, False)):
+                ended = {
+                    row.key: row for row in rows if row.begun is begun
+                }  # one statement may not contain a key twice
+                if ended:
+                    await self._fetch(connection, statement, self._run, _json([*ended.values()]))
+
+    async def forget(self, rows: Sequence[RowStarted]) -> None:
+        """Remove rows that were not sent."""
+        async with self._transaction() as connection:
+            await self._fetch(connection, _FORGET, self._run, [row.key for row in rows])
+
+    async def forget_rejected(self) -> None:
+        """Remove rejected rows, so that they count as new."""
+        async with self._transaction() as connection:
+            await self._fetch(connection, _FORGET_REJECTED)
+
+    async def flush(self) -> None:
+        """Do nothing: every change is committed when its method returns."""
+
+    async def entries(
+        self, state: RowState | None = None, *, after: str | None = None, limit: int = 5000
+    ) -> Sequence[JournalEntry]:
+        """Return rows in the order of their keys."""
+        async with self._transaction() as connection:
+            rows = await self._fetch(connection, _ENTRIES, after or "", state and str(state), limit)
+        return [_entry(row) for row in rows]
+
+    async def counts(self) -> Mapping[RowState, int]:
+        """Return the number of rows of each state."""
+        async with self._transaction() as connection:
+            rows = await self._fetch(connection, _COUNTS)
+        return {RowState(row["state"]): int(row["count"]) for row in rows}
+
+    async def aclose(self) -> None:
+        """Close the connections, in 10 seconds at most; a second close is harmless."""
+        await self._database.aclose()
+
+    def __repr__(self) -> str:
+        return f"PostgresJournal({self._place!r})"
+
+    # --- in a transaction
+
+    async def _known(self, connection: Any, keys: Sequence[str]) -> dict[str, JournalEntry]:
+        return {row["key"]: _entry(row) for row in await self._fetch(connection, _KNOWN, keys)}
+
+    async def _fetch(self, connection: Any, statement: str, *values: Any) -> Sequence[Mapping[str, Any]]:
+        rows: Sequence[Mapping[str, Any]] = await connection.fetch(self._sql(statement), self._name, *values)
+        return rows
+
+    def _sql(self, statement: str) -> str:
+        return statement.replace("@", self._table)
+
+    # --- the database
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[Any]:
+        """Yield a connection in a transaction in which each statement sees what was committed before it."""
+        driver = self._database.driver
+        errors = (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError, TimeoutError)
+        try:
+            async with (
+                (await self._opened()).acquire(timeout=COMMAND_SECONDS) as connection,
+                connection.transaction(isolation="read_committed"),
+            ):
+                yield connection
+        except errors as error:
+            raise JournalError(self._place, in_one_line(error)) from error
+
+    async def _opened(self) -> Any:
+        """Return the pool once the tables exist."""
+        self._database.check_asyncio()
+        if self._database.is_closed:
+            raise JournalError(self._place, "it is closed")
+        return await self._database.pool()
+
+    async def _make_tables(self, connection: Any) -> None:
+        if await connection.fetchval(self._sql(_EXISTS)):
+            return
+        async with connection.transaction(isolation="read_committed"):
+            await connection.fetchval(self._sql(_LOCK_CREATION))  # other processes may be creating them now
+            if not await connection.fetchval(self._sql(_EXISTS)):
+                await connection.execute(self._sql(_CREATE))
+
+
+def _problems(dsn: str, name: str, table: str) -> Iterator[str]:
+    if not is_address(dsn):
+        yield "dsn: must be an address that begins with postgresql://"
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        yield "name: must be printable text, not empty"
+    if not isinstance(table, str) or not _TABLE.fullmatch(table):
+        yield "table: must be a name of small letters, digits and _, with or without a schema"
+
+
+def _entry(row: Mapping[str, Any]) -> JournalEntry:
+    values = dict(row)
+    values["state"] = RowState(values["state"])
+    values["reasons"] = tuple(msgspec.json.decode(values["reasons"]))
+    return JournalEntry(**values)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,210 @@
+"""The journal of a migration: the state of each row, with no card data but the last four digits and the brand.
+
+A row is in the journal before it is sent. A stored row is never sent again.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, Protocol
+
+import attrs
+
+__all__ = [
+    "UNSETTLED",
+    "Journal",
+    "JournalEntry",
+    "JournalRun",
+    "RowResult",
+    "RowStarted",
+    "RowState",
+    "elsewhere",
+    "sort_out",
+]
+
+
+class RowState(StrEnum):
+    """The state of a row."""
+
+    SENDING = "sending"
+    """It may have been sent; its result must be looked up."""
+    STORED = "stored"
+    REJECTED = "rejected"
+    UNKNOWN = "unknown"
+    """It was sent, and a lookup could not find out the result."""
+
+
+UNSETTLED: Final = frozenset({RowState.SENDING, RowState.UNKNOWN})
+"""States of rows that must be looked up before they are sent."""
+
+
+@attrs.frozen(kw_only=True)
+class RowStarted:
+    """A row that is about to be sent."""
+
+    key: str
+    api_id: str
+    fingerprint: str
+    line: int | None
+
+
+@attrs.frozen(kw_only=True)
+class RowResult:
+    """The result of a row.
+
+    Attributes:
+        begun: False for a row that was rejected before it was started. Such a result does not change a started row with
+            the same key.
+        reasons: the reasons of a rejection, one line each.
+        vault_id, last_four, brand: details of the stored account.
+    """
+
+    key: str
+    api_id: str
+    state: RowState
+    fingerprint: str
+    line: int | None
+    begun: bool = True
+    reasons: tuple[str, ...] = ()
+    vault_id: str | None = None
+    last_four: str | None = None
+    brand: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class JournalEntry:
+    """A row in the journal.
+
+    Attributes:
+        run: the run in which it was last started or ended; runs are numbered from 1.
+        changed_at: time of the last change, UTC.
+    """
+
+    key: str
+    api_id: str
+    state: RowState
+    fingerprint: str
+    line: int | None
+    reasons: tuple[str, ...]
+    vault_id: str | None
+    last_four: str | None
+    brand: str | None
+    run: int
+    changed_at: datetime
+
+
+@attrs.frozen
+class JournalRun:
+    """One run of a migration."""
+
+    name: str
+    number: int
+
+
+def elsewhere(known: str, gateway: str) -> str:
+    """Return the error if the journal belongs to another gateway than `gateway`; "" if it does not."""
+    if not known or not gateway or known == gateway:
+        return ""
+    return f"its rows are stored at {known}, not at {gateway}: go on with the client as it was, or take another journal"
+
+
+class Journal(Protocol):
+    """Stores the rows of a migration. `SqliteJournal` and `PostgresJournal` implement it; you can write another one.
+
+    Every method raises `JournalError` when the store cannot be used. A journal belongs to one migration.
+    """
+
+    async def start(self, name: str | None, gateway: str = "") -> JournalRun:
+        """Start a run; the caller is its only user in this process.
+
+        Args:
+            name: name of the migration; None for the name that the journal has, or the journal's default.
+            gateway: the address that rows are sent to, and the location. It is the same in every run; "" if it is not
+                known.
+
+        Returns:
+            The run's number, from 1, and the migration's name, which the first run sets permanently.
+
+        Raises:
+            JournalError: the journal belongs to a migration of another name, or to another gateway, which does not have
+                the stored rows.
+        """
+        ...
+
+    async def begin(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
+        """Write rows that are about to be sent; they are on disk when this returns.
+
+        A row is new if its key is not in the journal yet, or was rejected with another fingerprint. Its result is None.
+        For the other rows the existing entry is returned and only `run` is changed, if the state is `sending` or
+        `unknown`. If two rows of `rows` have the same key, the first is new and the second gets the first's entry.
+        """
+        ...
+
+    async def end(self, rows: Sequence[RowResult]) -> None:
+        """Write the results of rows; they are on disk a moment later, and when `flush` returns.
+
+        A stored row stays stored, whatever result follows.
+        """
+        ...
+
+    async def forget(self, rows: Sequence[RowStarted]) -> None:
+        """Remove rows that `begin` returned as new and that were not sent; on disk as with `end`."""
+        ...
+
+    async def forget_rejected(self) -> None:
+        """Allow rejected rows to be sent again, whatever their content; on disk when this returns."""
+        ...
+
+    async def flush(self) -> None:
+        """Wait until all changes are on disk."""
+        ...
+
+    async def entries(
+        self, state: RowState | None = None, *, after: str | None = None, limit: int = 5000
+    ) -> Sequence[JournalEntry]:
+        """Return rows in the order of their keys, from the one after `after`; only those of `state` if it is given."""
+        ...
+
+    async def counts(self) -> Mapping[RowState, int]:
+        """Return the number of rows of each state."""
+        ...
+
+    async def aclose(self) -> None:
+        """Write pending changes and close the store; a second close is harmless."""
+        ...
+
+
+def sort_out(
+    rows: Sequence[RowStarted], known: Mapping[str, JournalEntry], run: int, now: datetime
+) -> tuple[Sequence[JournalEntry | None], Sequence[RowStarted]]:
+    """Return the results of a journal's `begin` for rows and their known entries, and the rows to be written."""
+    known = dict(known)
+    entries: list[JournalEntry | None] = []
+    new: list[RowStarted] = []
+    for row in rows:
+        entry = known.get(row.key)
+        if entry is None or (entry.state is RowState.REJECTED and entry.fingerprint != row.fingerprint):
+            new.append(row)
+            entries.append(None)
+            known[row.key] = _sending(row, run, now)
+        else:
+            entries.append(entry)
+            if entry.state in UNSETTLED:
+                known[row.key] = attrs.evolve(entry, run=run)
+    return entries, new
+
+
+def _sending(row: RowStarted, run: int, now: datetime) -> JournalEntry:
+    return JournalEntry(
+        key=row.key,
+        api_id=row.api_id,
+        state=RowState.SENDING,
+        fingerprint=row.fingerprint,
+        line=row.line,
+        reasons=(),
+        vault_id=None,
+        last_four=None,
+        brand=None,
+        run=run,
+        changed_at=now,
+    )

@@ -1,0 +1,124 @@
+"""`SqliteJournal`: a migration's journal in one SQLite file.
+
+The caller waits for started rows to be on disk. Results are written with the next batch.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import attrs
+
+from gateway_async._storage.group_commit import GroupCommitWriter
+from gateway_async.errors import JournalError
+from gateway_async.migration.journal._sqlite_store import JournalFile
+from gateway_async.migration.journal.protocol import JournalEntry, JournalRun, RowResult, RowStarted, RowState
+
+__all__ = ["SqliteJournal"]
+
+T = TypeVar("T")
+
+
+class SqliteJournal:
+    """A journal in an SQLite file, for any number of processes of one machine.
+
+        await migrate_vaults(gateway, rows, journal=SqliteJournal("cards.journal"))
+
+    For several machines use `PostgresJournal`.
+
+    The file is opened or created when it is first needed. A row is on disk (WAL, `synchronous=FULL`) before it is sent,
+    so it survives `kill -9` and a loss of power. Do not put the file on a network share: SQLite's locks do not work
+    there. It runs on asyncio and on trio.
+
+    Of a card the file holds the last four digits and the brand. A migration without a name has the name of the file,
+    without its last suffix.
+
+    Args:
+        path: the file; `-wal` and `-shm` beside it belong to it. Its folder must exist.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self._path = Path(path).absolute()
+        self._writer = GroupCommitWriter(
+            "gateway_async journal",
+            partial(_Backend, self._path),
+            partial(JournalError, str(self._path), "it is closed"),
+        )
+
+    async def start(self, name: str | None, gateway: str = "") -> JournalRun:
+        """Start a run."""
+        return await self._ask(lambda file: file.start(name, gateway), writes=True)
+
+    async def begin(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
+        """Write rows that are about to be sent. Return the known entry of each."""
+        return await self._ask(lambda file: file.begin(rows), writes=True)
+
+    async def end(self, rows: Sequence[RowResult]) -> None:
+        """Write the results of rows; they are on disk a moment later."""
+        self._writer.leave(_Demand(lambda file: file.end(rows), writes=True))
+
+    async def forget(self, rows: Sequence[RowStarted]) -> None:
+        """Remove rows that were not sent; the change is on disk a moment later."""
+        self._writer.leave(_Demand(lambda file: file.forget(rows), writes=True))
+
+    async def forget_rejected(self) -> None:
+        """Remove rejected rows, so that they count as new."""
+        await self._ask(lambda file: file.forget_rejected(), writes=True)
+
+    async def flush(self) -> None:
+        """Wait until all changes are on disk."""
+        await self._ask(_nothing, writes=True)
+
+    async def entries(
+        self, state: RowState | None = None, *, after: str | None = None, limit: int = 5000
+    ) -> Sequence[JournalEntry]:
+        """Return rows in the order of their keys."""
+        return await self._ask(lambda file: file.entries(state, after, limit))
+
+    async def counts(self) -> Mapping[RowState, int]:
+        """Return the number of rows of each state."""
+        return await self._ask(lambda file: file.counts())
+
+    async def aclose(self) -> None:
+        """Write pending changes and close the file, in 15 seconds at most; a second close is harmless."""
+        await self._writer.aclose()
+
+    async def _ask(self, act: "Callable[[JournalFile], T | JournalError]", *, writes: bool = False) -> T:
+        return cast("T", await self._writer.ask(_Demand(act, writes)))
+
+    def __repr__(self) -> str:
+        return f"SqliteJournal({str(self._path)!r})"
+
+
+@attrs.frozen
+class _Demand:
+    """An operation on the file."""
+
+    act: Callable[[JournalFile], Any]
+    writes: bool
+
+
+def _nothing(_file: JournalFile) -> None:
+    """Do nothing. Used to wait until all earlier changes are on disk."""
+
+
+class _Backend:
+    """The file. Pending results are written first, so that reads see them."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = JournalFile(path)
+
+    def execute_batch(self, asked: Sequence[_Demand], left: Sequence[_Demand]) -> Sequence[Any]:
+        """Run all operations in one transaction and return the results of `asked`."""
+        if not left and not any(demand.writes for demand in asked):
+            return [demand.act(self._file) for demand in asked]
+        with self._file.writing():
+            for demand in left:
+                demand.act(self._file)
+            return [demand.act(self._file) for demand in asked]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()

@@ -1,0 +1,50 @@
+"""Masking of card and bank numbers in rows, and removal of columns that a migration does not read."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from gateway_async._secrets import AccountNumber, mask_digits, mask_text
+from gateway_async.migration.rows.columns import Fit
+
+__all__ = ["mask_row", "mask_unreadable"]
+
+_NUMBERS: Final = frozenset({"account_number", "routing"})
+_SECRET: Final = frozenset({"track_data", "ticket", "cvv"})
+"""Fields that are hidden completely: a track ends in the issuer's discretionary data."""
+
+_UNSURE: Final = re.compile(r"(?:\d\D*){3}", re.DOTALL)
+"""At least as many digits as a CVV has, in a text of unknown meaning."""
+
+_HIDDEN: Final = "************"
+
+
+def mask_row(row: Mapping[str, Any], fit: Fit) -> dict[str, Any]:
+    """Mask a row's cells. Columns that are neither a field nor the key are left out, as they may hold anything."""
+    cells = zip(fit.fields, row.items(), strict=True)
+    return {
+        name: _mask_cell(field, value)
+        for place, (field, (name, value)) in enumerate(cells)
+        if field or place == fit.key
+    }
+
+
+def mask_unreadable(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Hide values of a row that cannot be split into cells, because any of them may be a card number."""
+    return {name: _HIDDEN if _UNSURE.search(str(value)) else value for name, value in row.items()}
+
+
+def _mask_cell(field: str | None, value: Any) -> Any:
+    if value in (None, ""):
+        return value
+    if field in _SECRET:
+        return _HIDDEN
+    if field in _NUMBERS:
+        return str(AccountNumber(str(value)))
+    if isinstance(value, dict):
+        return {name: _mask_cell(field, inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mask_cell(field, inner) for inner in value]
+    names_row = field is None or field.endswith("_id")  # a changed id would store the account twice
+    text = (mask_text if names_row else mask_digits)(str(value))
+    return value if text == str(value) else text

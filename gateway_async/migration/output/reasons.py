@@ -1,0 +1,50 @@
+"""Counts of the reasons why rows were rejected."""
+
+import re
+from collections import Counter
+from typing import Final
+
+from gateway_async.migration.journal.protocol import RowResult, RowState
+
+__all__ = ["Reasons", "without_own"]
+
+_MOST_KEPT: Final = 10_000
+"""Maximum number of different reasons; more would not be useful."""
+
+_OWN: Final = (
+    (re.compile(r", ends in \w+"), ""),
+    (re.compile(r"\bline \d+(?= has it too)"), "another line"),
+    (re.compile(r"\bline \d+"), "a line"),
+)
+"""Details of a single row, and the common text that replaces them."""
+
+
+class Reasons:
+    """Counts the reasons of rejections without the details of single rows. The number of reasons is bounded."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self.others = 0
+
+    def add(self, end: RowResult) -> None:
+        """Count the reasons of a row if it was rejected."""
+        if end.state is RowState.REJECTED:
+            for reason in end.reasons:
+                self._count(without_own(reason))
+
+    def most(self, number: int) -> list[tuple[str, int]]:
+        """Return the most frequent reasons with their number of rows."""
+        return self._counts.most_common(number)
+
+    def _count(self, reason: str) -> None:
+        if reason in self._counts or len(self._counts) < _MOST_KEPT:
+            self._counts[reason] += 1
+        else:
+            self.others += 1
+
+
+def without_own(reason: str) -> str:
+    """Return a reason without the details of a single row."""
+    for own, common in _OWN:
+        reason = own.sub(common, reason)
+    return reason

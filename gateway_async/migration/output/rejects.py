@@ -1,0 +1,111 @@
+"""Rejected rows in the input's format, each with its problems, to be corrected and migrated again.
+
+Card and bank numbers are masked by default. Only the user who runs the migration may read the file.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from gateway_async.migration.journal.protocol import RowResult
+from gateway_async.migration.output.atomic_file import WholeFile, keep_former
+from gateway_async.migration.output.formats import Shape, Writer, writer_of
+from gateway_async.migration.output.masking import mask_row, mask_unreadable
+from gateway_async.migration.rows.row import VaultRow
+
+__all__ = ["Rejects"]
+
+
+class Rejects:
+    """Writes rejected rows as they are in the input, each with its problems, to be corrected and migrated again.
+
+    Args:
+        path: the path of the file; an existing file of rejects is kept beside it, with a `~`.
+        shape: returns the format of the input; called when the first row is rejected.
+        with_card_numbers: write the rows unmasked.
+
+    Attributes:
+        count: number of rows so far.
+    """
+
+    def __init__(self, path: Path, shape: Callable[[], Shape], *, with_card_numbers: bool = False) -> None:
+        self.count = 0
+        self._path = path
+        self._shape = shape
+        self._with_card_numbers = with_card_numbers
+        self._rows: Writer | None = None
+        self._file: WholeFile | None = None
+        self._error: OSError | None = None
+
+    def add(self, row: VaultRow, end: RowResult) -> None:
+        """Write a row. `close` raises the error if the disk fails."""
+        self.count += 1
+        if self._error is None:
+            try:
+                self._opened().add(self._masked(row), _problems(row, end))
+            except OSError as error:
+                self._error = error
+
+    def close(self) -> bool:
+        """Move the file to its path. Return whether there is one.
+
+        Raises:
+            OSError: it could not be written.
+        """
+        if self._rows is None or self._file is None:
+            self._complain()
+            WholeFile.clear(self._path)
+            return False
+        try:
+            self._complain()
+            self._rows.finish()
+            self._file.finish()
+            keep_former(self._path)
+            self._file.move()
+        except OSError:
+            self._file.drop()
+            raise
+        return True
+
+    def set_former_aside(self) -> Path | None:
+        """Move the rejects of an earlier run aside after a run that rejected nothing. Return the new path, if any.
+
+        Raises:
+            OSError: it cannot be moved.
+        """
+        return keep_former(self._path)
+
+    def _complain(self) -> None:
+        """Raise the error of an earlier write."""
+        if self._error is not None:
+            raise self._error
+
+    def _opened(self) -> Writer:
+        if self._rows is None:
+            shape = self._shape()
+            self._fit = lru_cache(256)(shape.fit.fit_some)
+            if not self._with_card_numbers:
+                shape = attrs.evolve(shape, columns=tuple(self._masked_row(dict.fromkeys(shape.columns))))
+            self._file = WholeFile(self._path, shape.encoding)
+            self._rows = writer_of(self._file.open(), shape)
+        return self._rows
+
+    def _masked(self, row: VaultRow) -> dict[str, Any]:
+        source = dict(row.source or {})
+        if self._with_card_numbers:
+            return source
+        if any(problem.startswith("row: ") for problem in row.problems):
+            return mask_unreadable(source)
+        return self._masked_row(source)
+
+    def _masked_row(self, source: dict[str, Any]) -> dict[str, Any]:
+        return mask_row(source, self._fit(tuple(source)))
+
+
+def _problems(row: VaultRow, end: RowResult) -> list[str]:
+    if row.line is None or not end.reasons:
+        return list(end.reasons)
+    return [f"line {row.line}: {end.reasons[0]}", *end.reasons[1:]]

@@ -1,0 +1,60 @@
+"""Output files of a migration: the vault ids by key, and the report."""
+
+import json
+from collections.abc import AsyncIterable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, TextIO
+
+from gateway_async.migration.journal.protocol import JournalEntry
+from gateway_async.migration.output.atomic_file import WholeFile
+from gateway_async.migration.output.formulas import csv_writer, escape_formula
+
+__all__ = ["SUFFIXES", "write_out", "write_report"]
+
+_FIELDS: Final = ("key", "account_vault_id", "account_vault_api_id", "last_four", "brand")
+_SEPARATED: Final[Mapping[str, str]] = {".csv": ",", ".tsv": "\t"}
+_LINES: Final = (".jsonl", ".ndjson")
+SUFFIXES: Final = (*_SEPARATED, *_LINES)
+"""Suffixes of a file of vault ids; they select its format."""
+
+
+async def write_out(path: Path, entries: AsyncIterable[JournalEntry]) -> int:
+    """Write the vault id of each key, as CSV, or as JSON Lines for such a suffix.
+
+    In CSV, text that a spreadsheet would run as a formula has an apostrophe before it. In JSON Lines, text is
+    unchanged.
+
+    Args:
+        path: the path of the file; an existing file is replaced when the new one is complete.
+        entries: the stored rows, from the journal.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with WholeFile(path, "utf-8") as file:
+        write, number = _writer(path, file), 0
+        async for entry in entries:
+            write((entry.key, entry.vault_id, entry.api_id, entry.last_four, entry.brand))
+            number += 1
+        return number
+
+
+def write_report(path: Path, text: str) -> None:
+    """Write a report; an existing file is replaced when the new one is complete.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with WholeFile(path, "utf-8") as file:
+        file.write(text)
+
+
+def _writer(path: Path, file: TextIO) -> Callable[[Sequence[str | None]], object]:
+    if path.suffix.lower() in _LINES:
+        return lambda values: file.write(json.dumps(dict(zip(_FIELDS, values, strict=True)), ensure_ascii=False) + "\n")
+    rows = csv_writer(file, _SEPARATED[path.suffix.lower()])
+    rows.writerow(_FIELDS)
+    return lambda values: rows.writerow(value and escape_formula(value) for value in values)

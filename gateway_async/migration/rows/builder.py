@@ -1,0 +1,214 @@
+"""Builds the vault-create request of a row from its cells, and collects all problems at once.
+
+No message holds a card number, and no key of a row is one.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, Final
+
+import attrs
+
+from gateway_async._secrets import luhn_valid, mask_text
+from gateway_async._wire.convert import fields_of, once_per_class
+from gateway_async._wire.validation import problems as problems_of
+from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.rows.values import read_value, written
+from gateway_async.models.account_vaults import (
+    AchVaultCreate,
+    CardVaultCreate,
+    SwipedVaultCreate,
+    TicketVaultCreate,
+    TransactionVaultCreate,
+    VaultCopyCreate,
+    VaultCreate,
+)
+
+__all__ = ["CARD_LENGTHS", "row_of", "unreadable"]
+
+CARD_LENGTHS: Final = range(12, 20)
+"""Digits of a card's number (ISO/IEC 7812)."""
+
+_SOURCES: Final[Mapping[str, type[VaultCreate]]] = {
+    "account_number": CardVaultCreate,
+    "track_data": SwipedVaultCreate,
+    "ticket": TicketVaultCreate,
+    "previous_transaction_id": TransactionVaultCreate,
+    "previous_transaction_api_id": TransactionVaultCreate,
+    "previous_account_vault_id": VaultCopyCreate,
+    "previous_account_vault_api_id": VaultCopyCreate,
+}
+"""Field that identifies the account → the request class that it belongs to."""
+
+_BANK_ONLY: Final = ("routing", "is_company", "ach_sec_code")
+_BANK_ACCOUNTS: Final = frozenset({"checking", "savings"})
+_LENGTH_OF_NUMBER: Final = "account_number: must have 4 to 19"
+_FILLED_IN: Final = "location_id: is required"
+"""A problem that does not count, because the client adds the field."""
+
+_SEPARATORS: Final = re.compile(r"[\W_]+")
+_PLACEHOLDER: Final = "0000"
+_TYPES: Final[Mapping[type[VaultCreate], str]] = {
+    CardVaultCreate: "a card",
+    AchVaultCreate: "a bank account",
+    SwipedVaultCreate: "a swiped card",
+    TicketVaultCreate: "a ticket",
+    TransactionVaultCreate: "an earlier transaction's account",
+    VaultCopyCreate: "another vault's account",
+}
+
+
+def row_of(
+    cells: Mapping[str, Any],
+    *,
+    key: Any = None,
+    line: int | None = None,
+    source: Mapping[str, Any] | None = None,
+    problems: Sequence[str] = (),
+) -> VaultRow:
+    """Build a row from its cells.
+
+    Args:
+        cells: the contract's field → the file's value.
+        key: the file's value for the row's key; without it the `account_vault_api_id` is the key.
+        line: line number of the row.
+        source: the row as it is in the file.
+        problems: problems that are already known.
+
+    Returns:
+        The row with all of its problems, and with its request if that can be made.
+    """
+    wrong = list(problems)
+    values = _values(cells, wrong)
+    request = _request(values, wrong)
+    named = _key(key, values, wrong)
+    return VaultRow(key=named, line=line, request=request, problems=tuple(wrong), source=source)
+
+
+def unreadable(reason: str, *, line: int | None = None, source: Mapping[str, Any] | None = None) -> VaultRow:
+    """Return a row that cannot be split into cells."""
+    return VaultRow(key="", line=line, problems=(f"row: {reason}",), source=source)
+
+
+def _values(cells: Mapping[str, Any], wrong: list[str]) -> dict[str, Any]:
+    """Read the values of cells that are not empty. Values that cannot be read are added to `wrong`."""
+    values: dict[str, Any] = {}
+    for name, raw in cells.items():
+        try:
+            text = written(raw)
+            if text:
+                values[name] = read_value(name, text)
+        except UnicodeDecodeError:
+            wrong.append(f"{name}: is no UTF-8 text")
+            values[name] = None
+        except ValueError as error:
+            wrong.append(f"{name}: {error}")
+            values[name] = None
+    return values
+
+
+# --- which request
+
+
+def _request(values: dict[str, Any], wrong: list[str]) -> VaultCreate | None:
+    kind = _kind(values, wrong)
+    if kind is None:
+        return None
+    fields = _own_fields(kind, values, wrong)
+    missing = [name for name in _required(kind) if name not in fields]
+    wrong += [f"{name}: is required for {_TYPES[kind]}" for name in missing]
+    unread = {name for name, value in fields.items() if value is None}
+    unsaid = {*missing, *unread}
+    request = kind(**{**fields, **dict.fromkeys(unsaid, _PLACEHOLDER)})
+    wrong += [line for line in problems_of(request) if line.split(":")[0] not in unsaid and line != _FILLED_IN]
+    if isinstance(request, CardVaultCreate) and "account_number" not in unsaid:
+        wrong[:] = _with_card_problems(wrong, request.account_number.reveal())
+    return None if unsaid else request
+
+
+def _kind(values: Mapping[str, Any], wrong: list[str]) -> type[VaultCreate] | None:
+    """Return the request class that fits the values."""
+    given = [name for name in _SOURCES if name in values]
+    kinds = {_SOURCES[name] for name in given}
+    if not given:
+        wrong.append(f"account_number: is missing, and so is all else that says whose account it is ({_others()})")
+    elif len(kinds) > 1:
+        wrong.append(f"{given[0]}: only one of it and {', '.join(given[1:])} may be given")
+    else:
+        kind = kinds.pop()
+        return AchVaultCreate if kind is CardVaultCreate and _is_bank(values) else kind
+    return None
+
+
+def _others() -> str:
+    return ", ".join(name for name in _SOURCES if name != "account_number")
+
+
+def _is_bank(values: Mapping[str, Any]) -> bool:
+    method = values.get("payment_method")
+    if method is None:
+        return values.get("account_type") in _BANK_ACCOUNTS or any(name in values for name in _BANK_ONLY)
+    return bool(method == "ach")
+
+
+def _own_fields(kind: type[VaultCreate], values: Mapping[str, Any], wrong: list[str]) -> dict[str, Any]:
+    """Return the values that the request has fields for. Other values are problems, unless the request implies them."""
+    known = fields_of(kind)
+    for name, value in values.items():
+        if name not in known and not _goes_without_saying(kind, name, value):
+            wrong.append(f"{name}: does not go with {_TYPES[kind]}")
+    return {name: value for name, value in values.items() if name in known}
+
+
+def _goes_without_saying(kind: type[VaultCreate], name: str, value: Any) -> bool:
+    """Return whether a value is implied: the payment method of a request, or the card brand in an export."""
+    if name == "payment_method":
+        return value is None or kind.implied.get(name) == value
+    return name == "account_type" and value not in _BANK_ACCOUNTS
+
+
+@once_per_class
+def _required(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in attrs.fields(kind) if field.default is attrs.NOTHING)
+
+
+def _with_card_problems(wrong: Sequence[str], number: str) -> list[str]:
+    """Replace the general length problems of an account number by those of a card number."""
+    others = [line for line in wrong if not line.startswith(_LENGTH_OF_NUMBER)]
+    return [*others, *_card_problems(number)]
+
+
+def _card_problems(number: str) -> Iterator[str]:
+    if not (number.isascii() and number.isdigit()):
+        return
+    if len(number) not in CARD_LENGTHS:
+        yield f"account_number: has {len(number)} digits, a card has 12 to 19"
+    elif not luhn_valid(number):
+        yield f"account_number: fails the check digit, ends in {number[-4:]}"
+
+
+# --- the key
+
+
+def _key(raw: Any, values: Mapping[str, Any], wrong: list[str]) -> str:
+    api_id = values.get("account_vault_api_id") or ""
+    try:
+        key = written(raw) or api_id
+    except ValueError as error:
+        wrong.append(f"key: {error}")
+        return ""
+    if not key:
+        wrong.append("key: is missing, and so is account_vault_api_id")
+    elif _holds_number(f"{key} {api_id}", values):
+        wrong.append("key: holds the account's number; the journal keeps keys, so name another column")
+        return ""
+    return key
+
+
+def _holds_number(text: str, values: Mapping[str, Any]) -> bool:
+    """Return whether a key contains the account's number. A key that only looks like a number is fine."""
+    numbers = (values.get(name) for name in ("account_number", "track_data", "ticket"))
+    bare = _SEPARATORS.sub("", text)
+    said = chain((text, bare), (mask_text(text),) if values.get("track_data") else ())
+    return any(number and len(number) >= 8 and any(number in each for each in said) for number in numbers)  # noqa: PLR2004  shorter numbers occur in many texts

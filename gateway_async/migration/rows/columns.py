@@ -1,0 +1,230 @@
+"""Mapping of a file's columns to the contract's fields, and to the key of a row."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+import attrs
+import msgspec
+
+from gateway_async._secrets import mask_text
+from gateway_async._wire.convert import fields_of
+from gateway_async.errors import InvalidRequestError
+from gateway_async.models.account_vaults import (
+    AchVaultCreate,
+    CardVaultCreate,
+    SwipedVaultCreate,
+    TicketVaultCreate,
+    TransactionVaultCreate,
+    VaultCopyCreate,
+)
+
+__all__ = ["FIELDS", "KEY", "KINDS", "PROBLEMS", "SECRET_FIELDS", "Columns", "Fit"]
+
+KEY: Final = "key"
+PROBLEMS: Final = "problems"
+"""The column that a file of rejects has in addition to the input's; it is ignored when that file is read again."""
+
+KINDS: Final = (
+    CardVaultCreate,
+    AchVaultCreate,
+    SwipedVaultCreate,
+    TicketVaultCreate,
+    TransactionVaultCreate,
+    VaultCopyCreate,
+)
+FIELDS: Final = tuple(dict.fromkeys(["payment_method", *(name for kind in KINDS for name in fields_of(kind))]))
+"""The contract's names of all fields that a row can have."""
+
+SECRET_FIELDS: Final = frozenset({"account_number", "routing", "track_data", "ticket"})
+_API_ID: Final = "account_vault_api_id"
+_LONGEST_SHOWN: Final = 40
+_MOST_LISTED: Final = 20
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    """The content of a TOML file of columns."""
+
+    columns: dict[str, str] = msgspec.field(default_factory=dict)
+    constants: dict[str, str | int | bool] = msgspec.field(default_factory=dict)
+    key: str | None = None
+    ignore: list[str] = msgspec.field(default_factory=list)
+
+
+@attrs.frozen
+class Fit:
+    """The mapping of the columns of one file, or of the names of one JSON object.
+
+    Attributes:
+        fields: for each column the contract's field, or None.
+        key: the index of the column that is the row's key, or None.
+        problems: what does not fit, one line each.
+    """
+
+    fields: tuple[str | None, ...]
+    key: int | None
+    problems: tuple[str, ...] = ()
+
+    def named(self, header: Sequence[str]) -> dict[str, str]:
+        """Return column → field for the columns that have a field."""
+        return {name: field for name, field in zip(header, self.fields, strict=True) if field}
+
+
+@attrs.frozen
+class Columns:
+    """The mapping of a file's columns to the fields of an account vault (contract, *Account vault*).
+
+    A column needs no entry if its name is a field's name; case, blanks and dashes do not matter. Every other column
+    must be mapped or ignored. Otherwise a mistyped name would lose its values silently.
+
+    Args:
+        names: column → field.
+        constants: field → the value that every row gets.
+        key: the column that names a row. The journal stores it, so it must never be a card number. By default `key`,
+            else `account_vault_api_id`.
+        ignore: columns that are left out; `problems` always is.
+    """
+
+    names: Mapping[str, str] = attrs.field(factory=dict)
+    constants: Mapping[str, str] = attrs.field(factory=dict)
+    key: str | None = None
+    ignore: Collection[str] = ()
+
+    def __attrs_post_init__(self) -> None:
+        """Reject mappings that no file could fit.
+
+        Raises:
+            InvalidRequestError: a name or a constant is for a field that the contract does not have.
+        """
+        problems = [*_unknown(self.names.values(), "names"), *_unknown(self.constants, "constants")]
+        if problems:
+            raise InvalidRequestError(problems)
+
+    @classmethod
+    def from_toml(cls, path: str | PathLike[str]) -> "Columns":
+        """Read the mapping from a file with `[columns]`, `[constants]`, `key = "…"` and `ignore = […]`.
+
+        Raises:
+            InvalidRequestError: the file cannot be read, or has other content.
+        """
+        try:
+            content = msgspec.toml.decode(Path(path).read_bytes(), type=_File)
+        except (OSError, ValueError) as error:
+            raise InvalidRequestError(f"columns: {path} cannot be read: {error}") from None
+        constants = {name: str(value) for name, value in content.constants.items()}
+        return cls(names=content.columns, constants=constants, key=content.key, ignore=content.ignore)
+
+    def fit(self, header: Sequence[str]) -> Fit:
+        """Return the mapping for the columns of a file.
+
+        Args:
+            header: the names of the columns, in order.
+
+        Raises:
+            InvalidRequestError: a column is unknown or occurs twice, or one that is named here is missing.
+        """
+        fit = self.fit_some(header)
+        problems = [*fit.problems, *self._missing(header)]
+        if not any(fit.fields) and header:
+            problems.append("header: none of its columns is a field; is the first line the header?")
+        if problems:
+            raise InvalidRequestError(problems)
+        return fit
+
+    def fit_some(self, header: Sequence[str]) -> Fit:
+        """Return the mapping for names of which some may be missing, as in JSON. Problems are in the result."""
+        known, ignored = self._known(), {_plain(name) for name in (*self.ignore, PROBLEMS)}
+        plain = [_plain(name) for name in header]
+        key = self._key_of(plain)
+        fields = tuple(None if name in ignored else known.get(name) for name in plain)
+        problems = [
+            *(
+                _stranger(name)
+                for place, name in enumerate(header)
+                if fields[place] is None and plain[place] and plain[place] not in ignored and place != key
+            ),
+            *_doubles(header, fields),
+            *(f"{name}: is a column and a constant" for name in self.constants if name in fields),
+            *self._key_problems(header, fields, key),
+        ]
+        return Fit(fields, key, tuple(problems))
+
+    def check_key(self, header: Sequence[str]) -> None:
+        """Reject a file without a key for its rows, before anything is sent.
+
+        Raises:
+            InvalidRequestError: columns for the key and for `account_vault_api_id` are both missing.
+        """
+        fit = self.fit_some(header)
+        if header and fit.key is None and _API_ID not in (*fit.fields, *self.constants):
+            raise InvalidRequestError(
+                f"key: no column names the rows (expected a column key or {_API_ID}, or --key COLUMN, in a program "
+                f"Columns(key=…)); there are {_listed(header)}"
+            )
+
+    def _known(self) -> Mapping[str, str]:
+        return {name: name for name in FIELDS} | {_plain(name): field for name, field in self.names.items()}
+
+    def _key_of(self, plain: Sequence[str]) -> int | None:
+        wanted = _plain(self.key) if self.key is not None else KEY
+        return plain.index(wanted) if wanted in plain else None
+
+    def _missing(self, header: Sequence[str]) -> Iterator[str]:
+        there = {_plain(name) for name in header}
+        wanted = [*self.names, *([self.key] if self.key is not None else ())]
+        for name in wanted:
+            if _plain(name) not in there:
+                yield f"{_shown(name)}: there is no such column; there are {_listed(header)}"
+
+    def _key_problems(self, header: Sequence[str], fields: Sequence[str | None], key: int | None) -> Iterator[str]:
+        if key is None:
+            return
+        if fields[key] in SECRET_FIELDS:
+            yield f"key: {fields[key]} cannot be it, since the journal keeps keys"
+        wanted = _plain(header[key])
+        if sum(_plain(name) == wanted for name in header) > 1:
+            yield f"key: column {_shown(header[key])} is there twice"
+
+
+def _plain(name: str) -> str:
+    """Normalize a column's name: `Account-Number ` becomes `account_number`."""
+    return re.sub(r"[\W_]+", "_", name.strip().casefold()).strip("_")
+
+
+def _unknown(fields: Iterable[str], where: str) -> Iterator[str]:
+    for field in fields:
+        if field not in FIELDS:
+            yield f"{where}: {_shown(field)} is no field of an account vault{_nearest(field)}"
+
+
+def _stranger(name: str) -> str:
+    shown = _shown(name)
+    return (
+        f"{shown}: is no field of an account vault{_nearest(name)} (expected --map {shown[:-1]}=FIELD{shown[-1]} or "
+        f"--ignore {shown}, in a program Columns(names=…, ignore=…); gateway-async migrate fields lists the fields)"
+    )
+
+
+def _nearest(name: str) -> str:
+    near = get_close_matches(_plain(name), FIELDS, n=1, cutoff=0.5)
+    return f"; the nearest is {near[0]}" if near else ""
+
+
+def _listed(header: Sequence[str]) -> str:
+    return ", ".join(map(_shown, header[:_MOST_LISTED])) or "none: the file is empty"
+
+
+def _doubles(header: Sequence[str], fields: Sequence[str | None]) -> Iterator[str]:
+    for field in dict.fromkeys(fields):
+        names = [_shown(name) for name, own in zip(header, fields, strict=True) if own == field]
+        if field is not None and len(names) > 1:
+            yield f"{field}: is there {len(names)} times: columns {', '.join(names)}"
+
+
+def _shown(name: str) -> str:
+    """Return a column's name for a message, masked, because the header may be missing and hold a card number."""
+    hidden = re.sub(r"\d{5,}(?=\d{4})|\d(?=(?:[ -]?\d){8,})", "*", mask_text(name))
+    return repr(hidden if len(hidden) <= _LONGEST_SHOWN else hidden[:_LONGEST_SHOWN] + "…")

@@ -1,0 +1,29 @@
+"""Comparison of a stored account with its row."""
+
+from collections.abc import Iterator
+
+from gateway_async._wire.convert import unstructure
+from gateway_async.models.account_vaults import AccountVault, VaultCreate
+
+__all__ = ["differences"]
+
+_COMPARED = ("exp_date", "account_holder_name", "contact_id")
+
+
+def differences(wanted: VaultCreate, stored: AccountVault) -> tuple[str, ...]:
+    """Return the differences between the wanted and the stored account, one line for each field.
+
+    The result is empty if it is the same account. The last four digits, the expiry, the holder and the contact are
+    compared, if the row has them.
+    """
+    return tuple(_differences(wanted, stored))
+
+
+def _differences(wanted: VaultCreate, stored: AccountVault) -> Iterator[str]:
+    content = unstructure(wanted)
+    number = content.get("account_number")
+    if number is not None and stored.last_four != str(number)[-4:]:
+        yield f"last_four: is {stored.last_four}, not {str(number)[-4:]}"
+    for name in _COMPARED:
+        if name in content and getattr(stored, name) != content[name]:
+            yield f"{name}: is not the row's"

@@ -1,0 +1,85 @@
+"""A row of a migration, and the id under which its account is stored (contract, *Account vault*)."""
+
+from base64 import b32encode
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
+from operator import attrgetter
+from typing import Any, Final
+
+import attrs
+
+from gateway_async._secrets import luhn_valid, mask_text
+from gateway_async._wire.convert import once_per_class
+from gateway_async.models.account_vaults import VaultCreate
+
+__all__ = ["VaultRow", "api_id_of", "fingerprint_of"]
+
+_LENGTH: Final = 32
+_APART: Final = frozenset(
+    {"account_number", "track_data", "ticket", "routing", "ssn4", "dl_number", "dob_year", "extra"}
+)
+"""Fields that a fingerprint does not contain in full."""
+
+
+@attrs.frozen(kw_only=True)
+class VaultRow:
+    """One row of a migration.
+
+    Attributes:
+        key: the name of the row within the migration, such as a customer's number; "" if it has no name.
+        line: line number in its file, from 1; None if it comes from no file.
+        request: the request that stores it; None if the row cannot be read.
+        problems: why it cannot be stored, one line each, beginning with the field's name.
+        source: the row as it is in its file, with the full card number, for the file of rejects.
+    """
+
+    key: str
+    line: int | None = None
+    request: VaultCreate | None = attrs.field(default=None, repr=False)
+    problems: tuple[str, ...] = ()
+    source: Mapping[str, Any] | None = attrs.field(default=None, repr=False)
+
+
+def api_id_of(migration: str, key: str) -> str:
+    """Return the `account_vault_api_id` of a row without one: 32 letters and digits, always the same.
+
+    It is made of names alone, never of the card.
+    """
+    digest = sha256(f"{len(migration)}:{migration}{key}".encode(errors="surrogatepass")).digest()
+    return "m" + b32encode(digest).decode().lower()[: _LENGTH - 1]
+
+
+def fingerprint_of(row: VaultRow) -> str:
+    """Return a hash that changes when the row's content changes.
+
+    Of an account number it contains only the last four digits, the length and whether the check digit is right.
+    """
+    number, routing = _revealed(row.request, "account_number"), _revealed(row.request, "routing")
+    right = number.isascii() and number.isdigit() and luhn_valid(number)
+    content = [*_shown(row.request), number[-4:], len(number), right, routing[-4:], len(routing), *sorted(row.problems)]
+    return sha256(repr(content).encode()).hexdigest()[:_LENGTH]
+
+
+def _shown(request: VaultCreate | None) -> Iterator[str]:
+    """Yield the values of a request without its secrets. A card number inside a text is masked."""
+    if request is None:
+        return
+    yield type(request).__name__
+    names, values = _reader(type(request))
+    for name, value in zip(names, values(request), strict=True):
+        if value is not None:
+            yield f"{name}={mask_text(str(value))}"
+    if request.extra:
+        yield mask_text(str(sorted(request.extra.items())))
+
+
+@once_per_class
+def _reader(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[VaultCreate], tuple[Any, ...]]]:
+    """Return the fields of a request class that a fingerprint may contain, and a getter of their values."""
+    names = tuple(field.name for field in attrs.fields(kind) if field.name not in _APART)
+    return names, attrgetter(*names)
+
+
+def _revealed(request: VaultCreate | None, name: str) -> str:
+    secret = getattr(request, name, None)
+    return "" if secret is None else str(secret.reveal())

@@ -1,0 +1,80 @@
+"""Conditions that stop a migration cleanly before the end of its input: time of day, duration, number of rejects.
+
+Each condition is a function for `migrate_vaults(stop_when=…)`. It gets the report and returns the reason to stop, or
+None. The current time is passed in as a parameter.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, time, timedelta
+from typing import Self
+
+import attrs
+
+from gateway_async.errors import InvalidRequestError
+from gateway_async.migration.report import Report
+
+__all__ = ["Stop", "Window", "any_of", "outside", "rejected_more", "taken_longer"]
+
+Stop = Callable[[Report], str | None]
+
+
+@attrs.frozen
+class Window:
+    """The time of day in which a migration may run, local time. The end may be on the next day."""
+
+    begins: time
+    ends: time
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse a window such as `22:00-06:00`.
+
+        Raises:
+            InvalidRequestError: the text is not a window.
+        """
+        begins, _, ends = text.replace("–", "-").partition("-")
+        try:
+            window = cls(time.fromisoformat(begins.strip()), time.fromisoformat(ends.strip()))
+        except ValueError:
+            raise InvalidRequestError(f"window: must be two times of day like 22:00-06:00, not {text!r}") from None
+        if window.begins == window.ends or window.begins.tzinfo or window.ends.tzinfo:
+            raise InvalidRequestError(f"window: must be two different local times of day, not {text!r}")
+        return window
+
+    def holds(self, at: datetime) -> bool:
+        """Return whether a moment is in the window. The end itself is outside."""
+        now = at.time().replace(tzinfo=None)
+        if self.begins < self.ends:
+            return self.begins <= now < self.ends
+        return now >= self.begins or now < self.ends
+
+    def opens_in(self, at: datetime) -> float:
+        """Return the seconds until it opens, by local clock time; 0 while it is open."""
+        if self.holds(at):
+            return 0.0
+        opens = datetime.combine(at.date(), self.begins, at.tzinfo)
+        return ((opens if opens > at else opens + timedelta(days=1)) - at).total_seconds()
+
+    def __str__(self) -> str:
+        return f"{self.begins:%H:%M}-{self.ends:%H:%M}"
+
+
+def any_of(*stops: Stop | None) -> Stop:
+    """Stop as soon as one of the conditions says so; None is a condition that never does."""
+    asked = [stop for stop in stops if stop is not None]
+    return lambda report: next((why for stop in asked if (why := stop(report))), None)
+
+
+def outside(window: Window, now: Callable[[], datetime]) -> Stop:
+    """Stop when the window closes."""
+    return lambda _: None if window.holds(now()) else f"it is past the window {window}"
+
+
+def taken_longer(seconds: float) -> Stop:
+    """Stop after a number of seconds."""
+    return lambda report: f"it ran for {seconds:g} seconds, as asked" if report.seconds >= seconds else None
+
+
+def rejected_more(most: int) -> Stop:
+    """Stop when more than `most` rows are rejected: the whole file may be wrong."""
+    return lambda report: f"more than {most:,} rows are rejected" if report.rejected > most else None

@@ -1,0 +1,78 @@
+"""Adapter that makes a receiver an ASGI application, for FastAPI, Starlette, Litestar, Quart and any ASGI server."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from gateway_async._wire.postback import by_lower_name
+from gateway_async.postbacks.http.response import Answer
+
+__all__ = ["AsgiApp"]
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+
+class AsgiApp:
+    """ASGI application that passes the requests of every path to the receiver.
+
+    It is an object and not a function, so that Starlette's `Route` accepts it as an application. Served by itself, it
+    handles the postbacks of the inbox while the server runs. A mounted application receives no lifespan events, so the
+    `lifespan` of the outer application has to enter the receiver.
+
+    Args:
+        receive: processes a request and returns the response.
+        work: a context manager that is entered while the server runs.
+    """
+
+    def __init__(self, receive: Callable[..., Awaitable[Answer]], work: AbstractAsyncContextManager[Any]) -> None:
+        self._receive = receive
+        self._work = work
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Serve one ASGI connection."""
+        match scope["type"]:
+            case "http":
+                await self._http(scope, receive, send)
+            case "websocket":
+                await send({"type": "websocket.close", "code": 1003})
+            case "lifespan":
+                await self._lifespan(receive, send)
+            case other:
+                raise RuntimeError(f"a receiver of postbacks knows nothing of {other}")
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        async with self._work:
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _http(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        headers = by_lower_name((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
+        try:
+            answer = await self._receive(scope["method"], headers, _chunks(receive))
+        except _DisconnectedError:
+            return
+        await send({"type": "http.response.start", "status": answer.status, "headers": _raw(answer)})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
+
+
+class _DisconnectedError(Exception):
+    """The caller has disconnected, so no response is needed."""
+
+
+async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _DisconnectedError
+        yield message.get("body", b"")
+        more = message.get("more_body", False)
+
+
+def _raw(answer: Answer) -> list[tuple[bytes, bytes]]:
+    headers = [(name.encode(), value.encode()) for name, value in answer.headers.items()]
+    return headers if answer.status == 204 else [*headers, (b"content-length", b"%d" % len(answer.body))]  # noqa: PLR2004

@@ -1,0 +1,41 @@
+"""`Answer`: the HTTP response of a receiver, independent of the server."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import attrs
+
+from gateway_async.errors import PostbackRefusedError
+
+__all__ = ["Answer"]
+
+_ALSO: Final[Mapping[int, Mapping[str, str]]] = {
+    401: {"www-authenticate": 'Basic realm="postbacks", charset="UTF-8"'},
+    405: {"allow": "POST"},
+}
+
+
+@attrs.frozen
+class Answer:
+    """An HTTP response.
+
+    Attributes:
+        status: the HTTP status. 2xx acknowledges the postback; after any other status the gateway delivers it again.
+        headers: the header fields by lower-case name.
+        body: one line of plain text, or empty.
+    """
+
+    status: int
+    headers: Mapping[str, str] = attrs.field(factory=dict)
+    body: bytes = b""
+
+    @classmethod
+    def saying(cls, status: int, sentence: str) -> "Answer":
+        """Make a response of one plain-text sentence, for a rejection or a failure."""
+        headers = {"content-type": "text/plain; charset=utf-8", **_ALSO.get(status, {})}
+        return cls(status, headers, f"{sentence}\n".encode(errors="replace"))
+
+    @classmethod
+    def to(cls, error: PostbackRefusedError) -> "Answer":
+        """Make the response to a rejected request."""
+        return cls.saying(error.status_code, error.reason)

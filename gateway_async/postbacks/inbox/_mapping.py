@@ -1,0 +1,209 @@
+"""Convert postbacks to rows of an inbox's table and back; shared by `SqliteInbox` and `PostgresInbox`."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Final
+
+import attrs
+
+from gateway_async._wire.convert import decode, encode
+from gateway_async._wire.postback import postback_of
+from gateway_async.errors import InvalidRequestError, PostbackRefusedError
+from gateway_async.models.postbacks import Postback
+from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback
+
+__all__ = [
+    "LISTING_SECONDS",
+    "Row",
+    "check_keep_days",
+    "claim_of",
+    "ordering_key_of",
+    "row_of",
+    "stored_postback_of",
+    "was_missed",
+    "was_told",
+]
+
+_LONGEST_LANE: Final = 200
+"""The longest ordering key that is stored as it is. PostgreSQL indexes only values up to a third of a page."""
+
+LISTING_SECONDS: Final = 60.0
+"""Seconds for which a stored postback may be newer than the list that showed its record."""
+
+
+@attrs.frozen
+class Row:
+    """The stored columns of a postback.
+
+    Attributes:
+        key: identifies the postback.
+        ordering_key: shared by all postbacks of a record, which are handled one after the other.
+        deletes: whether the postback reports the deletion of the record.
+        modified: when the record was changed, UTC.
+        content: the postback as JSON text.
+        reconciled: whether it comes from `reconcile`, and so is stored only if it was missed.
+    """
+
+    key: str
+    ordering_key: str
+    deletes: bool
+    modified: datetime | None
+    content: str
+    reconciled: bool
+
+
+def row_of(postback: Postback[Any]) -> Row:
+    """Convert a postback to a row; the record is stored exactly as it was received."""
+    content = {
+        "type": postback.type,
+        "resource": postback.resource,
+        "number_of_attempts": postback.number_of_attempts,
+        "reconciled": postback.reconciled,
+        "data": postback.raw,
+    }
+    return Row(
+        key=postback.key,
+        ordering_key=ordering_key_of(postback),
+        deletes=postback.type == "DELETE",
+        modified=postback.modified_ts,
+        content=encode(content).decode(),
+        reconciled=postback.reconciled,
+    )
+
+
+def ordering_key_of(postback: Postback[Any]) -> str:
+    """Return the key that all postbacks of a record share.
+
+    A postback without a record has a key of its own.
+    """
+    if not postback.record_id:
+        return postback.key
+    ordering_key = f"{postback.resource} {postback.record_id}"
+    if len(ordering_key) <= _LONGEST_LANE and ordering_key.isprintable():  # databases reject zero bytes
+        return ordering_key
+    return sha256(ordering_key.encode(errors="surrogatepass")).hexdigest()
+
+
+def claim_of(row: Mapping[str, Any], token: str) -> Claim:
+    """Convert a row of `number`, `key`, `content`, `attempts` and `superseded` to a claim."""
+    return Claim(
+        number=row["number"],
+        postback=_postback(row),
+        token=token,
+        attempt=row["attempts"],
+        superseded=bool(row["superseded"]),
+    )
+
+
+def stored_postback_of(row: Mapping[str, Any]) -> StoredPostback:
+    """Convert a row of all columns, with times as `datetime`, to a stored postback."""
+    state = PostbackState(row["state"])
+    return StoredPostback(
+        number=row["number"],
+        postback=_postback(row),
+        state=state,
+        came_at=row["came_at"],
+        attempts=row["attempts"],
+        error=row["error"],
+        due_at=row["due_at"] if state is PostbackState.WAITING else None,
+    )
+
+
+def was_missed(row: Row, modified: Any, known: Mapping[str, Any]) -> bool:
+    """Return whether a listed state of a record was missed.
+
+    Times are whole seconds. If two changes happen within one second, only their contents show that the second one was
+    missed.
+
+    Args:
+        row: the listed state.
+        modified: when the record was changed, in the database's representation of times.
+        known: the `newest` and `deleted` times of its ordering key. Also, of the latest stored postback that is not
+            older, if there is one: `modified`, `content`, and whether it arrived before the state was listed
+            (`before`).
+    """
+    if modified is None:
+        return True
+    newest, deleted, last = known["newest"], known["deleted"], known["modified"]
+    if any(time is not None and time > modified for time in (newest, deleted, last)) or deleted == modified:
+        return False
+    if last is None:
+        return newest is None or bool(newest < modified)
+    return bool(known["before"]) and _says_otherwise(known["content"], row.content)
+
+
+def was_told(row: Row, listed: Iterable[str]) -> bool:
+    """Return whether `reconcile` has already passed on the change of a postback that is delivered late.
+
+    A record is created once, so its CREATE always matches. For an UPDATE, the second of the change and all fields in
+    both versions must match. In doubt, the postback is passed on twice.
+
+    Args:
+        row: the delivered postback.
+        listed: the contents of the postbacks that `reconcile` may have stored for its record.
+    """
+    return any(_tells(content, row.content) for content in listed)
+
+
+def _tells(listed: str, delivered: str) -> bool:
+    told, now = (_postback({"key": "", "content": content}) for content in (listed, delivered))
+    if not told.reconciled or told.type != now.type:
+        return False
+    if now.type == "CREATE":
+        return True
+    if told.modified_ts is None or told.modified_ts != now.modified_ts:
+        return False
+    otherwise = _says_otherwise(listed, delivered) or _says_otherwise(delivered, listed)
+    return not otherwise and _further(told, now) == _further(now, told)
+
+
+def _says_otherwise(told: str, listed: str) -> bool:
+    """Return whether a listed record differs from its last postback in a field that both contain."""
+    before, now = (_postback({"key": "", "content": content}) for content in (told, listed))
+    if before.type == "DELETE" or now.type == "CREATE" or now.record is None:
+        return False
+    return any(getattr(before.record, name, None) != value for name, value in _said(now) if name in before.raw)
+
+
+def _said(postback: Postback[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the scalar fields of a record.
+
+    Nested records are omitted, since lists and postbacks differ in them.
+    """
+    for field in attrs.fields(type(postback.record)):
+        value = getattr(postback.record, field.name)
+        if field.name != "extra" and value is not None and not isinstance(value, tuple | Mapping):
+            yield field.name, value
+
+
+def _further(postback: Postback[Any], other: Postback[Any]) -> Mapping[str, Any]:
+    """Return the scalar fields outside of the model that the other postback also contains.
+
+    Nested records and lists are omitted, since lists and postbacks differ in them.
+    """
+    said = postback.record.extra.items() if postback.record else ()
+    return {name: value for name, value in said if name in other.raw and not isinstance(value, tuple | list | Mapping)}
+
+
+def _postback(row: Mapping[str, Any]) -> Postback[Any]:
+    """Rebuild a postback with its stored key, even if this version would compute another key."""
+    content = decode(row["content"].encode())
+    facts = {"attempts": content["number_of_attempts"], "reconciled": content["reconciled"]}
+    type_, resource, raw = content["type"], content["resource"], content["data"]
+    try:
+        postback = postback_of(type_, resource, raw, **facts)
+    except PostbackRefusedError:  # another version of the package was able to parse it
+        postback = attrs.evolve(postback_of(type_, "", raw, **facts), resource=resource)
+    return attrs.evolve(postback, key=row["key"])
+
+
+def check_keep_days(days: object) -> float:
+    """Validate a number of days and return it as a float.
+
+    Raises:
+        InvalidRequestError: it is not a number above 0.
+    """
+    if isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days < 1e6:  # noqa: PLR2004
+        raise InvalidRequestError("keep_days: must be a number of days above 0")
+    return float(days)

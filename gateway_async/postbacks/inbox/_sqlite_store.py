@@ -1,0 +1,455 @@
+"""`InboxFile`: an inbox in one SQLite file, used by one thread at a time.
+
+`execute_batch` executes a batch in one transaction, which is on the disk when it returns. Only the statements of a
+handler can fail separately: then none of them is applied, and the rest of the batch is. A file of another program is
+not changed.
+
+All postbacks of a record have the same *ordering key* and are handled one after the other. The `head` of the key is the
+next postback.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from os import fspath
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import msgspec
+
+from gateway_async._storage.sqlite import (
+    ask_pragma,
+    connect,
+    describe_error,
+    initialize,
+    restrict_database,
+    transaction,
+)
+from gateway_async.errors import InboxError
+from gateway_async.postbacks.inbox._handler_writes import carry_out_writes
+from gateway_async.postbacks.inbox._mapping import (
+    LISTING_SECONDS,
+    Row,
+    claim_of,
+    ordering_key_of,
+    stored_postback_of,
+    was_missed,
+    was_told,
+)
+from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback, Write
+
+__all__ = ["Demand", "InboxFile"]
+
+_APPLICATION_ID: Final = 0x67774931
+"""SQLite's application id in the file's header, which marks it as an inbox: "gwI1"."""
+
+_VERSION: Final = 1
+_PRUNED_AT_ONCE: Final = 10_000
+_NEVER: Final = 1e12
+"""In seconds since 1970: later than any change of a record."""
+
+_SCHEMA: Final = """
+CREATE TABLE postback_inbox (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
+    ordering_key TEXT NOT NULL,
+    deletes INTEGER NOT NULL,
+    modified REAL,
+    content TEXT NOT NULL,
+    state TEXT NOT NULL DEFAULT 'waiting',
+    came_at REAL NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    error TEXT NOT NULL DEFAULT '',
+    ended_at REAL
+);
+CREATE INDEX postback_inbox_by_key ON postback_inbox (ordering_key, state, number);
+CREATE INDEX postback_inbox_by_state ON postback_inbox (state, number);
+CREATE INDEX postback_inbox_by_end ON postback_inbox (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX postback_inbox_listed ON postback_inbox (ordering_key) WHERE instr(content, '"reconciled":true');
+CREATE TABLE postback_inbox_keys (
+    ordering_key TEXT PRIMARY KEY,
+    head INTEGER,
+    due_at REAL NOT NULL,
+    token TEXT,
+    newest REAL,
+    deleted REAL,
+    ended_at REAL
+) WITHOUT ROWID;
+CREATE INDEX postback_inbox_keys_due ON postback_inbox_keys (due_at) WHERE head IS NOT NULL;
+CREATE INDEX postback_inbox_keys_idle ON postback_inbox_keys (ended_at) WHERE head IS NULL;
+"""
+# One statement and one encoding for all rows: each further one would make the thread wait for the interpreter's lock.
+_PUT: Final = """
+INSERT INTO postback_inbox (key, ordering_key, deletes, modified, content, came_at)
+SELECT json_extract(value, '$.key'), json_extract(value, '$.ordering_key'), json_extract(value, '$.deletes'),
+    json_extract(value, '$.modified'), json_extract(value, '$.content'), :now
+FROM json_each(:rows) WHERE TRUE
+ON CONFLICT (key) DO NOTHING
+"""
+_KNOWN: Final = """
+SELECT newest, deleted, modified, content, came_at <= :listed AS before
+FROM (SELECT :ordering_key AS ordering_key) LEFT JOIN postback_inbox_keys USING (ordering_key)
+LEFT JOIN postback_inbox ON number = (
+    SELECT number FROM postback_inbox WHERE ordering_key = :ordering_key AND modified >= :modified
+    ORDER BY modified DESC, number DESC LIMIT 1
+)
+"""
+# The condition matches a partial index of listed postbacks only, because a record may have changed a thousand times.
+_LISTED: Final = """
+SELECT ordering_key, content FROM postback_inbox
+WHERE ordering_key IN (SELECT value FROM json_each(?)) AND instr(content, '"reconciled":true')
+"""
+_NEW: Final = "SELECT json_group_array(key) FROM postback_inbox WHERE number > ?"
+_LAST: Final = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'postback_inbox'"
+# NOT INDEXED: search by number. Otherwise SQLite would scan the whole inbox by ordering key to group the rows.
+_LINE_UP: Final = """
+INSERT INTO postback_inbox_keys (ordering_key, head, due_at)
+SELECT ordering_key, min(number), min(came_at) FROM postback_inbox NOT INDEXED WHERE number > ? GROUP BY ordering_key
+ON CONFLICT (ordering_key) DO UPDATE SET head = excluded.head, due_at = excluded.due_at WHERE head IS NULL
+"""
+_CLAIM: Final = """
+UPDATE postback_inbox_keys SET token = :token, due_at = :until
+WHERE ordering_key IN (
+    SELECT ordering_key FROM postback_inbox_keys WHERE head IS NOT NULL AND due_at <= :now
+    ORDER BY due_at LIMIT :at_most
+)
+RETURNING head
+"""
+_COUNT: Final = """
+UPDATE postback_inbox SET attempts = attempts + 1 WHERE number IN (SELECT value FROM json_each(?))
+"""
+_CLAIMED: Final = """
+SELECT number, key, content, attempts,
+    coalesce(modified < newest, FALSE)
+    OR (NOT deletes AND deleted IS NOT NULL AND coalesce(modified <= deleted, TRUE)) AS superseded
+FROM postback_inbox JOIN postback_inbox_keys USING (ordering_key)
+WHERE number IN (SELECT value FROM json_each(?)) ORDER BY number
+"""
+_STANDS: Final = "FROM postback_inbox_keys WHERE ordering_key = :ordering_key AND head = :number AND token = :token"
+_PROLONG: Final = (
+    f"UPDATE postback_inbox_keys SET due_at = :until WHERE ordering_key IN (SELECT ordering_key {_STANDS})"  # noqa: S608  constant text only
+)
+_END: Final = """
+UPDATE postback_inbox SET state = :state, error = '', ended_at = :now WHERE number = :number
+RETURNING deletes, modified
+"""
+_LEARN: Final = """
+UPDATE postback_inbox_keys
+SET newest = max(coalesce(newest, :modified), coalesce(:modified, newest)),
+    deleted = CASE WHEN :deletes THEN coalesce(:modified, :never) ELSE deleted END
+WHERE ordering_key = :ordering_key
+"""
+_NEXT: Final = """
+UPDATE postback_inbox_keys
+SET token = NULL, due_at = :due_at, ended_at = :now,
+    head = (SELECT min(number) FROM postback_inbox WHERE ordering_key = :ordering_key AND state = 'waiting')
+WHERE ordering_key = :ordering_key
+"""
+_FAILED: Final = "UPDATE postback_inbox SET error = :error, state = :state WHERE number = :number"
+_UNCOUNT: Final = "UPDATE postback_inbox SET attempts = attempts - 1 WHERE number = :number"
+_REPLAY: Final = """
+UPDATE postback_inbox SET state = 'waiting', attempts = 0, ended_at = NULL WHERE number = ? RETURNING ordering_key
+"""
+_DISCARD: Final = """
+UPDATE postback_inbox SET state = 'discarded', ended_at = :now WHERE number = :number AND state = 'dead' RETURNING 1
+"""
+_LINE_UP_AGAIN: Final = """
+INSERT INTO postback_inbox_keys (ordering_key, head, due_at) VALUES (:ordering_key, :number, :now)
+ON CONFLICT (ordering_key) DO UPDATE SET due_at = :now,
+    head = (SELECT min(number) FROM postback_inbox WHERE ordering_key = :ordering_key AND state = 'waiting')
+WHERE token IS NULL
+"""
+_LIST_POSTBACKS: Final = """
+SELECT number, key, content, state, came_at, attempts, error, due_at
+FROM postback_inbox LEFT JOIN postback_inbox_keys USING (ordering_key)
+WHERE number > :after AND {} ORDER BY number LIMIT :limit
+"""
+_FORGET_POSTBACKS: Final = """
+DELETE FROM postback_inbox
+WHERE number IN (SELECT number FROM postback_inbox WHERE ended_at < :before ORDER BY ended_at LIMIT :limit)
+"""
+_FORGET_LANES: Final = """
+DELETE FROM postback_inbox_keys
+WHERE ordering_key IN (
+    SELECT ordering_key FROM postback_inbox_keys WHERE head IS NULL AND ended_at < :before
+    ORDER BY ended_at LIMIT :limit
+)
+"""
+
+Demand = Row | Callable[["InboxFile"], Any]
+"""One operation of a batch: a postback to store (the result is whether it was new), or a function of the file."""
+
+
+class _AllUndoneError(Exception):
+    """One operation has rolled back the transaction of the whole batch."""
+
+    def __init__(self, place: int, cause: Exception) -> None:
+        self.place = place
+        self.cause = cause
+
+
+class InboxFile:
+    """An open inbox file.
+
+    All methods except `execute_batch` and `prune` run in the transaction of `execute_batch`.
+
+    Args:
+        path: the file; it is created if it is missing.
+        shared: whether the file may be a database that the user's own program has created.
+        now: returns the current time, in seconds since 1970.
+
+    Raises:
+        InboxError: the file cannot be used; every method raises it too.
+    """
+
+    def __init__(self, path: str | Path, *, shared: bool = False, now: Callable[[], float] = time.time) -> None:
+        self.path = fspath(path)
+        self._now = now
+        with self._describe_errors():
+            self._connection = connect(self.path, shared=shared)
+            try:
+                self._set_up(shared)
+                self._identity = _identity(self.path)
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def execute_batch(self, demands: Sequence[Demand]) -> Sequence[Any]:
+        """Execute all operations in one transaction and return their results.
+
+        The result is an exception where the statements of a handler failed.
+        """
+        refused: dict[int, Exception] = {}
+        while True:
+            try:
+                with self._describe_errors(), transaction(self._connection):
+                    self._check_place()
+                    return self._answers(demands, refused)
+            except _AllUndoneError as undone:
+                refused[undone.place] = undone.cause
+
+    def claim(self, at_most: int, seconds: float, token: str) -> Sequence[Claim]:
+        """Claim due postbacks."""
+        now = self._now()
+        facts = {"token": token, "until": now + seconds, "now": now, "at_most": at_most}
+        heads = _json([head for (head,) in self._connection.execute(_CLAIM, facts).fetchall()])
+        if heads == "[]":
+            return []
+        self._connection.execute(_COUNT, (heads,))
+        return [claim_of(row, token) for row in self._rows(_CLAIMED, (heads,))]
+
+    def extend(self, claims: Sequence[Claim], seconds: float) -> None:
+        """Extend the claims that are still valid."""
+        until = self._now() + seconds
+        self._connection.executemany(_PROLONG, [{**_facts(claim), "until": until} for claim in claims])
+
+    def release(self, claims: Sequence[Claim]) -> None:
+        """Release claims without counting the attempt."""
+        for claim in claims:
+            if self._stands(claim):
+                self._connection.execute(_UNCOUNT, _facts(claim))
+                self._go_on(claim)
+
+    def done(self, claim: Claim, state: PostbackState, writes: Sequence[Write]) -> bool | Exception:
+        """Mark a postback as handled and execute its handlers' statements.
+
+        Returns:
+            Whether the claim was still valid, or the error of a statement.
+        """
+        if not self._stands(claim):
+            return False
+        if problem := carry_out_writes(self._connection, writes):
+            return problem
+        facts = {**_facts(claim), "state": str(state), "now": self._now(), "never": _NEVER}
+        ((deletes, modified),) = self._connection.execute(_END, facts).fetchall()
+        if state is PostbackState.HANDLED:
+            self._connection.execute(_LEARN, {**facts, "deletes": deletes, "modified": modified})
+        self._go_on(claim)
+        return True
+
+    def failed(self, claim: Claim, error: str, again_in: float | None) -> None:
+        """Record the failure of a handler."""
+        if self._stands(claim):
+            state = PostbackState.DEAD if again_in is None else PostbackState.WAITING
+            self._connection.execute(_FAILED, {**_facts(claim), "error": error, "state": str(state)})
+            self._go_on(claim, again_in or 0)
+
+    def list(self, state: PostbackState | None, after: int, limit: int) -> Sequence[StoredPostback]:
+        """List stored postbacks."""
+        chosen = _LIST_POSTBACKS.format("TRUE" if state is None else "state = :state")
+        facts = {"after": after, "limit": limit, "state": state and str(state)}
+        return [stored_postback_of(_timed(row)) for row in self._rows(chosen, facts)]
+
+    def replay(self, number: int) -> bool:
+        """Make a postback waiting again."""
+        keys = self._connection.execute(_REPLAY, (number,)).fetchall()
+        for (ordering_key,) in keys:
+            self._connection.execute(
+                _LINE_UP_AGAIN, {"ordering_key": ordering_key, "number": number, "now": self._now()}
+            )
+        return bool(keys)
+
+    def discard(self, number: int) -> bool:
+        """Give up a dead postback."""
+        facts = {"number": number, "now": self._now()}
+        return bool(self._connection.execute(_DISCARD, facts).fetchall())
+
+    def prune(self, age: timedelta) -> None:
+        """Delete up to 10,000 postbacks, and as many ordering keys, that ended longer ago than `age`."""
+        facts = {"before": self._now() - age.total_seconds(), "limit": _PRUNED_AT_ONCE}
+        with self._describe_errors(), transaction(self._connection):
+            self._connection.execute(_FORGET_POSTBACKS, facts)
+            self._connection.execute(_FORGET_LANES, facts)
+
+    def close(self) -> None:
+        """Close the file; it contains everything that was written."""
+        self._connection.close()
+
+    # --- in the transaction
+
+    def _answers(self, demands: Sequence[Demand], refused: Mapping[int, Exception]) -> Sequence[Any]:
+        news = iter(self._put([each for each in demands if isinstance(each, Row)]))
+        return [
+            next(news) if isinstance(demand, Row) else refused.get(place) or self._answer(place, demand)
+            for place, demand in enumerate(demands)
+        ]
+
+    def _answer(self, place: int, demand: Callable[["InboxFile"], Any]) -> Any:
+        answer = demand(self)
+        if not self._connection.in_transaction:
+            raise _AllUndoneError(place, answer)
+        return answer
+
+    def _put(self, rows: Sequence[Row]) -> Sequence[bool]:
+        """Store postbacks, and return for each whether it was new."""
+        new = self._put_together(self._untold([row for row in rows if not row.reconciled]))
+        for some in _rounds([row for row in rows if row.reconciled]):
+            new |= self._put_together([row for row in some if self._was_missed(row)])
+        news: list[bool] = []
+        for row in rows:
+            news.append(row.key in new)
+            new.discard(row.key)  # of two with the same key in one batch, only the first is new
+        return news
+
+    def _put_together(self, rows: Sequence[Row]) -> set[str]:
+        if not rows:
+            return set()
+        (last,) = self._connection.execute(_LAST).fetchone()
+        self._connection.execute(_PUT, {"rows": _json([_written(row) for row in rows]), "now": self._now()})
+        self._connection.execute(_LINE_UP, (last,))
+        (keys,) = self._connection.execute(_NEW, (last,)).fetchone()
+        return set(msgspec.json.decode(keys))
+
+    def _untold(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Return the rows whose change `reconcile` has not already passed on."""
+        listed: dict[str, list[str]] = {}
+        for ordering_key, content in self._connection.execute(_LISTED, (_json([row.ordering_key for row in rows]),)):
+            listed.setdefault(ordering_key, []).append(content)
+        return [row for row in rows if not was_told(row, listed.get(row.ordering_key, ()))]
+
+    def _was_missed(self, row: Row) -> bool:
+        modified = row.modified and row.modified.timestamp()
+        facts = {"ordering_key": row.ordering_key, "modified": modified, "listed": self._now() - LISTING_SECONDS}
+        (known,) = self._rows(_KNOWN, facts)
+        return was_missed(row, modified, known)
+
+    def _check_place(self) -> None:
+        """Check that the path still leads to the open file.
+
+        Data in an unlinked file would be lost with the process.
+        """
+        if _identity(self.path) != self._identity:
+            raise InboxError(self.path, "it was moved, removed or replaced: put it back, or start the program anew")
+
+    def _stands(self, claim: Claim) -> bool:
+        return self._connection.execute(f"SELECT 1 {_STANDS}", _facts(claim)).fetchone() is not None
+
+    def _go_on(self, claim: Claim, pause: float = 0) -> None:
+        """End a claim; the next postback of its ordering key is due after `pause` seconds."""
+        now = self._now()
+        self._connection.execute(_NEXT, {**_facts(claim), "now": now, "due_at": now + pause})
+
+    def _rows(self, sql: str, values: Any) -> Iterator[dict[str, Any]]:
+        cursor = self._connection.execute(sql, values)
+        names = [column[0] for column in cursor.description]
+        return (dict(zip(names, row, strict=True)) for row in cursor.fetchall())
+
+    # --- the file
+
+    def _set_up(self, shared: bool) -> None:
+        initialize(self._connection, lambda: self._is_new(shared), lambda: self._make(shared))
+        if not shared:
+            restrict_database(self._connection)
+
+    def _make(self, shared: bool) -> None:
+        for statement in _SCHEMA.split(";"):
+            self._connection.execute(statement)
+        if not shared:
+            self._connection.execute(f"PRAGMA user_version = {_VERSION}")
+            self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+
+    def _is_new(self, shared: bool) -> bool:
+        """Return whether the tables have to be created.
+
+        Raises:
+            InboxError: the file belongs to another program, or to a later version of this package.
+        """
+        application = ask_pragma(self._connection, "application_id")
+        if application == _APPLICATION_ID and ask_pragma(self._connection, "user_version") > _VERSION:
+            raise InboxError(self.path, "a later version of this package made it")
+        if self._count("sqlite_master WHERE name = 'postback_inbox'"):
+            return False
+        if not shared and (application or self._count("sqlite_master")):
+            raise InboxError(self.path, "it is another program's; if that program is yours, say shared=True")
+        return True
+
+    def _count(self, what: str) -> int:
+        (count,) = self._connection.execute(f"SELECT count(*) FROM {what}").fetchone()  # noqa: S608  constant text only
+        return int(count)
+
+    @contextmanager
+    def _describe_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise InboxError(self.path, describe_error(error, "an inbox")) from error
+
+
+def _rounds(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Split rows into rounds with distinct ordering keys.
+
+    Each state is compared with the states stored before, so rows of one key cannot be stored together.
+    """
+    while rows:
+        firsts: dict[str, Row] = {}
+        later = [row for row in rows if firsts.setdefault(row.ordering_key, row) is not row]
+        yield list(firsts.values())
+        rows = later
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return the device and inode of a file, or None if it does not exist."""
+    with suppress(OSError):
+        found = Path(path).stat()
+        return found.st_dev, found.st_ino
+    return None
+
+
+def _written(row: Row) -> dict[str, Any]:
+    return {**attrs.asdict(row), "modified": row.modified and row.modified.timestamp()}
+
+
+def _facts(claim: Claim) -> dict[str, Any]:
+    return {"ordering_key": ordering_key_of(claim.postback), "number": claim.number, "token": claim.token}
+
+
+def _timed(row: Mapping[str, Any]) -> dict[str, Any]:
+    times = {name: row[name] and datetime.fromtimestamp(row[name], UTC) for name in ("came_at", "due_at")}
+    return {**row, **times}
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

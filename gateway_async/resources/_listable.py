@@ -1,0 +1,49 @@
+"""`Listed`: the base class of resources whose records can be listed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+import attrs
+
+from gateway_async._execution.executor import CallExecutor
+from gateway_async._execution.pages import Pages, pages_of
+from gateway_async._wire.resource import ResourceSpec, Scope
+from gateway_async.models.record import Record
+
+__all__ = ["Listed"]
+
+R = TypeVar("R", bound=Record)
+
+
+@attrs.frozen
+class Listed(Generic[R]):
+    """A resource whose records can be listed (contract, *Pagination, sorting*)."""
+
+    _executor: CallExecutor
+    _scope: Scope
+
+    spec: ClassVar[ResourceSpec[Any]]
+
+    def list(
+        self,
+        filters: Mapping[str, Any] | None = None,
+        *,
+        sort: str | None = None,
+        page_size: int | None = None,
+        expand: Sequence[str] = (),
+    ) -> Pages[R]:
+        """List the records that match the filters.
+
+        Nothing is fetched until the result is awaited or iterated.
+
+        Args:
+            filters: field → value. A sequence of codes, ids or numbers matches any of its values. A text matches parts
+                of a text. A time field takes a `TimeRange`.
+            sort: a field name, with a minus before it for descending order.
+            page_size: records per page, at most 5000; 1000 by default when iterating.
+            expand: related records to add to each record's `.extra`.
+
+        Raises:
+            InvalidRequestError: an argument cannot be sent; `.problems` says which and why.
+        """
+        return pages_of(self.spec, self._executor, filters, sort=sort, page_size=page_size, expand=expand)

@@ -1,0 +1,387 @@
+"""The control actions of a gateway.
+
+They control faults, terminals, payments on pages, the ledger, and the reset. An invalid argument raises a ValueError
+whose message begins with the name of the argument.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import TYPE_CHECKING, get_args
+
+import msgspec
+
+from gateway_async.sandbox.admin import end_of_day as nightly
+from gateway_async.sandbox.admin import seed
+from gateway_async.sandbox.admin.fault_effects import refuse
+from gateway_async.sandbox.handlers import invoice_payments, paylink_payments, transaction_batches
+from gateway_async.sandbox.http.errors import UnknownRecordError
+from gateway_async.sandbox.notifications import outbox
+from gateway_async.sandbox.postbacks import log
+from gateway_async.sandbox.request.records import links
+from gateway_async.sandbox.routes import is_operation
+from gateway_async.sandbox.schema import ACCOUNT_VAULT, PAYLINK, QUICK_INVOICE, TERMINAL, TRANSACTION, TRANSACTION_BATCH
+from gateway_async.sandbox.schema.kinds import show_money
+from gateway_async.sandbox.simulators.cards import EntryMode, check_expiry, read_card
+from gateway_async.sandbox.simulators.scenarios import plans_of
+from gateway_async.sandbox.state_machines import transactions as states
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gateway_async.sandbox.handlers.payment_pages import Amount
+    from gateway_async.sandbox.runtime.gateway import Gateway
+    from gateway_async.sandbox.schema.fields import Row, Table
+    from gateway_async.sandbox.simulators.cards import Account
+    from gateway_async.sandbox.simulators.faults import Plan
+
+_EXP_DATE = "1230"
+"""The expiry of cards that customers enter on payment pages."""
+
+_decode = msgspec.json.Decoder(float_hook=Decimal).decode
+
+_LEDGER = (
+    "id",
+    "location_id",
+    "transaction_api_id",
+    "account_vault_api_id",
+    "account_vault_id",
+    "transaction_amount",
+    "auth_amount",
+    "status_id",
+    "type_id",
+    "reason_code_id",
+    "trx_source_id",
+    "last_four",
+    "is_open",
+    "processing_status_id",
+    "created_ts",
+)
+_REFUNDS = (30, 40)
+_NO_MONEY = (21,)
+
+
+class UnknownTerminalError(ValueError):
+    """A control call that names an unknown terminal."""
+
+    def __init__(self, terminal_id: str) -> None:
+        super().__init__(f"terminal {terminal_id}: there is no such terminal.")
+
+
+async def add_fault(gateway: Gateway, plan: Plan) -> None:
+    """Add a fault plan.
+
+    A `refuse` of the first request takes effect at once: the port is closed.
+
+    Raises:
+        ValueError: The plan is inconsistent, or its operation is unknown.
+    """
+    plan.check()
+    if not is_operation(plan.operation):
+        raise ValueError("operation: must be a method and a path of the gateway, as in POST /v2/transactions.")
+    if plan.begins_at_once:
+        await refuse(gateway, plan.seconds)
+    else:
+        gateway.faults.plans.append(plan)
+
+
+async def add_scenario(gateway: Gateway, name: str) -> list[Row]:
+    """Add the fault plans of a named scenario, and describe them.
+
+    Raises:
+        ValueError: The scenario is unknown.
+    """
+    plans = plans_of(name)
+    for plan in plans:
+        await add_fault(gateway, plan)
+    return [plan.describe() for plan in plans]
+
+
+def faults(gateway: Gateway) -> list[Row]:
+    """Return the active plans and how many requests each has affected."""
+    return [plan.describe() for plan in gateway.faults.plans]
+
+
+async def clear_faults(gateway: Gateway) -> None:
+    """Remove every plan."""
+    gateway.faults.plans.clear()
+    await gateway.listener.reopen()
+
+
+def ledger(gateway: Gateway) -> Row:
+    """Count how often each integrator id was charged, refunded or stored.
+
+    The result includes the records. A voided payment still counts as charged. A decline and an address check move no
+    money.
+    """
+    payments = gateway.store.select(TRANSACTION)
+    vaults = gateway.store.select(ACCOUNT_VAULT)
+    made = [row for row in payments if row["status_id"] != states.State.DECLINED and row["type_id"] not in _NO_MONEY]
+    return {
+        "charged": _count(TRANSACTION, [row for row in made if row["type_id"] not in _REFUNDS]),
+        "refunded": _count(TRANSACTION, [row for row in made if row["type_id"] in _REFUNDS]),
+        "stored": _count(ACCOUNT_VAULT, vaults),
+        "transactions": [_brief(TRANSACTION, row) for row in payments],
+        "accountvaults": [_brief(ACCOUNT_VAULT, row) for row in vaults],
+        "transactionbatches": [_brief(TRANSACTION_BATCH, row) for row in gateway.store.select(TRANSACTION_BATCH)],
+    }
+
+
+def _count(table: Table, rows: list[Row]) -> dict[str, int]:
+    return dict(Counter(row[table.api_id] for row in rows if row[table.api_id] is not None))
+
+
+def _brief(table: Table, row: Row) -> Row:
+    record = table.show(row)
+    return {name: record[name] for name in _LEDGER if name in record}
+
+
+async def pay_quick_invoice(gateway: Gateway, invoice_id: str, card: str, amount: Amount | None = None) -> Row:
+    """Pay an invoice as a customer does on its payment page.
+
+    The result holds the `transaction` and the `quickinvoice`.
+
+    Args:
+        gateway: The gateway that has the invoice.
+        invoice_id: The id of the invoice.
+        card: The card number that the customer enters.
+        amount: Two-decimal money; None pays the remaining balance.
+
+    Raises:
+        UnknownRecordError: The invoice is unknown.
+        ValueError: The invoice does not accept the payment, or the card is invalid.
+    """
+    account = read_test_card(card, _EXP_DATE)
+    transaction, invoice = await invoice_payments.pay(gateway, invoice_id, amount, account)
+    paid = _record(gateway, QUICK_INVOICE, invoice)
+    return {"transaction": _record(gateway, TRANSACTION, transaction), "quickinvoice": paid}
+
+
+async def pay_paylink(gateway: Gateway, paylink_id: str, card: str, amount: Amount | None = None) -> Row:
+    """Pay a paylink as a customer does on its payment page.
+
+    The result holds the `transaction` and the `paylink`.
+
+    Args:
+        gateway: The gateway that has the paylink.
+        paylink_id: The id of the paylink.
+        card: The card number that the customer enters.
+        amount: Two-decimal money, which must equal the amount due; None pays the amount due.
+
+    Raises:
+        UnknownRecordError: The paylink is unknown.
+        ValueError: The paylink does not accept the payment, or the card is invalid.
+    """
+    account = read_test_card(card, _EXP_DATE)
+    transaction, paylink = await paylink_payments.pay(gateway, paylink_id, amount, account)
+    return {"transaction": _record(gateway, TRANSACTION, transaction), "paylink": _record(gateway, PAYLINK, paylink)}
+
+
+def process_batch(gateway: Gateway, batch_id: str, processing_status_id: int) -> Row:
+    """Change the status of a batch as its processor does.
+
+    The result is the changed batch.
+
+    Args:
+        gateway: The gateway that has the batch.
+        batch_id: The id of the batch.
+        processing_status_id: The new status of the batch.
+
+    Raises:
+        UnknownRecordError: The batch is unknown.
+        ValueError: The status of the batch does not allow the change.
+    """
+    batch = gateway.store.find(TRANSACTION_BATCH, id=batch_id)
+    if batch is None:
+        raise UnknownRecordError(TRANSACTION_BATCH.singular, batch_id)
+    processed = transaction_batches.process(gateway, batch, processing_status_id)
+    return _record(gateway, TRANSACTION_BATCH, processed)
+
+
+def _record(gateway: Gateway, table: Table, row: Row) -> Row:
+    """Return a record as GET shows it, in plain values."""
+    record: Row = _decode(msgspec.json.encode(table.show(row)))
+    return record | {"_links": links(gateway, table, row)}
+
+
+def notices(gateway: Gateway, quick_invoice_id: str | None = None, paylink_id: str | None = None) -> list[Row]:
+    """Return the messages to customers, newest last.
+
+    The list has all messages, or those about one invoice or paylink.
+    """
+    return outbox.read(gateway, quick_invoice_id=quick_invoice_id, paylink_id=paylink_id)
+
+
+def postbacks(gateway: Gateway, config_id: str | None = None, record_id: str | None = None) -> list[Row]:
+    """Return the postbacks, newest last.
+
+    The list has all postbacks, or those of one config or about one record.
+    """
+    return log.read(gateway, config_id=config_id, record_id=record_id)
+
+
+def replay_postback(gateway: Gateway, postback_id: str) -> Row:
+    """Send a postback again, in whatever state it is.
+
+    Raises:
+        UnknownRecordError: The postback is unknown.
+        ValueError: The config was deleted, or is inactive.
+    """
+    return log.replay(gateway, postback_id)
+
+
+def terminals(gateway: Gateway) -> list[Row]:
+    """Return every terminal and the calls that wait at it."""
+    return [_describe(gateway, row) for row in gateway.store.select(TERMINAL)]
+
+
+def terminal(gateway: Gateway, terminal_id: str) -> Row:
+    """Return one terminal and the calls that wait at it.
+
+    The active call comes first.
+
+    Raises:
+        UnknownTerminalError: The terminal is unknown.
+    """
+    return _describe(gateway, _find(gateway, terminal_id))
+
+
+async def wait_for_call(gateway: Gateway, terminal_id: str, seconds: float) -> Row:
+    """Wait until a call is active at a terminal, and return it.
+
+    Args:
+        gateway: The gateway that has the terminal.
+        terminal_id: The id of the terminal.
+        seconds: The longest wait, in seconds of real time.
+
+    Raises:
+        UnknownTerminalError: The terminal is unknown.
+        TimeoutError: No call arrived in time.
+    """
+    row = _find(gateway, terminal_id)
+    try:
+        async with asyncio.timeout(seconds):
+            await gateway.terminals.wait_for_call(terminal_id)
+    except TimeoutError:
+        raise TimeoutError(f"terminal {terminal_id}: no call came within {seconds:g} seconds.") from None
+    call: Row = _describe(gateway, row)["waiting"][0]
+    return call
+
+
+def present(gateway: Gateway, terminal_id: str, card: str, entry_mode: EntryMode) -> Row:
+    """Present a card to a terminal, and describe the terminal.
+
+    Raises:
+        NothingWaitsError: No call waits at the terminal.
+        ValueError: The terminal, the card or the entry mode is unknown.
+    """
+    read_test_card(card)
+    if entry_mode not in get_args(EntryMode):
+        raise ValueError(f"entry_mode: must be one of {', '.join(get_args(EntryMode))}.")
+    return _act(gateway, terminal_id, lambda known: gateway.terminals.present(known, card, entry_mode))
+
+
+def decline(gateway: Gateway, terminal_id: str) -> Row:
+    """Let the issuer decline the card at a terminal.
+
+    The result and the errors are those of `present`.
+    """
+    return _act(gateway, terminal_id, gateway.terminals.decline)
+
+
+def cancel(gateway: Gateway, terminal_id: str) -> Row:
+    """Press the cancel key of a terminal.
+
+    The result and the errors are those of `present`.
+    """
+    return _act(gateway, terminal_id, gateway.terminals.cancel)
+
+
+def silence(gateway: Gateway, terminal_id: str) -> Row:
+    """Stop the automatic actions of a terminal.
+
+    The result and the errors are those of `present`.
+    """
+    return _act(gateway, terminal_id, gateway.terminals.silence)
+
+
+def _act(gateway: Gateway, terminal_id: str, act: Callable[[str], None]) -> Row:
+    row = _find(gateway, terminal_id)
+    act(terminal_id)
+    return _describe(gateway, row)
+
+
+def _find(gateway: Gateway, terminal_id: str) -> Row:
+    row = gateway.store.find(TERMINAL, id=terminal_id)
+    if row is None:
+        raise UnknownTerminalError(terminal_id)
+    return row
+
+
+def _describe(gateway: Gateway, row: Row) -> Row:
+    calls = [
+        {
+            "action": visit.action,
+            "amount": None if visit.amount is None else show_money(visit.amount),
+            "since": int(visit.since),
+            "state": visit.state,
+        }
+        for visit in gateway.terminals.waiting(row["id"])
+    ]
+    silent = gateway.terminals.is_silent(row["id"])
+    return {"id": row["id"], "title": row["title"], "silent": silent, "waiting": calls}
+
+
+async def wait_until_idle(gateway: Gateway, seconds: float, with_postbacks: bool = True) -> None:
+    """Wait until no request is in progress.
+
+    If asked, also wait until no postback is due. The time is real time.
+
+    Raises:
+        TimeoutError: A request or a postback is still in progress.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            await gateway.listener.idle()
+            while with_postbacks and await gateway.deliveries.idle():
+                await gateway.listener.idle()  # receivers may send requests back
+    except TimeoutError:
+        subject = "a request or a postback" if with_postbacks else "a request"
+        raise TimeoutError(f"{subject} is still under way after {seconds:g} seconds.") from None
+
+
+async def reset(gateway: Gateway) -> None:
+    """Cancel waiting calls, delete records and faults, and reset the clock."""
+    await gateway.listener.cut_off()
+    await clear_faults(gateway)
+    gateway.terminals.hear()
+    await gateway.deliveries.cut_off()
+    gateway.clock.set(time.time())
+    seed.empty(gateway)
+    nightly.forget(gateway)
+
+
+def read_test_card(number: str, exp_date: str | None = None) -> Account:
+    """Read a test card that a caller names.
+
+    Raises:
+        ValueError: The card number is invalid, or the expiry is not a valid month.
+    """
+    with _named("card"):
+        card = read_card(number, exp_date)
+    if exp_date is not None:
+        with _named("exp_date"):
+            check_expiry(exp_date)
+    return card
+
+
+@contextmanager
+def _named(subject: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as reason:
+        raise ValueError(f"{subject}: {reason}") from None

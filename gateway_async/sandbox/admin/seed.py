@@ -1,0 +1,161 @@
+"""The initial data of a gateway.
+
+It is a location with a user, merchant accounts, a contact and a terminal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import sqlite3
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gateway_async.sandbox.runtime.info import Facts
+from gateway_async.sandbox.schema import (
+    ACCOUNT_VAULT,
+    CONTACT,
+    LOCATION,
+    PRODUCT_TRANSACTION,
+    RECORDS,
+    TERMINAL,
+    TICKET,
+    USER,
+)
+from gateway_async.sandbox.simulators.cards import TEST_CARDS, read_card
+
+if TYPE_CHECKING:
+    from gateway_async.sandbox.runtime.gateway import Gateway
+    from gateway_async.sandbox.schema.fields import Row, Table
+    from gateway_async.sandbox.simulators.cards import Account
+
+_BATCH = 5000
+_CONTACT = {"first_name": "John", "last_name": "Smith"}
+
+
+def first_location(gateway: Gateway) -> Facts:
+    """Return the facts of the first location.
+
+    The first start creates the location. Later starts return the same facts.
+
+    Raises:
+        sqlite3.DatabaseError: The data file holds incompatible facts.
+    """
+    kept = gateway.store.settings()
+    if "facts" not in kept:
+        facts = add_location(gateway, developer_id=gateway.identifiers.new())
+        gateway.store.set("facts", msgspec.json.encode(facts).decode())
+        return facts
+    try:
+        return replace(msgspec.json.decode(kept["facts"], type=Facts), base_url=gateway.base_url)
+    except msgspec.DecodeError:
+        raise sqlite3.DatabaseError("it was not made by this sandbox") from None
+
+
+def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:
+    """Create a ticket and return its id.
+
+    A ticket stands in for a card once.
+    """
+    row = gateway.new_row(
+        TICKET,
+        user,
+        {
+            "account_type": card.account_type,
+            "first_six": card.first_six,
+            "last_four": card.last_four,
+            "exp_date": card.exp_date,
+        },
+    )
+    gateway.store.insert(TICKET, row)
+    return str(row["id"])
+
+
+def empty(gateway: Gateway) -> None:
+    """Delete what requests created.
+
+    Locations, users and terminals stay, and so does the id of the first contact.
+    """
+    with gateway.store.transaction():
+        for table in RECORDS:
+            gateway.store.clear(table)
+        place = {"location_id": gateway.facts.location_id}
+        contact = gateway.new_row(CONTACT, place, _CONTACT) | {"id": gateway.facts.contact_id}
+        gateway.store.insert(CONTACT, contact)
+
+
+def add_location(gateway: Gateway, developer_id: str, name: str = "Sandbox") -> Facts:
+    """Create a location and its initial records.
+
+    These are one user, two merchant accounts, a contact and a terminal.
+    """
+    place: Row = {"location_id": gateway.identifiers.new()}
+
+    def add(table: Table, **values: str) -> str:
+        row = gateway.new_row(table, place, values)
+        gateway.store.insert(table, row)
+        return str(row["id"])
+
+    location = gateway.new_row(LOCATION, place, {"name": name, "timezone": "UTC"}) | {"id": place["location_id"]}
+    secret = {name: secrets.token_hex(16) for name in ("password", "user_api_key", "user_hash_key")}
+    login = {"username": f"user-{secrets.token_hex(4)}", "domain": f"sandbox-{secrets.token_hex(4)}"}
+    with gateway.store.transaction():
+        gateway.store.insert(LOCATION, location)
+        return Facts(
+            base_url=gateway.base_url,
+            developer_id=developer_id,
+            user_id=add(USER, first_name="Sandy", last_name="Box", **login, **secret),
+            **login,
+            **secret,
+            location_id=location["id"],
+            contact_id=add(CONTACT, **_CONTACT),
+            cc_product_transaction_id=add(PRODUCT_TRANSACTION, payment_method="cc", title="Cards"),
+            ach_product_transaction_id=add(PRODUCT_TRANSACTION, payment_method="ach", title="Bank accounts"),
+            terminal_id=add_terminal(gateway, place, "Counter"),
+        )
+
+
+def add_terminal(gateway: Gateway, user: Row, title: str) -> str:
+    """Create a terminal in the caller's location and return its id."""
+    row = gateway.new_row(TERMINAL, user, {"title": title, "serial_number": str(secrets.randbelow(10**12))})
+    gateway.store.insert(TERMINAL, row)
+    return str(row["id"])
+
+
+async def add_vaults(gateway: Gateway, user: Row, count: int) -> None:
+    """Store many account vaults of the first contact.
+
+    Each has its own `account_vault_api_id`.
+
+    Raises:
+        ValueError: The count is negative.
+    """
+    if count < 0:
+        raise ValueError("count: must be 0 or more.")
+    card = read_card(TEST_CARDS["visa"], "1230")
+    template = gateway.new_row(
+        ACCOUNT_VAULT,
+        user,
+        {
+            "payment_method": "cc",
+            "account_type": card.account_type,
+            "first_six": card.first_six,
+            "last_four": card.last_four,
+            "exp_date": card.exp_date,
+            "account_holder_name": "John Smith",
+            "contact_id": gateway.facts.contact_id,
+        },
+    )
+    series = secrets.token_hex(4)
+    for start in range(0, count, _BATCH):
+        with gateway.store.transaction():
+            numbers = range(start, min(start + _BATCH, count))
+            gateway.store.insert(ACCOUNT_VAULT, *(_numbered(gateway, template, series, n) for n in numbers))
+        await asyncio.sleep(0)
+
+
+def _numbered(gateway: Gateway, template: Row, series: str, number: int) -> Row:
+    own = {"account_vault_api_id": f"seed-{series}-{number}", "title": f"Vault {number}"}
+    return template | {"id": gateway.identifiers.new()} | own

@@ -1,0 +1,142 @@
+"""Account vaults (contract, "Account vaults").
+
+They store cards and bank accounts for later charges.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.handlers.sources import (
+    BANK_ACCOUNT_TYPES,
+    VAULT_SOURCES,
+    check_exp_date,
+    check_kind,
+    find_account,
+    use_up_ticket,
+)
+from gateway_async.sandbox.http.errors import InvalidError, Problems
+from gateway_async.sandbox.http.responses import answer
+from gateway_async.sandbox.request.records import changer, deleter, lister, locate, reader, show
+from gateway_async.sandbox.request.references import check_references
+from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.schema import ACCOUNT_VAULT
+from gateway_async.sandbox.simulators import issuer
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from gateway_async.sandbox.request.calls import Call
+    from gateway_async.sandbox.runtime.gateway import Gateway
+    from gateway_async.sandbox.schema.fields import Row
+    from gateway_async.sandbox.simulators.cards import Account
+
+_BIN_PRODUCTS = {"visa": "V", "mc": "M", "amex": "A", "disc": "D", "jcb": "J", "diners": "N"}
+_BIN_INFO = {
+    "issuer_bank_name": "Sandbox Bank",
+    "country_code": "USA",
+    "detail_card_indicator": "X",
+    "fsa_indicator": "",
+    "prepaid_indicator": "",
+    "product_id": "G",
+    "regulator_indicator": "N",
+    "visa_product_sub_type": "",
+    "visa_large_ticket_indicator": "",
+    "account_fund_source": "C",
+    "card_class": "B",
+    "token_ind": "",
+    "issuing_network": None,
+}
+
+
+def derive(gateway: Gateway, row: Row) -> Row:
+    """Return the fields of a vault that depend on the date.
+
+    The months until the card expires are never below 0.
+    """
+    expiry, today = row["exp_date"], gateway.clock.date()
+    if expiry is None:
+        return {"expiring_in_months": None}
+    months = (2000 + int(expiry[2:]) - today.year) * 12 + int(expiry[:2]) - today.month
+    return {"expiring_in_months": max(0, months)}
+
+
+async def create(call: Call) -> Response:
+    """Handle POST /v2/accountvaults.
+
+    The source in the body selects the mode.
+    """
+    body = await call.record("accountvault")
+    problems = Problems()
+    values = read_fields(ACCOUNT_VAULT, body, problems)
+    check_references(call.gateway, call.user, ACCOUNT_VAULT, values, problems)
+    found = find_account(call.gateway, call.user, VAULT_SOURCES, values, problems)
+    _check_create(values, found, problems)
+    row = store_account(call.gateway, call.user, problems.require(found), values)
+    use_up_ticket(call.gateway, values)
+    return answer({"accountvault": show(call, ACCOUNT_VAULT, row, derive)}, 201)
+
+
+def store_account(gateway: Gateway, user: Row, account: Account, values: Row) -> Row:
+    """Store an account as a new vault.
+
+    Values of the request take precedence over values of the account.
+    """
+    known: Row = {
+        "payment_method": account.payment_method,
+        "account_holder_name": account.holder,
+        "exp_date": account.exp_date,
+        "ach_sec_code": account.ach_sec_code,
+        "billing_address": account.billing_street,
+        "billing_zip": account.billing_zip,
+    }
+    given = {name: value for name, value in values.items() if value is not None}
+    fixed: Row = {
+        "account_type": account.account_type,
+        "first_six": account.first_six,
+        "last_four": account.last_four,
+        "routing": None,
+        "created_user_id": user.get("id"),
+    }
+    row = gateway.new_row(ACCOUNT_VAULT, user, known | given | fixed)
+    gateway.store.insert(ACCOUNT_VAULT, row)
+    return row
+
+
+async def bin_info(call: Call) -> Response:
+    """Handle GET /v2/accountvaults/{id}/bininfo: issuer data for the card's first six digits."""
+    row = locate(call, ACCOUNT_VAULT)
+    if row["payment_method"] != "cc":
+        raise InvalidError({"payment_method": ["Only cards have BIN info."]})
+    product = _BIN_PRODUCTS[row["account_type"]]
+    return answer({"bininfo": _BIN_INFO | {"detail_card_product": product}})
+
+
+def _check_create(values: Row, account: Account | None, problems: Problems) -> None:
+    check_kind(values, account, problems)
+    _check_values(values, problems)
+    if values.get("payment_method") == "ach" and values.get("account_number") and values.get("is_company") is None:
+        problems.add("is_company", "Is Company cannot be blank.")
+    address = (values.get("billing_address"), values.get("billing_zip"))
+    if values.get("run_avs") and issuer.refuses_address(*address):
+        problems.add("run_avs", "The address check failed; the account is not stored.")
+
+
+def _check_change(row: Row, values: Row, problems: Problems) -> None:
+    _check_values(values, problems)
+    possible = BANK_ACCOUNT_TYPES if row["payment_method"] == "ach" else (row["account_type"],)
+    if values.get("account_type", row["account_type"]) not in possible:
+        problems.add("account_type", f"Account Type must be {' or '.join(possible)}.")
+
+
+def _check_values(values: Row, problems: Problems) -> None:
+    check_exp_date(values, problems)
+    licence = [name for name in ("dl_number", "dl_state") if values.get(name) is not None or name in problems]
+    if len(licence) == 1:
+        problems.add("dl_state", "Dl Number and Dl State must be given together.")
+
+
+get = reader(ACCOUNT_VAULT, derive)
+get_list = lister(ACCOUNT_VAULT, derive)
+update = changer(ACCOUNT_VAULT, _check_change, derive)
+delete = deleter(ACCOUNT_VAULT)

@@ -1,0 +1,59 @@
+"""Contacts: customers and their addresses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.http.responses import answer
+from gateway_async.sandbox.request.records import change, changer, deleter, lister, reader, show
+from gateway_async.sandbox.request.references import check_references
+from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.schema import CONTACT
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from gateway_async.sandbox.request.calls import Call
+    from gateway_async.sandbox.schema.fields import Row
+
+
+async def create(call: Call) -> Response:
+    """Handle POST /v2/contacts.
+
+    With `update_if_exists`, a known `contact_api_id` updates the contact.
+    """
+    body = await call.record("contact")
+    problems = Problems()
+    values = read_fields(CONTACT, body, problems)
+    _read_header_type(None, values, problems)
+    known = _known(call, values)
+    check_references(call.gateway, call.user, CONTACT, values, problems, current=known)
+    problems.done()
+    if known:
+        return answer({"contact": show(call, CONTACT, change(call, CONTACT, known, values))})
+    row = call.gateway.new_row(CONTACT, call.user, values)
+    call.gateway.store.insert(CONTACT, row)
+    return answer({"contact": show(call, CONTACT, row)}, 201)
+
+
+def _read_header_type(_row: Row | None, values: Row, problems: Problems) -> None:
+    if "header_message_type" not in values:
+        return
+    spelled = values["header_message_type"]
+    if values.setdefault("header_message_type_id", spelled) != spelled:
+        problems.add("header_message_type", "Header Message Type and Header Message Type Id differ.")
+
+
+def _known(call: Call, values: Row) -> Row | None:
+    api_id = values.get("contact_api_id")
+    if not values.get("update_if_exists") or api_id is None:
+        return None
+    row = call.gateway.store.find(CONTACT, location_id=call.user["location_id"], contact_api_id=api_id)
+    return row if row and row["deleted_ts"] is None else None
+
+
+get = reader(CONTACT)
+get_list = lister(CONTACT)
+update = changer(CONTACT, _read_header_type)
+delete = deleter(CONTACT)

@@ -1,0 +1,56 @@
+"""Merchant accounts: the location's defaults, and checks of named accounts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.schema import PRODUCT_TRANSACTION
+
+if TYPE_CHECKING:
+    from gateway_async.sandbox.http.errors import Problems
+    from gateway_async.sandbox.runtime.gateway import Gateway
+    from gateway_async.sandbox.schema.fields import Row
+
+_METHODS = {"cc_product_transaction_id": "cc", "ach_product_transaction_id": "ach"}
+
+PRODUCTS = tuple(_METHODS)
+"""The fields of a payment form that name a merchant account."""
+
+
+def default_products(gateway: Gateway, user: Row) -> Row:
+    """Return the default merchant accounts for a payment form.
+
+    They are those of the caller's location.
+    """
+    return {name: default_product(gateway, user, method) for name, method in _METHODS.items()}
+
+
+def default_product(gateway: Gateway, user: Row, method: str) -> str | None:
+    """Return the merchant account of the caller's location for a payment method."""
+    product = gateway.store.find(PRODUCT_TRANSACTION, location_id=user["location_id"], payment_method=method)
+    return str(product["id"]) if product else None
+
+
+def check_product(gateway: Gateway, name: str, values: Row, method: str | None, problems: Problems) -> None:
+    """Check that a merchant account, if given, supports a payment method."""
+    if values.get(name) is None or name in problems:
+        return
+    product = gateway.store.find(PRODUCT_TRANSACTION, id=values[name])
+    if product and product["payment_method"] != method:
+        problems.add(name, f"{name} provided is not valid")
+
+
+def check_products(gateway: Gateway, values: Row, problems: Problems, *, current: Row | None = None) -> None:
+    """Check that each merchant account supports its payment method.
+
+    Args:
+        gateway: The gateway that stores the merchant accounts.
+        values: The values of the request.
+        problems: Collects the problems.
+        current: The stored record that a PUT changes; it must keep at least one account. None for a POST.
+    """
+    for name, method in _METHODS.items():
+        check_product(gateway, name, values, method, problems)
+    left = current and current | values
+    if left and all(left[name] is None for name in PRODUCTS):
+        problems.add(PRODUCTS[0], "One of Cc and Ach Product Transaction Id must be given.")

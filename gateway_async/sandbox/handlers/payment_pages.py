@@ -1,0 +1,72 @@
+"""The payment pages of invoices and paylinks.
+
+A customer enters a card, and the gateway charges it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.handlers.payments import record_payment
+from gateway_async.sandbox.http.errors import UnknownRecordError
+from gateway_async.sandbox.simulators import issuer
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from gateway_async.sandbox.runtime.gateway import Gateway
+    from gateway_async.sandbox.schema.fields import Row, Table
+    from gateway_async.sandbox.simulators.cards import Account
+    from gateway_async.sandbox.simulators.issuer import Outcome
+
+    Amount = Decimal | int | str
+    """Two-decimal money, as a number or a string."""
+
+
+def find_bill(gateway: Gateway, table: Table, record_id: str) -> Row:
+    """Return the invoice or paylink to pay, of any location.
+
+    Raises:
+        UnknownRecordError: The record is unknown or was deleted.
+    """
+    bill = gateway.store.find(table, id=record_id)
+    if bill is None or bill["deleted_ts"] is not None:
+        raise UnknownRecordError(table.singular, record_id)
+    return bill
+
+
+def is_expired(gateway: Gateway, bill: Row) -> bool:
+    """Return whether the `expire_date`, if any, has passed.
+
+    Days end at midnight UTC.
+    """
+    return bill["expire_date"] is not None and bill["expire_date"] < gateway.clock.date().date().isoformat()
+
+
+def decide(cents: int, *, in_part: bool) -> Outcome:
+    """Return the issuer's decision on an amount.
+
+    Without `in_part`, a partial approval becomes a decline.
+    """
+    outcome = issuer.decide(cents)
+    return outcome if in_part or outcome.auth_amount is None else issuer.declined(outcome.verbiage)
+
+
+def charge(gateway: Gateway, bill: Row, card: Account, outcome: Outcome, values: Row) -> Row:
+    """Store the result of a payment for the creator of the bill.
+
+    Args:
+        gateway: The gateway that stores the payment.
+        bill: The stored invoice or paylink, with its contact and its merchant account for cards.
+        card: The card that the customer entered.
+        outcome: The issuer's decision.
+        values: `transaction_amount` in cents, `trx_source_id`, the id of the bill, and an `action` other than a sale.
+    """
+    known = {
+        "payment_method": "cc",
+        "action": "sale",
+        "contact_id": bill["contact_id"],
+        "product_transaction_id": bill["cc_product_transaction_id"],
+    }
+    user = {"id": bill["created_user_id"], "location_id": bill["location_id"]}
+    return record_payment(gateway, user, known | values, card, outcome)

@@ -1,0 +1,163 @@
+"""Stores payments: the account, the amount and the issuer's decision."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.handlers.account_vaults import store_account
+from gateway_async.sandbox.handlers.merchant_accounts import default_product
+from gateway_async.sandbox.handlers.transaction_batches import batch_for
+from gateway_async.sandbox.schema import TRANSACTION
+from gateway_async.sandbox.schema.kinds import show_money
+from gateway_async.sandbox.simulators import issuer
+from gateway_async.sandbox.state_machines import transactions as states
+
+if TYPE_CHECKING:
+    from gateway_async.sandbox.http.errors import Problems
+    from gateway_async.sandbox.runtime.gateway import Gateway
+    from gateway_async.sandbox.schema.fields import Row
+    from gateway_async.sandbox.simulators.cards import Account
+    from gateway_async.sandbox.simulators.issuer import Outcome
+
+
+def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | None, outcome: Outcome) -> Row:
+    """Store a payment, and its account too if `save_account` is set.
+
+    Args:
+        gateway: The gateway that stores the payment.
+        user: The caller.
+        values: The checked fields of the request, with `payment_method` and `action`.
+        account: The charged account; None if a terminal ended without a card.
+        outcome: The decision of the issuer, or the result of the terminal.
+    """
+    given = {name: value for name, value in values.items() if value is not None}
+    known: Row = {
+        "order_num": f"{secrets.randbelow(10**12):012}",
+        "product_transaction_id": default_product(gateway, user, values["payment_method"]),
+    }
+    fixed = _of_user(user) | _of_outcome(values, outcome)
+    if account:
+        known |= _known_of_account(account)
+        fixed |= _of_account(account) | _of_checks(values, account)
+    row = gateway.new_row(TRANSACTION, user, known | given | fixed)
+    with gateway.store.transaction():
+        if account and outcome.approved and values.get("save_account") and account.vault_id is None:
+            row["account_vault_id"] = store_account(gateway, user, account, _of_vault(values))["id"]
+        row |= batch_for(gateway, user, row)
+        gateway.store.insert(TRANSACTION, row)
+    return row
+
+
+def check_action(values: Row, method: str | None, problems: Problems) -> None:
+    """Check that a payment can start with the action."""
+    actions = [action for known, action in states.STARTS if known == method]
+    if actions and values.get("action") not in actions and "action" not in problems:
+        problems.add("action", f"Action must be one of {', '.join(actions)} when payment_method is {method}.")
+
+
+def check_amount(values: Row, problems: Problems) -> None:
+    """Check that a payment has an amount.
+
+    Only an address check may be zero.
+    """
+    amount = values.get("transaction_amount")
+    if amount is None and "transaction_amount" not in problems:
+        problems.add("transaction_amount", "Transaction Amount cannot be blank.")
+    elif amount == 0 and values.get("action") != "avsonly":
+        problems.add("transaction_amount", "Transaction Amount must be greater than 0.00.")
+
+
+def charged(row: Row) -> int:
+    """Return the cents that a transaction takes from the account.
+
+    For a partial approval this is the approved part.
+    """
+    amount: int = row["transaction_amount"]
+    partial = row["reason_code_id"] == issuer.PARTIALLY_APPROVED
+    return min(amount, row["auth_amount"]) if partial else amount
+
+
+def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Problems) -> None:
+    """Check that a refund returns at most the remaining charged amount.
+
+    Without an amount, it returns the rest.
+    """
+    previous = gateway.store.find(TRANSACTION, id=previous_id)
+    if previous is None or states.after(states.Trigger.REFUND, previous) is None:
+        problems.add("previous_transaction_id", "The previous transaction cannot be refunded.")
+        return
+    refunded = gateway.store.total(
+        TRANSACTION,
+        "coalesce(sum(transaction_amount), 0)",
+        "previous_transaction_id = ? AND type_id IN (30, 40) AND status_id != ?",
+        (previous_id, states.State.DECLINED),
+    )
+    left = charged(previous) - refunded
+    if not 0 < values.setdefault("transaction_amount", left) <= left:
+        problems.add("transaction_amount", f"Transaction Amount must be above 0.00 and at most {show_money(left)}.")
+
+
+def _of_user(user: Row) -> Row:
+    return {"created_user_id": user["id"], "modified_user_id": user["id"]}
+
+
+def _known_of_account(account: Account) -> Row:
+    return {
+        "account_holder_name": account.holder,
+        "exp_date": account.exp_date,
+        "routing": account.routing,
+        "ach_sec_code": account.ach_sec_code,
+    }
+
+
+def _of_account(account: Account) -> Row:
+    return {
+        "payment_method": account.payment_method,
+        "account_type": account.account_type,
+        "first_six": account.first_six,
+        "last_four": account.last_four,
+        "account_vault_id": account.vault_id,
+        "previous_transaction_id": account.transaction_id,
+        "is_accountvault": int(account.vault_id is not None),
+        "entry_mode_id": account.entry_mode,
+    }
+
+
+def _of_checks(values: Row, account: Account) -> Row:
+    if account.payment_method != "cc":
+        return {}
+    avs = issuer.check_address(*billing_address(values, account))
+    return {
+        "avs": avs,
+        "avs_enhanced": issuer.AVS_ENHANCED[avs],
+        "cvv_response": issuer.check_cvv(values.get("cvv"), account.account_type),
+    }
+
+
+def billing_address(values: Row, account: Account) -> tuple[str | None, str | None]:
+    """Return street and zip of a payment.
+
+    They come from the request, or else from the account.
+    """
+    street, zip_code = values.get("billing_street"), values.get("billing_zip")
+    return street or account.billing_street, zip_code or account.billing_zip
+
+
+def _of_outcome(values: Row, outcome: Outcome) -> Row:
+    start = states.STARTS[values["payment_method"], values["action"]]
+    amount = values["transaction_amount"]
+    authorised = amount if outcome.auth_amount is None else outcome.auth_amount
+    return {
+        "status_id": start.status_id if outcome.approved else states.State.DECLINED,
+        "type_id": start.type_id,
+        "reason_code_id": outcome.reason_code,
+        "verbiage": outcome.verbiage,
+        "response_message": outcome.message,
+        "auth_amount": authorised if outcome.approved else 0,
+        "auth_code": (values.get("auth_code") or secrets.token_hex(3)) if outcome.approved else "",
+    }
+
+
+def _of_vault(values: Row) -> Row:
+    return {name: values.get(name) for name in ("contact_id", "billing_zip", "billing_city", "billing_state")}

@@ -1,0 +1,131 @@
+"""Transaction batches (contract, "Transaction batches").
+
+A batch holds a merchant account's card payments between two settlements. A batch starts with its first payment that has
+money to settle, so that no batch is ever empty. It holds sales, forces, refunds, and authorisations once they are
+completed. Bank payments are not part of a batch; they are originated.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.handlers.settlement import move_on
+from gateway_async.sandbox.http.errors import InvalidError
+from gateway_async.sandbox.http.responses import answer
+from gateway_async.sandbox.request.changelogs import log_creation, log_update
+from gateway_async.sandbox.request.records import lister, locate, reader, show
+from gateway_async.sandbox.schema import TRANSACTION, TRANSACTION_BATCH
+from gateway_async.sandbox.state_machines import transactions
+from gateway_async.sandbox.state_machines.transaction_batches import BY_PROCESSOR, LIFE, OPEN, State, Trigger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import date, datetime
+
+    from starlette.responses import Response
+
+    from gateway_async.sandbox.request.calls import Call
+    from gateway_async.sandbox.runtime.gateway import Gateway
+    from gateway_async.sandbox.schema.fields import Row
+
+_MODEL = "TransactionBatch"
+_TROUBLE = 630
+_NO_USER: Row = {}
+
+get = reader(TRANSACTION_BATCH)
+get_list = lister(TRANSACTION_BATCH)
+
+
+async def settle(call: Call) -> Response:
+    """Handle POST /v2/transactionbatches/{id}/settle."""
+    batch = locate(call, TRANSACTION_BATCH)
+    settled = _settle(call.gateway, batch, call.user)
+    if settled is None:
+        status = batch["processing_status_id"]
+        raise InvalidError({"processing_status_id": [f"Settle is not allowed when processing_status_id is {status}."]})
+    return answer({"transactionbatch": show(call, TRANSACTION_BATCH, settled)})
+
+
+def close_overnight(gateway: Gateway, _day: date) -> None:
+    """Settle the open batches at midnight, as a settle request does."""
+    for batch in gateway.store.select(TRANSACTION_BATCH, "is_open"):
+        _settle(gateway, batch, _NO_USER)
+
+
+def process(gateway: Gateway, batch: Row, status_id: int) -> Row:
+    """Set the status of a batch as its processor does.
+
+    The status is the `processing_status_id`. The result is the changed batch.
+
+    Raises:
+        ValueError: A processor does not set this status, or not from the current one.
+    """
+    trigger = BY_PROCESSOR.get(status_id)
+    if trigger is None:
+        raise ValueError(f"processing_status_id: must be one of {', '.join(map(str, BY_PROCESSOR))}.")
+    processed = _move(gateway, batch, trigger, _NO_USER)
+    if processed is None:
+        raise ValueError(f"processing_status_id: {status_id} cannot follow {batch['processing_status_id']}.")
+    return processed
+
+
+def batch_for(gateway: Gateway, user: Row, payment: Row) -> Row:
+    """Return the fields that assign a payment to an open batch.
+
+    The batch is that of its merchant account. The result is empty if the payment has no money to settle.
+    """
+    if payment["status_id"] not in transactions.SETTLEABLE or payment["transaction_batch_id"]:
+        return {}
+    batch = _open_batch(gateway, payment["product_transaction_id"]) or _begin(gateway, user, payment)
+    return {"transaction_batch_id": batch["id"], "batch": str(batch["batch_num"])}
+
+
+def _open_batch(gateway: Gateway, product_id: str) -> Row | None:
+    where = "product_transaction_id = ? AND is_open ORDER BY batch_num DESC LIMIT 1"
+    return next(iter(gateway.store.select(TRANSACTION_BATCH, where, (product_id,))), None)
+
+
+def _begin(gateway: Gateway, user: Row, payment: Row) -> Row:
+    product_id = payment["product_transaction_id"]
+    number = gateway.store.total(
+        TRANSACTION_BATCH, "coalesce(max(batch_num), 0) + 1", "product_transaction_id = ?", (product_id,)
+    )
+    batch = gateway.new_row(TRANSACTION_BATCH, user, {"product_transaction_id": product_id, "batch_num": number})
+    log_creation(gateway, _MODEL, batch, user)
+    gateway.store.insert(TRANSACTION_BATCH, batch)
+    return batch
+
+
+def _settle(gateway: Gateway, batch: Row, user: Row) -> Row | None:
+    troubled = any(row["transaction_amount"] == _TROUBLE for row in _payments(gateway, batch))
+    return _move(gateway, batch, Trigger.SETTLE_TROUBLED if troubled else Trigger.SETTLE, user)
+
+
+def _move(gateway: Gateway, batch: Row, trigger: Trigger, user: Row) -> Row | None:
+    state = LIFE.after(State(batch["processing_status_id"]), trigger)
+    if state is None:
+        return None
+    changes = _changes(batch, state, gateway.clock.date())
+    with gateway.store.transaction():
+        log_update(gateway, _MODEL, batch, user, changes)
+        gateway.store.update(TRANSACTION_BATCH, batch["id"], changes)
+        if state is State.SETTLED:
+            for row in _payments(gateway, batch):
+                move_on(gateway, row, transactions.Trigger.SETTLE)
+    return batch | changes
+
+
+def _changes(batch: Row, state: State, now: datetime) -> Row:
+    closed_ts = batch["batch_close_ts"] or int(now.timestamp())
+    file_name = f"settlement-{now:%Y%m%d}-{batch['batch_num']}.txt"
+    return {
+        "processing_status_id": state,
+        "is_open": int(state in OPEN),
+        "batch_close_ts": None if state in OPEN else closed_ts,
+        "settlement_file_name": file_name if state is State.SETTLED else None,
+    }
+
+
+def _payments(gateway: Gateway, batch: Row) -> Iterator[Row]:
+    rows = gateway.store.select(TRANSACTION, "transaction_batch_id = ?", (batch["id"],))
+    return (row for row in rows if row["status_id"] in transactions.SETTLEABLE)

@@ -1,0 +1,98 @@
+"""Transactions: payments that are created, refunded, and changed until they settle.
+
+A declined payment is stored like any other and returned with 201. An integrator id is reserved as soon as its request
+is accepted, so that two simultaneous requests cannot both charge.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.handlers.merchant_accounts import check_product
+from gateway_async.sandbox.handlers.payments import (
+    billing_address,
+    check_action,
+    check_amount,
+    check_refund,
+    record_payment,
+)
+from gateway_async.sandbox.handlers.sources import (
+    PAYMENT_SOURCES,
+    check_exp_date,
+    check_kind,
+    find_account,
+    use_up_ticket,
+)
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.http.responses import answer
+from gateway_async.sandbox.request.records import lister, reader, show
+from gateway_async.sandbox.request.references import check_references
+from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.schema import TRANSACTION
+from gateway_async.sandbox.simulators import issuer
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from gateway_async.sandbox.request.calls import Call
+    from gateway_async.sandbox.schema.fields import Row
+    from gateway_async.sandbox.simulators.cards import Account
+    from gateway_async.sandbox.simulators.issuer import Outcome
+
+
+async def create(call: Call) -> Response:
+    """Handle POST /v2/transactions."""
+    gateway, user = call.gateway, call.user
+    values, account = _accept(call, await call.record("transaction"))
+    outcome = _decide(values, account)
+    with gateway.reserve(TRANSACTION, user, values):
+        use_up_ticket(gateway, values)
+        if outcome.wait:
+            await gateway.clock.sleep(outcome.wait)
+        row = record_payment(gateway, user, values, account, outcome)
+    return answer({"transaction": show(call, TRANSACTION, row)}, 201)
+
+
+def _accept(call: Call, body: Row) -> tuple[Row, Account]:
+    problems = Problems()
+    values = read_fields(TRANSACTION, body, problems)
+    check_references(call.gateway, call.user, TRANSACTION, values, problems)
+    check_exp_date(values, problems)
+    found = find_account(call.gateway, call.user, PAYMENT_SOURCES, values, problems)
+    check_kind(values, found, problems)
+    values["payment_method"] = found.payment_method if found else values.get("payment_method")
+    check_action(values, values["payment_method"], problems)
+    check_product(call.gateway, "product_transaction_id", values, values["payment_method"], problems)
+    _check_sec_code(values, found, problems)
+    _check_amount(call, values, found, problems)
+    return values, problems.require(found)
+
+
+def _check_sec_code(values: Row, account: Account | None, problems: Problems) -> None:
+    if account is None or account.payment_method != "ach" or account.vault_id:
+        return
+    if not values.get("ach_sec_code") and not account.ach_sec_code and "ach_sec_code" not in problems:
+        problems.add("ach_sec_code", "Ach Sec Code cannot be blank.")
+
+
+def _check_amount(call: Call, values: Row, account: Account | None, problems: Problems) -> None:
+    if "transaction_amount" in problems:
+        return
+    if values.get("transaction_amount") is None:
+        values.pop("transaction_amount", None)
+    if account and account.transaction_id and values.get("action") == "refund":
+        check_refund(call.gateway, values, account.transaction_id, problems)
+        return
+    if values.get("action") == "avsonly":
+        values.setdefault("transaction_amount", 0)
+    check_amount(values, problems)
+
+
+def _decide(values: Row, account: Account) -> Outcome:
+    if account.payment_method == "ach" or account.transaction_id:
+        return issuer.Outcome()
+    return issuer.decide(values["transaction_amount"], *billing_address(values, account))
+
+
+get = reader(TRANSACTION)
+get_list = lister(TRANSACTION)

@@ -1,0 +1,103 @@
+"""The messages to customers (contract, "Notifications to customers").
+
+Each message goes to the outbox. A message is created only for a usable recipient: an address with an @, or a phone
+number of ten digits. Without one, no message is created, which is not an error.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from gateway_async.sandbox.notifications import outbox
+from gateway_async.sandbox.notifications.outbox import Message
+from gateway_async.sandbox.runtime.store import ALIVE
+from gateway_async.sandbox.schema import QUICK_INVOICE_FILE
+from gateway_async.sandbox.schema.kinds import show_money
+from gateway_async.sandbox.state_machines.paylinks import State
+
+if TYPE_CHECKING:
+    from gateway_async.sandbox.runtime.gateway import Gateway
+    from gateway_async.sandbox.schema.fields import Row
+
+    Occasion = Literal["created", "resend", "before due", "due", "after due", "paid"]
+
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
+_PHONE = re.compile(r"[0-9]{10}")
+
+_SENTENCES: dict[Occasion, str] = {
+    "created": "{title}: please pay {amount}.",
+    "resend": "{title}: please pay {amount}.",
+    "before due": "{title}: {amount} will be due on {due_date}.",
+    "due": "{title}: {amount} is due today.",
+    "after due": "{title}: {amount} was due on {due_date}.",
+    "paid": "{title}: thank you for your payment.",
+}
+_NOTHING_LEFT = "{title}: there is nothing left to pay."
+BY_EMAIL, BY_SMS = frozenset({1, 3}), frozenset({2, 3})
+"""The values of a paylink's `delivery_method` that include each channel."""
+
+
+def tell_of_invoice(
+    gateway: Gateway, invoice: Row, occasion: Occasion, *, email: bool = True, sms: bool = True
+) -> None:
+    """Send the customer a message about an invoice, on each available channel.
+
+    Args:
+        gateway: The gateway that has the invoice.
+        invoice: The stored invoice.
+        occasion: The reason for the message. Thanks for a payment go by e-mail only.
+        email: Whether to send an e-mail.
+        sms: Whether to send a text message, if the invoice has `send_text_to_pay`.
+    """
+    sentence = _sentence(occasion, invoice["title"], invoice["remaining_balance"], invoice["due_date"])
+    text = _lines(sentence, invoice["note"], invoice_url(gateway, invoice))
+    message = Message("quick_invoice_id", invoice, occasion, invoice["title"], text, _attachments(gateway, invoice))
+    by_sms = sms and invoice["send_text_to_pay"] and occasion != "paid"
+    _send(gateway, message, email=email, sms=by_sms)
+
+
+def tell_of_paylink(gateway: Gateway, paylink: Row, occasion: Occasion) -> None:
+    """Send the customer a message about a paylink.
+
+    The channels are those of its `delivery_method` that have a recipient.
+    """
+    title, delivery_method = paylink["description"] or "Payment", paylink["delivery_method"]
+    due = 0 if paylink["status_id"] == State.PAID else paylink["amount_due"]
+    text = _lines(_sentence(occasion, title, due), paylink_url(gateway, paylink))
+    message = Message("paylink_id", paylink, occasion, title, text)
+    _send(gateway, message, email=delivery_method in BY_EMAIL, sms=delivery_method in BY_SMS)
+
+
+def invoice_url(gateway: Gateway, invoice: Row) -> str:
+    """Return the link in a message about an invoice."""
+    return f"{gateway.base_url}/quickinvoice/?id={invoice['id']}"
+
+
+def paylink_url(gateway: Gateway, paylink: Row) -> str:
+    """Return the link in a message about a paylink."""
+    return f"{gateway.base_url}?paylink_id={paylink['id']}"
+
+
+def _send(gateway: Gateway, message: Message, *, email: bool, sms: bool) -> None:
+    address, phone = message.record["email"] or "", message.record["cell_phone"] or ""
+    if email and _EMAIL.fullmatch(address):
+        outbox.send(gateway, message, "email", address)
+    if sms and _PHONE.fullmatch(phone):
+        outbox.send(gateway, message, "sms", phone)
+
+
+def _sentence(occasion: Occasion, title: str, cents: int, due_date: str | None = None) -> str:
+    sentence = _SENTENCES[occasion] if cents or occasion == "paid" else _NOTHING_LEFT
+    return sentence.format(title=title, amount=show_money(cents), due_date=due_date)
+
+
+def _lines(*parts: str | None) -> str:
+    return "\n".join(filter(None, parts))
+
+
+def _attachments(gateway: Gateway, invoice: Row) -> list[str]:
+    if not invoice["attach_files_to_email"]:
+        return []
+    files = gateway.store.select(QUICK_INVOICE_FILE, f"quick_invoice_id = ? AND {ALIVE} ORDER BY id", (invoice["id"],))
+    return [file["name"] for file in files]

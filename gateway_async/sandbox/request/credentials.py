@@ -1,0 +1,166 @@
+"""Authentication (contract, "Authentication"): a table of schemes.
+
+There is one scheme for each kind of credentials. The first scheme that finds credentials decides. Every scheme also
+needs a developer id. The contract does not show how to obtain a bearer token; the sandbox accepts a token of
+`POST /v2/token`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from gateway_async.sandbox.http.errors import RefusedError
+from gateway_async.sandbox.request import tokens
+from gateway_async.sandbox.schema import USER
+from gateway_async.sandbox.state_machines.tokens import Trigger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gateway_async.sandbox.runtime.gateway import Gateway
+    from gateway_async.sandbox.schema.fields import Row
+
+    Source = Mapping[str, str]
+    Find = Callable[[Gateway, Source], "Caller | None"]
+
+PARAMETERS = frozenset({"developer-id", "user-id", "user-api-key", "access-token", "timestamp", "hash-key"})
+"""The names of credentials in a query string; they are never filters and never appear in links."""
+
+_WITHOUT = frozenset({"POST /v2/token"})
+_HASH_KEY_SECONDS = 15 * 60
+_TIMESTAMP = re.compile(r"[0-9]{1,15}")
+
+
+class Caller(NamedTuple):
+    """The user who sent a request, and the token, if any."""
+
+    user: Row
+    token: Row | None = None
+
+
+class Scheme(NamedTuple):
+    """One kind of credentials.
+
+    Attributes:
+        find: Returns the caller from headers or query; None if they have no such credentials.
+        places: The parts of a request that may hold them.
+        families: The path segments that accept them; empty for all.
+    """
+
+    find: Find
+    places: tuple[str, ...] = ("headers", "query")
+    families: frozenset[str] = frozenset()
+
+
+def authenticate(gateway: Gateway, operation: str, headers: Source, query: Source) -> Caller:
+    """Return the user who sent a request.
+
+    The user is empty for operations that need only a developer id.
+
+    Args:
+        gateway: The gateway that knows the users.
+        operation: Method and path of the request, such as `GET /v2/contacts/{id}`.
+        headers: The headers of the request.
+        query: The query parameters of the request.
+
+    Raises:
+        RefusedError: 401, the credentials are missing or invalid; 403, the operation does not accept them.
+    """
+    developer_id = headers.get("developer-id") or query.get("developer-id", "")
+    if not _equal(developer_id, gateway.facts.developer_id):
+        raise RefusedError(401, "developer-id is missing or unknown.")
+    if operation in _WITHOUT:
+        return Caller({})
+    sources = {"headers": headers, "query": query}
+    for scheme in SCHEMES:
+        for place in scheme.places:
+            if caller := scheme.find(gateway, sources[place]):
+                _check_family(scheme, operation)
+                return caller
+    raise RefusedError(401, "Your request was made without credentials.")
+
+
+def _check_family(scheme: Scheme, operation: str) -> None:
+    if scheme.families and operation.split("/")[2] not in scheme.families:
+        raise RefusedError(403, "These credentials are not accepted at this endpoint.")
+
+
+def _by_key(gateway: Gateway, source: Source) -> Caller | None:
+    return _check_key(gateway, source.get("user-id"), source.get("user-api-key"))
+
+
+def _by_basic(gateway: Gateway, headers: Source) -> Caller | None:
+    scheme, _, encoded = headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        user_id, colon, key = base64.b64decode(encoded, validate=True).decode().partition(":")
+    except ValueError:  # raised by base64, and for text that is not ASCII or UTF-8
+        raise RefusedError(401, "The Authorization header cannot be read.") from None
+    return _check_key(gateway, user_id, key if colon else None)
+
+
+def _by_access_token(gateway: Gateway, source: Source) -> Caller | None:
+    return _check_token(gateway, "access-token", source.get("access-token"))
+
+
+def _by_bearer_token(gateway: Gateway, headers: Source) -> Caller | None:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return _check_token(gateway, "The bearer token", token.strip()) if scheme.lower() == "bearer" else None
+
+
+def _by_hash_key(gateway: Gateway, source: Source) -> Caller | None:
+    if (hash_key := source.get("hash-key")) is None:
+        return None
+    user_id, timestamp = source.get("user-id", ""), source.get("timestamp", "")
+    user = gateway.store.find(USER, id=user_id)
+    if user is None or not _is_fresh(gateway, timestamp):
+        raise RefusedError(401, "Hash key is invalid")
+    digest = hmac.new(user["user_hash_key"].encode(), f"{user_id}{timestamp}".encode(), "sha256")
+    if not _equal(hash_key, digest.hexdigest()):
+        raise RefusedError(401, "Hash key is invalid")
+    return Caller(user)
+
+
+SCHEMES: tuple[Scheme, ...] = (
+    Scheme(_by_key),
+    Scheme(_by_access_token),
+    Scheme(_by_hash_key, families=frozenset({"accountvaults", "routeraccountvaults", "transactions"})),
+    Scheme(_by_basic, places=("headers",)),
+    Scheme(_by_bearer_token, places=("headers",)),
+)
+"""Every kind of credentials, in order of priority.
+
+A hash-key is also valid for accountform, payform and salestax, which the sandbox does not have.
+"""
+
+
+def _check_key(gateway: Gateway, user_id: str | None, key: str | None) -> Caller | None:
+    if user_id is None or key is None:
+        return None
+    user = gateway.store.find(USER, id=user_id)
+    if user is None or not _equal(key, user["user_api_key"]):
+        raise RefusedError(401, "user-id or user-api-key is not valid.")
+    return Caller(user)
+
+
+def _check_token(gateway: Gateway, name: str, text: str | None) -> Caller | None:
+    if text is None:
+        return None
+    token = tokens.find(gateway, text, Trigger.USE)
+    user = token and gateway.store.find(USER, id=token["user_id"])
+    if user is None:
+        raise RefusedError(401, f"{name} is not valid, or has expired.")
+    return Caller(user, token)
+
+
+def _is_fresh(gateway: Gateway, timestamp: str) -> bool:
+    known = _TIMESTAMP.fullmatch(timestamp)
+    return known is not None and abs(gateway.clock.now() - int(timestamp)) <= _HASH_KEY_SECONDS
+
+
+def _equal(given: str, known: str) -> bool:
+    return hmac.compare_digest(given.encode(), known.encode())

@@ -1,0 +1,168 @@
+"""The `expand` parameter, which adds related data to records.
+
+A table says what each record type can include, and where it comes from. The names are those of the contract's
+"Endpoints". Data that the sandbox does not have is null or empty.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw
+
+from gateway_async.sandbox.http.errors import InvalidError
+from gateway_async.sandbox.notifications.messages import paylink_url
+from gateway_async.sandbox.request.changelogs import changelogs_of
+from gateway_async.sandbox.schema import (
+    ACCOUNT_VAULT,
+    CONTACT,
+    LOCATION,
+    PAYLINK,
+    POSTBACK_CONFIG,
+    PRODUCT_TRANSACTION,
+    QUICK_INVOICE,
+    QUICK_INVOICE_FILE,
+    ROUTER_ACCOUNT_VAULT,
+    ROUTER_TRANSACTION,
+    TERMINAL,
+    TRANSACTION,
+    TRANSACTION_BATCH,
+    USER,
+)
+from gateway_async.sandbox.state_machines import transactions as states
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway_async.sandbox.runtime.gateway import Gateway
+    from gateway_async.sandbox.schema.fields import Row, Table
+
+    Expand = Callable[[Gateway, Row], Any]
+
+
+def read_expands(family: str, text: str) -> dict[str, Expand]:
+    """Read the `expand` parameter of a request.
+
+    Args:
+        family: The path segment of the record type (`accountvaults`).
+        text: Comma-separated names.
+
+    Raises:
+        InvalidError: The record type has no such relation.
+    """
+    names = [name for name in text.split(",") if name]
+    known = EXPANDS.get(family, {})
+    if unknown := [name for name in names if name not in known]:
+        raise InvalidError({"expand": [f"Expand names a relation that there is not: {unknown[0][:64]!r}."]})
+    return {name: known[name] for name in names}
+
+
+def _related(table: Table, column: str) -> Expand:
+    def find(gateway: Gateway, row: Row) -> Row | None:
+        found = row[column] and gateway.store.find(table, id=row[column])
+        return table.show(found) if found else None
+
+    return find
+
+
+def _belonging(table: Table, column: str) -> Expand:
+    def find(gateway: Gateway, row: Row) -> list[Row]:
+        return [table.show(one) for one in gateway.store.select(table, f"{column} = ? ORDER BY id", (row["id"],))]
+
+    return find
+
+
+def _none(_gateway: Gateway, _row: Row) -> None:
+    return None
+
+
+def _empty(_gateway: Gateway, _row: Row) -> list[Any]:
+    return []
+
+
+def _secret(name: str) -> Expand:
+    return lambda _gateway, row: row[name]
+
+
+def _payment_page(gateway: Gateway, row: Row) -> str:
+    return f"{gateway.base_url}/#/quickinvoicepay/{row['id']}"
+
+
+def _default_product(gateway: Gateway, row: Row) -> Row | None:
+    where = {"location_id": row["location_id"], "payment_method": row["payment_method"]}
+    found = gateway.store.find(PRODUCT_TRANSACTION, **where)
+    return PRODUCT_TRANSACTION.show(found) if found else None
+
+
+def _allowed(trigger: states.Trigger) -> Expand:
+    return lambda _gateway, row: states.after(trigger, row) is not None
+
+
+_LOCATION = _related(LOCATION, "location_id")
+_CONTACT = _related(CONTACT, "contact_id")
+
+_OF_CONTACTS: dict[str, Expand] = {"location": _LOCATION, "tags": _empty, "changelogs": _empty}
+_OF_VAULTS: dict[str, Expand] = {
+    "location": _LOCATION,
+    "contact": _CONTACT,
+    "signature": _none,
+    "created_user": _related(USER, "created_user_id"),
+    "product_transaction": _default_product,
+    "account_vault_cau_product_transaction": _none,
+    "account_vault_cau_logs": _empty,
+    "tags": _empty,
+    "changelogs": _empty,
+}
+_OF_PAYLINKS: dict[str, Expand] = {
+    "location": _LOCATION,
+    "contact": _CONTACT,
+    "created_user": _related(USER, "created_user_id"),
+    "email_blacklist": _none,
+    "sms_blacklist": _none,
+    "payment_url": paylink_url,
+    "tags": _empty,
+}
+_OF_TRANSACTIONS: dict[str, Expand] = {
+    "location": _LOCATION,
+    "contact": _CONTACT,
+    "account_vault": _related(ACCOUNT_VAULT, "account_vault_id"),
+    "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
+    "created_user": _related(USER, "created_user_id"),
+    "terminal": _related(TERMINAL, "terminal_id"),
+    "signature": _none,
+    "tags": _empty,
+    "changelogs": _empty,
+    "is_voidable": _allowed(states.Trigger.VOID),
+    "is_refundable": _allowed(states.Trigger.REFUND),
+    "is_completable": _allowed(states.Trigger.COMPLETE),
+    "is_settled": lambda _gateway, row: row["status_id"] == states.State.SETTLED,
+}
+_OF_BATCHES: dict[str, Expand] = {
+    "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
+    "changelogs": changelogs_of,
+}
+_OF_INVOICES: dict[str, Expand] = {
+    "location": _LOCATION,
+    "contact": _CONTACT,
+    "created_user": _related(USER, "created_user_id"),
+    "email_blacklist": _none,
+    "files": _belonging(QUICK_INVOICE_FILE, "quick_invoice_id"),
+    "payment_url": _payment_page,
+    "quick_invoice_settings": _none,
+    "quick_invoice_views": _empty,
+    "tags": lambda _gateway, row: Raw(row["tags"].encode()),
+}
+_OF_CONFIGS: dict[str, Expand] = {name: _secret(name) for name in ("basic_auth_username", "basic_auth_password")}
+
+EXPANDS = {
+    CONTACT.plural: _OF_CONTACTS,
+    ACCOUNT_VAULT.plural: _OF_VAULTS,
+    ROUTER_ACCOUNT_VAULT.plural: _OF_VAULTS,
+    PAYLINK.plural: _OF_PAYLINKS,
+    TRANSACTION.plural: _OF_TRANSACTIONS,
+    ROUTER_TRANSACTION.plural: _OF_TRANSACTIONS,
+    QUICK_INVOICE.plural: _OF_INVOICES,
+    TRANSACTION_BATCH.plural: _OF_BATCHES,
+    POSTBACK_CONFIG.plural: _OF_CONFIGS,
+}
+"""The relations that each record type can include."""

@@ -1,0 +1,229 @@
+"""Translates the query string of a list into SQL (contract, "Pagination, sorting").
+
+Filters depend on the kind of the field:
+
+- Text, including an integrator id: a substring. A caller that looks up an id must check equality.
+- System id, code or number: equality; several values are separated by commas.
+- Amount: an inclusive range, with a pipe between the bounds.
+- Timestamp: a number, a named range, or `custom` with `_from` and `_to`, inclusive.
+
+Days begin at midnight UTC and weeks on Monday. A name that is neither a column nor a list parameter is a problem.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.request.credentials import PARAMETERS
+from gateway_async.sandbox.runtime.store import ALIVE
+from gateway_async.sandbox.schema.fields import Field, Row, Table, label
+from gateway_async.sandbox.schema.kinds import Search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gateway_async.sandbox.runtime.store import Store
+
+LARGEST_PAGE_SIZE = 5000
+
+_PARAMETERS = {"page", "page_size", "sort", "expand"} | PARAMETERS
+_LONGEST_NUMBER = 15
+
+Condition = tuple[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One page of a list, as SQL that is ready to run.
+
+    Attributes:
+        page: 1-based.
+        order: Column names mapped to `asc` or `desc`.
+    """
+
+    table: Table
+    where: str
+    values: tuple[Any, ...]
+    order: Mapping[str, str]
+    page: int
+    page_size: int
+    parameters: Mapping[str, str]
+
+    def fetch(self, store: Store) -> tuple[list[Row], int]:
+        """Return the records of the page, and the total number of records."""
+        total = store.total(self.table, "count(*)", self.where, self.values)
+        skipped = (self.page - 1) * self.page_size
+        if skipped >= total:
+            return [], total
+        columns = ", ".join(f"{column} {direction}" for column, direction in self._full_order().items())
+        rest = f"{self.where} ORDER BY {columns} LIMIT ? OFFSET ?"
+        return store.select(self.table, rest, (*self.values, self.page_size, skipped)), total
+
+    def meta(self, url: str, total: int) -> Row:
+        """Return the `meta` object of the response.
+
+        `url` is the address of the list.
+        """
+        pages = ceil(total / self.page_size)
+        links = {"self": self._link(url, self.page)}
+        if self.page < pages:
+            links |= {"next": self._link(url, self.page + 1), "last": self._link(url, pages)}
+        pagination = {
+            "links": links,
+            "totalCount": total,
+            "pageCount": pages,
+            "currentPage": self.page - 1,
+            "perPage": self.page_size,
+        }
+        return {"pagination": pagination, "sort": {"attributes": self.order}}
+
+    def _full_order(self) -> Mapping[str, str]:
+        direction = [*self.order.values()][-1]
+        return dict(self.order) | ({} if "id" in self.order else {"id": direction})
+
+    def _link(self, url: str, page: int) -> Row:
+        return {"href": f"{url}?{urlencode(dict(self.parameters) | {'page': page})}"}
+
+
+def read_listing(table: Table, user: Row, query: Mapping[str, str], now: datetime) -> Listing:
+    """Read the query string of a list of the caller's records.
+
+    Raises:
+        InvalidError: Names every invalid parameter.
+    """
+    problems = Problems()
+    conditions: list[Condition] = [("location_id = ?", (user["location_id"],)), (ALIVE, ())]
+    conditions += _read_filters(table, query, now, problems)
+    listing = Listing(
+        table=table,
+        where=" AND ".join(sql for sql, _ in conditions),
+        values=tuple(value for _, values in conditions for value in values),
+        order=_read_order(table, query.get("sort", "-id"), problems),
+        page=_read_count("page", query.get("page", "1"), problems),
+        page_size=min(
+            _read_count("page_size", query.get("page_size", str(table.page_size)), problems),
+            LARGEST_PAGE_SIZE,
+        ),
+        parameters={name: value for name, value in query.items() if name not in PARAMETERS | {"page"}},
+    )
+    problems.done()
+    return listing
+
+
+def _read_count(name: str, text: str, problems: Problems) -> int:
+    if text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER and int(text) > 0:
+        return int(text)
+    problems.add(name, f"{label(name)} must be an integer of 1 or more.")
+    return 1
+
+
+def _read_order(table: Table, text: str, problems: Problems) -> dict[str, str]:
+    order: dict[str, str] = {}
+    for part in text.split(","):
+        column = part.removeprefix("-")
+        if column not in table.shown:
+            problems.add("sort", f"Sort names a column that there is not: {column[:64]!r}.")
+            break
+        order.setdefault(column, "desc" if part.startswith("-") else "asc")
+    return order
+
+
+def _read_filters(table: Table, query: Mapping[str, str], now: datetime, problems: Problems) -> list[Condition]:
+    conditions: list[Condition] = []
+    for name, text in query.items():
+        if name in _PARAMETERS or _is_bound(table, name, query):
+            continue
+        if (field := table.shown.get(name)) is None:
+            problems.add(name, f"{label(name)} is not a column to filter by.")
+            continue
+        try:
+            conditions.append(_SEARCHES[field.kind.search](field, text, query, now))
+        except ValueError as problem:
+            problems.add(name, f"{field.label} {problem}")
+    return conditions
+
+
+def _is_bound(table: Table, name: str, query: Mapping[str, str]) -> bool:
+    column = name.removesuffix("_from").removesuffix("_to")
+    field = table.shown.get(column)
+    return bool(field and field.kind.search is Search.MOMENT and column != name and query.get(column) == "custom")
+
+
+def _substring(field: Field, text: str, _query: Mapping[str, str], _now: datetime) -> Condition:
+    return f"instr(lower({field.name}), lower(?)) > 0", (text,)
+
+
+def _any_of(field: Field, text: str, _query: Mapping[str, str], _now: datetime) -> Condition:
+    wanted = [field.kind.read(part) for part in text.split(",")]
+    if len(wanted) == 1:
+        return f"{field.name} = ?", tuple(wanted)
+    return f"{field.name} IN (SELECT value FROM json_each(?))", (json.dumps(wanted),)  # noqa: S608  # our own column
+
+
+def _amount(field: Field, text: str, query: Mapping[str, str], now: datetime) -> Condition:
+    if "|" not in text:
+        return _any_of(field, text, query, now)
+    low, _, high = text.partition("|")
+    return f"{field.name} BETWEEN ? AND ?", (field.kind.read(low), field.kind.read(high))
+
+
+def _moment(field: Field, text: str, query: Mapping[str, str], now: datetime) -> Condition:
+    name = text.lower().replace("_", " ")
+    if name == "custom":
+        return _custom(field, query)
+    if (span := _SPANS.get(name)) is None:
+        return _timestamp(field, text, query, now)
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    start, end = span(today, now)
+    return f"{field.name} >= ? AND {field.name} < ?", (int(start.timestamp()), int(end.timestamp()))
+
+
+def _timestamp(field: Field, text: str, query: Mapping[str, str], now: datetime) -> Condition:
+    try:
+        return _any_of(field, text, query, now)
+    except ValueError:
+        raise ValueError(f"must be a Unix timestamp or one of {', '.join(_SPANS)}, custom.") from None
+
+
+def _custom(field: Field, query: Mapping[str, str]) -> Condition:
+    first, last = (query.get(f"{field.name}_{end}") for end in ("from", "to"))
+    if first is None and last is None:
+        raise ValueError(f"needs {field.name}_from or {field.name}_to.")
+    low = field.kind.read(first) if first is not None else 0
+    high = field.kind.read(last) if last is not None else 10**_LONGEST_NUMBER
+    return f"{field.name} BETWEEN ? AND ?", (low, high)
+
+
+_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
+
+
+def _monday(day: datetime) -> datetime:
+    return day - timedelta(days=day.weekday())
+
+
+def _first(day: datetime) -> datetime:
+    return day.replace(day=1)
+
+
+_SPANS: dict[str, Callable[[datetime, datetime], tuple[datetime, datetime]]] = {
+    "today": lambda today, _: (today, today + _DAY),
+    "yesterday": lambda today, _: (today - _DAY, today),
+    "this week": lambda today, _: (_monday(today), _monday(today) + _WEEK),
+    "last week": lambda today, _: (_monday(today) - _WEEK, _monday(today)),
+    "last 30 days": lambda _, now: (now - 30 * _DAY, now + timedelta(seconds=1)),
+    "this month": lambda today, _: (_first(today), _first(_first(today) + 31 * _DAY)),
+    "last month": lambda today, _: (_first(_first(today) - _DAY), _first(today)),
+}
+
+_SEARCHES: dict[Search, Callable[[Field, str, Mapping[str, str], datetime], Condition]] = {
+    Search.SUBSTRING: _substring,
+    Search.ANY_OF: _any_of,
+    Search.AMOUNT: _amount,
+    Search.MOMENT: _moment,
+}

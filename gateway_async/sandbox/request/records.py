@@ -1,0 +1,154 @@
+"""The handlers that all record types share.
+
+They find, show, list, change and delete records.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.http.errors import Problems, RefusedError
+from gateway_async.sandbox.http.responses import answer, no_body
+from gateway_async.sandbox.request.listing import read_listing
+from gateway_async.sandbox.request.references import check_references
+from gateway_async.sandbox.request.validation import read_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.responses import Response
+
+    from gateway_async.sandbox.request.calls import Call
+    from gateway_async.sandbox.runtime.gateway import Gateway
+    from gateway_async.sandbox.schema.fields import Row, Table
+
+    Handler = Callable[[Call], Awaitable[Response]]
+    Derive = Callable[[Gateway, Row], Row]
+    """Computes the derived fields of a stored record for a response."""
+    Check = Callable[[Row, Row, Problems], None]
+    """Checks the new values of a stored record, and reports problems."""
+
+_YES, _NO = frozenset({"1", "true"}), frozenset({"0", "false", ""})
+
+
+def _nothing_to_check(_row: Row, _values: Row, _problems: Problems) -> None:
+    """Check nothing beyond the fields themselves."""
+
+
+def nothing_derived(_gateway: Gateway, _row: Row) -> Row:
+    """Return no derived fields.
+
+    Record types use it if they show only what is stored.
+    """
+    return {}
+
+
+def show(call: Call, table: Table, row: Row, derive: Derive = nothing_derived) -> Row:
+    """Return a stored record in response form, with its link and expands."""
+    record = table.show(row)
+    record.update(derive(call.gateway, row))
+    for name, find in call.expands.items():
+        record[name] = find(call.gateway, row)
+    record["_links"] = links(call.gateway, table, row)
+    return record
+
+
+def links(gateway: Gateway, table: Table, row: Row) -> Row:
+    """Return the `_links` of a single record."""
+    path = table.link.format_map(row) if table.link else f"/v2/{table.plural}/{row['id']}"
+    return {"self": {"href": f"{gateway.base_url}{path}"}}
+
+
+def locate(call: Call, table: Table) -> Row:
+    """Return the record that the path names.
+
+    The path has its system id or its integrator id. An integrator id needs the query `?api_id=1&location_id=…`.
+
+    Raises:
+        RefusedError: 404, the record does not exist; 409, it was deleted.
+        InvalidError: The query is invalid, or does not name the location of an integrator id.
+    """
+    column = _id_column(call, table)
+    where = {"location_id": call.user["location_id"], column: call.path_id()}
+    row = call.gateway.store.find(table, **where)
+    if row is None:
+        raise RefusedError(404, "The record cannot be found.")
+    if row["deleted_ts"] is not None:
+        raise RefusedError(409, "The record has been deleted.")
+    return row
+
+
+def reader(table: Table, derive: Derive = nothing_derived) -> Handler:
+    """Create the handler of GET on a record."""
+
+    async def get(call: Call) -> Response:
+        row = locate(call, table)
+        return answer({table.singular: show(call, table, row, derive)})
+
+    return get
+
+
+def lister(table: Table, derive: Derive = nothing_derived) -> Handler:
+    """Create the handler of GET on a list."""
+
+    async def get_list(call: Call) -> Response:
+        gateway = call.gateway
+        listing = read_listing(table, call.user, call.query, gateway.clock.date())
+        rows, total = listing.fetch(gateway.store)
+        records = [show(call, table, row, derive) for row in rows]
+        url = f"{gateway.base_url}/v2/{table.plural}"
+        return answer({table.plural: records, "meta": listing.meta(url, total)})
+
+    return get_list
+
+
+def changer(table: Table, check: Check = _nothing_to_check, derive: Derive = nothing_derived) -> Handler:
+    """Create the handler of PUT on a record.
+
+    `check` applies the additional rules of the record type.
+    """
+
+    async def put(call: Call) -> Response:
+        body = await call.record(table.singular)
+        row, problems = locate(call, table), Problems()
+        values = read_fields(table, body, problems, current=row)
+        check_references(call.gateway, call.user, table, values, problems, current=row)
+        check(row, values, problems)
+        problems.done()
+        return answer({table.singular: show(call, table, change(call, table, row, values), derive)})
+
+    return put
+
+
+def deleter(table: Table) -> Handler:
+    """Create the handler of DELETE on a record."""
+
+    async def delete(call: Call) -> Response:
+        row = locate(call, table)
+        call.gateway.store.update(table, row["id"], {"deleted_ts": call.gateway.clock.timestamp()})
+        return no_body()
+
+    return delete
+
+
+def change(call: Call, table: Table, row: Row, values: Row) -> Row:
+    """Store changes of a record and return the changed record."""
+    kept = {name: value for name, value in values.items() if name in row}
+    kept["modified_ts"] = call.gateway.clock.timestamp()
+    call.gateway.store.update(table, row["id"], kept)
+    return row | kept
+
+
+def _id_column(call: Call, table: Table) -> str:
+    flag = call.query.get("api_id", "").lower()
+    problems = Problems()
+    if flag not in _YES | _NO:
+        problems.add("api_id", "Api Id must be 1 or true.")
+    elif flag in _YES and not table.api_id:
+        problems.add("api_id", "These records have no id of an integrator's own.")
+    elif flag in _YES and "location_id" not in call.query:
+        problems.add("location_id", "Location Id cannot be blank.")
+    elif flag in _YES and call.query["location_id"] != call.user["location_id"]:
+        problems.add("location_id", "location_id provided is not valid")
+    problems.done()
+    return table.api_id if flag in _YES else "id"

@@ -1,0 +1,70 @@
+"""The operations that need credentials: path, method and handler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.handlers import (
+    account_vaults,
+    adjustments,
+    contacts,
+    invoice_files,
+    invoice_payments,
+    paylinks,
+    product_files,
+    quick_invoices,
+    router,
+    transaction_batches,
+    transactions,
+)
+from gateway_async.sandbox.postbacks import configs
+from gateway_async.sandbox.request import tokens
+from gateway_async.sandbox.simulators.faults import is_path
+
+if TYPE_CHECKING:
+    from gateway_async.sandbox.request.records import Handler
+
+OPERATIONS: dict[str, dict[str, Handler]] = {
+    "/v2/contacts": {"GET": contacts.get_list, "POST": contacts.create},
+    "/v2/contacts/{id}": {"GET": contacts.get, "PUT": contacts.update, "DELETE": contacts.delete},
+    "/v2/accountvaults": {"GET": account_vaults.get_list, "POST": account_vaults.create},
+    "/v2/accountvaults/{id}": {
+        "GET": account_vaults.get,
+        "PUT": account_vaults.update,
+        "DELETE": account_vaults.delete,
+    },
+    "/v2/accountvaults/{id}/bininfo": {"GET": account_vaults.bin_info},
+    "/v2/transactions": {"GET": transactions.get_list, "POST": transactions.create},
+    "/v2/transactions/{id}": {"GET": transactions.get, "PUT": adjustments.update},
+    "/v2/transactionbatches": {"GET": transaction_batches.get_list},
+    "/v2/transactionbatches/{id}": {"GET": transaction_batches.get},
+    "/v2/transactionbatches/{id}/settle": {"POST": transaction_batches.settle},
+    "/v2/postbackconfigs": {"POST": configs.create},
+    "/v2/postbackconfigs/{id}": {"PUT": configs.update, "DELETE": configs.delete},
+    "/v2/token": {"POST": tokens.create},
+    "/v2/token/{token}": {"DELETE": tokens.delete},
+    "/v2/quickinvoices": {"GET": quick_invoices.get_list, "POST": quick_invoices.create},
+    "/v2/quickinvoices/{id}": {
+        "GET": quick_invoices.get,
+        "PUT": quick_invoices.update,
+        "DELETE": quick_invoices.delete,
+    },
+    "/v2/quickinvoices/{id}/reopen": {"POST": quick_invoices.reopen},
+    "/v2/quickinvoices/{id}/resend": {"POST": quick_invoices.resend},
+    "/v2/quickinvoices/{id}/addTransaction": {"PUT": invoice_payments.add_transaction},
+    "/v2/quickinvoices/{id}/removeTransaction": {"PUT": invoice_payments.remove_transaction},
+    "/v2/quickinvoices/{id}/files": {"POST": invoice_files.attach},
+    "/v2/quickinvoices/{id}/files/{file_id}": {"DELETE": invoice_files.remove},
+    "/v2/productfiles": {"POST": product_files.create},
+    "/v2/paylinks": {"GET": paylinks.get_list, "POST": paylinks.create},
+    "/v2/paylinks/{id}": {"GET": paylinks.get, "PUT": paylinks.update, "DELETE": paylinks.delete},
+    "/v2/paylinks/{id}/resend": {"POST": paylinks.resend},
+    "/v2/routertransactions": {"POST": router.create_transaction},
+    "/v2/routeraccountvaults": {"POST": router.create_account_vault},
+}
+
+
+def is_operation(operation: str) -> bool:
+    """Return whether a method and path, "PUT /v2/contacts/{id}", are an operation."""
+    method, _, path = operation.partition(" ")
+    return any(is_path(pattern, path) and method in handlers for pattern, handlers in OPERATIONS.items())

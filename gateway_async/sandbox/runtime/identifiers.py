@@ -1,0 +1,35 @@
+"""System ids: 24 hexadecimal digits that grow with time.
+
+Therefore sorting by id sorts by age.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gateway_async.sandbox.simulators.clock import Clock
+
+_TIME = 16
+"""The number of leading hexadecimal digits that increase; the digits after them are random."""
+
+
+class Identifiers:
+    """Creates system ids that always increase.
+
+    Each id is greater than the one before, even when the clock is set back or the gateway restarts.
+
+    Args:
+        clock: The clock whose time starts each id.
+        last: The greatest existing id; empty if there is none.
+    """
+
+    def __init__(self, clock: Clock, last: str = "") -> None:
+        self._clock = clock
+        self._last = int(last[:_TIME] or "0", 16)
+
+    def new(self) -> str:
+        """Return a new, unused id."""
+        self._last = max(self._last + 1, int(self._clock.now() * 1000) << 16)
+        return f"{self._last:0{_TIME}x}{secrets.token_hex(4)}"

@@ -1,0 +1,266 @@
+"""The SQLite record store.
+
+Its columns and indexes are generated from the field tables. A write is committed before the function that makes it
+returns. Therefore every acknowledged change survives a crash of the process. The store has one connection, which one
+thread uses.
+
+A watcher of a table is called for every change of the table, within the same transaction.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from gateway_async.sandbox.schema import STORED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from gateway_async.sandbox.schema.fields import Field, Row, Table
+
+    Change = Literal["CREATE", "UPDATE", "DELETE"]
+    Watcher = Callable[[Change, Sequence[Row]], None]
+    """A callback for a change: its type, and the changed records with their new values."""
+
+ALIVE = "deleted_ts IS NULL"
+WAITING = "state = 'waiting'"
+_DELETED = "deleted_ts IS NOT NULL"
+
+_APPLICATION_ID = 0x67617473
+"""Identifies the file as a sandbox file (SQLite's `application_id`)."""
+
+
+_PRIVATE = 0o600
+
+
+def _create(path: str) -> None:
+    """Create a file that only its owner may read, if it does not exist.
+
+    SQLite's side files get the same mode.
+
+    Raises:
+        sqlite3.DatabaseError: The file belongs to another user.
+    """
+    with suppress(OSError):  # if the file cannot be created, SQLite reports the reason
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE))
+        _restrict_mode(path)  # a umask may have removed the owner's own permissions
+    with suppress(OSError):
+        if hasattr(os, "geteuid") and os.geteuid() not in (0, Path(path).stat().st_uid):
+            raise sqlite3.DatabaseError("the file belongs to another user")
+
+
+def _restrict_mode(path: str) -> None:
+    """Remove the permissions of other users from an existing file and its side files."""
+    if hasattr(os, "geteuid"):  # Windows has no file modes
+        for each in (path, f"{path}-wal", f"{path}-shm", f"{path}-journal"):
+            with suppress(OSError):
+                Path(each).chmod(_PRIVATE)
+
+
+class Store:
+    """The records of a gateway, in memory or in a file.
+
+    Args:
+        path: A file, created if missing and migrated if older; None keeps the records in memory.
+
+    Raises:
+        sqlite3.DatabaseError: The file is not a database, belongs to another program, or another sandbox uses it.
+    """
+
+    def __init__(self, path: str | None = None) -> None:
+        if path:
+            _create(path)
+        self._sql = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0)
+        self._watchers: dict[str, Watcher] = {}
+        try:
+            self._prepare()
+            if path:
+                _restrict_mode(path)
+        except sqlite3.DatabaseError:
+            self._sql.close()
+            raise
+
+    def _prepare(self) -> None:
+        self._refuse_foreign()
+        for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
+            self._sql.execute(f"PRAGMA {pragma}")
+        with self.transaction():
+            self._sql.execute("CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT)")
+            for table in STORED:
+                self._create(table)
+            self._sql.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+
+    def _refuse_foreign(self) -> None:
+        """Raise an error if the database belongs to another program."""
+        (application_id,) = self._sql.execute("PRAGMA application_id").fetchone()
+        (tables,) = self._sql.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables and application_id != _APPLICATION_ID:
+            raise sqlite3.DatabaseError("the file is another program's database")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._sql.close()
+
+    @property
+    def changes(self) -> int:
+        """The number of changes to records since the store was opened.
+
+        Added, changed and deleted records count.
+        """
+        return self._sql.total_changes
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Group several writes into one transaction.
+
+        All are committed at the end, or none. A nested call joins the outer transaction.
+        """
+        if self._sql.in_transaction:
+            yield
+            return
+        self._sql.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._sql.execute("ROLLBACK")
+            raise
+        self._sql.execute("COMMIT")
+
+    def settings(self) -> dict[str, str]:
+        """Return the settings of this gateway that survive a restart."""
+        return dict(self._sql.execute("SELECT name, value FROM settings"))
+
+    def set(self, name: str, value: str) -> None:
+        """Store a setting of this gateway."""
+        self._sql.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
+
+    def watch(self, table: Table, watcher: Watcher) -> None:
+        """Call a watcher for every later change of a table."""
+        self._watchers[table.plural] = watcher
+
+    def insert(self, table: Table, *rows: Row) -> None:
+        """Add records."""
+        marks = ", ".join("?" * len(table.columns))
+        with self.transaction():
+            self._sql.executemany(
+                f"INSERT INTO {table.plural} ({', '.join(table.columns)}) VALUES ({marks})",  # noqa: S608  # names from our own tables
+                ([row.get(column) for column in table.columns] for row in rows),
+            )
+            self._tell(table, "CREATE", rows)
+
+    def update(self, table: Table, record_id: str, changes: Row) -> None:
+        """Change columns of one record."""
+        columns = ", ".join(f"{column} = ?" for column in changes)
+        with self.transaction():
+            self._sql.execute(
+                f"UPDATE {table.plural} SET {columns} WHERE id = ?",  # noqa: S608  # names from our own tables
+                (*changes.values(), record_id),
+            )
+            if table.plural in self._watchers:
+                changed = self.select(table, "id = ?", (record_id,))
+                self._tell(table, "UPDATE" if changes.get("deleted_ts") is None else "DELETE", changed)
+
+    def delete(self, table: Table, record_id: str) -> None:
+        """Delete a record permanently."""
+        with self.transaction():
+            if table.plural in self._watchers:
+                self._tell(table, "DELETE", self.select(table, "id = ?", (record_id,)))
+            self._sql.execute(f"DELETE FROM {table.plural} WHERE id = ?", (record_id,))  # noqa: S608  # names from our own tables
+
+    def clear(self, table: Table, where: str = "1", values: Sequence[Any] = ()) -> None:
+        """Delete the records that match an SQL condition, without calling watchers.
+
+        The default is all records.
+        """
+        self._sql.execute(f"DELETE FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
+
+    def find(self, table: Table, **equal: Any) -> Row | None:
+        """Return the record with these column values.
+
+        A deleted record is returned only if no other record matches.
+        """
+        where = " AND ".join(f"{column} = ?" for column in equal)
+        values = tuple(equal.values())
+        found = self.select(table, f"{where} AND {ALIVE} LIMIT 1", values)
+        found = found or self.select(table, f"{where} AND {_DELETED} LIMIT 1", values)
+        return next(iter(found), None)
+
+    def select(self, table: Table, rest: str = "1", values: Sequence[Any] = ()) -> list[Row]:
+        """Return the records that match an SQL condition.
+
+        The condition may be followed by an order and a limit.
+        """
+        columns = table.columns
+        found = self._sql.execute(f"SELECT {', '.join(columns)} FROM {table.plural} WHERE {rest}", values)  # noqa: S608  # names from our own tables
+        return [dict(zip(columns, row, strict=True)) for row in found]
+
+    def newest(self, tables: Iterable[Table]) -> str:
+        """Return the greatest id in the tables; empty if there is none."""
+        found = (self._sql.execute(f"SELECT max(id) FROM {table.plural}").fetchone()[0] for table in tables)  # noqa: S608  # names from our own tables
+        return max(filter(None, found), default="")
+
+    def total(self, table: Table, what: str, where: str, values: Sequence[Any]) -> int:
+        """Return a count or sum over matching records.
+
+        The records are those that match an SQL condition.
+        """
+        found = self._sql.execute(f"SELECT {what} FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
+        return int(found.fetchone()[0])
+
+    def least(self, table: Table, column: str, where: str, values: Sequence[Any]) -> Any:
+        """Return the least value of a column in matching records, or None.
+
+        The records are those that match an SQL condition.
+        """
+        found = self._sql.execute(f"SELECT min({column}) FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
+        return found.fetchone()[0]
+
+    def _tell(self, table: Table, change: Change, rows: Sequence[Row]) -> None:
+        watcher = self._watchers.get(table.plural)
+        if watcher and rows:
+            watcher(change, rows)
+
+    def _create(self, table: Table) -> None:
+        columns = ", ".join(map(_column, table.kept))
+        self._sql.execute(f"CREATE TABLE IF NOT EXISTS {table.plural} ({columns}, deleted_ts INTEGER)")
+        known = {row[1] for row in self._sql.execute(f"PRAGMA table_info({table.plural})")}
+        for field in table.kept:
+            if field.name not in known:
+                self._sql.execute(f"ALTER TABLE {table.plural} ADD COLUMN {_column(field)}")
+        for statement in _indexes(table):
+            self._sql.execute(statement)
+
+
+def _column(field: Field) -> str:
+    key = " PRIMARY KEY" if field.name == "id" else ""
+    default = f" DEFAULT {field.default!r}" if field.default is not None else ""
+    return f"{field.name} {field.kind.column}{key}{default}"
+
+
+def _indexes(table: Table) -> Iterable[str]:
+    prefix = f"INDEX IF NOT EXISTS {table.plural}"
+    if "location_id" in table.by_name:
+        yield f"CREATE {prefix}_by_id ON {table.plural} (location_id, id) WHERE {ALIVE}"
+        yield f"CREATE {prefix}_by_time ON {table.plural} (location_id, created_ts, id) WHERE {ALIVE}"
+    if "contact_id" in table.by_name:
+        yield f"CREATE {prefix}_by_contact ON {table.plural} (contact_id)"
+    if "previous_transaction_id" in table.shown:
+        yield f"CREATE {prefix}_by_previous ON {table.plural} (previous_transaction_id)"
+    if "quick_invoice_id" in table.shown:
+        yield f"CREATE {prefix}_by_invoice ON {table.plural} (quick_invoice_id, id)"
+    if "transaction_batch_id" in table.shown:
+        yield f"CREATE {prefix}_by_batch ON {table.plural} (transaction_batch_id)"
+    if "batch_num" in table.shown:
+        yield f"CREATE {prefix}_by_number ON {table.plural} (product_transaction_id, batch_num)"
+    if "model_id" in table.shown:
+        yield f"CREATE {prefix}_by_model ON {table.plural} (model_id, id)"
+    if "due_ts" in table.shown:
+        yield f"CREATE {prefix}_waiting ON {table.plural} (config_id, due_ts, id) WHERE {WAITING}"
+        yield f"CREATE {prefix}_ended ON {table.plural} (id) WHERE NOT {WAITING}"
+    if table.api_id:
+        yield f"CREATE UNIQUE {prefix}_by_api_id ON {table.plural} (location_id, {table.api_id}) WHERE {ALIVE}"
+        yield f"CREATE {prefix}_deleted_by_api_id ON {table.plural} (location_id, {table.api_id}) WHERE {_DELETED}"

@@ -1,0 +1,80 @@
+"""The field tables of every record type.
+
+A new record type begins with a file in this package.
+"""
+
+from gateway_async.sandbox.schema.account_vaults import ACCOUNT_VAULT, ROUTER_ACCOUNT_VAULT, TICKET
+from gateway_async.sandbox.schema.changelogs import CHANGELOG
+from gateway_async.sandbox.schema.contacts import CONTACT
+from gateway_async.sandbox.schema.outbox import NOTICE
+from gateway_async.sandbox.schema.paylinks import PAYLINK
+from gateway_async.sandbox.schema.places import LOCATION, PRODUCT_TRANSACTION, TERMINAL, USER
+from gateway_async.sandbox.schema.postback_configs import POSTBACK_CONFIG
+from gateway_async.sandbox.schema.postbacks import POSTBACK
+from gateway_async.sandbox.schema.quick_invoices import (
+    FILE_CONTENT,
+    INVOICED_TRANSACTION,
+    PRODUCT_FILE,
+    QUICK_INVOICE,
+    QUICK_INVOICE_FILE,
+)
+from gateway_async.sandbox.schema.tokens import LOGIN, TOKEN
+from gateway_async.sandbox.schema.transaction_batches import TRANSACTION_BATCH
+from gateway_async.sandbox.schema.transactions import ROUTER_TRANSACTION, TRANSACTION
+
+PLACES = (LOCATION, USER, PRODUCT_TRANSACTION, TERMINAL)
+"""The records that exist before the first request and survive a reset."""
+
+RECORDS = (
+    CONTACT,
+    ACCOUNT_VAULT,
+    TICKET,
+    TRANSACTION,
+    TRANSACTION_BATCH,
+    CHANGELOG,
+    POSTBACK_CONFIG,
+    POSTBACK,
+    TOKEN,
+    PAYLINK,
+    QUICK_INVOICE,
+    QUICK_INVOICE_FILE,
+    FILE_CONTENT,
+    PRODUCT_FILE,
+    NOTICE,
+)
+"""The records that requests create."""
+
+STORED = PLACES + RECORDS
+"""The tables that store records; the router tables only describe requests."""
+
+BY_PLURAL = {table.plural: table for table in STORED}
+
+__all__ = [
+    "ACCOUNT_VAULT",
+    "BY_PLURAL",
+    "CHANGELOG",
+    "CONTACT",
+    "FILE_CONTENT",
+    "INVOICED_TRANSACTION",
+    "LOCATION",
+    "LOGIN",
+    "NOTICE",
+    "PAYLINK",
+    "PLACES",
+    "POSTBACK",
+    "POSTBACK_CONFIG",
+    "PRODUCT_FILE",
+    "PRODUCT_TRANSACTION",
+    "QUICK_INVOICE",
+    "QUICK_INVOICE_FILE",
+    "RECORDS",
+    "ROUTER_ACCOUNT_VAULT",
+    "ROUTER_TRANSACTION",
+    "STORED",
+    "TERMINAL",
+    "TICKET",
+    "TOKEN",
+    "TRANSACTION",
+    "TRANSACTION_BATCH",
+    "USER",
+]

@@ -1,0 +1,87 @@
+"""The fields of an account vault and of a ticket.
+
+A further table has the fields of the request that fills a vault at a terminal. The fields follow the contract's
+"Account vault". The account number, the track data and the routing number serve to create the vault and are not stored.
+Of a card, only the brand, the first six and the last four digits are stored.
+"""
+
+from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table
+from gateway_async.sandbox.schema.kinds import CODE, FLAG, INTEGER, MOMENT, TEXT
+
+ACCOUNT_VAULT = Table(
+    "accountvault",
+    "accountvaults",
+    (
+        Field("id", CODE, settable=NEVER),
+        Field("payment_method", CODE, 2, 3, settable=ONCE, required=True),
+        Field("title", TEXT, 1, 64),
+        Field("account_holder_name", TEXT, 1, 60),
+        Field("first_six", CODE, settable=NEVER),
+        Field("last_four", CODE, settable=NEVER),
+        Field("billing_address", TEXT, 1, 32),
+        Field("billing_zip", TEXT, 4, 12),
+        Field("exp_date", CODE, 4, 4),
+        Field("routing", CODE, 9, 9, settable=ONCE),
+        Field("account_type", CODE, 1, 32),
+        Field("location_id", CODE, 1, 36, settable=ONCE, required=True, refers="locations"),
+        Field("contact_id", CODE, 1, 36, refers="contacts"),
+        Field("created_ts", MOMENT, settable=NEVER),
+        Field("modified_ts", MOMENT, settable=NEVER),
+        Field("account_vault_api_id", TEXT, 1, 36),
+        Field("dl_number", TEXT, 1, 50),
+        Field("dl_state", TEXT, 2, 2),
+        Field("customer_id", TEXT, 1, 50),
+        Field("ssn4", CODE, 4, 4),
+        Field("dob_year", CODE, 4, 4),
+        Field("billing_state", TEXT, 2, 26),
+        Field("billing_city", TEXT, 1, 36),
+        Field("billing_phone", TEXT, 1, 10),
+        Field("accountvault_c1", TEXT, 0, 128),
+        Field("accountvault_c2", TEXT, 0, 128),
+        Field("accountvault_c3", TEXT, 0, 128),
+        Field("expiring_in_months", INTEGER, settable=NEVER, kept=False),
+        Field("has_recurring", FLAG, settable=NEVER, default=0),
+        Field("ach_sec_code", CODE, 3, 3),
+        Field("is_company", FLAG),
+        Field("terms_agree", INTEGER, 1, 1),
+        Field("terms_agree_ip", TEXT, 0, 15),
+        Field("active", INTEGER, settable=NEVER, default=1),
+        Field("created_user_id", CODE, settable=NEVER, shown=False),
+        Field("contact_api_id", TEXT, 1, 64, kept=False),
+        Field("account_number", CODE, 4, 19, settable=ONCE, kept=False),
+        Field("track_data", CODE, 1, 256, settable=ONCE, kept=False),
+        Field("ticket", CODE, 1, 36, settable=ONCE, kept=False),
+        Field("previous_transaction_id", CODE, 1, 36, settable=ONCE, kept=False),
+        Field("previous_transaction_api_id", TEXT, 1, 64, settable=ONCE, kept=False),
+        Field("previous_account_vault_id", CODE, 1, 36, settable=ONCE, kept=False),
+        Field("previous_account_vault_api_id", TEXT, 1, 64, settable=ONCE, kept=False),
+        Field("run_avs", FLAG, settable=ONCE, kept=False),
+    ),
+    api_id="account_vault_api_id",
+)
+
+ROUTER_ACCOUNT_VAULT = Table(
+    "routeraccountvault",
+    "routeraccountvaults",
+    (
+        Field("payment_method", CODE, 2, 3, required=True),
+        Field("action", CODE, 1, 16, required=True),
+        Field("location_id", CODE, 1, 36, required=True, refers="locations"),
+        Field("contact_id", CODE, 1, 36, required=True, refers="contacts"),
+        Field("terminal_id", CODE, 1, 36, required=True, refers="terminals"),
+    ),
+)
+
+TICKET = Table(
+    "ticket",
+    "tickets",
+    (
+        Field("id", CODE),
+        Field("location_id", CODE),
+        Field("account_type", CODE),
+        Field("first_six", CODE),
+        Field("last_four", CODE),
+        Field("exp_date", CODE),
+        Field("created_ts", MOMENT),
+    ),
+)

@@ -1,0 +1,151 @@
+"""Field definitions: which values a field accepts and who may set it.
+
+The shape of every record is defined only by these tables. Code reads the tables and does not repeat their content.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway_async.sandbox.schema.kinds import Kind, Stored
+
+Row = dict[str, Any]
+"""A stored record: every column of its table, in stored form."""
+
+ALWAYS = frozenset({"POST", "PUT"})
+ONCE = frozenset({"POST"})
+NEVER: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a record.
+
+    Attributes:
+        name: The spelling in the contract.
+        kind: How its values are read, stored, shown and searched.
+        shortest: The minimum number of characters (digits of an integer).
+        longest: The maximum number of characters (digits of an integer), or None.
+        settable: The methods whose body may include it; `NEVER` makes it read-only.
+        required: Whether a POST must include it.
+        kept: Whether it is stored; other fields are used by the request and discarded.
+        shown: Whether responses include it.
+        carried: Whether postbacks include it, if responses do.
+        refers: The table of the record whose id it holds.
+        default: The stored value when a POST omits it.
+    """
+
+    name: str
+    kind: Kind
+    shortest: int = 0
+    longest: int | None = None
+    settable: frozenset[str] = ALWAYS
+    required: bool = False
+    kept: bool = True
+    shown: bool = True
+    carried: bool = True
+    refers: str | None = None
+    default: Stored = None
+
+    @property
+    def label(self) -> str:
+        """The name in readable form: `location_id` is "Location Id"."""
+        return label(self.name)
+
+    def read(self, value: Any) -> Stored:
+        """Convert a JSON value to its stored form.
+
+        Raises:
+            ValueError: The value is invalid; the message is a full sentence for the caller.
+        """
+        try:
+            stored = self.kind.read(value)
+        except ValueError as reason:
+            raise ValueError(f"{self.label} {reason}") from None
+        length = len(self.kind.spell(stored))
+        if stored == "" and self.shortest:
+            raise ValueError(f"{self.label} cannot be blank.")
+        if length < self.shortest:
+            raise ValueError(f"{self.label} should contain at least {self._count(self.shortest)}.")
+        if self.longest is not None and length > self.longest:
+            raise ValueError(f"{self.label} should contain at most {self._count(self.longest)}.")
+        return stored
+
+    def _count(self, number: int) -> str:
+        return f"{number} character{'s' if number != 1 else ''}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The fields of one record type, and the names of the type.
+
+    Attributes:
+        singular: The wrapper of a single record (`accountvault`).
+        plural: The wrapper of a list, the path segment and the SQL table (`accountvaults`).
+        fields: The fields in the order of responses.
+        api_id: The field that holds the integrator id; empty if the type has none.
+        link: The path of a record's own link, with column names in braces; empty for `/v2/<plural>/<id>`.
+        page_size: The default number of records on a page of a list.
+    """
+
+    singular: str
+    plural: str
+    fields: tuple[Field, ...]
+    api_id: str = ""
+    link: str = ""
+    page_size: int = 20
+
+    @cached_property
+    def by_name(self) -> dict[str, Field]:
+        """The fields by name."""
+        return {field.name: field for field in self.fields}
+
+    @cached_property
+    def kept(self) -> tuple[Field, ...]:
+        """The fields that have a column."""
+        return tuple(field for field in self.fields if field.kept)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the SQL columns.
+
+        Every table also has a column for the deletion time.
+        """
+        return (*(field.name for field in self.kept), "deleted_ts")
+
+    @cached_property
+    def shown(self) -> dict[str, Field]:
+        """The stored fields that responses include, by name."""
+        return {field.name: field for field in self.kept if field.shown}
+
+    @cached_property
+    def uncarried(self) -> tuple[str, ...]:
+        """The names of the fields that responses include and postbacks omit."""
+        return tuple(name for name, field in self.shown.items() if not field.carried)
+
+    def show(self, row: Row) -> Row:
+        """Return a stored record in response form, without links."""
+        record = dict(zip(self.shown, self._values_of(row), strict=True))
+        for name, show in self._translations:
+            if record[name] is not None:
+                record[name] = show(record[name])
+        return record
+
+    @cached_property
+    def _values_of(self) -> Callable[[Row], tuple[Any, ...]]:
+        return itemgetter(*self.shown)
+
+    @cached_property
+    def _translations(self) -> tuple[tuple[str, Any], ...]:
+        return tuple((name, field.kind.show) for name, field in self.shown.items() if field.kind.show)
+
+
+def label(name: str) -> str:
+    """Return a field name in readable form: `location_id` is "Location Id"."""
+    return name.replace("_", " ").title()

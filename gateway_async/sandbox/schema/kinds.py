@@ -1,0 +1,168 @@
+"""The kinds of field values.
+
+Each kind defines how values are read from JSON, stored in SQLite, shown and searched. Reading is strict about types and
+tolerant of spellings. A flag may be 1, "1" or true, and an amount a number or a string. But a list is never an amount,
+and a number never a title. Money becomes integer cents and is never a float in between.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Stored = str | int | None
+
+_AMOUNT = re.compile(r"([0-9]{1,8})(?:\.([0-9]{1,2}))?")
+_LARGEST_AMOUNT = 10**10 - 1
+_DIGITS = re.compile(r"[0-9]{1,15}")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_FLAGS = {"1": 1, "true": 1, "0": 0, "false": 0}
+_JSON = msgspec.json.Encoder(decimal_format="number")
+
+
+class Search(Enum):
+    """How a list filter on a field matches."""
+
+    SUBSTRING = auto()
+    ANY_OF = auto()
+    AMOUNT = auto()
+    MOMENT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of value.
+
+    Attributes:
+        column: Its SQLite type.
+        read: Converts JSON (or the text of a filter) to the stored value. Raises ValueError with the
+            predicate of a sentence: "must be a string."
+        show: Converts the stored value to JSON; None when they are the same.
+        search: How a filter on it matches.
+        spell: Converts the stored value to the text whose length is limited.
+    """
+
+    column: Literal["TEXT", "INTEGER", "BLOB"]
+    read: Callable[[Any], str | int]
+    show: Callable[[Any], Any] | None = None
+    search: Search = Search.ANY_OF
+    spell: Callable[[Any], str] = str
+
+
+def _read_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be a string.")  # the same error type for every invalid value
+    if "\0" in value:
+        raise ValueError("must not contain NUL characters.")
+    return value
+
+
+def _read_integer(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | str) or not _DIGITS.fullmatch(str(value)):
+        raise ValueError("must be an integer.")
+    return int(value)
+
+
+def _read_flag(value: Any) -> int:
+    if not isinstance(value, int | str) or str(value).lower() not in _FLAGS:
+        raise ValueError('must be either "1" or "0".')
+    return _FLAGS[str(value).lower()]
+
+
+def _read_spelled_flag(value: Any) -> str:
+    _read_flag(value)
+    return _JSON.encode(value).decode()
+
+
+def is_set(spelled: str) -> bool:
+    """Return whether a flag that is stored as sent is true."""
+    return bool(_read_flag(json.loads(spelled)))
+
+
+def _read_money(value: Any) -> int:
+    plain = isinstance(value, int | str | Decimal) and not isinstance(value, bool)
+    amount = _AMOUNT.fullmatch(str(value)) if plain else None
+    if amount is None:
+        raise ValueError("must be an amount of at most 8 digits and 2 decimals.")
+    whole, decimals = amount.groups(default="")
+    return int(whole) * 100 + int(decimals.ljust(2, "0"))
+
+
+def show_money(cents: int) -> str:
+    """Return an amount as responses show it, with two decimals."""
+    return f"{cents // 100}.{cents % 100:02}"
+
+
+def _read_date(value: Any) -> str:
+    try:
+        written = value if isinstance(value, str) and _DATE.fullmatch(value) else ""
+        return date.fromisoformat(written).isoformat()
+    except ValueError:
+        raise ValueError("must be a date of the form 2025-12-31.") from None
+
+
+def _read_object(value: Any) -> str:
+    if not isinstance(value, dict):
+        raise ValueError("must be an object.")  # the same error type for every invalid value
+    try:
+        return _JSON.encode(value).decode()
+    except RecursionError:
+        raise ValueError("is nested too deeply.") from None
+
+
+def _read_items(value: Any) -> str:
+    for name, amount in value.items() if isinstance(value, dict) else ():
+        if not name.strip():
+            raise ValueError("must have a name for each item.")
+        try:
+            _read_money(amount)
+        except ValueError as reason:
+            raise ValueError(f"has an item {name[:64]!r} that {reason}") from None
+    text = _read_object(value)
+    if total(text) > _LARGEST_AMOUNT:
+        raise ValueError(f"must come to at most {show_money(_LARGEST_AMOUNT)} in all.")
+    return text
+
+
+def total(items: str) -> int:
+    """Return the sum of a stored item list, in cents."""
+    return sum(map(_read_money, json.loads(items, parse_float=Decimal).values()))
+
+
+def _read_tags(value: Any) -> str:
+    if not isinstance(value, list) or not all(isinstance(tag, str) and tag.strip() for tag in value):
+        raise ValueError("must be an array of strings that are not blank.")
+    return _JSON.encode(value).decode()
+
+
+def _read_bytes(_value: Any) -> str:
+    raise ValueError("must be sent as a file.")
+
+
+def _show_json(text: str) -> msgspec.Raw:
+    return msgspec.Raw(text.encode())
+
+
+TEXT = Kind("TEXT", _read_text, search=Search.SUBSTRING)
+CODE = Kind("TEXT", _read_text)
+INTEGER = Kind("INTEGER", _read_integer)
+FLAG = Kind("INTEGER", _read_flag, show=bool)
+BIT = Kind("INTEGER", _read_flag)
+SPELLED_FLAG = Kind("TEXT", _read_spelled_flag, show=_show_json)
+MONEY = Kind("INTEGER", _read_money, show=show_money, search=Search.AMOUNT, spell=show_money)
+DATE = Kind("TEXT", _read_date)
+MOMENT = Kind("INTEGER", _read_integer, search=Search.MOMENT)
+OBJECT = Kind("TEXT", _read_object, show=_show_json, search=Search.SUBSTRING)
+ITEMS = Kind("TEXT", _read_items, show=_show_json, search=Search.SUBSTRING)
+TAGS = Kind("TEXT", _read_tags, show=_show_json, search=Search.SUBSTRING)
+BYTES = Kind("BLOB", _read_bytes)

@@ -1,0 +1,72 @@
+"""Serve a sandbox in the foreground of its own process."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from pathlib import Path
+    from types import FrameType
+
+    from gateway_async.sandbox.runtime.info import Facts
+    from gateway_async.sandbox.simulators.terminals import Mode
+
+_CONNECTIONS = 10_240
+
+
+def serve(
+    port: int = 8080,
+    host: str = "127.0.0.1",
+    data: str | Path | None = None,
+    terminals: Mode = "auto",
+    terminal_delay: float = 2.0,
+    postback_hosts: Collection[str] = (),
+    on_ready: Callable[[Facts], None] | None = None,
+) -> None:
+    """Serve a sandbox until SIGINT or SIGTERM.
+
+    Call it from the main thread, because it installs signal handlers.
+
+    Args:
+        port: The port to listen on; 0 picks a free port.
+        host: The address to listen on.
+        data: A file that keeps credentials and records between runs; None keeps them in memory.
+        terminals: `auto` or `manual`, as in `Sandbox`.
+        terminal_delay: Seconds until a card is presented automatically.
+        postback_hosts: Names and addresses of other hosts that may receive postbacks, besides this machine.
+        on_ready: Called with the facts of the sandbox when it accepts requests.
+
+    Raises:
+        ValueError: The terminal mode is unknown, the delay is negative or not finite, or a host is invalid.
+        OSError: The port is taken.
+        sqlite3.DatabaseError: The data file is not a database, or another sandbox uses it.
+    """
+    ended = threading.Event()
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        ended.set()
+
+    _allow_many_connections()
+    former = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with Sandbox(port, host, data, terminals, terminal_delay, postback_hosts) as sandbox:
+            if on_ready:
+                on_ready(sandbox.facts)
+            ended.wait()
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _allow_many_connections() -> None:
+    if sys.platform != "win32":
+        import resource
+
+        usual, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(usual, min(allowed, _CONNECTIONS)), allowed))

@@ -1,0 +1,36 @@
+"""The state machine of a paylink (contract, "States: Paylink").
+
+Expiry depends on the clock and is not a state. An expired paylink accepts no payment until a PUT sets a later
+`expire_date`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from gateway_async.sandbox.state_machines.machine import Coded, Machine
+
+
+class State(Coded):
+    """`status_id` of a paylink."""
+
+    UNPAID = 0
+    PAID = 1
+
+
+class Trigger(StrEnum):
+    """The events that can change a paylink."""
+
+    PAY = "a payment is approved"
+    DECLINE = "a payment is declined"
+    CHANGE = "PUT"
+
+
+LIFE = Machine(
+    "Paylink",
+    {
+        (State.UNPAID, Trigger.CHANGE): State.UNPAID,
+        (State.UNPAID, Trigger.DECLINE): State.UNPAID,
+        (State.UNPAID, Trigger.PAY): State.PAID,
+    },
+)

@@ -1,0 +1,54 @@
+"""The state machine of a token (contract, "Token and hash key lifetimes")."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from gateway_async.sandbox.state_machines.machine import Machine
+
+if TYPE_CHECKING:
+    from gateway_async.sandbox.schema.fields import Row
+
+IDLE_SECONDS = 15 * 60
+"""How long a token stays valid without a successful request."""
+
+
+class State(StrEnum):
+    """The state of a token."""
+
+    VALID = "valid"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+class Trigger(StrEnum):
+    """The events that can change a token."""
+
+    USE = "a request with it succeeds"
+    IDLE = "15 minutes without"
+    REVOKE = "DELETE"
+
+
+LIFE = Machine(
+    "Token",
+    {
+        (State.VALID, Trigger.USE): State.VALID,
+        (State.VALID, Trigger.IDLE): State.EXPIRED,
+        (State.VALID, Trigger.REVOKE): State.REVOKED,
+    },
+)
+
+
+def allows(trigger: Trigger, row: Row, now: float) -> bool:
+    """Return whether a trigger is allowed for a stored token.
+
+    `now` is in Unix seconds.
+    """
+    return LIFE.after(_state_of(row, now), trigger) is not None
+
+
+def _state_of(row: Row, now: float) -> State:
+    if row["deleted_ts"] is not None:
+        return State.REVOKED
+    return State.EXPIRED if now - row["used_ts"] >= IDLE_SECONDS else State.VALID

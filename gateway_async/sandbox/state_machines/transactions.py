@@ -1,0 +1,106 @@
+"""The state machine of a transaction: its first state, and its later changes.
+
+A payment that the issuer refuses starts, and ends, as 301 declined.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from gateway_async.sandbox.state_machines.machine import Coded, Machine
+
+if TYPE_CHECKING:
+    from gateway_async.sandbox.schema.fields import Row
+
+
+class State(Coded):
+    """`status_id` of a transaction."""
+
+    APPROVED = 101
+    AUTHORISED = 102
+    REFUNDED = 111
+    ADDRESS_CHECKED = 121
+    PENDING_ORIGINATION = 131
+    ORIGINATING = 132
+    ORIGINATED = 133
+    SETTLED = 134
+    VOIDED = 201
+    DECLINED = 301
+
+
+class Trigger(StrEnum):
+    """The events that can change a transaction.
+
+    They are PUT actions, a refund, and settlement steps.
+    """
+
+    VOID = "void"
+    COMPLETE = "authcomplete"
+    INCREMENT = "authincrement"
+    REVERSE = "partialreversal"
+    TIP = "tipadjust"
+    REFUND = "refund"
+    SETTLE = "its batch settles"
+    ORIGINATE = "a night passes"
+
+
+class Start(NamedTuple):
+    """The type and first status of a new transaction when it is approved."""
+
+    type_id: int
+    status_id: State
+
+
+STARTS = {
+    ("cc", "sale"): Start(20, State.APPROVED),
+    ("cc", "force"): Start(20, State.APPROVED),
+    ("cc", "authonly"): Start(20, State.AUTHORISED),
+    ("cc", "avsonly"): Start(21, State.ADDRESS_CHECKED),
+    ("cc", "refund"): Start(30, State.REFUNDED),
+    ("ach", "sale"): Start(50, State.PENDING_ORIGINATION),
+    ("ach", "debit"): Start(50, State.PENDING_ORIGINATION),
+    ("ach", "credit"): Start(40, State.PENDING_ORIGINATION),
+    ("ach", "refund"): Start(40, State.PENDING_ORIGINATION),
+}
+"""The first state of a transaction, by payment method and action of the POST."""
+
+LIFE = Machine(
+    "Transaction",
+    {
+        (State.AUTHORISED, Trigger.INCREMENT): State.AUTHORISED,
+        (State.AUTHORISED, Trigger.REVERSE): State.AUTHORISED,
+        (State.AUTHORISED, Trigger.COMPLETE): State.APPROVED,
+        (State.AUTHORISED, Trigger.VOID): State.VOIDED,
+        (State.APPROVED, Trigger.TIP): State.APPROVED,
+        (State.APPROVED, Trigger.REVERSE): State.APPROVED,
+        (State.APPROVED, Trigger.REFUND): State.APPROVED,
+        (State.APPROVED, Trigger.VOID): State.VOIDED,
+        (State.APPROVED, Trigger.SETTLE): State.SETTLED,
+        (State.REFUNDED, Trigger.VOID): State.VOIDED,
+        (State.REFUNDED, Trigger.SETTLE): State.SETTLED,
+        (State.PENDING_ORIGINATION, Trigger.REFUND): State.PENDING_ORIGINATION,
+        (State.PENDING_ORIGINATION, Trigger.VOID): State.VOIDED,
+        (State.PENDING_ORIGINATION, Trigger.ORIGINATE): State.ORIGINATING,
+        (State.ORIGINATING, Trigger.REFUND): State.ORIGINATING,
+        (State.ORIGINATING, Trigger.ORIGINATE): State.ORIGINATED,
+        (State.ORIGINATED, Trigger.REFUND): State.ORIGINATED,
+        (State.ORIGINATED, Trigger.ORIGINATE): State.SETTLED,
+        (State.SETTLED, Trigger.REFUND): State.SETTLED,
+    },
+)
+
+SETTLEABLE = frozenset(state for state, trigger in LIFE.moves if trigger is Trigger.SETTLE)
+"""The states that a batch settles."""
+
+_GIVES_BACK = frozenset({30, 40})
+
+
+def after(trigger: Trigger, row: Row) -> State | None:
+    """Return the state of a transaction after a trigger.
+
+    The result is None if the trigger is not allowed. Only a transaction that took money can be refunded.
+    """
+    if trigger is Trigger.REFUND and row["type_id"] in _GIVES_BACK:
+        return None
+    return LIFE.after(State(row["status_id"]), trigger)

@@ -1,0 +1,132 @@
+"""The public names exist, and type checkers see the same ones."""
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+import gateway_async
+import gateway_async.postbacks
+from gateway_async import AsyncGateway, UserApiKey
+
+from .source import (
+    NOUNS,
+    TESTS,
+    ids,
+    modules,
+    name_of,
+    tree,
+)
+
+
+def is_library(path: Path) -> bool:
+    """Whether a module is there to be imported from; inside the sandbox and the command only the packages are."""
+    return path.name == "__init__.py" or path.parts[0] not in ("sandbox", "cli")
+
+
+def defined(path: Path) -> set[str]:
+    """The public functions and classes that a module defines."""
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return {node.name for node in tree(path).body if isinstance(node, kinds) and not node.name.startswith("_")}
+
+
+@pytest.mark.parametrize("path", [path for path in modules() if is_library(path)], ids=ids)
+def test_all_names_all(path: Path) -> None:
+    """`__all__` has every public function and class of its module, in order, and nothing that is not there."""
+    module = importlib.import_module(name_of(path))
+    names = list(getattr(module, "__all__", ()))
+    assert defined(path) - set(names) == set()
+    assert [name for name in names if not hasattr(module, name)] == []
+    assert names == sorted(names, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+
+
+PUBLIC = [
+    "AsyncGateway", "UserApiKey", "PasswordLogin", "AccessToken", "HashKey", "BearerToken", "Token", "ApiId",
+    "TimeRange", "Pages", "Page", "UNSET", "CardVaultCreate", "AchVaultCreate", "TicketVaultCreate",
+    "TransactionVaultCreate", "VaultCopyCreate", "AccountVaultUpdate", "RouterAccountVaultCreate",
+    "RouterTransactionCreate", "TransactionCreate", "TransactionUpdate", "ContactCreate", "ContactUpdate",
+    "AccountVault", "BinInfo", "Contact", "Transaction", "GatewayError", "InvalidRequestError", "StatusError",
+    "BadRequestError", "AuthenticationError", "PermissionDeniedError", "NotFoundError", "MethodNotAllowedError",
+    "RecordDeletedError", "ValidationError", "RateLimitError", "ServerError", "NotSentError", "DeadlineExceededError",
+    "OutcomeUnknownError", "MalformedReplyError", "MismatchedReplyError", "DeclinedError", "TerminalBusyError",
+    "RedisTerminalLease", "SqliteLedger", "Recovered", "QuickInvoice", "QuickInvoiceCreate", "QuickInvoiceUpdate",
+    "Attachment", "Paylink", "PaylinkCreate", "PaylinkUpdate", "TransactionBatch", "PostbackConfig",
+    "PostbackConfigCreate", "PostbackConfigUpdate", "ProductFile", "ProductFileCreate",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_public_names_exist(name: str) -> None:
+    """What users are told to import can be imported from the package."""
+    assert name in gateway_async.__all__
+    assert getattr(gateway_async, name) is not None
+
+
+def test_the_index_is_complete() -> None:
+    """Every error and every model that a user meets stands in the index of the package."""
+    offered = {
+        name
+        for module in ("errors", "models.codes", *(noun.__name__.removeprefix("gateway_async.") for noun in NOUNS))
+        for name in importlib.import_module(f"gateway_async.{module}").__all__
+    }
+    assert offered - set(gateway_async.__all__) == {"VaultCreate", "OpenInt", "OpenStr"}
+
+
+def test_type_checkers_see_the_same_index() -> None:
+    """The names that type checkers are told of are those that can be imported, from the same places."""
+    told = {
+        alias.name: node.module
+        for node in ast.walk(tree(Path("__init__.py")))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("gateway_async.")
+        for alias in node.names
+    }
+    assert sorted(told) == sorted(gateway_async.__all__)
+    for name, module in told.items():
+        assert getattr(gateway_async, name) is getattr(importlib.import_module(str(module)), name)
+
+
+VERBS = {
+    "account_vaults": ["bin_info", "create", "delete", "get", "list", "update"],
+    "contacts": ["create", "delete", "get", "list", "update"],
+    "paylinks": ["create", "delete", "get", "list", "payment_url", "resend", "update"],
+    "postback_configs": ["create", "delete", "update"],
+    "product_files": ["create"],
+    "quick_invoices": [
+        *("add_transaction", "attach_file", "create", "delete", "get", "list", "payment_url"),
+        *("remove_file", "remove_transaction", "reopen", "resend", "update"),
+    ],
+    "router_account_vaults": ["create"],
+    "router_transactions": ["create"],
+    "tokens": ["create", "delete"],
+    "transaction_batches": ["get", "list", "settle"],
+    "transactions": ["complete", "create", "get", "increment", "list", "update", "void"],
+}
+
+
+@pytest.mark.asyncio
+async def test_the_verbs_exist() -> None:
+    """Each resource has its verbs, and no others."""
+    async with AsyncGateway("https://gateway.test", developer_id="dev", credentials=UserApiKey("u", "k")) as gateway:
+        found = {
+            name: sorted(verb for verb in dir(resource) if verb[0] != "_" and callable(getattr(resource, verb)))
+            for name, resource in vars(gateway).items()
+            if not name.startswith("_")
+        }
+    assert found == VERBS
+
+
+def all_tests() -> list[tuple[str, str | None]]:
+    """Every test function and its docstring."""
+    return [
+        (f"{path.relative_to(TESTS)}::{node.name}", ast.get_docstring(node, clean=False))
+        for path in sorted(TESTS.rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+    ]
+
+
+def test_every_test_says_its_sentence() -> None:
+    """A test's docstring is one line that says the behaviour and ends like a sentence."""
+    silent = [name for name, said in all_tests() if not said or "\n" in said or said[-1] not in ".?!"]
+    assert silent == []

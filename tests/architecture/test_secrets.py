@@ -1,0 +1,172 @@
+"""No model, error, log line or traceback shows a secret."""
+
+import logging
+import re
+import traceback
+from datetime import date
+from decimal import Decimal
+from typing import Any, get_args, get_type_hints
+
+import attrs
+import httpx
+import pytest
+
+import gateway_async
+import gateway_async.postbacks
+from gateway_async import AsyncGateway, GatewayError, UserApiKey
+from gateway_async._secrets import Secret
+from gateway_async._wire.validation import problems
+from gateway_async.models.record import Record
+from gateway_async.models.request import Request
+
+from .source import NOUNS
+
+CARD = "4111111111111111"
+PLANTED = {
+    "account_number": CARD,
+    "cvv": "7391",
+    "track_data": ";4012888888881881=30091010000012345678?",
+    "routing": "072000326",
+    "ticket": "ticket-5e1d",
+    "ssn4": "8264",
+    "dob_year": "1971",
+    "dl_number": "LICENCE-77",
+    "basic_auth_password": "basic-5c0e",
+}
+KEY = "planted-key-82c1"
+
+
+def shown_secrets(*texts: object) -> set[str]:
+    """The planted values that stand in any of the texts; four digits inside another number are chance."""
+    text = " ".join(map(str, texts))
+    planted = (*PLANTED.values(), "4012888888881881", KEY)
+    return {value for value in planted if value in text and (len(value) > 4 or re.search(rf"\b{value}\b", text))}
+
+
+def kinds(parent: type[Any]) -> list[Any]:
+    """The requests or the records of all nouns."""
+    return [
+        kind
+        for module in NOUNS
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, parent) and kind is not parent
+    ]
+
+
+def filled(kind: Any) -> Any:
+    """An object of `kind` with something planted in every field, and a card number in every other text."""
+    hints = get_type_hints(kind)
+    values: dict[str, Any] = {"extra": {**PLANTED, CARD: CARD}}
+    for field in attrs.fields(kind):
+        if field.name in PLANTED and not (field.name == "account_number" and kind.__name__.startswith("Contact")):
+            values[field.name] = PLANTED[field.name]
+        elif field.name != "extra":
+            values[field.name] = {"deep": [{"note": f"card {CARD}"}]} if "Mapping" in str(hints[field.name]) else CARD
+    return kind(**values)
+
+
+@pytest.mark.parametrize("kind", [*kinds(Request), *kinds(Record)])
+def test_no_model_shows_a_secret(kind: Any) -> None:
+    """Whatever is planted in whichever field, neither repr nor str nor a format shows it."""
+    full = filled(kind)
+    assert shown_secrets(repr(full), str(full), f"{full}", [full], {"it": full}) == set()
+
+
+@pytest.mark.parametrize("kind", kinds(Request))
+def test_no_problem_shows_a_secret(kind: Any) -> None:
+    """What is wrong with planted values is said without them."""
+    assert shown_secrets(*problems(filled(kind))) == set()
+
+
+def test_every_secret_field_is_planted() -> None:
+    """No field that holds a secret is missing from the planted ones."""
+    secret = {
+        name
+        for kind in kinds(Request)
+        for name, hint in get_type_hints(kind).items()
+        if any(isinstance(part, type) and issubclass(part, Secret) for part in (hint, *get_args(hint)))
+    }
+    hidden = {field.name for kind in kinds(Request) for field in attrs.fields(kind) if not field.repr}
+    assert (secret | hidden) - {"extra"} == set(PLANTED)
+
+
+def echo(request: httpx.Request, status: int, form: str) -> httpx.Response:
+    """An answer that repeats everything the request held."""
+    said = f"{request.url} {request.content.decode()}"
+    bodies: dict[str, Any] = {
+        "message": {"json": {"message": said}},
+        "fields": {"json": {"errors": {"account_number": [said]}}},
+        "unknown form": {"json": {"request": said}},
+        "html": {"html": f"<html><body><p>{said}</p></body></html>"},
+        "text": {"text": said},
+    }
+    return httpx.Response(status, **bodies[form])
+
+
+def planted(*names: str) -> dict[str, str]:
+    """Fields with their planted values."""
+    return {name: PLANTED[name] for name in names}
+
+
+SALE = {"action": "sale", "transaction_amount": Decimal("12.50"), "exp_date": "0930"}
+REQUESTS: dict[str, tuple[str, Request]] = {
+    "card vault": (
+        "account_vaults",
+        gateway_async.CardVaultCreate(exp_date="0930", **planted("account_number", "ssn4")),
+    ),
+    "swiped vault": ("account_vaults", gateway_async.SwipedVaultCreate(**planted("track_data", "dob_year"))),
+    "sale": (
+        "transactions",
+        gateway_async.TransactionCreate(**SALE, **planted("account_number", "cvv", "routing", "ssn4", "dob_year")),
+    ),
+    "ticket": (
+        "transactions",
+        gateway_async.TransactionCreate(action="avsonly", description=f"card {CARD}", **planted("ticket")),
+    ),
+    "invoice": (
+        "quick_invoices",
+        gateway_async.QuickInvoiceCreate(
+            title=f"card {CARD}",
+            due_date=date(2026, 12, 1),
+            item_list={"Tea": 1},
+            dl_state="FL",
+            **planted("ssn4", "dl_number"),
+        ),
+    ),
+    "config": (
+        "postback_configs",
+        gateway_async.PostbackConfigCreate(
+            url="https://shop.test", resource="contact", **planted("basic_auth_password")
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("form", ["message", "fields", "unknown form", "html", "text"])
+@pytest.mark.parametrize("status", [200, 400, 401, 409, 422, 500])
+@pytest.mark.parametrize("request_name", REQUESTS)
+@pytest.mark.asyncio
+async def test_no_error_log_or_traceback_shows_a_secret(
+    request_name: str, status: int, form: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A gateway that repeats the whole request, in any form, gets none of it into an error, a log or a traceback."""
+    resource, new = REQUESTS[request_name]
+    transport = httpx.MockTransport(lambda request: echo(request, status, form))
+    events: list[object] = []
+    with caplog.at_level(logging.DEBUG):
+        async with AsyncGateway(
+            "https://gateway.test",
+            developer_id="dev",
+            credentials=UserApiKey("user", KEY),
+            location_id="loc",
+            transport=transport,
+            observers=[events.append],
+            max_attempts=1,
+        ) as gateway:
+            with pytest.raises(GatewayError) as failed:
+                await getattr(gateway, resource).create(new)
+    printed = "".join(traceback.format_exception(failed.value))
+    assert caplog.text
+    assert (
+        shown_secrets(printed, repr(failed.value), failed.value.args, vars(failed.value), events, caplog.text) == set()
+    )

@@ -1,0 +1,333 @@
+"""Generated requests: a good one for each operation, and what can be wrong with it.
+
+A draft is a request that has not been sent. `good` makes one that the gateway takes; every function of `MISTAKES`
+takes a draft and spoils one thing.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import attrs
+import httpx
+from hypothesis import strategies as st
+
+from gateway_async.sandbox.routes import OPERATIONS
+
+from . import calls
+from .families import FAMILIES
+from .field_table import Row
+from .raw_client import Desk
+from .record_type import Family
+from .values import tried, wrong
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+EVERY_OPERATION = tuple(f"{method} {path}" for path, handlers in OPERATIONS.items() for method in handlers)
+ACTIONS = ("sale", "authonly", "avsonly", "force", "refund", "debit", "credit", "void", "authcomplete", "authincrement",
+           "partialreversal", "tipadjust", "edit")  # fmt: skip
+DEADLINE = 5.0
+"""Seconds in which every answer is there."""
+
+_FAMILIES = {family.path: family for family in FAMILIES if family.path}
+
+text = st.text(max_size=20) | st.sampled_from(
+    ["", "\0", "'; --", "%00", "١", "\U0001f375", "x" * 5000, "../..", "1e400"]
+)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | text,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),
+    max_leaves=6,
+)
+ascii_text = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=30)
+broken_bodies = st.binary(max_size=50) | st.sampled_from(
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[[[[",
+        b'{"a": NaN}',
+        b'{"a":1,"a":2}',
+        b'"\\ud800"',
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b"1" * 5000,
+    ]
+)
+
+
+@attrs.frozen
+class Draft:
+    """A request that was not sent yet.
+
+    Attributes:
+        operation: what it is a request for.
+        wrapper: the key of `record`; empty when the body is the record itself.
+        record: the JSON body's content; None when there is no JSON body.
+        form, files: a multipart form instead.
+        raw: bytes instead of either.
+    """
+
+    operation: str
+    ids: tuple[str, ...] = ()
+    wrapper: str = ""
+    record: Any = None
+    form: Mapping[str, Any] = attrs.field(factory=dict)
+    files: tuple[tuple[str, Any], ...] = ()
+    raw: bytes | None = None
+    query: tuple[tuple[str, str], ...] = ()
+    headers: Mapping[str, str] = attrs.field(factory=dict)
+    method: str = ""
+
+    @property
+    def asks(self) -> str:
+        """The operation that it really asks for."""
+        method, _, pattern = self.operation.partition(" ")
+        return f"{self.method or method} {pattern}"
+
+    def send(self, http: httpx.Client) -> httpx.Response:
+        """Send it, and have an answer in time."""
+        method, _, pattern = self.asks.partition(" ")
+        url = _fill(pattern, self.ids) + (f"?{urlencode(self.query)}" if self.query else "")
+        sent = self._body()
+        headers = sent.pop("headers", {}) | dict(self.headers)
+        return http.request(method, url, headers=headers, timeout=DEADLINE, **sent)
+
+    def about(self, record_id: str) -> "Draft":
+        """The same about another record."""
+        return attrs.evolve(self, ids=(record_id, *self.ids[1:]))
+
+    def _body(self) -> dict[str, Any]:
+        if self.raw is not None:
+            return {"content": self.raw}
+        if self.form or self.files:
+            return {"data": dict(self.form), "files": list(self.files) or None}
+        if self.record is None:
+            return {}
+        content = {self.wrapper: self.record} if self.wrapper else self.record
+        return {"content": json.dumps(_prompt(content)).encode(), "headers": {"content-type": "application/json"}}
+
+
+def _fill(pattern: str, ids: tuple[str, ...]) -> str:
+    left = iter(ids)
+    return "/".join(quote(next(left, "x"), safe="") if part.startswith("{") else part for part in pattern.split("/"))
+
+
+def _prompt(content: Any) -> Any:
+    """The same without amounts for which a gateway, an issuer or a terminal takes its time."""
+    if isinstance(content, dict):
+        return {name: _prompt(value) for name, value in content.items() if not (name in _AMOUNTS and _is_slow(value))}
+    return content
+
+
+_AMOUNTS = ("transaction_amount", "amount", "amount_due")
+
+
+def _is_slow(value: Any) -> bool:
+    return str(value).startswith("8.") or str(value) in ("7.71", "7.710")
+
+
+# --- good ones
+
+
+def good(draw: Draw, desk: Desk, operation: str) -> Draft:
+    """A request that is answered with success; what it is about is made beforehand."""
+    method, _, path = operation.partition(" ")
+    special = _SPECIAL.get(operation)
+    if special:
+        return special(desk)
+    collection = "/".join(path.split("/")[:3])
+    family = _FAMILIES.get(collection)
+    if method == "POST" and path == collection and family:
+        return Draft(operation, wrapper=family.wrapper, record=_new(draw, desk, family))
+    if method == "PUT" and family:
+        return _change(draw, desk, operation, family)
+    ids = (_MADE[collection](desk),) if "{" in path else ()
+    return Draft(operation, ids, query=_listing(draw) if method == "GET" and path == collection else ())
+
+
+def _new(draw: Draw, desk: Desk, family: Family) -> dict[str, Any]:
+    way = draw(st.sampled_from(family.ways))
+    rows = [row for row in family.table.rows if row.post == "yes" and row.type != "files"]
+    row = draw(st.none() | st.sampled_from(rows)) if rows else None
+    body: dict[str, Any] = way.body(desk)
+    if row:
+        recipe = family.recipes_of(row.name)[0]
+        body = family.way(recipe).body(desk) | dict(recipe.beside)
+        body[row.name] = _one_of(draw, list(tried(row, recipe, desk, recipe.values)))
+    return {name: value for name, value in body.items() if value is not ...}
+
+
+def _change(draw: Draw, desk: Desk, operation: str, family: Family) -> Draft:
+    rows = [row for row in family.table.rows if row.put == "yes" and family.recipes_of(row.name)[0].put]
+    row = draw(st.sampled_from(rows))
+    recipe = family.recipes_of(row.name)[0]
+    values = recipe.values if recipe.put_values is None else recipe.put_values
+    changes = dict(recipe.put_beside) | {row.name: _one_of(draw, list(tried(row, recipe, desk, values)))}
+    made = desk.made(family.path, family.wrapper, **family.way(recipe).body(desk))
+    return Draft(operation, (made["id"],), wrapper=family.wrapper, record=changes)
+
+
+def _one_of(draw: Draw, values: list[Any]) -> Any:
+    return values[draw(st.integers(0, len(values) - 1))]
+
+
+def _listing(draw: Draw) -> tuple[tuple[str, str], ...]:
+    parameters = {
+        "page": st.sampled_from(["1", "2", "999"]),
+        "page_size": st.sampled_from(["1", "20", "5000", "6000"]),
+        "sort": st.sampled_from(["id", "-created_ts"]),
+        "created_ts": st.sampled_from(["today", "last 30 days", "this week", "1", "0,1"]),
+    }
+    return tuple(draw(st.fixed_dictionaries({}, optional=parameters)).items())
+
+
+def _transaction(desk: Desk, operation: str, ids: tuple[str, str]) -> Draft:
+    return Draft(operation, ids[:1], wrapper="quickinvoice", record={"transaction_id": ids[1]})
+
+
+_MADE: dict[str, Callable[[Desk], str]] = {
+    "/v2/contacts": lambda desk: desk.contact()["id"],
+    "/v2/accountvaults": lambda desk: desk.vault()["id"],
+    "/v2/transactions": lambda desk: desk.sale(action="authonly")["id"],
+    "/v2/transactionbatches": calls.open_batch,
+    "/v2/postbackconfigs": calls.config,
+    "/v2/quickinvoices": calls.invoice,
+    "/v2/paylinks": calls.paylink,
+}
+_ADD, _REMOVE = "PUT /v2/quickinvoices/{id}/addTransaction", "PUT /v2/quickinvoices/{id}/removeTransaction"
+_REOPEN = "POST /v2/quickinvoices/{id}/reopen"
+_ATTACH, _DETACH = "POST /v2/quickinvoices/{id}/files", "DELETE /v2/quickinvoices/{id}/files/{file_id}"
+_LOGOUT = "DELETE /v2/token/{token}"
+_SPECIAL: dict[str, Callable[[Desk], Draft]] = {
+    _ADD: lambda desk: _transaction(desk, _ADD, (calls.invoice(desk), desk.sale()["id"])),
+    _REMOVE: lambda desk: _transaction(desk, _REMOVE, calls.paid_invoice(desk)),
+    _REOPEN: lambda desk: Draft(_REOPEN, (calls.closed_invoice(desk),)),
+    _ATTACH: lambda desk: Draft(_ATTACH, (calls.invoice(desk),), files=(("file[file]", ("a.txt", b"tea")),)),
+    _DETACH: lambda desk: Draft(_DETACH, calls.attached(desk)),
+    _LOGOUT: lambda desk: Draft(_LOGOUT, (calls.token(desk),)),
+}
+
+
+# --- mistakes
+
+
+def wrong_value(draw: Draw, desk: Desk, draft: Draft) -> Draft:
+    """One field of the family says what it must not."""
+    family = _FAMILIES.get("/".join(draft.operation.partition(" ")[2].split("/")[:3]))
+    if family is None or not isinstance(draft.record, dict):
+        return draft
+    row: Row = draw(st.sampled_from(family.table.rows))
+    values = list(wrong(row, family.recipes_of(row.name)[0], desk))
+    return attrs.evolve(draft, record=draft.record | {row.name: _one_of(draw, values)})
+
+
+def wild_value(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
+    """One field, known or not, holds any JSON."""
+    record = draft.record if isinstance(draft.record, dict) else {}
+    name = draw(st.sampled_from(sorted(record)) | text) if record else draw(text)
+    return attrs.evolve(draft, record=record | {name: draw(json_values)})
+
+
+def missing_field(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
+    """One field is left out."""
+    if not isinstance(draft.record, dict) or not draft.record:
+        return draft
+    left_out = draw(st.sampled_from(sorted(draft.record)))
+    return attrs.evolve(draft, record={name: value for name, value in draft.record.items() if name != left_out})
+
+
+def another_action(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
+    """A transaction is asked for what may not be possible now."""
+    if draft.wrapper != "transaction" or not isinstance(draft.record, dict):
+        return draft
+    action = {"action": draw(st.sampled_from(ACTIONS)), "transaction_amount": draw(st.sampled_from(["1.00", "20.00"]))}
+    return attrs.evolve(draft, record=draft.record | action)
+
+
+def wild_body(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
+    """The body is any JSON, in the wrapper or without it, or no JSON at all."""
+    if draw(st.booleans()):
+        return attrs.evolve(draft, raw=draw(broken_bodies), headers=_headers(draft, "application/json"))
+    wrapper = draw(st.just(draft.wrapper) | text)
+    return attrs.evolve(draft, record=draw(json_values), wrapper=wrapper, form={}, files=())
+
+
+def wild_form(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
+    """A multipart form with names that nobody expects, or one that breaks off."""
+    if draw(st.integers(0, 3)) == 0:
+        broken = draw(st.sampled_from([b"", b"--x", b"--x\r\n\r\n", b'--x\r\ncontent-disposition: form-data; name="a'])
+                      | st.binary(max_size=60))  # fmt: skip
+        kind = draw(st.sampled_from(["multipart/form-data; boundary=x", "multipart/form-data", "multipart/mixed"]))
+        return attrs.evolve(draft, raw=broken, headers=_headers(draft, kind))
+    field = st.sampled_from(
+        ["title", "due_date", "item_list", "item_list][Tea", "tags][0", "files][0", "files][x", "["]
+    )
+    names = st.builds("{}[{}]".format, st.sampled_from(["quickinvoice", "file", "contact", ""]), field | text)
+    form = {name: str(value) for name, value in draw(st.dictionaries(names, text, max_size=4)).items()}
+    files = draw(st.lists(st.tuples(names, st.tuples(ascii_text, st.binary(max_size=20))), max_size=3))
+    return attrs.evolve(draft, record=None, form=form, files=(*files, *draft.files))
+
+
+def wild_query(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
+    """Filters, sorting, paging and expansion by any text."""
+    known = ("page", "page_size", "sort", "expand", "api_id", "location_id", "created_ts", "created_ts_from", "sms",
+             "email", "id", "status_id", "transaction_amount", "title", "is_open")  # fmt: skip
+    value = text | st.sampled_from(
+        ["1", "-1", "0", "1,2", "1.00|2.00", "custom", "-id", "contact,location", "true", "9" * 30]
+    )
+    pairs = draw(st.lists(st.tuples(st.sampled_from(known) | text, value), min_size=1, max_size=4))
+    return attrs.evolve(draft, query=(*draft.query, *((name, _utf8(value)) for name, value in pairs)))
+
+
+def wild_ids(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
+    """Ids that nobody has, or that break a path."""
+    return attrs.evolve(draft, ids=tuple(_utf8(draw(text.filter(bool))) for _ in draft.ids))
+
+
+def wild_headers(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
+    """Headers of any content; credentials are answered with 401 then."""
+    names = ["authorization", "user-id", "user-api-key", "developer-id", "access-token", "hash-key", "timestamp",
+             "content-type", "accept", "cookie", "x-forwarded-for", "if-none-match", "range"]  # fmt: skip
+    value = ascii_text | st.sampled_from(
+        ["Basic eDp5", "Basic x", "Bearer x", "Basic", "application/json", "text/html"]
+    )
+    return attrs.evolve(draft, headers=draw(st.dictionaries(st.sampled_from(names), value, min_size=1, max_size=3)))
+
+
+def other_method(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
+    """A method that the path may not have."""
+    return attrs.evolve(
+        draft, method=draw(st.sampled_from(["GET", "PUT", "POST", "DELETE", "PATCH", "HEAD", "OPTIONS"]))
+    )
+
+
+MISTAKES = (
+    wrong_value,
+    wild_value,
+    missing_field,
+    another_action,
+    wild_body,
+    wild_form,
+    wild_query,
+    wild_ids,
+    wild_headers,
+    other_method,
+)
+
+
+def any_draft(draw: Draw, desk: Desk, operation: str) -> Draft:
+    """A good request with no mistake, one, or two."""
+    draft = good(draw, desk, operation)
+    for mistake in draw(st.lists(st.sampled_from(MISTAKES), max_size=2)):
+        draft = mistake(draw, desk, draft)
+    return draft
+
+
+def _headers(draft: Draft, content_type: str) -> dict[str, str]:
+    return {**draft.headers, "content-type": content_type}
+
+
+def _utf8(value: str) -> str:
+    return value.encode("utf-8", "replace").decode()

@@ -1,0 +1,183 @@
+"""The crash test itself: every await of seven scenarios, and processes that are killed.
+
+`GATEWAY_KILLS=60 pytest tests/crash_testing -k killing -s` kills the process of each scenario that often.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import attrs
+import pytest
+
+from gateway_async import AsyncGateway, GatewayError, NotFoundError, ServerError
+from gateway_async._execution.http_client import HttpClient
+from gateway_async._http.progress import Progress
+from gateway_async._wire.call import Call
+from gateway_async.crash_testing import cancel_everywhere, kill_everywhere
+from gateway_async.crash_testing.run import Prepare, Scenario
+from gateway_async.sandbox import Sandbox
+
+from . import scenarios
+from .scenarios import SCENARIOS, sale
+
+KILLS = int(os.environ.get("GATEWAY_KILLS", "2"))
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """One for all tests of this file; each run resets it."""
+    with Sandbox(terminal_delay=0.0) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(autouse=True)
+def terminal(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The terminal that `router_sale` uses, in this process and in others."""
+    monkeypatch.setenv("TERMINAL_ID", sandbox.terminal_id)
+    monkeypatch.setenv("CONTACT_ID", sandbox.contact_id)
+
+
+def goes_dark(sandbox: Sandbox) -> None:
+    """Plan that sales are approved without an answer, and cannot be looked up."""
+    sandbox.fault("POST /v2/transactions", "close_after_commit")
+    sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=100)
+
+
+def answers_late(sandbox: Sandbox) -> None:
+    """Plan that every write is done at once, and answered after a while: most kills come in between."""
+    for operation in ("POST /v2/transactions", "POST /v2/routertransactions", "POST /v2/accountvaults"):
+        sandbox.fault(operation, "delay", seconds=0.05)
+    sandbox.fault("PUT /v2/transactions/{id}", "delay", seconds=0.05)
+    sandbox.fault("POST /v2/transactionbatches/{id}/settle", "delay", seconds=0.05)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("scenario", SCENARIOS)
+async def test_cancelling_anywhere_loses_nothing(sandbox: Sandbox, scenario: Scenario) -> None:
+    """Whatever await it is, and whoever cancels: nothing is doubled, lost or left open in silence."""
+    report = await cancel_everywhere(scenario, sandbox)
+    report.check()
+    assert {"done", "not_sent"} <= set(report.outcomes)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("prepare", [goes_dark, answers_late])
+async def test_cancelling_loses_nothing_on_a_bad_line(sandbox: Sandbox, prepare: Prepare) -> None:
+    """A call that cannot be looked up while it lasts is found afterwards."""
+    report = await cancel_everywhere(sale, sandbox, prepare=prepare)
+    report.check()
+    assert ("done (recovered)" in report.outcomes) == (prepare is goes_dark)
+
+
+@pytest.mark.asyncio
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+async def test_killing_loses_nothing(sandbox: Sandbox, scenario: Scenario) -> None:
+    """A process that is gone leaves a ledger from which everything can be told."""
+    report = await kill_everywhere(scenario, sandbox, kills=KILLS, prepare=answers_late)
+    print(report)  # noqa: T201  seen with -s
+    report.check()
+    assert len(report.crashes) == KILLS + 1
+
+
+@pytest.mark.anyio
+async def test_killing_works_on_both_loops(sandbox: Sandbox) -> None:
+    """Whatever loop kills; what is killed runs on asyncio."""
+    report = await kill_everywhere(sale, sandbox, kills=1)
+    report.check()
+    assert [crash.when.split(" ")[0] for crash in report.crashes] == ["killed", "killed"]
+
+
+@pytest.mark.anyio
+async def test_a_payment_beside_the_ledger_is_noticed(sandbox: Sandbox) -> None:
+    """A scenario that pays with another client breaks the rules, and is told so."""
+
+    async def sale_without_ledger(gateway: AsyncGateway) -> None:
+        await sale(gateway)
+        async with sandbox.gateway() as other:
+            await sale(other)
+
+    report = await cancel_everywhere(sale_without_ledger, sandbox)
+    with pytest.raises(AssertionError, match="was charged, and the ledger says nothing of it"):
+        report.check()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_paying_anew_is_noticed(sandbox: Sandbox) -> None:
+    """A scenario that charges a second time, under another id, when the first time is unknown: known, and double."""
+    double = "charged 2 times in all, and 1 when nothing goes wrong"
+    report = await kill_everywhere(scenarios.pay_anew, sandbox, kills=0, prepare=goes_dark, timeout=1)
+    assert report.problems == (f"killed at its end: {double}",)
+
+    async def pay_anew_without_a_receipt(gateway: AsyncGateway) -> None:
+        await sale(gateway)
+        try:
+            await gateway.contacts.get(sandbox.contact_id)
+        except ServerError:
+            await sale(gateway)
+
+    report = await cancel_everywhere(
+        pay_anew_without_a_receipt,
+        sandbox,
+        prepare=lambda sandbox: sandbox.fault("GET /v2/contacts/{id}", "error_before_commit", times=100),
+    )
+    assert f"not cancelled: {double}" in report.problems
+
+
+def send_twice(exchange: Any) -> Any:
+    """A client that sends each write once more, without its name."""
+
+    async def exchange_twice(http: HttpClient, call: Call[Any], progress: Progress, patience: float) -> Any:
+        answer = await exchange(http, call, progress, patience)
+        if call.ledger_entry is not None:
+            body = re.sub(rb',?"\w+_api_id":"[^"]*"', b"", call.body or b"")
+            with suppress(GatewayError):
+                await exchange(http, attrs.evolve(call, body=body), Progress(), patience)
+        return answer
+
+    return exchange_twice
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("scenario", [sale, scenarios.router_sale, scenarios.store, scenarios.router_store])
+async def test_a_client_that_sends_twice_is_noticed(
+    sandbox: Sandbox, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were the package itself to repeat what it must not, its crash test would say so."""
+    monkeypatch.setattr(HttpClient, "exchange", send_twice(HttpClient.exchange))
+    report = await cancel_everywhere(scenario, sandbox)
+    assert any("and the ledger says nothing of it" in problem for problem in report.problems)
+
+
+@pytest.mark.anyio
+async def test_a_scenario_may_fail_of_what_was_prepared(sandbox: Sandbox) -> None:
+    """In a process of its own as in this one: it ends, and what it left open is recovered."""
+    report = await kill_everywhere(sale, sandbox, kills=0, prepare=goes_dark, timeout=1)
+    report.check()
+    assert report.outcomes == {"done (recovered)": 1}
+
+
+@pytest.mark.anyio
+async def test_a_scenario_that_fails_by_itself_is_no_crash_test(sandbox: Sandbox) -> None:
+    """Its own error comes out, here or as the words of its process."""
+    with pytest.raises(NotFoundError):
+        await cancel_everywhere(scenarios.breaks, sandbox)
+    with pytest.raises(RuntimeError, match=r"(?s)fails without being killed.*NotFoundError"):
+        await kill_everywhere(scenarios.breaks, sandbox, kills=1)
+
+
+@pytest.mark.anyio
+async def test_a_scenario_must_be_loadable(sandbox: Sandbox) -> None:
+    """Another process can do nothing with a function that has no name in a file."""
+
+    async def inner(gateway: AsyncGateway) -> None:
+        await sale(gateway)
+
+    for scenario in (inner, partial(sale)):
+        with pytest.raises(ValueError, match=r"^scenario: other processes cannot load "):
+            await kill_everywhere(scenario, sandbox)

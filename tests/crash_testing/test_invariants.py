@@ -1,0 +1,177 @@
+"""What must hold after a crash, as a table: what the gateway did × what the ledger says."""
+
+from typing import Any
+
+import pytest
+
+from gateway_async._wire.call import Call
+from gateway_async.crash_testing import CallOutcome, Crash, CrashReport
+from gateway_async.crash_testing.invariants import broken, effects_of, made
+
+SALE = {
+    "id": "r1",
+    "transaction_api_id": "s1",
+    "account_vault_id": None,
+    "status_id": 101,
+    "type_id": 20,
+    "reason_code_id": 1000,
+    "trx_source_id": 12,
+}
+VAULT = {"id": "v1", "account_vault_api_id": "c1"}
+AT_TERMINAL = {"id": "v2", "account_vault_api_id": None}
+BATCH = {"id": "b1", "is_open": 0}
+POST, STORE, VOID = "POST /v2/transactions", "POST /v2/accountvaults", "PUT /v2/transactions/r1"
+SETTLE, STORE_AT_TERMINAL = "POST /v2/transactionbatches/b1/settle", "POST /v2/routeraccountvaults"
+
+
+def page(**changes: Any) -> dict[str, Any]:
+    """A ledger page of the sandbox."""
+    empty = {"charged": {}, "refunded": {}, "stored": {}}
+    return {**empty, "transactions": [], "accountvaults": [], "transactionbatches": [], **changes}
+
+
+CHARGED = page(charged={"s1": 1}, transactions=[SALE])
+REFUNDED = page(refunded={"s1": 1}, transactions=[SALE])
+STORED = page(stored={"c1": 1}, accountvaults=[VAULT])
+VOIDED = page(transactions=[SALE | {"status_id": 201}])
+CAPTURED = page(transactions=[SALE | {"reason_code_id": 1001}])
+SETTLED = page(transactionbatches=[BATCH])
+STORED_AT_TERMINAL = page(accountvaults=[AT_TERMINAL])
+
+
+@pytest.mark.parametrize(
+    ("seen", "call", "api_id"),
+    [
+        (CHARGED, POST, "s1"),
+        (REFUNDED, POST, "s1"),
+        (STORED, STORE, "c1"),
+        (VOIDED, VOID, None),
+        (VOIDED, "PUT /v2/transactions/s1", "s1"),
+        (CAPTURED, VOID, None),
+        (SETTLED, SETTLE, None),
+        (STORED_AT_TERMINAL, STORE_AT_TERMINAL, None),
+    ],
+)
+def test_what_was_done_must_be_known(seen: dict[str, Any], call: str, api_id: str | None) -> None:
+    """As done, or as unknown; nothing else is an answer, and no answer is none."""
+    for outcome in ("done", "unknown"):
+        kept = CallOutcome(call=call, api_id=api_id, outcome=outcome)
+        assert broken(effects_of(seen), seen, [kept], listed=int(outcome == "unknown")) == []
+    for outcome in ("refused", "not_sent", "not_made", "not_begun"):
+        (problem,) = broken(effects_of(seen), seen, [CallOutcome(call=call, api_id=api_id, outcome=outcome)], listed=0)
+        assert problem.endswith(f"and the ledger says {outcome}")
+    (problem,) = broken(effects_of(seen), seen, [], listed=0)
+    assert problem.endswith("and the ledger says nothing of it")
+
+
+def test_another_call_does_not_account_for_it() -> None:
+    """Neither a call under another id, nor the sale for its own void."""
+    other = CallOutcome(call=POST, api_id="s2", outcome="unknown")
+    assert broken(effects_of(CHARGED), CHARGED, [other], listed=1) == [
+        "s1 was charged, and the ledger says nothing of it"
+    ]
+    sale = CallOutcome(call=POST, api_id="s1", outcome="done", record_id="r1")
+    assert broken(effects_of(VOIDED), VOIDED, [sale], listed=0) == ["r1 was voided, and the ledger says nothing of it"]
+
+
+def test_a_payment_without_a_name_is_seen() -> None:
+    """Nothing else can be found in a ledger by its id, but its answer had one."""
+    for type_id, noun in ((20, "charged"), (30, "refunded")):
+        seen = page(transactions=[SALE | {"transaction_api_id": None, "type_id": type_id}])
+        assert broken(effects_of(seen), seen, [CallOutcome(call=POST, api_id="s1", outcome="unknown")], listed=1) == [
+            f"r1 was {noun}, and the ledger says nothing of it"
+        ]
+        assert broken(effects_of(seen), seen, [CallOutcome(call=POST, record_id="r1", outcome="done")], listed=0) == []
+
+
+@pytest.mark.parametrize("changes", [{"trx_source_id": 8}, {"status_id": 301}, {"type_id": 21}])
+def test_what_no_client_paid_needs_no_ledger(changes: dict[str, int]) -> None:
+    """A customer on an invoice's page, a decline, an address check."""
+    assert effects_of(page(transactions=[SALE | {"transaction_api_id": None} | changes])) == set()
+
+
+def test_a_card_that_was_saved_with_its_payment_is_part_of_it() -> None:
+    """Its vault has no name, and no call of its own."""
+    assert effects_of(page(transactions=[SALE | {"account_vault_id": "v2"}], accountvaults=[AT_TERMINAL])) == set()
+
+
+def test_a_call_stores_one_card() -> None:
+    """A second one is a double, though neither has a name."""
+    seen = page(accountvaults=[AT_TERMINAL, AT_TERMINAL | {"id": "v3"}])
+    call = CallOutcome(call=STORE_AT_TERMINAL, outcome="unknown")
+    assert broken(effects_of(seen), seen, [call], listed=1) == ["v2 and v3 were stored at terminals, by 1 call"]
+    assert broken(effects_of(seen), seen, [call, call], listed=2) == []
+    done = CallOutcome(call=STORE_AT_TERMINAL, outcome="done", record_id="v2")
+    assert broken(effects_of(seen), seen, [done], listed=0) == ["v3 was stored, and the ledger says nothing of it"]
+
+
+def test_nothing_may_be_made_more_often_than_usual() -> None:
+    """Two payments under two ids are two, whatever the ledger knows of them."""
+    seen = page(charged={"s1": 1, "s2": 1}, transactions=[SALE, SALE | {"id": "r2", "transaction_api_id": "s2"}])
+    kept = [CallOutcome(call=POST, api_id=name, outcome="done") for name in ("s1", "s2")]
+    assert made(effects_of(seen)) == {"charged": 2}
+    assert broken(effects_of(seen), seen, kept, 0, {"charged": 1}) == [
+        "charged 2 times in all, and 1 when nothing goes wrong"
+    ]
+    for usual in ({"charged": 2}, {"stored": 1}, {}):
+        assert broken(effects_of(seen), seen, kept, 0, usual) == []
+
+
+def test_an_id_that_looks_like_a_card_number_is_recognised() -> None:
+    """In the name of a call it is masked, as a card number would be."""
+    looks_alike = "4111111111111111"
+    seen = page(transactions=[SALE | {"id": looks_alike, "status_id": 201}])
+    call = str(Call(method="PUT", path=f"/v2/transactions/{looks_alike}", read=str))
+    assert looks_alike not in call
+    assert broken(effects_of(seen), seen, [CallOutcome(call=call, outcome="done")], listed=0) == []
+
+
+def test_nothing_may_be_done_twice() -> None:
+    """However the ledger explains it."""
+    seen = page(charged={"s1": 2}, transactions=[SALE, SALE | {"id": "r2"}])
+    kept = [CallOutcome(call=POST, api_id="s1", outcome="done")] * 2
+    assert broken(effects_of(seen), seen, kept, listed=0) == ["s1 was charged 2 times"]
+
+
+def test_nothing_may_be_invented() -> None:
+    """What the ledger calls done is there; a decline is there too."""
+    kept = CallOutcome(call=POST, api_id="s1", outcome="done")
+    assert broken([], page(), [kept], listed=0) == ["s1 is not there, and the ledger says done"]
+    declined = page(transactions=[SALE | {"status_id": 301}])
+    assert broken(effects_of(declined), declined, [kept], listed=0) == []
+
+
+def test_nothing_may_stay_open_in_silence() -> None:
+    """`recover()` lists whatever it leaves open."""
+    kept = CallOutcome(call=POST, api_id="s1", outcome="unknown")
+    assert broken(effects_of(CHARGED), CHARGED, [kept], listed=1) == []
+    (problem,) = broken(effects_of(CHARGED), CHARGED, [kept], listed=0)
+    assert problem == "1 calls are open in the ledger, and recover() listed 0 as unknown"
+
+
+def test_a_report_counts_and_names() -> None:
+    """How many crashes, what became of the calls, and which rule was broken when."""
+    done = Crash(when="killed after 3.0 ms", kept=(CallOutcome(call=POST, outcome="done", recovered=True),))
+    lost = Crash(
+        when="cancelled at await 2", kept=(CallOutcome(call=POST, outcome="not_sent"),), problems=("s1 was lost",)
+    )
+    report = CrashReport("sale", (done,)) + CrashReport("sale", (lost,))
+    assert report.problems == ("cancelled at await 2: s1 was lost",)
+    assert str(report) == (
+        "sale: 2 crashes, 1 broken rules; calls: 1 done (recovered), 1 not_sent\n  cancelled at await 2: s1 was lost"
+    )
+    CrashReport("sale", (done,)).check()
+    with pytest.raises(AssertionError, match="s1 was lost"):
+        report.check()
+
+
+def test_a_report_does_not_drown() -> None:
+    """Ten broken rules are shown, the others counted."""
+    lost = Crash(when="now", kept=(CallOutcome(call=POST),), problems=("lost",))
+    assert str(CrashReport("sale", (lost,) * 12)).endswith("now: lost\n  … and 2 more")
+
+
+def test_a_scenario_that_pays_nothing_tests_nothing() -> None:
+    """No call in any ledger is a problem too."""
+    with pytest.raises(AssertionError, match="nothing was tested"):
+        CrashReport("idle", (Crash(when="now"),)).check()

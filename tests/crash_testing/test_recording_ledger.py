@@ -1,0 +1,84 @@
+"""What is remembered of a ledger that outlives its process."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gateway_async.crash_testing import CallOutcome
+from gateway_async.crash_testing.recording_ledger import AtRest, RecordingLedger, read_recording
+from gateway_async.ledger.protocol import Intent
+
+NEVER = datetime(2999, 1, 1, tzinfo=UTC)
+
+
+def intent(intent_id: str) -> Intent:
+    """An intent of which nothing is certain for long."""
+    return Intent(
+        id=intent_id,
+        call="POST /v2/transactions",
+        resource="transactions",
+        api_id=f"api-{intent_id}",
+        location_id=None,
+        terminal_id=None,
+        sent_at=NEVER,
+        conclusive_at=NEVER,
+        sent={},
+        outcome_query=None,
+    )
+
+
+class StoredRows:
+    """A ledger in memory that takes intents, and fails to settle those that it is told to."""
+
+    def __init__(self, *stubborn: str) -> None:
+        self._stubborn = stubborn
+        self.open: dict[str, Intent] = {}
+
+    async def record_intent(self, new: Intent) -> None:
+        """Keep it."""
+        self.open[new.id] = new
+
+    async def record_outcome(self, intent_id: str, _outcome: str, _record_id: str | None = None) -> None:
+        """Forget it, or fail."""
+        if intent_id in self._stubborn:
+            raise OSError("full")
+        del self.open[intent_id]
+
+    async def open_intents(self, _terminal_id: str | None = None) -> list[Intent]:
+        """What is left."""
+        return [*self.open.values()]
+
+    async def aclose(self) -> None:
+        """Hold nothing."""
+
+
+@pytest.mark.anyio
+async def test_what_a_ledger_is_told_is_remembered(tmp_path: Path) -> None:
+    """Before the ledger hears of it: an outcome that never came to disk leaves the call open."""
+    notes, shelf = tmp_path / "notes", StoredRows("b")
+    witness = RecordingLedger(shelf, notes)
+    for name in "abc":
+        await witness.record_intent(intent(name))
+    await witness.record_outcome("a", "done", "r1")
+    with pytest.raises(OSError, match="full"):
+        await witness.record_outcome("b", "refused")
+    was_open = [each.id for each in await witness.open_intents()]
+    del shelf.open["c"]  # lost by the ledger
+    is_open = [each.id for each in await witness.open_intents()]
+    call = "POST /v2/transactions"
+    assert read_recording(notes, was_open, is_open) == (
+        CallOutcome(call=call, api_id="api-a", outcome="done", record_id="r1"),
+        CallOutcome(call=call, api_id="api-b", outcome="unknown", recovered=True),
+        CallOutcome(call=call, api_id="api-c", outcome="not_begun", recovered=True),
+    )
+    assert read_recording(tmp_path / "nothing", [], []) == ()
+
+
+@pytest.mark.anyio
+async def test_a_ledger_at_rest_is_certain(tmp_path: Path) -> None:
+    """Nothing is under way any more, whatever the intent says."""
+    shelf = StoredRows()
+    await shelf.record_intent(intent("a"))
+    (certain,) = await AtRest(shelf, tmp_path / "notes").open_intents()
+    assert certain.conclusive_at < NEVER

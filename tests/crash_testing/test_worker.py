@@ -1,0 +1,23 @@
+"""The process that is killed, and how it finds its scenario."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway_async.crash_testing import invariants as rules
+from gateway_async.crash_testing.worker import load
+
+
+def test_a_module_with_a_name_is_imported() -> None:
+    """A scenario may be part of a package and import its neighbours."""
+    assert load(str(Path(rules.__file__).resolve()), rules.__name__, "effects_of") is rules.effects_of
+
+
+@pytest.mark.parametrize("module", ["__main__", "elsewhere.unknown", "json"])
+def test_a_file_is_enough(tmp_path: Path, module: str) -> None:
+    """A program, or a test file that pytest imported under a name of its own, is loaded from its path."""
+    source = tmp_path / "terminal_process.py"
+    source.write_text("class Till:\n    @staticmethod\n    async def sale(gateway): return 'sold'\n")
+    scenario = load(str(source), module, "Till.sale")
+    with pytest.raises(StopIteration, match="sold"):
+        scenario(None).__await__().send(None)  # type: ignore[arg-type]

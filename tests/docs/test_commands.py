@@ -1,0 +1,55 @@
+"""The commands that the documents show exist, with their options."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from gateway_async.cli.app import app
+
+from .documents import DOCUMENTS, blocks, read
+
+ROOT_COMMAND: Any = get_command(app)
+
+
+def shown(document: str) -> Iterator[str]:
+    """Yield each use of `gateway-async` in a document, without its name: in console blocks and in inline code."""
+    for block in blocks(document, "console"):
+        text = re.sub(r"\\\n", " ", block.text)
+        yield from re.findall(r"^\$ gateway-async (.+)$", text, re.MULTILINE)
+    yield from re.findall(r"`gateway-async ([^`]+)`", read(document))
+
+
+def resolve(words: list[str]) -> Any:
+    """Return the command that the words call; a group with a command `run` has that one by default."""
+    command = ROOT_COMMAND
+    while hasattr(command, "commands"):
+        command = command.commands[words.pop(0) if words and words[0] in command.commands else "run"]
+    return command
+
+
+def options(command: Any) -> set[str]:
+    """Return the names of a command's options, and of those of the commands in it."""
+    names = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    return names.union(*(options(inner) for inner in getattr(command, "commands", {}).values()))
+
+
+USES = [(document, use) for document in DOCUMENTS for use in shown(document)]
+
+
+@pytest.mark.parametrize(("document", "use"), USES, ids=str)
+def test_a_command_has_the_options_that_are_shown(document: str, use: str) -> None:
+    """The command exists, and so does each of its long options."""
+    words = shlex.split(use, comments=True)
+    command = resolve(words)
+    assert {word for word in words if word.startswith("--")} - options(command) == set(), document
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_an_option_belongs_to_a_command(document: str) -> None:
+    """Each option that is named by itself is one of some command."""
+    named = set(re.findall(r"`(--[a-z]+(?:-[a-z]+)*)(?=[ `])", read(document)))
+    assert named - options(ROOT_COMMAND) == set()

@@ -1,0 +1,398 @@
+"""Every misfortune the sandbox can cause, met by a sale: money moves once, and the caller knows."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from datetime import date
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import anyio
+import httpx
+import pytest
+
+from gateway_async import (
+    AccountVault,
+    AsyncGateway,
+    CardVaultCreate,
+    NotSentError,
+    OutcomeUnknownError,
+    QuickInvoice,
+    QuickInvoiceCreate,
+    QuickInvoiceUpdate,
+    Reached,
+    RouterAccountVaultCreate,
+    RouterTransactionCreate,
+    ServerError,
+    Transaction,
+    TransactionCreate,
+    TransactionUpdate,
+)
+from gateway_async.observe import Event, OutcomeLookedUp
+from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.simulators.faults import FAULTS
+
+pytestmark = pytest.mark.anyio
+
+SALE = TransactionCreate(
+    action="sale",
+    transaction_amount="12.50",
+    account_number="4111111111111111",
+    exp_date="1230",
+    transaction_api_id="once",
+)
+CARD: dict[str, Any] = {"account_number": "4111111111111111", "exp_date": "1230"}
+CARRIED_OUT = ["reset_after_commit", "close_after_commit", "error_after_commit", "cut_body", "wrong_length", "garbage"]
+ALSO_CARRIED_OUT = ["html", "empty", "swap_answer", "double_answer", "delay"]
+NOT_CARRIED_OUT = ["reset_before_commit", "error_before_commit", "rate_limit", "unavailable"]
+
+
+@pytest.mark.parametrize("fault", [*CARRIED_OUT, *ALSO_CARRIED_OUT, *NOT_CARRIED_OUT])
+async def test_a_sale_survives_one_misfortune(sandbox: Sandbox, fault: str) -> None:
+    """Whatever happened to the first answer, the caller gets the approved sale, and it was charged once."""
+    sandbox.fault("POST /v2/transactions", fault, seconds=0.1, retry_after=0.1)  # type: ignore[arg-type]
+    async with sandbox.gateway() as gateway:
+        transaction = await gateway.transactions.create(SALE)
+        assert transaction.approved
+        assert (await gateway.transactions.get(transaction.id)).transaction_api_id == "once"
+    assert sandbox.ledger()["charged"] == {"once": 1}
+
+
+@pytest.mark.parametrize("fault", ["silence", "drip"])
+async def test_a_peer_that_never_finishes_is_cut_off_and_asked_again(sandbox: Sandbox, fault: str) -> None:
+    """Neither silence nor a byte a second outlasts the deadline."""
+    sandbox.fault("POST /v2/transactions", fault, seconds=0.5)  # type: ignore[arg-type]
+    async with sandbox.gateway(timeout=3) as gateway:
+        with anyio.fail_after(4):
+            assert (await gateway.transactions.create(SALE)).approved
+    assert sandbox.ledger()["charged"] == {"once": 1}
+
+
+async def test_a_gateway_that_is_not_there_was_not_charged(sandbox: Sandbox) -> None:
+    """A refused port is `NotSentError`: the till may try again."""
+    async with sandbox.gateway(max_attempts=2) as gateway:
+        sandbox.stop()
+        with pytest.raises(NotSentError):
+            await gateway.transactions.create(SALE)
+
+
+async def test_a_gateway_that_goes_down_after_the_charge_leaves_it_unknown(sandbox: Sandbox) -> None:
+    """The error resolves itself once the gateway is back."""
+    sandbox.fault("POST /v2/transactions", "close_after_commit")
+    sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=1000)
+    async with sandbox.gateway(timeout=1) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        sandbox.clear_faults()
+        assert (await caught.value.resolve()).approved
+    assert sandbox.ledger()["charged"] == {"once": 1}
+
+
+async def test_a_vault_store_whose_answer_is_cut_off_is_stored_once(sandbox: Sandbox) -> None:
+    """The id that the SDK made up finds it."""
+    sandbox.fault("POST /v2/accountvaults", "close_after_commit")
+    async with sandbox.gateway() as gateway:
+        vault = await gateway.account_vaults.create(CardVaultCreate(account_number="4111111111111111", exp_date="1230"))
+    assert sandbox.ledger()["stored"] == {vault.account_vault_api_id: 1}
+
+
+async def test_a_terminal_sale_whose_answer_is_cut_off_is_found(sandbox: Sandbox) -> None:
+    """It is looked up among the transactions and not sent again."""
+    sandbox.fault("POST /v2/routertransactions", "close_after_commit")
+    new = RouterTransactionCreate(action="sale", terminal_id=sandbox.terminal_id, transaction_amount="12.50")
+    async with sandbox.gateway() as gateway:
+        transaction = await gateway.router_transactions.create(new)
+    assert transaction.approved
+    assert sandbox.ledger()["charged"] == {transaction.transaction_api_id: 1}
+
+
+@pytest.mark.parametrize("fault", [*CARRIED_OUT, *ALSO_CARRIED_OUT])
+async def test_a_card_stored_at_a_terminal_is_found_by_being_new(sandbox: Sandbox, fault: str) -> None:
+    """The contact had a card before; the one that is new after the lost answer is the result, and stored once."""
+    sandbox.fault("POST /v2/routeraccountvaults", fault, seconds=0.1)  # type: ignore[arg-type]
+    new = RouterAccountVaultCreate(terminal_id=sandbox.terminal_id, contact_id=sandbox.contact_id)
+    async with sandbox.gateway() as gateway:
+        before = await gateway.account_vaults.create(CardVaultCreate(contact_id=sandbox.contact_id, **CARD))
+        stored = await gateway.router_account_vaults.create(new)
+        vaults = [vault.id async for vault in gateway.account_vaults.list({"contact_id": sandbox.contact_id})]
+    assert sorted(vaults) == sorted([before.id, stored.id])
+
+
+async def test_a_card_that_somebody_named_is_not_the_terminals(sandbox_by_hand: Sandbox) -> None:
+    """An online shop stored another card for the contact meanwhile, under an id of its own."""
+    box, stored = sandbox_by_hand, list[AccountVault]()
+    new = RouterAccountVaultCreate(terminal_id=box.terminal_id, contact_id=box.contact_id)
+    box.fault("POST /v2/routeraccountvaults", "close_after_commit")
+
+    async def store() -> None:
+        stored.append(await gateway.router_account_vaults.create(new))
+
+    async with box.gateway() as gateway, anyio.create_task_group() as tasks:
+        tasks.start_soon(store)
+        await anyio.to_thread.run_sync(box.wait_for_call)
+        await gateway.account_vaults.create(CardVaultCreate(contact_id=box.contact_id, **CARD))
+        box.present(card="5555555555554444")
+    assert [vault.last_four for vault in stored] == ["4444"]
+
+
+async def test_of_two_new_cards_neither_is_chosen(sandbox_by_hand: Sandbox) -> None:
+    """Another till stored another card for the contact meanwhile: the error names both."""
+    box, errors = sandbox_by_hand, list[OutcomeUnknownError]()
+    new = RouterAccountVaultCreate(terminal_id=box.terminal_id, contact_id=box.contact_id)
+    box.fault("POST /v2/routeraccountvaults", "close_after_commit")
+
+    async def store() -> None:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.router_account_vaults.create(new)
+        errors.append(caught.value)
+
+    other = box.add_terminal()
+    async with box.gateway() as gateway, box.gateway() as other_till:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(store)
+            await anyio.to_thread.run_sync(box.wait_for_call)
+            async with anyio.create_task_group() as elsewhere:
+                there = RouterAccountVaultCreate(terminal_id=other, contact_id=box.contact_id)
+                elsewhere.start_soon(other_till.router_account_vaults.create, there)
+                await anyio.to_thread.run_sync(box.wait_for_call, other)
+                box.present(other)
+            box.present()
+        ids = [vault.id async for vault in gateway.account_vaults.list({"contact_id": box.contact_id})]
+        with pytest.raises(OutcomeUnknownError):
+            await errors[0].resolve()
+    assert len(ids) == 2
+    assert all(id in str(errors[0]) for id in ids)  # noqa: A001
+
+
+async def test_a_cancelled_terminal_sale_is_known_to_the_observers(sandbox_by_hand: Sandbox) -> None:
+    """The task is cancelled while the customer pays: the lookup tells what became of it."""
+    box, events = sandbox_by_hand, list[Event]()
+    new = RouterTransactionCreate(
+        action="sale", terminal_id=box.terminal_id, transaction_amount="12.50", transaction_api_id="cancelled"
+    )
+    async with box.gateway(observers=[events.append]) as gateway, anyio.create_task_group() as tasks:
+        tasks.start_soon(gateway.router_transactions.create, new)
+        with anyio.fail_after(20):
+            while not box.terminals()[0]["waiting"]:
+                await anyio.sleep(0.01)
+        box.fault("POST /v2/routertransactions", "silence")
+        tasks.cancel_scope.cancel()
+        box.present()
+    (lookup,) = [event for event in events if isinstance(event, OutcomeLookedUp)]
+    assert (lookup.api_id, lookup.outcome, lookup.cancelled) == ("cancelled", "found", True)
+    assert box.ledger()["charged"] == {"cancelled": 1}
+
+
+async def test_reads_go_on_through_passing_misfortunes(sandbox: Sandbox) -> None:
+    """Two in a row are survived, an error of the gateway's own is not hidden."""
+    async with sandbox.gateway() as gateway:
+        sandbox.fault("GET /v2/contacts/{id}", "reset_before_commit")
+        sandbox.fault("GET /v2/contacts/{id}", "unavailable", nth=2, retry_after=0)
+        assert (await gateway.contacts.get(sandbox.contact_id)).id == sandbox.contact_id
+        sandbox.fault("GET /v2/contacts/{id}", "error_before_commit")
+        with pytest.raises(ServerError):
+            await gateway.contacts.get(sandbox.contact_id)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reached"),
+    [
+        ("reset_before_commit", Reached.SENT),
+        ("silence", Reached.SENT),
+        ("cut_body", Reached.ANSWER_CUT),
+        ("html", Reached.ANSWERED),
+        ("error_after_commit", Reached.ANSWERED),
+    ],
+)
+async def test_an_unknown_outcome_says_how_far_it_got(sandbox: Sandbox, fault: str, reached: Reached) -> None:
+    """Over a real connection, as the transport saw it; a partial reversal can never be looked up."""
+    half = TransactionUpdate(action="partialreversal", transaction_amount="5.00")
+    async with sandbox.gateway(timeout=1.5) as gateway:
+        made = await paid(gateway)
+        sandbox.fault("PUT /v2/transactions/{id}", fault)  # type: ignore[arg-type]
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.update(made.id, half)
+    assert (caught.value.reached, f"({reached})" in str(caught.value)) == (reached, True)
+
+
+async def test_what_was_not_sent_says_how_far_it_got(sandbox: Sandbox) -> None:
+    """A port that refuses leaves nothing written; where every place is taken nobody even tries to connect."""
+    sandbox.fault("GET /v2/contacts/{id}", "silence")
+    async with sandbox.gateway(max_connections=1, timeout=1, max_attempts=1) as gateway:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(gateway.contacts.get, sandbox.contact_id)
+            await anyio.wait_all_tasks_blocked()
+            with pytest.raises(NotSentError) as waited:
+                await gateway.transactions.create(SALE)
+            tasks.cancel_scope.cancel()
+        sandbox.stop()
+        with pytest.raises(NotSentError) as refused:
+            await gateway.transactions.create(SALE)
+    assert (waited.value.reached, refused.value.reached) == (Reached.NOT_CONNECTED, Reached.NOTHING_WRITTEN)
+
+
+async def test_two_hundred_sales_under_a_mixed_plan_are_each_charged_once(sandbox: Sandbox) -> None:
+    """Each fault strikes at random: no sale is doubled, none is lost, none is in doubt afterwards."""
+    for number, fault in enumerate([*CARRIED_OUT, *ALSO_CARRIED_OUT, *NOT_CARRIED_OUT]):
+        sandbox.fault("POST /v2/transactions", fault, probability=0.03, seed=number, seconds=0.05, retry_after=0.05)  # type: ignore[arg-type]
+    outcomes: list[Transaction | None] = []
+    async with sandbox.gateway(max_attempts=6) as gateway:
+
+        async def pay(number: int) -> None:
+            new = TransactionCreate(
+                action="sale",
+                transaction_amount="1.00",
+                account_number="4111111111111111",
+                exp_date="1230",
+                transaction_api_id=f"sale-{number}",
+            )
+            try:
+                outcomes.append(await gateway.transactions.create(new))
+            except OutcomeUnknownError as unknown:
+                outcomes.append(await unknown.resolve())
+
+        async with anyio.create_task_group() as tasks:
+            for number in range(200):
+                tasks.start_soon(pay, number)
+    charged = sandbox.ledger()["charged"]
+    approved = {each.transaction_api_id for each in outcomes if each is not None and each.approved}
+    assert set(charged.values()) == {1}
+    assert approved == set(charged)
+    assert len(outcomes) == 200
+
+
+ARRIVING = [fault for fault in FAULTS if fault != "refuse"]
+"""Every fault of a request that arrives."""
+
+
+class Deed(NamedTuple):
+    """Something that is done to a record.
+
+    Attributes:
+        request: the one that a fault strikes.
+        do: does it, and shows the record as the answer has it.
+        look: shows the record as it is read.
+        wanted: what it should show.
+    """
+
+    request: str
+    do: Callable[[], Awaitable[Any]]
+    look: Callable[[], Awaitable[Any]]
+    wanted: Any
+
+
+async def paid(gateway: AsyncGateway, action: str = "sale") -> Transaction:
+    """A payment of ten."""
+    return await gateway.transactions.create(TransactionCreate(action=action, transaction_amount="10.00", **CARD))
+
+
+async def invoice_of(gateway: AsyncGateway) -> QuickInvoice:
+    """An invoice over twenty, which can be paid in parts."""
+    items = {"Tea": Decimal(20)}
+    return await gateway.quick_invoices.create(
+        QuickInvoiceCreate(title="Tea", due_date=date(2039, 12, 1), item_list=items, allow_partial_pay=True)
+    )
+
+
+def shown(record: Awaitable[Any], *names: str) -> Callable[[], Awaitable[Any]]:
+    """What a record says under these names, when it is there."""
+
+    async def show() -> Any:
+        there = await record
+        return tuple(getattr(there, name) for name in names)
+
+    return show
+
+
+async def voiding(gateway: AsyncGateway) -> Deed:
+    """A sale is taken back."""
+    to, made = gateway.transactions, await paid(gateway)
+    done, then = (shown(each, "status_id", "transaction_amount") for each in (to.void(made.id), to.get(made.id)))
+    return Deed(f"PUT /v2/transactions/{made.id}", done, then, (201, 0))
+
+
+async def capturing(gateway: AsyncGateway) -> Deed:
+    """An authorization is captured for half of it."""
+    to, made = gateway.transactions, await paid(gateway, "authonly")
+    names = ("status_id", "transaction_amount")
+    done, then = (shown(each, *names) for each in (to.complete(made.id, "5.00"), to.get(made.id)))
+    return Deed(f"PUT /v2/transactions/{made.id}", done, then, (101, 5))
+
+
+async def raising(gateway: AsyncGateway) -> Deed:
+    """An authorization is raised."""
+    to, made = gateway.transactions, await paid(gateway, "authonly")
+    names = ("status_id", "transaction_amount")
+    done, then = (shown(each, *names) for each in (to.increment(made.id, "15.00"), to.get(made.id)))
+    return Deed(f"PUT /v2/transactions/{made.id}", done, then, (102, 15))
+
+
+async def reopening(gateway: AsyncGateway) -> Deed:
+    """A closed invoice is opened again."""
+    to, made = gateway.quick_invoices, await invoice_of(gateway)
+    await to.update(made.id, QuickInvoiceUpdate(status_id=0))
+    done, then = (shown(each, "is_closed") for each in (to.reopen(made.id), to.get(made.id)))
+    return Deed(f"POST /v2/quickinvoices/{made.id}/reopen", done, then, (False,))
+
+
+async def adding(gateway: AsyncGateway) -> Deed:
+    """A sale counts towards an invoice."""
+    to, made, sale = gateway.quick_invoices, await invoice_of(gateway), await paid(gateway)
+    done, then = (shown(each, "remaining_balance") for each in (to.add_transaction(made.id, sale.id), to.get(made.id)))
+    return Deed(f"PUT /v2/quickinvoices/{made.id}/addTransaction", done, then, (10,))
+
+
+async def removing(gateway: AsyncGateway) -> Deed:
+    """A sale counts no more towards an invoice."""
+    to, made, sale = gateway.quick_invoices, await invoice_of(gateway), await paid(gateway)
+    await to.add_transaction(made.id, sale.id)
+    done, then = (
+        shown(each, "remaining_balance") for each in (to.remove_transaction(made.id, sale.id), to.get(made.id))
+    )
+    return Deed(f"PUT /v2/quickinvoices/{made.id}/removeTransaction", done, then, (20,))
+
+
+async def settling(gateway: AsyncGateway) -> Deed:
+    """The open batch is settled."""
+    to, _ = gateway.transaction_batches, await paid(gateway)
+    batch = await to.list({"is_open": True}).first()
+    assert batch is not None
+    done, then = (shown(each, "is_open") for each in (to.settle(batch.id), to.get(batch.id)))
+    return Deed(f"POST /v2/transactionbatches/{batch.id}/settle", done, then, (False,))
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # it waits for real silences, and the table is tried on both
+@pytest.mark.parametrize("makers", [[voiding, capturing, raising, reopening, adding, removing], [settling]])
+async def test_each_deed_survives_each_fault(makers: list[Callable[[AsyncGateway], Awaitable[Deed]]]) -> None:
+    """Whatever happens to the first answer, the deed is done; it is asked for again only if the fault prevented it."""
+    outcomes: dict[tuple[str, str], Any] = {}
+    wanted: dict[tuple[str, str], Any] = {}
+
+    async def meet(fault: str, sandbox: Sandbox, make: Callable[[AsyncGateway], Awaitable[Deed]]) -> None:
+        async with sandbox.gateway(timeout=10) as gateway:  # a hundred deeds at once, on a machine that may be busy
+            deed = await make(gateway)
+            sandbox.fault(deed.request, fault, seconds=0.5, retry_after=0.1)  # type: ignore[arg-type]
+            told, stands = await deed.do(), await deed.look()
+            (seen,) = [plan["seen"] for plan in sandbox.faults() if plan["operation"] == deed.request]
+            outcomes[make.__name__, fault] = (told, stands, seen)
+            wanted[make.__name__, fault] = (deed.wanted, deed.wanted, 2 if fault in NOT_CARRIED_OUT else 1)
+
+    with ExitStack() as stack:
+        async with anyio.create_task_group() as tasks:
+            for fault in ARRIVING:
+                sandbox = stack.enter_context(Sandbox())
+                for make in makers:
+                    tasks.start_soon(meet, fault, sandbox, make)
+    assert outcomes == wanted
+    assert len(outcomes) == len(ARRIVING) * len(makers)
+
+
+async def test_the_sandbox_answers_httpx_as_it_answers_the_sdk(sandbox: Sandbox) -> None:
+    """No credentials, an unknown id and garbage are answered with an error that names the problem."""
+    async with httpx.AsyncClient(base_url=sandbox.base_url) as client:
+        answers = [
+            await client.get("/v2/contacts"),
+            await client.get("/v2/nothing"),
+            await client.post("/v2/contacts", content=b"{", headers={"developer-id": sandbox.developer_id}),
+        ]
+    assert [answer.status_code for answer in answers] == [401, 404, 401]
+    assert all(answer.json()["message"] for answer in answers)

@@ -1,0 +1,269 @@
+"""A program dies in the midst of a payment; the next one finds out what became of it."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from gateway_async import (
+    AchVaultCreate,
+    AsyncGateway,
+    CardVaultCreate,
+    RouterAccountVaultCreate,
+    RouterTransactionCreate,
+    SqliteLedger,
+    SwipedVaultCreate,
+    TransactionCreate,
+)
+from gateway_async._http.transport import PooledTransport
+from gateway_async.sandbox import Sandbox
+
+pytestmark = pytest.mark.anyio
+
+CARD = "4111111111111111"
+SALE = TransactionCreate(
+    action="sale",
+    transaction_amount="12.50",
+    account_number=CARD,
+    exp_date="1230",
+    cvv="999",
+    transaction_api_id="crashed",
+)
+PROGRAM = """
+import json, sys, anyio
+from gateway_async import *
+facts = json.loads(sys.argv[1])
+from datetime import UTC, datetime, timedelta
+from gateway_async._execution import ledger_recorder as books
+books._utc_now = lambda: datetime.now(UTC) + timedelta(seconds=float(sys.argv[4]))
+async def main():
+    async with AsyncGateway(
+        facts["base_url"], developer_id=facts["developer_id"], location_id=facts["location_id"],
+        credentials=UserApiKey(facts["user_id"], facts["user_api_key"]), ledger=SqliteLedger(sys.argv[2]),
+    ) as gateway:
+        print("ready", flush=True)
+        await eval(sys.argv[3])
+anyio.run(main)
+"""
+SELL = """gateway.transactions.create(TransactionCreate(action="sale", transaction_amount="12.50",
+    account_number="4111111111111111", exp_date="1230", transaction_api_id="crashed"))"""
+SELL_AT_TERMINAL = """gateway.router_transactions.create(RouterTransactionCreate(action="sale",
+    transaction_amount="12.50", terminal_id=facts["terminal_id"], transaction_api_id="crashed"))"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where the ledger is."""
+    return tmp_path / "payments.db"
+
+
+@contextmanager
+def program(sandbox: Sandbox, path: Path, call: str, clock: float = 0) -> Iterator[None]:
+    """A program that makes a call, and is killed when the test has seen enough; its clock is `clock` seconds ahead."""
+    names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id", "terminal_id")
+    facts = json.dumps({name: getattr(sandbox, name) for name in names})
+    command = [sys.executable, "-c", PROGRAM, facts, str(path), call, str(clock)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603  our own program
+        try:
+            assert process.stdout
+            assert process.stdout.readline() == "ready\n"
+            yield
+        finally:
+            process.kill()
+
+
+async def seen(sandbox: Sandbox, what: Any) -> None:
+    """Wait until the sandbox shows it."""
+    with anyio.fail_after(20):
+        while not what(sandbox):
+            await anyio.sleep(0.01)
+
+
+async def recover(sandbox: Sandbox, path: Path, **options: Any) -> list[tuple[Any, ...]]:
+    """What the next program finds."""
+    async with sandbox.gateway(ledger=SqliteLedger(path)) as gateway:
+        found = await gateway.recover(**options)
+    return [(each.resource, each.api_id, each.outcome, each.record and each.record.approved) for each in found]
+
+
+def content(path: Path) -> bytes:
+    """All that stands in a ledger's files."""
+    return b"".join(each.read_bytes() for each in path.parent.iterdir())
+
+
+async def open_intents(path: Path) -> int:
+    """How many intents are open."""
+    ledger = SqliteLedger(path)
+    try:
+        return len(await ledger.open_intents())
+    finally:
+        await ledger.aclose()
+
+
+async def test_a_sale_that_was_charged_before_the_crash_is_found(sandbox: Sandbox, path: Path) -> None:
+    """It is charged once, known, and settled."""
+    sandbox.fault("POST /v2/transactions", "delay", seconds=30)
+    with program(sandbox, path, SELL):
+        await seen(sandbox, lambda box: box.ledger()["charged"])
+    assert await recover(sandbox, path) == [("transactions", "crashed", "found", True)]
+    assert sandbox.ledger()["charged"] == {"crashed": 1}
+    assert await open_intents(path) == 0
+    assert await recover(sandbox, path) == []
+
+
+SELL_SLOWLY = SELL.replace("12.50", "8.03")
+"""The sandbox waits three seconds before it charges 8.03."""
+
+
+@pytest.mark.parametrize("clock", [0, 27, 3600, -48, -3600])
+async def test_a_sale_that_is_charged_after_the_crash_is_not_called_not_made(
+    sandbox: Sandbox, path: Path, clock: float
+) -> None:
+    """However wrong the clock of the till was, the sale is in doubt long enough to be found."""
+    sandbox.fault("POST /v2/transactions", "refuse", nth=1000)  # it only counts requests
+    with program(sandbox, path, SELL_SLOWLY, clock):
+        await seen(sandbox, lambda box: box.faults()[0]["seen"])
+    async with sandbox.gateway(ledger=SqliteLedger(path), in_doubt_seconds=20) as gateway:
+        assert [each.outcome for each in await gateway.recover(wait=0)] == ["unknown"]
+        assert [each.outcome for each in await gateway.recover()] == ["found"]
+    assert sandbox.ledger()["charged"] == {"crashed": 1}
+
+
+async def test_a_sale_that_never_arrived_is_not_made_after_the_doubt(sandbox: Sandbox, path: Path) -> None:
+    """Its process was killed before the gateway had the request; no other process has the ledger open."""
+    sandbox.fault("POST /v2/transactions", "reset_before_commit", times=100)
+    with program(sandbox, path, SELL):
+        await seen(sandbox, lambda box: box.faults()[0]["struck"])
+    sandbox.clear_faults()
+    async with sandbox.gateway(ledger=SqliteLedger(path), in_doubt_seconds=2) as gateway:
+        assert [each.outcome for each in await gateway.recover(wait=0)] == ["unknown"]
+        assert [each.outcome for each in await gateway.recover()] == ["not_made"]
+    assert sandbox.ledger()["charged"] == {}
+
+
+async def test_a_payment_at_a_terminal_is_found_when_the_customer_pays_after_the_crash(
+    sandbox_by_hand: Sandbox, path: Path
+) -> None:
+    """The customer still stands there: first nobody knows, then the payment is found."""
+    box = sandbox_by_hand
+    with program(box, path, SELL_AT_TERMINAL):
+        await seen(box, lambda box: box.terminals()[0]["waiting"])
+    assert await recover(box, path, wait=0) == [("router_transactions", "crashed", "unknown", None)]
+    box.present()
+    assert await recover(box, path) == [("router_transactions", "crashed", "found", True)]
+    assert box.ledger()["charged"] == {"crashed": 1}
+
+
+async def test_two_programs_recover_at_once(sandbox: Sandbox, path: Path) -> None:
+    """Both learn the same, or one comes too late to have anything to learn."""
+    sandbox.fault("POST /v2/transactions", "delay", seconds=30)
+    with program(sandbox, path, SELL):
+        await seen(sandbox, lambda box: box.ledger()["charged"])
+    found: list[tuple[Any, ...]] = []
+
+    async def recover_too() -> None:
+        found.extend(await recover(sandbox, path))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(recover_too)
+        tasks.start_soon(recover_too)
+    assert set(found) == {("transactions", "crashed", "found", True)}
+    assert await open_intents(path) == 0
+
+
+class Held(PooledTransport):
+    """Sends nothing until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__(max_connections=1, max_terminals=1)
+        self.held = anyio.Event()
+        self.let_go = anyio.Event()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Wait, then send."""
+        self.held.set()
+        await self.let_go.wait()
+        return await super().handle_async_request(request)
+
+
+async def test_recovering_while_another_client_is_in_the_midst_of_its_call(sandbox: Sandbox, path: Path) -> None:
+    """What is not there yet is not called "not made": the other one still has its chance, and takes it."""
+    held = Held()
+    async with (
+        sandbox.gateway(ledger=SqliteLedger(path), transport=held) as gateway,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(gateway.transactions.create, SALE)
+        await held.held.wait()
+        assert await recover(sandbox, path, wait=0.3) == [("transactions", "crashed", "unknown", None)]
+        held.let_go.set()
+    assert sandbox.ledger()["charged"] == {"crashed": 1}
+    assert await open_intents(path) == 0
+
+
+async def test_every_call_that_moves_money_is_kept_without_a_card(sandbox: Sandbox, path: Path) -> None:
+    """Not a digit more than the last four of any account, nor a name, in the file's bytes or those beside it."""
+    async with sandbox.gateway(ledger=SqliteLedger(path)) as gateway:
+        paid = await gateway.transactions.create(SALE)
+        await gateway.transactions.void(paid.id)
+        await _store_everything(gateway, sandbox)
+        written = content(path)
+    written += content(path)
+    assert b"crashed" in written
+    hidden = (CARD, CARD[:6], CARD[6:12], "072000326", "4637551", "5454545454545454", "Planted", "PLANTED")
+    assert [text for text in hidden if text.encode() in written] == []
+
+
+async def _store_everything(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """A stored account of each kind that has card data, and a payment at a terminal."""
+    await gateway.account_vaults.create(
+        CardVaultCreate(account_number=CARD, exp_date="1230", account_holder_name="Planted", ssn4="8264")
+    )
+    await gateway.account_vaults.create(SwipedVaultCreate(track_data="%B5454545454545454^PLANTED/P^30121010000?"))
+    await gateway.account_vaults.create(
+        AchVaultCreate(
+            account_number="4637551",
+            routing="072000326",
+            account_type="checking",
+            account_holder_name="Planted",
+            is_company=False,
+        )
+    )
+    await gateway.router_transactions.create(
+        RouterTransactionCreate(action="sale", transaction_amount="1.00", terminal_id=sandbox.terminal_id)
+    )
+    await gateway.router_account_vaults.create(
+        RouterAccountVaultCreate(terminal_id=sandbox.terminal_id, contact_id=sandbox.contact_id)
+    )
+
+
+async def test_settling_and_capturing_are_found_after_a_crash(sandbox: Sandbox, path: Path) -> None:
+    """The records show that it was done: their answers were lost, and so was the program."""
+    async with sandbox.gateway() as gateway:
+        reserved = await gateway.transactions.create(
+            TransactionCreate(action="authonly", transaction_amount="12.50", account_number=CARD, exp_date="1230")
+        )
+    sandbox.fault("PUT /v2/transactions/{id}", "delay", seconds=30)
+    with program(sandbox, path, f'gateway.transactions.complete("{reserved.id}", "9.00")'):
+        await seen(sandbox, lambda box: [each for each in box.ledger()["transactions"] if each["status_id"] == 101])
+    sandbox.fault("POST /v2/transactionbatches/{id}/settle", "delay", seconds=30)
+    async with sandbox.gateway() as gateway:
+        batch = await gateway.transaction_batches.list({"is_open": True}).first()
+        assert batch
+        with program(sandbox, path, f'gateway.transaction_batches.settle("{batch.id}")'):
+            with anyio.fail_after(20):
+                while (await gateway.transaction_batches.get(batch.id)).is_open:
+                    await anyio.sleep(0.02)
+    async with sandbox.gateway(ledger=SqliteLedger(path)) as gateway:
+        found = await gateway.recover()
+    assert [(each.resource, each.outcome, each.record.id) for each in found] == [
+        ("transactions", "found", reserved.id),
+        ("transaction_batches", "found", batch.id),
+    ]

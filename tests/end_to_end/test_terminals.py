@@ -1,0 +1,229 @@
+"""The three ways in which a wait at a terminal ends without an approval, and what the next customer meets."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from gateway_async import (
+    AsyncGateway,
+    InvalidRequestError,
+    OutcomeUnknownError,
+    RouterAccountVaultCreate,
+    RouterTransactionCreate,
+    SqliteLedger,
+    TerminalBusyError,
+    ValidationError,
+)
+from gateway_async.observe import Event, OutcomeLookedUp, TerminalProgress
+from gateway_async.sandbox import Sandbox
+
+pytestmark = pytest.mark.anyio
+
+
+def sale(box: Sandbox, name: str) -> RouterTransactionCreate:
+    """A sale at the terminal of `box`, under the id `name`."""
+    return RouterTransactionCreate(
+        action="sale", terminal_id=box.terminal_id, transaction_amount="12.50", transaction_api_id=name
+    )
+
+
+async def test_cancel_pressed_on_the_device_is_a_declined_transaction(sandbox_by_hand: Sandbox) -> None:
+    """The call returns; its transaction is declined and says why. Nothing was charged, and the terminal is free."""
+    box = sandbox_by_hand
+    async with box.gateway() as gateway, anyio.create_task_group() as tasks:
+
+        async def sell() -> None:
+            pressed = await gateway.router_transactions.create(sale(box, "pressed"))
+            assert (pressed.declined, pressed.verbiage) == (True, "CANCELLED")
+            assert (await gateway.router_transactions.create(sale(box, "next"))).approved
+
+        tasks.start_soon(sell)
+        await box.called()
+        box.cancel()
+        await box.called()
+        box.present()
+    assert box.ledger()["charged"] == {"next": 1}
+
+
+async def test_cancel_pressed_while_a_card_is_stored_is_a_refusal(sandbox_by_hand: Sandbox) -> None:
+    """A store has no record that could say so: the gateway refuses it, and nothing is stored."""
+    box = sandbox_by_hand
+    new = RouterAccountVaultCreate(terminal_id=box.terminal_id, contact_id=box.contact_id)
+    async with box.gateway() as gateway, anyio.create_task_group() as tasks:
+
+        async def store() -> None:
+            with pytest.raises(ValidationError, match="CANCELLED"):
+                await gateway.router_account_vaults.create(new)
+
+        tasks.start_soon(store)
+        await box.called()
+        box.cancel()
+    assert box.ledger()["stored"] == {}
+
+
+async def test_a_terminal_timeout_ends_with_the_transaction_that_is_found(sandbox_by_hand: Sandbox) -> None:
+    """The customer pays while the client is looking: that is the result, charged once."""
+    box, shown = sandbox_by_hand, list[TerminalProgress]()
+    async with box.gateway(terminal_timeout=0.5) as gateway, anyio.create_task_group() as tasks:
+
+        async def sell() -> None:
+            assert (await gateway.router_transactions.create(sale(box, "late"), on_progress=shown.append)).approved
+
+        tasks.start_soon(sell)
+        await until(shown, "looking it up")
+        box.present()
+    assert box.ledger()["charged"] == {"late": 1}
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # ten seconds of real time are enough once
+async def test_a_terminal_timeout_without_an_answer_is_unknown(sandbox_by_hand: Sandbox) -> None:
+    """Neither the wait nor the lookup says what became of it; later `resolve()` does."""
+    box = sandbox_by_hand
+    async with box.gateway(terminal_timeout=0.5) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.router_transactions.create(sale(box, "doubtful"))
+        box.present()
+        assert (await caught.value.resolve()).approved
+    assert box.ledger()["charged"] == {"doubtful": 1}
+
+
+async def test_a_cancelled_task_does_not_ask_the_next_customer_for_the_last_ones_sale(sandbox_by_hand: Sandbox) -> None:
+    """The device still shows it: the next sale waits until cancel is pressed there, and is charged alone."""
+    box, events, shown = sandbox_by_hand, list[Event](), list[TerminalProgress]()
+    async with box.gateway(observers=[events.append]) as gateway:
+        await cancel_in_its_wait(gateway, box)
+        (lookup,) = [event for event in events if isinstance(event, OutcomeLookedUp)]
+        assert (lookup.api_id, lookup.outcome, lookup.cancelled) == ("cancelled", "not there", True)
+        async with anyio.create_task_group() as tasks:
+
+            async def sell() -> None:
+                assert (await gateway.router_transactions.create(sale(box, "next"), on_progress=shown.append)).approved
+
+            tasks.start_soon(sell)
+            await until(shown, "looking it up")
+            assert [each["amount"] for each in box.terminals()[0]["waiting"]] == ["12.50"]
+            box.cancel()
+            await until(shown, "at the terminal")
+            await box.called()
+            box.present()
+    assert box.ledger()["charged"] == {"next": 1}
+
+
+async def test_an_open_intent_keeps_its_terminal_closed_until_it_is_recovered(
+    sandbox_by_hand: Sandbox, tmp_path: Path
+) -> None:
+    """A till that went down in the midst of a sale sells nothing more there before it knows what became of it."""
+    box, path = sandbox_by_hand, tmp_path / "till.db"
+    async with box.gateway(ledger=SqliteLedger(path)) as gateway:
+        await cancel_in_its_wait(gateway, box)
+    async with box.gateway(ledger=SqliteLedger(path)) as gateway:
+        with pytest.raises(TerminalBusyError, match=r"call \(cancelled\) of .* UTC, open in the ledger") as caught:
+            await gateway.router_transactions.create(sale(box, "next"))
+        assert "recover()" in caught.value.advice
+        box.cancel()
+        (recovered,) = await gateway.recover()
+        assert (recovered.api_id, recovered.outcome, recovered.record.declined) == ("cancelled", "found", True)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(gateway.router_transactions.create, sale(box, "next"))
+            await box.called()
+            box.present()
+    assert box.ledger()["charged"] == {"next": 1}
+
+
+async def test_a_sale_that_is_known_closes_no_terminal(sandbox: Sandbox, tmp_path: Path) -> None:
+    """One sale after the other with a ledger: a decline, a refusal and a lost answer are all settled."""
+    sandbox.fault("POST /v2/routertransactions", "close_after_commit", nth=2)
+    async with sandbox.gateway(ledger=SqliteLedger(tmp_path / "till.db")) as gateway:
+        assert (await gateway.router_transactions.create(sale(sandbox, "first"))).approved
+        assert (await gateway.router_transactions.create(sale(sandbox, "lost"))).approved
+        with pytest.raises(ValidationError):
+            await gateway.router_transactions.create(sale(sandbox, "first"))
+        assert (await gateway.router_transactions.create(sale(sandbox, "last"))).approved
+        assert await gateway.recover() == []
+
+
+async def test_a_sale_that_the_next_one_looked_up_is_settled_in_the_ledger(
+    sandbox_by_hand: Sandbox, tmp_path: Path
+) -> None:
+    """Pressing cancel on the device frees the terminal in the client and in its ledger."""
+    box, shown = sandbox_by_hand, list[TerminalProgress]()
+    async with box.gateway(ledger=SqliteLedger(tmp_path / "till.db")) as gateway:
+        await cancel_in_its_wait(gateway, box)
+        async with anyio.create_task_group() as tasks:
+            next_sale = partial(gateway.router_transactions.create, sale(box, "next"), on_progress=shown.append)
+            tasks.start_soon(next_sale)
+            await until(shown, "looking it up")
+            box.cancel()
+            await until(shown, "at the terminal")
+            await box.called()
+            box.present()
+        assert await gateway.recover() == []
+
+
+async def later(_: TerminalProgress) -> None:
+    """Do nothing, if anybody awaits it."""
+
+
+class Later:
+    """Is called as `later` is."""
+
+    async def __call__(self, _: TerminalProgress) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize("screen", [later, partial(later), Later(), 5])
+async def test_what_cannot_show_progress_is_refused(sandbox: Sandbox, screen: Any) -> None:
+    """Whatever way an async function is hidden: nobody would await it, so nothing is sent."""
+    async with sandbox.gateway() as gateway:
+        with pytest.raises(InvalidRequestError, match="on_progress: must be a plain function, not an async one"):
+            await gateway.router_transactions.create(sale(sandbox, "never"), on_progress=screen)
+    assert sandbox.ledger()["charged"] == {}
+
+
+async def test_a_screen_cannot_cancel_a_payment(sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
+    """It asks a cancelled future of its own, or is async after all: logged, and the customer pays."""
+
+    def broken(progress: TerminalProgress) -> object:
+        if progress.state == "queued":
+            raise asyncio.CancelledError
+        return later(progress)
+
+    async with sandbox.gateway() as gateway:
+        assert (await gateway.router_transactions.create(sale(sandbox, "paid"), on_progress=broken)).approved
+    assert set(caplog.messages) == {"on_progress failed"}
+    assert sandbox.ledger()["charged"] == {"paid": 1}
+
+
+async def test_a_till_may_go_on_without_knowing(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:
+    """`block_unresolved_terminals=False`: an open intent stays open, and closes no terminal."""
+    box, path = sandbox_by_hand, tmp_path / "till.db"
+    async with box.gateway(ledger=SqliteLedger(path)) as gateway:
+        await cancel_in_its_wait(gateway, box)
+    box.cancel()
+    options: Any = {"ledger": SqliteLedger(path), "block_unresolved_terminals": False}
+    async with box.gateway(**options) as gateway, anyio.create_task_group() as tasks:
+        tasks.start_soon(gateway.router_transactions.create, sale(box, "next"))
+        await box.called()
+        box.present()
+    async with box.gateway(ledger=SqliteLedger(path)) as gateway:
+        assert [each.api_id for each in await gateway.recover()] == ["cancelled"]
+    assert box.ledger()["charged"] == {"next": 1}
+
+
+async def cancel_in_its_wait(gateway: AsyncGateway, box: Sandbox) -> None:
+    """Cancel the sale `cancelled` while the customer stands at the terminal."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(gateway.router_transactions.create, sale(box, "cancelled"))
+        await box.called()
+        tasks.cancel_scope.cancel()
+
+
+async def until(shown: list[TerminalProgress], state: str) -> None:
+    """Return when a screen shows `state`."""
+    with anyio.fail_after(30):
+        while not shown or shown[-1].state != state:
+            await anyio.sleep(0.01)

@@ -1,0 +1,103 @@
+"""A gateway that answers by script: what each request gets, in order, and what it was asked."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import anyio
+import httpx
+
+from gateway_async import AsyncGateway, UserApiKey
+
+Answer = httpx.Response | Exception | Callable[[httpx.Request], "Awaitable[Answer] | Answer"]
+
+
+class BrokenOff(httpx.AsyncByteStream):
+    """The body of an answer whose connection breaks in the midst of it."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Half of it."""
+        yield b'{"transaction": '
+        raise LOST
+
+
+class Script(httpx.AsyncBaseTransport):
+    """Answers each request with the next of its answers; the last one stays."""
+
+    def __init__(self, **answers: list[Answer]) -> None:
+        self.answers = answers
+        self.asked: list[httpx.Request] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """The next answer for the request's method."""
+        await anyio.lowlevel.checkpoint()
+        self.asked.append(request)
+        queue = self.answers[request.method.lower()]
+        answer = queue.pop(0) if len(queue) > 1 else queue[0]
+        while callable(answer):
+            given = answer(request)
+            answer = await given if isinstance(given, Awaitable) else given
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer.stream, BrokenOff):
+            return httpx.Response(answer.status_code, stream=answer.stream)
+        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods asked so far, in order."""
+        return [request.method for request in self.asked]
+
+    def bodies(self, method: str) -> list[dict[str, Any]]:
+        """The decoded bodies of the requests with `method`."""
+        return [json.loads(request.content) for request in self.asked if request.method == method]
+
+    def gateway(self, **options: Any) -> AsyncGateway:
+        """A client of this gateway."""
+        given: dict[str, Any] = {"location_id": "loc", "credentials": UserApiKey("user", "key"), **options}
+        return AsyncGateway("https://gateway.test", developer_id="dev", transport=self, **given)
+
+
+def echo(wrapper: str, **changes: Any) -> Callable[[httpx.Request], httpx.Response]:
+    """An answer that carries out a create: the sent record with an id, and `changes`."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        (content,) = json.loads(request.content).values()
+        number = content.pop("account_number", None)
+        card = {"last_four": number[-4:]} if number else {}
+        return httpx.Response(201, json={wrapper: {"id": "made", **content, **card, **changes}})
+
+    return answer
+
+
+async def silent(_: httpx.Request) -> httpx.Response:
+    """A gateway that read the request and says nothing, as one whose terminal nobody touches."""
+    await anyio.sleep_forever()
+    raise AssertionError
+
+
+def record(wrapper: str, **fields: Any) -> httpx.Response:
+    """A 200 with one record."""
+    return httpx.Response(200, json={wrapper: {"id": "found", **fields}})
+
+
+def listed(plural: str, *rows: dict[str, Any]) -> httpx.Response:
+    """A 200 with a whole list of raw records."""
+    pagination = {"totalCount": len(rows), "perPage": 100, "pageCount": 1 if rows else 0, "currentPage": 0}
+    return httpx.Response(200, json={plural: rows, "meta": {"pagination": pagination}})
+
+
+def absent(request: httpx.Request) -> httpx.Response:
+    """What the gateway answers where there is no record: its own 404, and a list without it."""
+    return listed(request.url.path.rsplit("/", 1)[1]) if "page" in request.url.params else NOT_THERE
+
+
+NOT_THERE = httpx.Response(404, json={"name": "Not Found", "message": "not found", "code": 0, "status": 404})
+LOST = httpx.ReadError("connection reset")
+CUT = httpx.Response(200, stream=BrokenOff())
+NEVER_LEFT = httpx.ConnectError("connection refused")
+
+
+def refused(**fields: str) -> httpx.Response:
+    """A 422 with one message for each field."""
+    return httpx.Response(422, json={"errors": {name: [message] for name, message in fields.items()}})

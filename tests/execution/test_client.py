@@ -1,0 +1,371 @@
+"""`AsyncGateway`: its arguments, its credentials on the wire, its events, its end."""
+
+import asyncio
+import inspect
+import logging
+from base64 import b64encode
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+import respx
+import trio.testing
+
+from gateway_async import (
+    AsyncGateway,
+    AuthenticationError,
+    CardVaultCreate,
+    ClientClosedError,
+    ContactCreate,
+    DeadlineExceededError,
+    InsecureConnectionWarning,
+    InvalidRequestError,
+    NotFoundError,
+    NotSentError,
+    OutcomeUnknownError,
+    TransactionCreate,
+    UserApiKey,
+)
+from gateway_async.client import Options
+from gateway_async.observe import AttemptFailed, CallEnded, CallStarted, Event
+
+from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Script, echo, record
+
+KEY = "s3cret-api-key"
+
+
+def client(script: Script, credentials: UserApiKey, **options: Any) -> AsyncGateway:
+    """A client with credentials of its own."""
+    return AsyncGateway(
+        "https://gateway.test/", developer_id="dev", credentials=credentials, transport=script, **options
+    )
+
+
+@pytest.mark.anyio
+async def test_a_key_goes_into_the_headers() -> None:
+    """The default place, with `developer-id` beside it."""
+    script = Script(get=[record("contact", id="1")])
+    async with client(script, UserApiKey("user", KEY)) as gateway:
+        await gateway.contacts.get("1")
+    headers = script.asked[0].headers
+    assert (headers["user-id"], headers["user-api-key"], headers["developer-id"]) == ("user", KEY, "dev")
+    assert script.asked[0].url == "https://gateway.test/v2/contacts/1"
+
+
+@pytest.mark.anyio
+async def test_a_key_goes_into_the_query() -> None:
+    """With `developer-id`, and none of them in the headers."""
+    script = Script(get=[record("contact", id="1")])
+    async with client(script, UserApiKey("user", KEY, send_in="query")) as gateway:
+        await gateway.contacts.get("1", expand=("location",))
+    params = dict(script.asked[0].url.params)
+    assert params == {"expand": "location", "developer-id": "dev", "user-id": "user", "user-api-key": KEY}
+    assert not {"user-id", "user-api-key", "developer-id"} & set(script.asked[0].headers)
+
+
+@pytest.mark.anyio
+async def test_a_key_goes_as_basic_authorization() -> None:
+    """The user id is the user name, the key the password; `developer-id` is a header."""
+    script = Script(get=[record("contact", id="1")])
+    async with client(script, UserApiKey("user", KEY, send_in="basic")) as gateway:
+        await gateway.contacts.get("1")
+    headers = script.asked[0].headers
+    assert headers["authorization"] == "Basic " + b64encode(f"user:{KEY}".encode()).decode()
+    assert headers["developer-id"] == "dev"
+
+
+@pytest.mark.anyio
+async def test_no_log_line_shows_a_secret(caplog: pytest.LogCaptureFixture) -> None:
+    """Neither ours nor httpx's, with the key in the query and a card number in a filter, an id and a body."""
+    caplog.set_level(logging.DEBUG)
+    card = "4111111111111111"
+    script = Script(get=[NOT_THERE], post=[echo("accountvault")])
+    async with client(script, UserApiKey("user", KEY, send_in="query"), location_id="loc") as gateway:
+        with pytest.raises(NotFoundError):
+            await gateway.contacts.get(card)
+        with pytest.raises(NotFoundError):
+            await gateway.account_vaults.list({"account_number": card})
+        await gateway.account_vaults.create(CardVaultCreate(account_number=card, exp_date="0930"))
+    assert script.asked[0].url.path.endswith(card)
+    assert script.asked[1].url.params["account_number"] == card
+    assert "HTTP Request" in caplog.text
+    assert card not in caplog.text
+    assert KEY not in caplog.text
+
+
+@pytest.mark.anyio
+async def test_events_tell_the_story_of_a_call() -> None:
+    """Started, failed once, ended; with the call's name, attempt and verdict."""
+    events: list[Event] = []
+    script = Script(get=[NEVER_LEFT, record("contact", id="1")])
+    async with script.gateway(observers=[events.append]) as gateway:
+        await gateway.contacts.get("1")
+    started, failed, ended = events
+    assert started == CallStarted(call="GET /v2/contacts/1")
+    assert isinstance(failed, AttemptFailed)
+    assert (failed.attempt, failed.verdict, type(failed.error)) == (1, "again", NotSentError)
+    assert isinstance(ended, CallEnded)
+    assert (ended.attempts, ended.error) == (2, None)
+
+
+@pytest.mark.anyio
+async def test_an_observer_that_raises_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
+    """A broken metric never breaks a payment."""
+
+    def broken(_: Event) -> None:
+        raise ZeroDivisionError
+
+    script = Script(get=[record("contact", id="1")])
+    async with script.gateway(observers=[broken]) as gateway:
+        assert (await gateway.contacts.get("1")).id == "1"
+    assert "an observer failed" in caplog.text
+
+
+@pytest.mark.anyio
+async def test_use_after_close_is_a_clear_error_and_a_second_close_is_harmless() -> None:
+    """Nothing is sent, and the error says so."""
+    script = Script(get=[record("contact")])
+    gateway = script.gateway()
+    await gateway.aclose()
+    await gateway.aclose()
+    with pytest.raises(ClientClosedError, match="the client is closed"):
+        await gateway.contacts.get("1")
+    with pytest.raises(NotSentError):
+        await gateway.contacts.list()
+    assert script.asked == []
+
+
+@pytest.mark.anyio
+async def test_arguments_are_checked_all_at_once() -> None:
+    """Each wrong argument has its line."""
+    with pytest.raises(InvalidRequestError) as caught:
+        AsyncGateway("ftp://x", developer_id="", credentials="key", timeout=0, max_attempts=0)  # type: ignore[arg-type]
+    named = [problem.split(":")[0] for problem in caught.value.problems]
+    assert sorted(named) == ["base_url", "credentials", "developer_id", "max_attempts", "timeout"]
+
+
+@pytest.mark.anyio
+async def test_a_client_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five variables, of which the location may be missing."""
+    names = ("BASE_URL", "DEVELOPER_ID", "USER_ID", "USER_API_KEY", "LOCATION_ID")
+    for name in names:
+        monkeypatch.delenv(f"GATEWAY_{name}", raising=False)
+    with pytest.raises(InvalidRequestError) as caught:
+        AsyncGateway.from_env()
+    assert len(caught.value.problems) == 4
+    for name, value in zip(names, ("https://gateway.test", "dev", "user", KEY, "loc"), strict=True):
+        monkeypatch.setenv(f"GATEWAY_{name}", value)
+    script = Script(post=[echo("contact")])
+    async with AsyncGateway.from_env(transport=script) as gateway:
+        contact = await gateway.contacts.create(ContactCreate(last_name="Smith"))
+    assert contact.location_id == "loc"
+    assert script.asked[0].headers["user-api-key"] == KEY
+    assert KEY not in repr(gateway)
+
+
+@pytest.mark.anyio
+async def test_floats_are_refused_even_without_limits() -> None:
+    """`check_limits=False` leaves lengths to the gateway, but never a float as money."""
+    script = Script(post=[echo("transaction")])
+    async with script.gateway(check_limits=False) as gateway:
+        new = TransactionCreate(action="sale", account_vault_id="v", transaction_amount=1.1)  # type: ignore[arg-type]
+        with pytest.raises(InvalidRequestError, match="transaction_amount: must be a Decimal"):
+            await gateway.transactions.create(new)
+        await gateway.transactions.create(TransactionCreate(action="sale", description="x" * 999))
+    assert len(script.asked) == 1
+
+
+@pytest.mark.anyio
+@respx.mock
+async def test_respx_sees_the_calls_of_a_client_with_its_own_connections() -> None:
+    """`@respx.mock` in a user's test stands between the client and the network."""
+    route = respx.get("https://gateway.test/v2/contacts/1").mock(
+        return_value=httpx.Response(200, json={"contact": {"id": "1"}})
+    )
+    async with AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k")) as gateway:
+        assert (await gateway.contacts.get("1")).id == "1"
+    assert route.called
+
+
+@pytest.mark.anyio
+async def test_a_silent_gateway_ends_a_read_on_time() -> None:
+    """On both event loops, by the real clock: the deadline's error, not another."""
+
+    async def silent(_: httpx.Request) -> httpx.Response:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async with Script(get=[silent]).gateway(timeout=0.1) as gateway:
+        with pytest.raises(DeadlineExceededError):
+            await gateway.contacts.get("1")
+
+
+def test_the_options_are_the_clients_arguments() -> None:
+    """`from_env` and the sandbox pass on all that the constructor takes."""
+    arguments = set(inspect.signature(AsyncGateway).parameters) - {"base_url"}
+    assert set(Options.__annotations__) == arguments
+
+
+def test_a_doubt_is_resolved_in_the_clients_event_loop() -> None:
+    """Another one has another clock too: it must not find a sale to be certainly not made."""
+    script = Script(post=[LOST], get=[httpx.Response(401)])
+    gateway = script.gateway()
+    doubts: list[OutcomeUnknownError] = []
+
+    async def sell() -> None:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(TransactionCreate(action="sale", ticket="t", transaction_amount="1.00"))
+        doubts.append(caught.value)
+
+    async def resolve() -> None:
+        with pytest.raises(OutcomeUnknownError, match="belongs to another event loop"):
+            await doubts[0].resolve()
+
+    trio.run(sell)
+    script.answers["get"] = [NOT_THERE]
+    trio.run(resolve, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+def test_a_client_stays_in_its_event_loop() -> None:
+    """In a second loop its connections would hang, so it says so at once."""
+    script = Script(get=[record("contact", id="1")])
+    gateway = script.gateway()
+
+    async def ask() -> None:
+        await gateway.contacts.get("1")
+
+    asyncio.run(ask())
+    with pytest.raises(NotSentError, match="belongs to another event loop"):
+        asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    "address", ["https://x.test/v2", "https://x.test/v2/", "http://256.256.256.256", "x", "http://", 7]
+)
+def test_an_address_that_cannot_be_right_is_refused(address: Any) -> None:
+    """`/v2` is part of every path, and what httpx cannot parse would fail at the first payment."""
+    with pytest.raises(InvalidRequestError, match="base_url: "):
+        AsyncGateway(address, developer_id="d", credentials=UserApiKey("u", "k"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://api.example.test",
+        "http://localhost.example.test",
+        "http://localhost.",
+        "http://10.0.0.1:8080",
+        "http://127.example.test",
+        "http://0.0.0.0",
+        "http://[::]",
+        "http://[::ffff:10.0.0.1]",
+        "http://2130706433",
+    ],
+)
+def test_plain_http_to_another_host_is_refused(address: str) -> None:
+    """What goes over plain http can be read on the way, so it needs a word of its own."""
+    options: Any = {"developer_id": "dev", "credentials": UserApiKey("user", KEY)}
+    with pytest.raises(InvalidRequestError) as refused:
+        AsyncGateway(address, **options)
+    (problem,) = refused.value.problems
+    assert problem.startswith("base_url: plain http")
+    assert "allow_http=True" in problem
+    assert AsyncGateway(address, allow_http=True, **options).base_url.startswith("http://")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://127.0.0.1:8080",
+        "http://127.1.2.3",
+        "http://localhost:8080",
+        "http://LOCALHOST",
+        "http://[::1]:80",
+        "http://[::ffff:127.0.0.1]",
+    ],
+)
+def test_plain_http_to_this_machine_is_taken(address: str) -> None:
+    """What never leaves the machine needs no permission."""
+    assert AsyncGateway(address, developer_id="dev", credentials=UserApiKey("user", KEY)).base_url
+
+
+def test_no_verification_warns() -> None:
+    """A client that trusts any server says so once, where it is made."""
+    with pytest.warns(InsecureConnectionWarning, match=r"verify=False.*api\.example\.test") as warned:
+        AsyncGateway("https://api.example.test", developer_id="d", credentials=UserApiKey("u", KEY), verify=False)
+    assert [warning.filename for warning in warned] == [__file__]
+
+
+@pytest.mark.asyncio
+async def test_no_log_repeats_the_reason_of_a_status(caplog: pytest.LogCaptureFixture) -> None:
+    """The words behind a status are the server's, and httpx would log them."""
+    answer = httpx.Response(200, json={"contact": {"id": "1"}}, extensions={"reason_phrase": KEY.encode()})
+    with caplog.at_level(logging.DEBUG):
+        async with AsyncGateway(
+            "https://gateway.test",
+            developer_id="dev",
+            credentials=UserApiKey("user", KEY),
+            transport=httpx.MockTransport(lambda _: answer),
+        ) as gateway:
+            await gateway.contacts.get("1")
+    assert '"HTTP/1.1 200 OK"' in caplog.text
+    assert KEY not in caplog.text
+
+
+def test_a_client_says_where_it_stores() -> None:
+    """Its address in the one form that all spellings have, and its location."""
+    key = UserApiKey("u", "k")
+    clients = [
+        AsyncGateway("https://X.test:443/", developer_id="d", credentials=key, location_id="here"),
+        AsyncGateway("https://x.test", developer_id="d", credentials=key),
+    ]
+    assert [(each.base_url, each.location_id) for each in clients] == [
+        ("https://x.test", "here"),
+        ("https://x.test", None),
+    ]
+
+
+@pytest.mark.anyio
+async def test_a_key_that_the_gateway_repeats_is_masked() -> None:
+    """An error page that quotes the credentials does not carry them into a log."""
+    script = Script(get=[httpx.Response(401, json={"message": f"key {KEY} is not valid"})])
+    async with client(script, UserApiKey("user", KEY)) as gateway:
+        with pytest.raises(AuthenticationError) as caught:
+            await gateway.contacts.get("1")
+    assert caught.value.message == "key ************ is not valid"
+
+
+@pytest.mark.anyio
+async def test_an_id_that_is_made_up_has_no_digits() -> None:
+    """A long run of them could pass for a card number, and be masked where the id should be shown."""
+    script = Script(post=[echo("transaction", status_id=101)])
+    async with client(script, UserApiKey("user", KEY)) as gateway:
+        sale = TransactionCreate(action="sale", account_vault_id="v", transaction_amount="1.00", location_id="l")
+        made = {(await gateway.transactions.create(sale)).transaction_api_id for _ in range(20)}
+    assert len(made) == 20
+    assert all(name and name.isalpha() and len(name) == 32 for name in made)
+
+
+@pytest.mark.anyio
+async def test_one_more_observer_for_a_block() -> None:
+    """It hears of what happens inside, and of nothing before or after."""
+    script = Script(get=[record("contact"), record("contact"), record("contact")])
+    heard = list[Event]()
+    async with script.gateway() as gateway:
+        await gateway.contacts.get("found")
+        with gateway.observing(heard.append):
+            await gateway.contacts.get("found")
+        await gateway.contacts.get("found")
+    assert [type(event) for event in heard] == [CallStarted, CallEnded]
+
+
+@pytest.mark.anyio
+async def test_an_async_observer_for_a_block_is_refused() -> None:
+    """Nobody would await it."""
+
+    async def watch(event: Event) -> None: ...
+
+    async with Script().gateway() as gateway:
+        with pytest.raises(InvalidRequestError, match="observer"):
+            gateway.observing(watch)

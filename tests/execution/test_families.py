@@ -1,0 +1,417 @@
+"""Invoices, paylinks, batches and configs: what each verb sends, and what a lost answer comes to."""
+
+from collections.abc import Awaitable, Callable
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import attrs
+import httpx
+import pytest
+import trio.testing
+
+from gateway_async import (
+    ApiId,
+    AsyncGateway,
+    InvalidRequestError,
+    MismatchedWriteError,
+    NotFoundError,
+    OutcomeUnknownError,
+    PaylinkCreate,
+    PaylinkUpdate,
+    PostbackConfigCreate,
+    PostbackConfigUpdate,
+    ProductFile,
+    ProductFileCreate,
+    QuickInvoiceCreate,
+    QuickInvoiceUpdate,
+    ValidationError,
+)
+
+from .scripted_transport import LOST, NOT_THERE, Script, absent, echo, record, refused
+
+pytestmark = pytest.mark.anyio
+
+INVOICE = QuickInvoiceCreate(title="Lunch", due_date=date(2026, 12, 1), item_list={"Tea": Decimal("2.50")})
+PAYLINK = PaylinkCreate(amount_due="10.00")
+CONFIG = PostbackConfigCreate(url="https://shop.test/in", resource="contact", on_create=True)
+FILES = ProductFileCreate(title="Files", product_file_credential_id="credential")
+DONE = httpx.Response(204)
+
+Verb = Callable[[AsyncGateway], Awaitable[Any]]
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Virtual time: a settle time or a back-off costs nothing."""
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+DELETED = httpx.Response(409, json={"name": "Conflict", "message": "deleted", "code": 0, "status": 409})
+
+
+def invoice(**fields: Any) -> httpx.Response:
+    """An invoice with the id `i`."""
+    return record("quickinvoice", **{"id": "i", **fields})
+
+
+def payment(whose: str | None) -> httpx.Response:
+    """The transaction `t`, of an invoice or of none."""
+    return record("transaction", id="t", quick_invoice_id=whose)
+
+
+# --- what is sent
+
+SENT: list[tuple[Verb, str, str, dict[str, str], Any]] = [
+    (lambda g: g.quick_invoices.reopen("i"), "POST", "/v2/quickinvoices/i/reopen", {}, None),
+    (lambda g: g.quick_invoices.reopen(ApiId("mine")), "POST", "/v2/quickinvoices/mine/reopen",
+     {"api_id": "1", "location_id": "loc"}, None),
+    (lambda g: g.quick_invoices.add_transaction("i", "t"), "PUT", "/v2/quickinvoices/i/addTransaction", {},
+     {"quickinvoice": {"transaction_id": "t"}}),
+    (lambda g: g.quick_invoices.remove_transaction("i", "t"), "PUT", "/v2/quickinvoices/i/removeTransaction", {},
+     {"quickinvoice": {"transaction_id": "t"}}),
+    (lambda g: g.quick_invoices.resend("i"), "POST", "/v2/quickinvoices/i/resend", {}, None),
+    (lambda g: g.quick_invoices.resend("i", sms=False), "POST", "/v2/quickinvoices/i/resend", {"sms": "0"}, None),
+    (lambda g: g.quick_invoices.resend(ApiId("mine"), email=False), "POST", "/v2/quickinvoices/mine/resend",
+     {"api_id": "1", "location_id": "loc", "email": "0"}, None),
+    (lambda g: g.quick_invoices.remove_file("i", "f/1"), "DELETE", "/v2/quickinvoices/i/files/f%2F1", {}, None),
+    (lambda g: g.paylinks.create(PaylinkCreate(amount_due=10, paylink_api_id="mine")), "POST", "/v2/paylinks", {},
+     {"paylink": {"amount_due": 10, "location_id": "loc", "paylink_api_id": "mine"}}),
+    (lambda g: g.paylinks.resend("p"), "POST", "/v2/paylinks/p/resend", {}, None),
+    (lambda g: g.transaction_batches.settle("b"), "POST", "/v2/transactionbatches/b/settle", {}, None),
+    (lambda g: g.postback_configs.create(CONFIG), "POST", "/v2/postbackconfigs", {},
+     {"postbackconfig": {"url": "https://shop.test/in", "resource": "contact", "location_id": "loc", "on_create": 1}}),
+    (lambda g: g.postback_configs.update("c", PostbackConfigUpdate(basic_auth_password="pw", expands=None)), "PUT",
+     "/v2/postbackconfigs/c", {}, {"postbackconfig": {"basic_auth_password": "pw", "expands": None}}),
+    (lambda g: g.postback_configs.delete("c"), "DELETE", "/v2/postbackconfigs/c", {}, None),
+    (lambda g: g.product_files.create(FILES), "POST", "/v2/productfiles", {},
+     {"productfile": {"title": "Files", "product_file_credential_id": "credential", "location_id": "loc"}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "method", "path", "params", "body"), SENT)
+async def test_what_a_verb_sends(verb: Verb, method: str, path: str, params: dict[str, str], body: Any) -> None:
+    """One request: method, path, parameters and body as the contract has them."""
+    script = Script(**{method.lower(): [httpx.Response(400, json={"message": "no"})]})  # type: ignore[arg-type]
+    async with script.gateway() as gateway:
+        with pytest.raises(Exception, match="400"):
+            await verb(gateway)
+    (asked,) = script.asked
+    assert (asked.method, asked.url.raw_path.decode().partition("?")[0]) == (method, path)
+    assert dict(asked.url.params) == params
+    assert script.bodies(method) == [body] if body else asked.content == b""
+
+
+async def test_an_id_is_made_up_for_an_invoice_and_for_a_paylink() -> None:
+    """So that a lost answer can be looked up."""
+    script = Script(post=[echo("quickinvoice"), echo("paylink")])
+    async with script.gateway() as gateway:
+        assert (await gateway.quick_invoices.create(INVOICE)).quick_invoice_api_id
+        assert (await gateway.paylinks.create(PAYLINK)).paylink_api_id
+
+
+async def test_neither_email_nor_sms_is_no_resend() -> None:
+    """Nothing is sent."""
+    script = Script()
+    async with script.gateway() as gateway:
+        with pytest.raises(InvalidRequestError, match="email, sms: at least one"):
+            await gateway.quick_invoices.resend("i", email=False, sms=False)
+    assert script.asked == []
+
+
+@pytest.mark.parametrize("wrong", ["", "a b", "..", 5, ApiId("t")])
+async def test_what_cannot_be_a_transactions_or_a_files_id(wrong: Any) -> None:
+    """It is refused by its name before anything is sent."""
+    script = Script()
+    async with script.gateway() as gateway:
+        with pytest.raises(InvalidRequestError, match="transaction_id: "):
+            await gateway.quick_invoices.add_transaction("i", wrong)
+        with pytest.raises(InvalidRequestError, match="file_id: "):
+            await gateway.quick_invoices.remove_file("i", wrong)
+    assert script.asked == []
+
+
+# --- what the contract does not show
+
+
+@pytest.mark.parametrize(
+    ("answer", "made"),
+    [
+        (httpx.Response(201, json={"productfile": {"title": "Files"}}), ProductFile(title="Files")),
+        (httpx.Response(200, json={"id": "p", "title": "Files"}), ProductFile(id="p", title="Files")),
+        (httpx.Response(204), ProductFile()),
+        (httpx.Response(200, json=True), ProductFile()),
+    ],
+)
+async def test_the_answer_of_file_storage_is_read_as_far_as_it_goes(answer: httpx.Response, made: ProductFile) -> None:
+    """Wrapped, bare or empty."""
+    script = Script(post=[answer])
+    async with script.gateway() as gateway:
+        assert await gateway.product_files.create(FILES) == made
+
+
+# --- lost answers: creates
+
+
+async def test_a_lost_invoice_is_looked_up_by_its_id() -> None:
+    """Found, it is the result; nothing is sent twice."""
+    script = Script(post=[LOST], get=[invoice(title="Lunch", item_list={"Tea": 2.5})])
+    async with script.gateway() as gateway:
+        assert (await gateway.quick_invoices.create(INVOICE)).id == "i"
+    assert script.methods == ["POST", "GET"]
+
+
+async def test_another_invoice_under_the_same_id_is_not_the_one() -> None:
+    """Title and items tell the invoice that was sent from one that had the caller's id before."""
+    script = Script(post=[LOST], get=[invoice(title="Dinner", item_list={"Tea": "2.50"})])
+    async with script.gateway() as gateway:
+        with pytest.raises(MismatchedWriteError, match="title, item_list: not as sent") as caught:
+            await gateway.quick_invoices.create(attrs.evolve(INVOICE, quick_invoice_api_id="mine"))
+    assert caught.value.record.title == "Dinner"
+    assert script.methods == ["POST", "GET"]
+
+
+async def test_a_lost_paylink_is_looked_up_and_sent_again_if_it_is_not_there() -> None:
+    """Under the same id."""
+    script = Script(post=[LOST, echo("paylink")], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        await gateway.paylinks.create(PAYLINK)
+    first, second = (body["paylink"]["paylink_api_id"] for body in script.bodies("POST"))
+    assert first == second
+
+
+UNMARKED: list[tuple[Verb, str]] = [
+    (lambda g: g.quick_invoices.resend("i"), "POST"),
+    (lambda g: g.paylinks.resend("p"), "POST"),
+    (lambda g: g.postback_configs.create(CONFIG), "POST"),
+    (lambda g: g.product_files.create(FILES), "POST"),
+]
+
+
+@pytest.mark.parametrize(("verb", "method"), UNMARKED)
+async def test_what_leaves_no_mark_is_unknown_when_it_is_lost(verb: Verb, method: str) -> None:
+    """It is neither looked up nor repeated."""
+    script = Script(**{method.lower(): [LOST]})  # type: ignore[arg-type]
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await verb(gateway)
+    assert script.methods == [method]
+
+
+# --- lost answers: changes
+
+SETTLED: list[tuple[str, Verb, str, Any, httpx.Response]] = [
+    ("reopen", lambda g: g.quick_invoices.reopen("i"), "POST", invoice(status_id=1), invoice(status_id=0)),
+    ("close", lambda g: g.quick_invoices.update("i", QuickInvoiceUpdate(status_id=0)), "PUT",
+     invoice(status_id=2), invoice(status_id=1)),
+    ("items", lambda g: g.quick_invoices.update("i", QuickInvoiceUpdate(item_list={"Tea": 3})), "PUT",
+     invoice(item_list={"Tea": "3.00"}), invoice(item_list={"Tea": 2})),
+    ("method", lambda g: g.paylinks.update("i", PaylinkUpdate(delivery_method=0)), "PUT",
+     record("paylink", id="i", delivery_method="0"), record("paylink", id="i", delivery_method=1)),
+    ("settle", lambda g: g.transaction_batches.settle("i"), "POST",
+     record("transactionbatch", id="i", is_open=0, processing_status_id=3),
+     record("transactionbatch", id="i", is_open=1, processing_status_id=1)),
+    ("delete", lambda g: g.quick_invoices.delete("i"), "DELETE", absent, invoice()),
+    ("delete a paylink", lambda g: g.paylinks.delete("i"), "DELETE", absent, record("paylink", id="i")),
+    ("remove a file", lambda g: g.quick_invoices.remove_file("i", "f"), "DELETE",
+     invoice(files=[{"id": "g"}]), invoice(files=[{"id": "g"}, {"id": "f"}])),
+    ("remove the last file", lambda g: g.quick_invoices.remove_file("i", "f"), "DELETE",
+     invoice(files=None), invoice(files=[{"id": "f"}])),
+    ("remove a file of no invoice", lambda g: g.quick_invoices.remove_file("i", "f"), "DELETE",
+     absent, invoice(files=[{"id": "f"}])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("verb", "method", "done"), [pytest.param(verb, method, done, id=name) for name, verb, method, done, _ in SETTLED]
+)
+async def test_a_lost_change_is_settled_by_reading(verb: Verb, method: str, done: httpx.Response) -> None:
+    """The record shows that it was made, so nothing is sent twice."""
+    script = Script(**{method.lower(): [LOST], "get": [done]})  # type: ignore[arg-type]
+    async with script.gateway() as gateway:
+        await verb(gateway)
+    assert script.methods == [method, "GET", "GET"][: 3 if done is absent else 2]
+
+
+@pytest.mark.parametrize(("verb", "method", "done", "not_done"), [pytest.param(*row[1:], id=row[0]) for row in SETTLED])
+async def test_a_change_that_was_not_made_is_sent_again(
+    verb: Verb, method: str, done: httpx.Response, not_done: httpx.Response
+) -> None:
+    """The record shows that it was not made."""
+    again = DONE if method == "DELETE" else done
+    script = Script(**{method.lower(): [LOST, again], "get": [not_done]})  # type: ignore[arg-type]
+    async with script.gateway() as gateway:
+        await verb(gateway)
+    assert script.methods.count(method) == 2
+
+
+async def test_without_a_list_of_files_nobody_knows_whether_one_is_gone() -> None:
+    """A gateway that does not expand them settles nothing."""
+    script = Script(delete=[LOST], get=[invoice()])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.quick_invoices.remove_file("i", "f")
+    assert dict(script.asked[1].url.params) == {"expand": "files"}
+
+
+# --- lost answers: a payment put on an invoice, or taken off
+
+MOVED: list[tuple[str, str | None, str | None]] = [
+    #                     whose it is when it was done, and when not
+    ("add_transaction", "i", None),
+    ("add_transaction", "i", "other"),
+    ("remove_transaction", None, "i"),
+]
+
+
+@pytest.mark.parametrize(("verb", "done", "_not_done"), MOVED)
+async def test_a_payment_says_whose_it_is(verb: str, done: str | None, _not_done: str | None) -> None:
+    """A lost answer is settled by reading the transaction; the result is the invoice, read afterwards."""
+    script = Script(put=[LOST], get=[payment(done), invoice(payment_status_id=2)])
+    async with script.gateway() as gateway:
+        changed = await getattr(gateway.quick_invoices, verb)("i", "t")
+    assert (changed.id, changed.payment_status_id) == ("i", 2)
+    assert [request.url.path for request in script.asked[1:]] == ["/v2/transactions/t", "/v2/quickinvoices/i"]
+
+
+@pytest.mark.parametrize(("verb", "done", "not_done"), MOVED)
+async def test_where_only_the_integrators_id_is_known_the_invoice_is_read_first(
+    verb: str, done: str | None, not_done: str | None
+) -> None:
+    """The transaction bears the gateway's id of the invoice, so that one must be learned: no guess from null or not."""
+    script = Script(put=[LOST], get=[invoice(), payment(not_done), payment(done), invoice()])
+    async with script.gateway() as gateway:
+        await getattr(gateway.quick_invoices, verb)(ApiId("mine"), "t")
+    mine, its = "/v2/quickinvoices/mine", "/v2/transactions/t"
+    assert [request.url.path for request in script.asked[1:]] == [mine, its, its, mine]
+
+
+@pytest.mark.parametrize(("verb", "done", "not_done"), MOVED)
+async def test_a_payment_that_was_not_moved_is_moved_again(verb: str, done: str | None, not_done: str | None) -> None:
+    """The transaction is another's, or nobody's: the request is sent once more."""
+    script = Script(put=[LOST, invoice(payment_status_id=3)], get=[payment(not_done)])
+    async with script.gateway() as gateway:
+        assert (await getattr(gateway.quick_invoices, verb)("i", "t")).payment_status_id == 3
+    assert script.methods.count("PUT") == 2
+    assert done != not_done
+
+
+@pytest.mark.parametrize("verb", ["add_transaction", "remove_transaction"])
+async def test_a_payment_that_does_not_say_whose_it_is_leaves_it_unknown(verb: str) -> None:
+    """Old transactions have no such field: that is neither an invoice nor none."""
+    script = Script(put=[LOST], get=[record("transaction", id="t"), invoice()])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await getattr(gateway.quick_invoices, verb)("i", "t")
+    assert script.methods == ["PUT", "GET", "GET", "GET"]
+
+
+async def test_a_payment_may_say_whose_it_is_by_a_number() -> None:
+    """As some answers write ids."""
+    script = Script(put=[LOST], get=[record("transaction", id="t", quick_invoice_id=11), invoice(id="11")])
+    async with script.gateway() as gateway:
+        assert (await gateway.quick_invoices.add_transaction("11", "t")).id == "11"
+    assert script.methods == ["PUT", "GET", "GET"]
+
+
+async def test_an_invoice_that_cannot_be_read_afterwards_leaves_it_unknown() -> None:
+    """The error can be asked again, and then gives the invoice."""
+    script = Script(put=[LOST], get=[payment("i"), httpx.Response(500)])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.quick_invoices.add_transaction("i", "t")
+        script.answers["get"] = [payment("i"), invoice()]
+        assert (await caught.value.resolve()).id == "i"
+
+
+async def test_a_refused_payment_is_a_refusal() -> None:
+    """The first answer says no: nothing is looked up."""
+    script = Script(put=[refused(transaction_id="belongs to another invoice")])
+    async with script.gateway() as gateway:
+        with pytest.raises(ValidationError):
+            await gateway.quick_invoices.add_transaction("i", "t")
+    assert script.methods == ["PUT"]
+
+
+# --- lost answers: what no read shows
+
+
+async def test_a_lost_change_of_a_config_is_settled_by_sending_it_again() -> None:
+    """Configs cannot be read; setting one twice is setting it once."""
+    changes = PostbackConfigUpdate(is_active=False)
+    script = Script(put=[LOST, record("postbackconfig", id="c", is_active="0")])
+    async with script.gateway() as gateway:
+        assert (await gateway.postback_configs.update("c", changes)).is_active is False
+    assert script.methods == ["PUT", "PUT"]
+
+
+async def test_a_change_of_a_config_is_not_sent_again_by_asking() -> None:
+    """Later on it could undo what was set since: `resolve()` says that nobody knows, and sends nothing."""
+    script = Script(put=[LOST])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError) as lost:
+            await gateway.postback_configs.update("c", PostbackConfigUpdate(is_active=False))
+        sent = len(script.asked)
+        with pytest.raises(OutcomeUnknownError):
+            await lost.value.resolve()
+    assert len(script.asked) == sent
+
+
+@pytest.mark.parametrize("answer", [DONE, NOT_THERE, DELETED])
+async def test_a_lost_deletion_of_a_config_is_settled_by_deleting_it_again(answer: httpx.Response) -> None:
+    """Gone now or gone before: it is gone."""
+    script = Script(delete=[LOST, answer])
+    async with script.gateway() as gateway:
+        await gateway.postback_configs.delete("c")
+    assert script.methods == ["DELETE", "DELETE"]
+
+
+async def test_a_deletion_of_a_config_that_is_answered_with_a_body_is_unknown() -> None:
+    """`{"success": false}` does not say that the config is gone, however often it comes."""
+    script = Script(delete=[httpx.Response(200, json={"success": False})])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.postback_configs.delete("c")
+
+
+async def test_a_config_that_was_never_there_is_not_found() -> None:
+    """The first answer is no doing of an earlier try."""
+    script = Script(delete=[NOT_THERE])
+    async with script.gateway() as gateway:
+        with pytest.raises(NotFoundError):
+            await gateway.postback_configs.delete("c")
+
+
+# --- links
+
+
+async def test_the_link_of_an_invoice() -> None:
+    """By the gateway's id, or by the integrator's with its location; ids are percent-encoded, nothing is sent."""
+    script = Script()
+    async with script.gateway() as gateway:
+        links = gateway.quick_invoices
+        assert links.payment_url("i/1") == "https://gateway.test/#/quickinvoicepay/i%2F1"
+        assert links.payment_url(ApiId("mine?")) == (
+            "https://gateway.test/#/quickinvoicepay/mine%3F?api_id=1&location_id=loc"
+        )
+        assert links.payment_url(ApiId("a", "l&c d")).endswith("/a?api_id=1&location_id=l%26c%20d")
+        with pytest.raises(InvalidRequestError, match="id: must not be empty"):
+            links.payment_url("")
+    assert script.asked == []
+
+
+async def test_the_link_of_a_paylink() -> None:
+    """By the gateway's id alone."""
+    async with Script().gateway() as gateway:
+        assert gateway.paylinks.payment_url("p&1") == "https://gateway.test?paylink_id=p%261"
+        with pytest.raises(InvalidRequestError, match="not found by an ApiId"):
+            gateway.paylinks.payment_url(ApiId("mine"))
+
+
+async def test_batches_and_configs_have_no_integrators_id() -> None:
+    """An `ApiId` is refused before anything is sent."""
+    async with Script().gateway() as gateway:
+        with pytest.raises(InvalidRequestError, match="are not found by an ApiId"):
+            await gateway.transaction_batches.get(ApiId("mine"))  # type: ignore[arg-type]
+        with pytest.raises(InvalidRequestError, match="are not found by an ApiId"):
+            await gateway.postback_configs.delete(ApiId("mine"))  # type: ignore[arg-type]

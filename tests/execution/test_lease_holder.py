@@ -1,0 +1,297 @@
+"""Leases: waited for, prolonged, given back; without one nothing is sent, and what was sent goes on without one."""
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import attrs
+import httpx
+import pytest
+import trio
+
+from gateway_async import NotSentError, OutcomeUnknownError, RouterTransactionCreate, TerminalBusyError
+from gateway_async.observe import Event, LeaseRenewalFailed
+
+from .scripted_transport import LOST, NOT_THERE, Script, record, silent
+
+pytestmark = pytest.mark.anyio
+
+SALE = RouterTransactionCreate(action="sale", terminal_id="t", transaction_amount="1.00", transaction_api_id="mine")
+APPROVED = record("transaction", status_id=101)
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Virtual time: 300 seconds pass at once."""
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+class Lease:
+    """Leases of which somebody else has the first `others` seconds; notes what it is asked, and when."""
+
+    owner = "till-7"
+    seconds = 30.0
+
+    def __init__(self, others: float = 0.0, wait: float | None = None) -> None:
+        self.others = others
+        self.wait = wait
+        self.asked: list[tuple[str, float]] = []
+        self.away: Callable[[], bool] = lambda: False
+        self.closed = False
+
+    async def take(self, _terminal_id: str, _token: str, seconds: float | None = None) -> str | None:
+        """Another client has it, or it is this one's."""
+        self.asked.append(("take" if seconds is None else f"take for {seconds:g} s", trio.current_time()))
+        if self.away() or self.closed:
+            raise OSError("no route to the store")
+        return "till-8" if trio.current_time() < self.others else None
+
+    async def release(self, _terminal_id: str, _token: str) -> None:
+        """Note it."""
+        self.asked.append(("release", trio.current_time()))
+
+    async def aclose(self) -> None:
+        """Note it."""
+        self.closed = True
+
+    def times(self, what: str) -> list[float]:
+        """When it was asked for `what`."""
+        return [time for name, time in self.asked if name == what]
+
+
+async def slow(_: httpx.Request) -> httpx.Response:
+    """A customer who takes 35 seconds."""
+    await anyio.sleep(35)
+    return APPROVED
+
+
+async def test_a_lease_is_prolonged_while_the_call_waits_and_then_given_back() -> None:
+    """Taken once, then after each third of its time; the client closes the store in the end."""
+    lease = Lease()
+    async with Script(post=[slow]).gateway(terminal_lease=lease) as gateway:
+        assert (await gateway.router_transactions.create(SALE)).approved
+        assert lease.asked == [("take", 0), ("take", 10), ("take", 20), ("take", 30), ("release", 35)]
+    assert lease.closed
+
+
+async def test_others_are_waited_for() -> None:
+    """It asks a few times a second, and nothing is sent before the terminal is the client's."""
+    lease, script = Lease(others=100), Script(post=[APPROVED])
+    async with script.gateway(terminal_lease=lease) as gateway:
+        assert (await gateway.router_transactions.create(SALE)).approved
+    assert 100 <= trio.current_time() < 100.4
+    assert 250 < len(lease.times("take")) < 500
+
+
+@pytest.mark.parametrize("wait", [0, 5, 7.5])
+async def test_a_bounded_wait_ends_in_an_error_that_says_who(wait: float) -> None:
+    """`wait` seconds, 0 is at once; the place in the line is given up, and nothing was sent."""
+    lease, script = Lease(others=100, wait=wait), Script(post=[APPROVED])
+    async with script.gateway(terminal_lease=lease) as gateway:
+        with pytest.raises(TerminalBusyError, match="terminal t is busy: till-8 holds it") as caught:
+            await gateway.router_transactions.create(SALE)
+    assert (caught.value.terminal_id, caught.value.holder) == ("t", "till-8")
+    assert (trio.current_time(), lease.times("release"), script.methods) == (wait, [wait], [])
+
+
+async def test_waiting_for_a_lease_does_not_count() -> None:
+    """The `terminal_timeout` begins when the call has the terminal."""
+    async with Script(post=[slow]).gateway(terminal_lease=Lease(others=1000), terminal_timeout=60) as gateway:
+        assert (await gateway.router_transactions.create(SALE)).approved
+
+
+async def test_without_a_store_nothing_is_sent() -> None:
+    """A lease that cannot be had leaves the call unsent, and says why."""
+    lease, script = Lease(), Script(post=[APPROVED])
+    lease.away = lambda: True
+    async with script.gateway(terminal_lease=lease) as gateway:
+        with pytest.raises(NotSentError, match="the terminal's lease cannot be had: OSError: no route to the store"):
+            await gateway.router_transactions.create(SALE)
+    assert script.methods == []
+
+
+async def test_a_store_that_hangs_is_given_a_third_of_the_lease() -> None:
+    """Nobody waits for ever for a store that says nothing."""
+
+    class Hanging(Lease):
+        async def take(self, _terminal_id: str, _token: str) -> str | None:
+            await trio.sleep_forever()
+
+    script = Script(post=[APPROVED])
+    async with script.gateway(terminal_lease=Hanging()) as gateway:
+        with pytest.raises(NotSentError, match="TimeoutError"):
+            await gateway.router_transactions.create(SALE)
+    assert (script.methods, trio.current_time()) == ([], 10)
+
+
+async def test_a_call_goes_on_without_its_store() -> None:
+    """Once sent, it is not stopped and not sent again; observers learn once that the lease is in doubt."""
+    events: list[Event] = []
+    lease, script = Lease(), Script(post=[slow])
+    lease.away = lambda: trio.current_time() > 5
+    async with script.gateway(terminal_lease=lease, observers=[events.append]) as gateway:
+        assert (await gateway.router_transactions.create(SALE)).approved
+    doubts = [event for event in events if isinstance(event, LeaseRenewalFailed)]
+    assert [(each.api_id, each.terminal_id, each.reason) for each in doubts] == [
+        ("mine", "t", "OSError: no route to the store")
+    ]
+    assert script.methods == ["POST"]
+
+
+async def test_a_lease_that_somebody_took_over_is_told_once() -> None:
+    """It ran out, and another till has it: the call goes on, observers learn who."""
+    events: list[Event] = []
+    lease = Lease()
+
+    async def taken_over(request: httpx.Request) -> httpx.Response:
+        lease.others = 1000
+        return await slow(request)
+
+    async with Script(post=[taken_over]).gateway(terminal_lease=lease, observers=[events.append]) as gateway:
+        assert (await gateway.router_transactions.create(SALE)).approved
+    assert [event.reason for event in events if isinstance(event, LeaseRenewalFailed)] == ["till-8 has it"]
+
+
+async def test_a_store_that_cannot_take_a_lease_back_costs_two_seconds() -> None:
+    """The result is not held up for it: the lease runs out by itself."""
+
+    class Clinging(Lease):
+        async def release(self, _terminal_id: str, _token: str) -> None:
+            await trio.sleep_forever()
+
+    async with Script(post=[APPROVED]).gateway(terminal_lease=Clinging()) as gateway:
+        assert (await gateway.router_transactions.create(SALE)).approved
+    assert trio.current_time() == 2
+
+
+async def test_who_gives_up_leaves_the_line() -> None:
+    """A call that is cancelled while it waits for others gives back its place."""
+    lease = Lease(others=100)
+    async with Script(post=[APPROVED]).gateway(terminal_lease=lease) as gateway:
+        with anyio.move_on_after(3):
+            await gateway.router_transactions.create(SALE)
+    assert lease.times("release") == [3]
+
+
+async def test_the_lease_of_a_call_lasts_as_long_as_its_doubt() -> None:
+    """The customer may still be at the device: no other till gets it until nothing of the call can arrive."""
+    lease = Lease()
+    script = Script(post=[silent, APPROVED], get=[NOT_THERE])
+    async with script.gateway(terminal_lease=lease) as gateway:
+        with anyio.move_on_after(9):
+            await gateway.router_transactions.create(SALE)
+        assert lease.asked == [("take", 0), ("take", 10), ("take for 409 s", 11)]
+        script.answers["get"] = [record("transaction", transaction_api_id="mine", status_id=101)]
+        await gateway.router_transactions.create(SALE)
+    assert len(lease.times("release")) == 1
+
+
+async def test_a_lease_is_released_when_the_outcome_becomes_known() -> None:
+    """`resolve()` finds the sale, so other tills need not wait for the rest of the doubt."""
+    lease = Lease()
+    script = Script(post=[LOST], get=[NOT_THERE])
+    async with script.gateway(terminal_lease=lease) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.router_transactions.create(SALE)
+        assert lease.asked[-1] == ("take for 410 s", 10)
+        assert not lease.times("release")
+        script.answers["get"] = [record("transaction", transaction_api_id="mine", status_id=101)]
+        await caught.value.resolve()
+        assert lease.asked[-1] == ("release", 10)
+        await caught.value.resolve()
+        assert len(lease.times("release")) == 1
+
+
+async def test_a_lease_is_not_released_under_the_next_call() -> None:
+    """The outcome becomes known while the client's next call has the terminal: that call keeps the lease."""
+    lease = Lease()
+    script = Script(post=[LOST, slow], get=[NOT_THERE])
+    async with script.gateway(terminal_lease=lease) as gateway, anyio.create_task_group() as tasks:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.router_transactions.create(SALE)
+        script.answers["get"] = [record("transaction", transaction_api_id="mine", status_id=101)]
+        tasks.start_soon(gateway.router_transactions.create, attrs.evolve(SALE, transaction_api_id="next"))
+        await anyio.sleep(5)
+        await caught.value.resolve()
+        assert not lease.times("release")
+    assert lease.times("release") == [45]
+
+
+async def test_the_next_call_does_not_shorten_the_lease_of_a_doubt() -> None:
+    """If the process exits while it looks the earlier call up, no other till gets the terminal before its time."""
+    lease = Lease()
+    script = Script(post=[LOST], get=[NOT_THERE])
+    async with script.gateway(terminal_lease=lease) as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.router_transactions.create(SALE)
+        await anyio.sleep(5)
+        with pytest.raises(TerminalBusyError):
+            await gateway.router_transactions.create(SALE)
+    assert lease.asked[-3:] == [("take for 410 s", 10), ("take for 405 s", 15), ("take for 395 s", 25)]
+
+
+async def test_closing_the_client_under_a_call_extends_its_lease() -> None:
+    """The connection is cut, the customer is still asked, and the store is open until the lease says so."""
+    lease, events = Lease(), list[Event]()
+    cut = anyio.Event()
+
+    class Closed(Script):
+        async def aclose(self) -> None:
+            cut.set()
+
+    async def wait_for_the_end(_: httpx.Request) -> Exception:
+        await cut.wait()
+        return LOST
+
+    script = Closed(post=[wait_for_the_end], get=[NOT_THERE])
+    gateway = script.gateway(terminal_lease=lease, observers=[events.append])
+    async with anyio.create_task_group() as tasks:
+
+        async def sell() -> None:
+            with pytest.raises(OutcomeUnknownError):
+                await gateway.router_transactions.create(SALE)
+
+        tasks.start_soon(sell)
+        await anyio.sleep(5)
+        await gateway.aclose()
+    assert lease.asked == [("take", 0), ("take for 415 s", 5)]
+    assert lease.closed
+    assert not [event for event in events if isinstance(event, LeaseRenewalFailed)]
+
+
+async def test_a_lease_that_cannot_be_extended_is_told() -> None:
+    """The store is away when the call ends: another till may get the terminal, and observers learn it."""
+    events: list[Event] = []
+    lease = Lease()
+    script = Script(post=[LOST], get=[NOT_THERE])
+    async with script.gateway(terminal_lease=lease, observers=[events.append]) as gateway:
+        lease.away = lambda: trio.current_time() > 9
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.router_transactions.create(SALE)
+    assert [event.reason for event in events if isinstance(event, LeaseRenewalFailed)] == [
+        "OSError: no route to the store"
+    ] * 2
+
+
+async def test_one_client_asks_in_one_name() -> None:
+    """Its next call takes what an earlier one has left, without waiting for it to run out."""
+    tokens: list[str] = []
+
+    class Noting(Lease):
+        async def take(self, _terminal_id: str, _token: str) -> str | None:
+            tokens.append(_token)
+
+    async with Script(post=[APPROVED]).gateway(terminal_lease=Noting()) as gateway:
+        for _ in range(2):
+            await gateway.router_transactions.create(SALE)
+    assert len(tokens) == 2
+    assert len({*tokens}) == 1
+
+
+async def test_errors_come_out_as_they_are() -> None:
+    """What runs beside a call wraps its error in no group, and loses no cause of it."""
+    boom: list[Any] = [httpx.Response(422, json={"errors": {"terminal_id": ["Terminal not found"]}})]
+    async with Script(post=boom).gateway(terminal_lease=Lease()) as gateway:
+        with pytest.raises(Exception, match="Terminal not found") as caught:
+            await gateway.router_transactions.create(SALE, on_progress=print)
+    assert type(caught.value).__name__ == "ValidationError"

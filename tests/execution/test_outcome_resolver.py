@@ -1,0 +1,257 @@
+"""How lost writes are settled: cards stored at a terminal, older answers that come late, words of the error."""
+
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+import trio.testing
+
+from gateway_async import (
+    HashKey,
+    MismatchedReplyError,
+    NotSentError,
+    OutcomeUnknownError,
+    Reached,
+    RouterAccountVaultCreate,
+    ServerError,
+    TransactionCreate,
+    ValidationError,
+)
+from gateway_async.observe import Event, OutcomeLookedUp
+
+from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Answer, Script, listed, record, refused, silent
+
+pytestmark = pytest.mark.anyio
+
+STORE = RouterAccountVaultCreate(terminal_id="t", contact_id="c")
+SALE = TransactionCreate(action="sale", account_vault_id="vault", transaction_amount="12.50", transaction_api_id="mine")
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Virtual time: a settle time or a back-off costs nothing."""
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+def vaults(*ids: str) -> httpx.Response:
+    """The contact's cards as a list shows them, the newest first."""
+    rows = [
+        {"id": each, "contact_id": "c", "payment_method": "cc", "created_ts": 100 + number}
+        for number, each in enumerate(reversed(ids))
+    ]
+    return listed("accountvaults", *rows[::-1])
+
+
+# --- cards stored at a terminal
+
+
+async def test_the_only_new_card_is_the_one_that_was_stored() -> None:
+    """The contact's vaults are listed before the store and after its lost answer, and it is sent once."""
+    script = Script(post=[LOST], get=[vaults("old"), vaults("old"), vaults("new", "old")])
+    async with script.gateway() as gateway:
+        assert (await gateway.router_account_vaults.create(STORE)).id == "new"
+    assert script.methods == ["GET", "POST", "GET", "GET"]
+    assert {request.url.params["contact_id"] for request in script.asked if request.method == "GET"} == {"c"}
+
+
+async def test_an_answered_store_costs_one_read_more() -> None:
+    """Where the answer comes, the list before it was all."""
+    script = Script(post=[record("accountvault", id="new")], get=[vaults()])
+    async with script.gateway() as gateway:
+        assert (await gateway.router_account_vaults.create(STORE)).id == "new"
+    assert script.methods == ["GET", "POST"]
+
+
+@pytest.mark.parametrize(
+    "answer", [httpx.Response(500), httpx.Response(200, text="hello"), NOT_THERE, NEVER_LEFT, silent]
+)
+async def test_without_the_list_nothing_is_sent(answer: Answer) -> None:
+    """A store that could not be looked up is not begun."""
+    script = Script(post=[record("accountvault")], get=[answer])
+    async with script.gateway(timeout=5) as gateway:
+        with pytest.raises(NotSentError):
+            await gateway.router_account_vaults.create(STORE)
+    assert "POST" not in script.methods
+
+
+async def test_several_new_cards_are_named() -> None:
+    """Which of them the terminal stored, only a person can tell."""
+    script = Script(post=[LOST], get=[vaults("old"), vaults("b", "a", "old")])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError, match="all are new: b, a") as caught:
+            await gateway.router_account_vaults.create(STORE)
+        with pytest.raises(OutcomeUnknownError, match="all are new: b, a"):
+            await caught.value.resolve()
+    assert caught.value.reached is Reached.SENT
+
+
+async def test_no_new_card_is_unknown_until_it_is_certain() -> None:
+    """The customer may still present it: for the terminal's time, and two minutes more; then it was never stored."""
+    script = Script(post=[LOST], get=[vaults("old")])
+    async with script.gateway(terminal_timeout=60) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.router_account_vaults.create(STORE)
+        assert 9 <= trio.current_time() <= 10
+        with pytest.raises(OutcomeUnknownError):
+            await caught.value.resolve()
+        await anyio.sleep(110)
+        assert await caught.value.resolve() is None
+        assert 180 <= trio.current_time() <= 181
+    assert script.methods.count("POST") == 1
+
+
+async def test_a_cancelled_store_is_looked_up() -> None:
+    """Whoever cancels it learns from the observers that the card was stored."""
+    events: list[Event] = []
+    script = Script(post=[silent], get=[vaults("old"), vaults("new", "old")])
+    async with script.gateway(observers=[events.append]) as gateway:
+        with anyio.move_on_after(5):
+            await gateway.router_account_vaults.create(STORE)
+    assert [(event.outcome, event.cancelled) for event in events if isinstance(event, OutcomeLookedUp)] == [
+        ("found", True)
+    ]
+
+
+async def test_the_list_is_read_when_the_turn_has_come() -> None:
+    """What the call before it stored at the terminal is no newcomer of its own."""
+    stored = 0
+
+    def store(_: httpx.Request) -> Answer:
+        nonlocal stored
+        stored += 1
+        return LOST
+
+    script = Script(post=[store], get=[lambda _: vaults(*[f"card-{number}" for number in range(stored, 0, -1)])])
+    found: list[str] = []
+
+    async def create() -> None:
+        found.append((await gateway.router_account_vaults.create(STORE)).id)
+
+    async with script.gateway() as gateway, anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(create)
+    assert found == ["card-1", "card-2", "card-3"]
+
+
+@pytest.mark.parametrize(
+    "others", [{"id": "old"}, {"id": "x", "contact_id": "d"}, {"id": "x", "account_vault_api_id": "somebody-elses"}]
+)
+async def test_another_stores_answer_is_not_believed(others: dict[str, Any]) -> None:
+    """A vault that was there before, another contact's, or one with an integrator's id, which no terminal gives."""
+    script = Script(post=[record("accountvault", **others)], get=[vaults("old"), vaults("new", "old")])
+    async with script.gateway() as gateway:
+        assert (await gateway.router_account_vaults.create(STORE)).id == "new"
+
+
+async def test_a_refused_store_is_a_refusal() -> None:
+    """A clear no is neither looked up nor in doubt."""
+    script = Script(post=[refused(terminal_id="Terminal not found")], get=[vaults()])
+    async with script.gateway() as gateway:
+        with pytest.raises(ValidationError):
+            await gateway.router_account_vaults.create(STORE)
+    assert script.methods == ["GET", "POST"]
+
+
+async def test_a_hash_key_may_list_the_vaults() -> None:
+    """The credentials that sign the store sign the reads around it."""
+    script = Script(post=[LOST], get=[vaults("old"), vaults("new", "old")])
+    async with script.gateway(credentials=HashKey("user", "key")) as gateway:
+        assert (await gateway.router_account_vaults.create(STORE)).id == "new"
+
+
+# --- older answers that come late
+
+
+STALE = [
+    ("void", {}, {"status_id": 101}, {"status_id": 201}),
+    ("void", {}, {"status_id": "102"}, {"status_id": 201}),
+    ("authcomplete", {}, {"status_id": 102}, {"status_id": 101}),
+    (
+        "authcomplete",
+        {"amount": "5.00"},
+        {"status_id": 101, "transaction_amount": "10.00", "auth_amount": "10.00"},
+        {"status_id": 101, "transaction_amount": "5.00"},
+    ),
+    (
+        "authincrement",
+        {"amount": "15.00"},
+        {"status_id": 102, "transaction_amount": "10.00", "auth_amount": "10.00"},
+        {"status_id": 102, "transaction_amount": "15.00"},
+    ),
+]
+VERBS = {"void": "void", "authcomplete": "complete", "authincrement": "increment"}
+
+
+@pytest.mark.parametrize(("action", "given", "before", "after"), STALE)
+async def test_an_answer_from_before_the_action_is_not_believed(
+    action: str, given: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    """A late copy of an older answer is about the right transaction, and shows it as it was: it is read again."""
+    script = Script(put=[record("transaction", **before)], get=[record("transaction", **after)])
+    async with script.gateway() as gateway:
+        done = await getattr(gateway.transactions, VERBS[action])("found", **given)
+    assert done.status_id == after["status_id"]
+    assert script.methods == ["PUT", "GET"]
+
+
+@pytest.mark.parametrize(("action", "given", "before", "after"), STALE)
+async def test_an_answer_that_shows_the_action_is_believed(
+    action: str, given: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    """What the action makes of a transaction, a decline, or a record that does not say: no read is made for it."""
+    for answer in (after, {"status_id": 301}, {}):
+        script = Script(put=[record("transaction", **answer)])
+        async with script.gateway() as gateway:
+            await getattr(gateway.transactions, VERBS[action])("found", **given)
+        assert script.methods == ["PUT"]
+    assert before != after
+
+
+async def test_a_transaction_that_stays_as_it_was_is_unknown() -> None:
+    """The answer and the record contradict the success: that is said, and nothing is sent again."""
+    same = record("transaction", status_id=101)
+    script = Script(put=[same], get=[same])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.void("found")
+    assert isinstance(caught.value, MismatchedReplyError)
+    assert caught.value.differences == ("status_id is 101 still, after void",)
+    assert script.methods.count("PUT") == 1
+
+
+# --- words of the error
+
+
+async def test_an_unknown_outcome_tells_all_it_knows() -> None:
+    """Its id, what was sent, how far it got, what happened, and why looking it up did not help."""
+    script = Script(post=[LOST], get=[httpx.Response(500, json={"message": "down"})])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+    error = caught.value
+    assert (error.api_id, error.sent["transaction_amount"], error.reached) == ("mine", "12.50", Reached.SENT)
+    assert str(error) == (
+        "POST /v2/transactions (api id mine): the outcome is unknown (sent in part or whole, no answer): "
+        "POST /v2/transactions: the connection was lost: ReadError: connection reset; then its lookup failed: "
+        "GET /v2/transactions/mine: the gateway failed (500): down"
+    )
+    assert isinstance(error.__cause__, ServerError)
+
+
+async def test_the_furthest_try_counts() -> None:
+    """A first try that was answered with a 500 got further than the second, which lost its connection."""
+    script = Script(post=[httpx.Response(500), LOST], get=[NOT_THERE])
+    async with script.gateway(max_attempts=2) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+    assert caught.value.reached is Reached.ANSWERED
+
+
+async def test_what_was_cut_short_by_time_says_how_far_it_got() -> None:
+    """A gateway that reads and stays silent leaves the request sent, and no answer."""
+    script = Script(post=[silent], get=[silent])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+    assert caught.value.reached is Reached.SENT

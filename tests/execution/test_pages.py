@@ -1,0 +1,195 @@
+"""Lists: awaited for a page, iterated to the end, one page ahead."""
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from gateway_async import InvalidRequestError, MalformedReplyError, TimeRange
+
+from .scripted_transport import Script
+
+pytestmark = pytest.mark.anyio
+
+
+def paged(pages: list[list[str]], *, base: int = 0, count: int | None = None, meta: bool = True) -> Callable[..., Any]:
+    """A list of contacts with the given ids on each page."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        number = int(request.url.params.get("page", "1"))
+        ids = pages[number - 1] if number <= len(pages) else []
+        pagination = {
+            "totalCount": sum(map(len, pages)),
+            "pageCount": len(pages) if count is None else count,
+            "currentPage": number - 1 + base,
+            "perPage": 2,
+        }
+        body: dict[str, Any] = {"contacts": [{"id": each} for each in ids]}
+        return httpx.Response(200, json=body | ({"meta": {"pagination": pagination}} if meta else {}))
+
+    return answer
+
+
+async def ids_of(script: Script, **options: Any) -> list[str]:
+    """All ids that iterating yields."""
+    async with script.gateway() as gateway:
+        return [contact.id async for contact in gateway.contacts.list(**options)]
+
+
+@pytest.mark.parametrize("base", [0, 1])
+async def test_every_record_of_every_page_comes_once_in_order(base: int) -> None:
+    """Whatever `currentPage` counts from."""
+    script = Script(get=[paged([["a", "b"], ["c", "d"], ["e"]], base=base)])
+    assert await ids_of(script) == ["a", "b", "c", "d", "e"]
+    assert [request.url.params["page"] for request in script.asked] == ["1", "2", "3"]
+
+
+async def test_a_list_without_meta_ends_with_its_first_empty_page() -> None:
+    """A gateway that does not count its pages is asked until it has no more."""
+    script = Script(get=[paged([["a"], ["b"]], meta=False)])
+    assert await ids_of(script) == ["a", "b"]
+    assert len(script.asked) == 3
+
+
+async def test_an_empty_page_in_between_is_survived() -> None:
+    """Deleted records may empty a page; the following ones still come."""
+    assert await ids_of(Script(get=[paged([["a"], [], ["b"]])])) == ["a", "b"]
+
+
+async def test_an_id_that_moves_to_the_next_page_is_not_yielded_twice() -> None:
+    """A record that is inserted meanwhile shifts the others."""
+    assert await ids_of(Script(get=[paged([["a", "b"], ["b", "c"], ["c", "d"]])])) == ["a", "b", "c", "d"]
+
+
+async def test_a_gateway_that_sends_the_same_page_for_ever_is_an_error() -> None:
+    """Rather than loop, and rather than end as if that had been all."""
+    script = Script(get=[paged([["a", "b"]] * 10)])
+    with pytest.raises(MalformedReplyError, match="page 2 is the page before it again"):
+        await ids_of(script)
+
+
+async def test_a_gateway_that_sends_nothing_but_empty_pages_is_an_error() -> None:
+    """Three in a row are enough."""
+    script = Script(get=[paged([["a"]] + [[]] * 100)])
+    with pytest.raises(MalformedReplyError, match="third in a row"):
+        await ids_of(script)
+    assert len(script.asked) < 10
+
+
+async def test_an_empty_list_yields_nothing() -> None:
+    """No record, no page, no first."""
+    script = Script(get=[paged([], count=0)])
+    async with script.gateway() as gateway:
+        contacts = gateway.contacts.list()
+        assert [contact async for contact in contacts] == []
+        assert [page async for page in contacts.by_page()] == []
+        assert await contacts.first() is None
+        assert await contacts.count() == 0
+        assert (await contacts).records == ()
+
+
+async def test_a_page_says_where_it_stands() -> None:
+    """`by_page` and `await` give records, a 1-based number and the counts."""
+    script = Script(get=[paged([["a", "b"], ["c"]])])
+    async with script.gateway() as gateway:
+        pages = [page async for page in gateway.contacts.list().by_page()]
+        first = await gateway.contacts.list()
+    facts = [([record.id for record in page.records], page.number, page.total_count, page.page_count) for page in pages]
+    assert facts == [(["a", "b"], 1, 3, 2), (["c"], 2, 3, 2)]
+    assert first == pages[0]
+
+
+async def test_first_and_count_fetch_one_record_at_most() -> None:
+    """They ask for a page of one."""
+    script = Script(get=[paged([["a"], ["b"]])])
+    async with script.gateway() as gateway:
+        contacts = gateway.contacts.list({"city": "Bern"}, page_size=500)
+        assert (await contacts.first(), await contacts.count()) == ((await contacts.first()), 2)
+    assert {request.url.params["page_size"] for request in script.asked} == {"1"}
+
+
+async def test_the_next_page_is_fetched_while_this_one_is_used() -> None:
+    """When the first record is there, the second page has been asked for."""
+    script = Script(get=[paged([["a"], ["b"], ["c"]])])
+    async with script.gateway() as gateway:
+        records = aiter(gateway.contacts.list())
+        await anext(records)
+        await anyio.wait_all_tasks_blocked()
+        assert [request.url.params["page"] for request in script.asked] == ["1", "2"]
+
+
+async def test_leaving_a_list_early_cancels_the_page_ahead() -> None:
+    """`break` leaves no task behind."""
+    ended = anyio.Event()
+
+    async def second_page(_: httpx.Request) -> httpx.Response:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+        raise AssertionError
+
+    script = Script(get=[paged([["a"], ["b"]]), second_page])
+    async with script.gateway() as gateway:
+        async for _ in gateway.contacts.list():
+            await anyio.wait_all_tasks_blocked()
+            break
+        with anyio.fail_after(5):
+            await ended.wait()
+
+
+async def test_a_failing_page_ends_the_iteration_with_its_error() -> None:
+    """After the records before it, and without a second surprise."""
+    script = Script(get=[paged([["a"], ["b"]]), httpx.Response(500)])
+    async with script.gateway() as gateway:
+        records = aiter(gateway.contacts.list())
+        assert (await anext(records)).id == "a"
+        with pytest.raises(Exception, match="500"):
+            await anext(records)
+        with pytest.raises(StopAsyncIteration):
+            await anext(records)
+
+
+async def test_a_list_asks_as_it_was_told() -> None:
+    """Filters, sort, expand and page size are in the query; a page size of 1000 by default."""
+    script = Script(get=[paged([["a"]])])
+    async with script.gateway() as gateway:
+        filters = {"contact_id": "c 1", "created_ts": TimeRange.LAST_30_DAYS, "status_id": [101, 102]}
+        async for _ in gateway.contacts.list(filters, sort="-created_ts", expand=("location", "tags")):
+            pass
+    assert dict(script.asked[0].url.params) == {
+        "contact_id": "c 1",
+        "created_ts": "last 30 days",
+        "status_id": "101,102",
+        "sort": "-created_ts",
+        "expand": "location,tags",
+        "page_size": "1000",
+        "page": "1",
+    }
+
+
+async def test_awaiting_leaves_the_page_size_to_the_gateway() -> None:
+    """No page_size goes out unless the caller gives one."""
+    script = Script(get=[paged([["a"]])])
+    async with script.gateway() as gateway:
+        await gateway.contacts.list()
+        await gateway.contacts.list(page_size=5000)
+    assert [request.url.params.get("page_size") for request in script.asked] == [None, "5000"]
+
+
+@pytest.mark.parametrize("size", [0, -1, 5001, True, 2.5, "20"])
+async def test_a_page_size_out_of_bounds_is_refused_before_sending(size: Any) -> None:
+    """The cap of 5000 is the gateway's; nothing is sent to learn it."""
+    async with Script(get=[]).gateway() as gateway:
+        with pytest.raises(InvalidRequestError, match="page_size"):
+            gateway.contacts.list(page_size=size)
+
+
+async def test_two_iterations_of_one_list_are_independent() -> None:
+    """`Pages` is the question; every iteration asks it anew."""
+    script = Script(get=[paged([["a"], ["b"]])])
+    async with script.gateway() as gateway:
+        contacts = gateway.contacts.list()
+        assert [c.id async for c in contacts] == [c.id async for c in contacts] == ["a", "b"]

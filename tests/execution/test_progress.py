@@ -1,0 +1,176 @@
+"""Progress: what a till's screen is told of a call that waits at a terminal."""
+
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+import trio
+
+from gateway_async import InvalidRequestError, RouterAccountVaultCreate, RouterTransactionCreate
+from gateway_async.observe import TerminalProgress, TerminalState
+
+from .scripted_transport import LOST, NOT_THERE, Script, listed, record, silent
+from .test_lease_holder import Lease
+
+pytestmark = pytest.mark.anyio
+
+SALE = RouterTransactionCreate(action="sale", terminal_id="t", transaction_amount="1.00", transaction_api_id="mine")
+APPROVED = record("transaction", status_id=101)
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Virtual time: 300 seconds pass at once."""
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+class ProgressReporter:
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.shown: list[TerminalProgress] = []
+
+    def __call__(self, progress: TerminalProgress) -> None:
+        """Keep it."""
+        self.shown.append(progress)
+
+    @property
+    def changes(self) -> list[tuple[str, str, float]]:
+        """Each state when it was first shown, with its holder and the second."""
+        first: dict[tuple[str, str], float] = {}
+        for each in self.shown:
+            first.setdefault((each.state.value, each.holder), round(each.waited, 3))
+        return [(*names, second) for names, second in first.items()]
+
+
+async def slow(_: httpx.Request) -> httpx.Response:
+    """A customer who takes two and a half seconds."""
+    await anyio.sleep(2.5)
+    return APPROVED
+
+
+async def test_a_screen_is_told_at_each_change_and_each_second() -> None:
+    """In line, then at the terminal, with the seconds that have gone and those that are left."""
+    screen = ProgressReporter()
+    async with Script(post=[slow]).gateway(terminal_timeout=60) as gateway:
+        await gateway.router_transactions.create(SALE, on_progress=screen)
+    assert [(each.state, each.waited, each.left) for each in screen.shown] == [
+        (TerminalState.QUEUED, 0, None),
+        (TerminalState.AT_TERMINAL, 0, 60),
+        (TerminalState.AT_TERMINAL, 1, 59),
+        (TerminalState.AT_TERMINAL, 2, 58),
+    ]
+    assert {(each.terminal_id, each.api_id, each.holder) for each in screen.shown} == {("t", "mine", "")}
+
+
+async def test_a_screen_says_who_has_the_terminal() -> None:
+    """Another call of this client, or another till by name."""
+    screen = ProgressReporter()
+    async with Script(post=[slow]).gateway(terminal_lease=Lease(others=4)) as gateway:
+        await gateway.router_transactions.create(SALE, on_progress=screen)
+    assert [change[:2] for change in screen.changes] == [
+        ("queued", ""),
+        ("held", "till-8"),
+        ("at the terminal", ""),
+    ]
+
+
+async def test_a_screen_says_how_long_a_bounded_wait_still_is() -> None:
+    """`left` counts down to the `TerminalBusyError`."""
+    screen = ProgressReporter()
+    async with Script(post=[slow]).gateway(terminal_lease=Lease(others=9, wait=3)) as gateway:
+        with pytest.raises(Exception, match="till-8"):
+            await gateway.router_transactions.create(SALE, on_progress=screen)
+    held = [each for each in screen.shown if each.state is TerminalState.HELD]
+    assert [(each.waited, each.left) for each in held][:3] == [(0, 3), (1, 2), (2, 1)]
+
+
+async def test_a_screen_sees_the_line_and_the_lookup() -> None:
+    """The second call waits for the first, loses its answer, and is looked up."""
+    screen = ProgressReporter()
+    script = Script(post=[slow, LOST], get=[NOT_THERE, APPROVED])
+    async with script.gateway() as gateway, anyio.create_task_group() as tasks:
+        tasks.start_soon(gateway.router_transactions.create, SALE)
+        await anyio.wait_all_tasks_blocked()
+        await gateway.router_transactions.create(SALE, on_progress=screen)
+    assert screen.changes == [("queued", "", 0), ("at the terminal", "", 2.5), ("looking it up", "", 2.5)]
+
+
+async def test_a_screen_is_told_of_the_lookup_after_a_cancellation() -> None:
+    """It goes on while the lookup holds the cancellation back."""
+    screen = ProgressReporter()
+    script = Script(post=[silent], get=[silent])
+    async with script.gateway() as gateway:
+        with anyio.move_on_after(4.5):
+            await gateway.router_transactions.create(SALE, on_progress=screen)
+    looking = [(each.waited, each.left) for each in screen.shown if each.state is TerminalState.LOOKING_UP]
+    assert looking == [(4.5, 10), *((second, 14.5 - second) for second in range(5, 15))]
+    assert trio.current_time() == 14.5
+
+
+async def test_a_screen_is_told_nothing_after_the_end() -> None:
+    """A call that is over leaves nothing that ticks."""
+    screen = ProgressReporter()
+    async with Script(post=[slow]).gateway() as gateway:
+        await gateway.router_transactions.create(SALE, on_progress=screen)
+        told = len(screen.shown)
+        await anyio.sleep(10)
+    assert len(screen.shown) == told
+
+
+async def test_a_stored_card_has_a_screen_too() -> None:
+    """`router_account_vaults.create` tells the same."""
+    screen = ProgressReporter()
+    script = Script(post=[record("accountvault", last_four="1111")], get=[listed("accountvaults")])
+    async with script.gateway() as gateway:
+        await gateway.router_account_vaults.create(
+            RouterAccountVaultCreate(terminal_id="t", contact_id="c"), on_progress=screen
+        )
+    assert [each.state.value for each in screen.shown] == ["queued", "at the terminal"]
+
+
+async def test_a_screen_that_breaks_costs_no_payment(caplog: pytest.LogCaptureFixture) -> None:
+    """What a callback raises is logged and ignored, each time."""
+
+    def broken(_: TerminalProgress) -> None:
+        raise RuntimeError("no screen")
+
+    async with Script(post=[slow]).gateway() as gateway:
+        assert (await gateway.router_transactions.create(SALE, on_progress=broken)).approved
+    assert caplog.messages == ["on_progress failed"] * 4
+
+
+async def test_an_async_callback_is_refused() -> None:
+    """Nobody would await it, so nothing is sent."""
+
+    async def later(_: TerminalProgress) -> None: ...
+
+    script = Script(post=[APPROVED])
+    async with script.gateway() as gateway:
+        with pytest.raises(InvalidRequestError, match="on_progress: must be a plain function"):
+            await gateway.router_transactions.create(SALE, on_progress=later)
+    assert script.methods == []
+
+
+@pytest.mark.parametrize("options", [{}, {"on_progress": print}])
+async def test_a_call_without_a_screen_has_no_task(options: dict[str, Any]) -> None:
+    """What ticks for a screen is a task; without a screen there is none."""
+    async with Script(post=[silent], get=[APPROVED]).gateway() as gateway, anyio.create_task_group() as tasks:
+        before = trio.lowlevel.current_statistics().tasks_living
+        for number in range(20):
+            sale = RouterTransactionCreate(action="sale", terminal_id=f"t{number}", transaction_amount="1.00")
+            tasks.start_soon(lambda sale=sale: gateway.router_transactions.create(sale, **options))
+        await anyio.wait_all_tasks_blocked()
+        each = (trio.lowlevel.current_statistics().tasks_living - before) / 20
+        assert each == (2 if options else 1)
+        tasks.cancel_scope.cancel()
+
+
+def test_progress_is_a_line_for_a_screen() -> None:
+    """The state, who holds it, and the seconds."""
+    held = TerminalProgress(
+        terminal_id="t", api_id=None, state=TerminalState.HELD, holder="till-8", waited=12.3, left=None
+    )
+    asked = TerminalProgress(terminal_id="t", api_id=None, state=TerminalState.AT_TERMINAL, waited=3, left=57.4)
+    assert [str(held), str(asked)] == ["held by till-8, 12 s", "at the terminal, 3 s, 57 s left"]

@@ -1,0 +1,130 @@
+"""The budget of repeats: a gateway in trouble is not hit by a storm, and a healthy one's clients never feel it."""
+
+import random
+
+import httpx
+import pytest
+import trio.testing
+
+from gateway_async import AsyncGateway, NotFoundError, OutcomeUnknownError, ServerError, TransactionCreate
+from gateway_async._execution.retry_budget import RATIO, STOCK, RetryBudget
+from gateway_async.observe import Event, RetryBudgetExhausted
+
+from .scripted_transport import LOST, NOT_THERE, Script, absent, record
+
+pytestmark = pytest.mark.anyio
+
+SALE = TransactionCreate(action="sale", account_vault_id="vault", transaction_amount=1, transaction_api_id="mine")
+BUSY = httpx.Response(503)
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Virtual time: a back-off costs nothing."""
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+def is_granted(budget: RetryBudget, faults: float, attempts: int, chance: random.Random) -> bool:
+    """One call, tried until it succeeds: whether each repeat that it wanted was granted."""
+    budget.deposit()
+    wanted = next((n for n in range(attempts - 1) if chance.random() >= faults), attempts - 1)
+    return all(budget.try_withdraw() for _ in range(wanted))
+
+
+@pytest.mark.parametrize("faults", [0.01, 0.05, 0.1])
+def test_ten_thousand_calls_never_feel_it(faults: float) -> None:
+    """At one call in a hundred, and even in ten, that goes wrong, every repeat is made."""
+    budget, chance = RetryBudget(), random.Random(faults)  # noqa: S311
+    assert all(is_granted(budget, faults, 3, chance) for _ in range(10_000))
+
+
+def test_repeats_are_a_fifth_of_the_calls_over_time() -> None:
+    """However much fails, no more is repeated than the calls put in, and what there was in stock."""
+    budget, repeats = RetryBudget(), 0
+    for _ in range(10_000):
+        budget.deposit()
+        repeats += budget.try_withdraw() + budget.try_withdraw()
+    assert repeats == pytest.approx(10_000 * RATIO + STOCK, abs=2)
+
+
+def test_good_times_do_not_pile_up_a_storm() -> None:
+    """A million calls without a fault leave the stock that there was to begin with."""
+    budget = RetryBudget()
+    for _ in range(1000):
+        budget.deposit()
+    assert sum(budget.try_withdraw() for _ in range(1000)) == STOCK
+
+
+def use_up(gateway: AsyncGateway) -> None:
+    """Spend the client's repeats."""
+    budget = gateway._executor._retry_budget
+    while budget.try_withdraw():
+        pass
+
+
+async def test_a_gateway_that_is_down_is_not_stormed() -> None:
+    """Of a thousand reads, each of which would be tried three times, a fifth is repeated and no more."""
+    script = Script(get=[BUSY])
+    async with script.gateway() as gateway:
+        for _ in range(1000):
+            with pytest.raises(ServerError):
+                await gateway.contacts.get("1")
+    assert len(script.asked) == pytest.approx(1000 * (1 + RATIO) + STOCK, abs=2)
+
+
+async def test_what_is_not_repeated_ends_with_its_real_error_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    """The caller gets the gateway's answer at once; observers and the log are told why it was the only one."""
+    events: list[Event] = []
+    script = Script(get=[BUSY])
+    async with script.gateway(observers=[events.append]) as gateway:
+        use_up(gateway)
+        with pytest.raises(ServerError) as caught:
+            await gateway.contacts.get("1")
+    assert caught.value.status_code == 503
+    assert (trio.current_time(), len(script.asked)) == (0, 1)
+    assert [event for event in events if isinstance(event, RetryBudgetExhausted)] == [
+        RetryBudgetExhausted(call="GET /v2/contacts/1")
+    ]
+    assert "GET /v2/contacts/1 is not tried again: the client's repeats are used up" in caplog.messages
+
+
+async def test_what_is_answered_asks_for_no_budget() -> None:
+    """A definite answer is no repeat that was refused."""
+    events: list[Event] = []
+    script = Script(get=[NOT_THERE])
+    async with script.gateway(observers=[events.append]) as gateway:
+        use_up(gateway)
+        with pytest.raises(NotFoundError):
+            await gateway.contacts.get("1")
+    assert not any(isinstance(event, RetryBudgetExhausted) for event in events)
+
+
+async def test_lookups_of_lost_writes_are_not_limited() -> None:
+    """What became of money is asked for as often as ever."""
+    script = Script(get=[BUSY, BUSY, record("transaction", status_id=101)], post=[LOST])
+    async with script.gateway() as gateway:
+        use_up(gateway)
+        assert (await gateway.transactions.create(SALE)).approved
+    assert script.methods == ["POST", "GET", "GET", "GET"]
+
+
+async def test_a_lost_write_that_may_not_be_repeated_is_unknown() -> None:
+    """Nothing was found, nothing more is sent, and what was sent may still arrive."""
+    script = Script(get=[absent], post=[LOST])
+    async with script.gateway() as gateway:
+        use_up(gateway)
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        assert script.methods.count("POST") == 1
+        assert await caught.value.resolve(wait=120) is None
+
+
+async def test_calls_earn_repeats_again() -> None:
+    """After the trouble, a few calls that succeed pay for the next repeat."""
+    script = Script(get=[record("contact", id="1")])
+    async with script.gateway() as gateway:
+        use_up(gateway)
+        for _ in range(5):
+            await gateway.contacts.get("1")
+        script.answers["get"] = [BUSY, record("contact", id="1")]
+        assert (await gateway.contacts.get("1")).id == "1"

@@ -1,0 +1,196 @@
+"""A terminal at which an earlier call may still be under way takes no other: its customer is asked once."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+import trio
+
+from gateway_async import NotSentError, OutcomeUnknownError, RouterTransactionCreate, TerminalBusyError
+from gateway_async.ledger.protocol import Intent
+
+from .scripted_transport import LOST, NOT_THERE, Answer, Script, record, silent
+
+pytestmark = pytest.mark.anyio
+
+APPROVED = record("transaction", status_id=101)
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Virtual time: 300 seconds pass at once."""
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+def sale(name: str, terminal: str = "t") -> RouterTransactionCreate:
+    """A sale under the id `name`."""
+    return RouterTransactionCreate(
+        action="sale", terminal_id=terminal, transaction_amount="12.50", transaction_api_id=name
+    )
+
+
+async def slow(_: httpx.Request) -> httpx.Response:
+    """A customer who takes 200 seconds."""
+    await anyio.sleep(200)
+    return APPROVED
+
+
+async def cancelled(script: Script, gateway: Any) -> None:
+    """Cancel the sale `first` after 5 seconds; the gateway knows nothing of it yet."""
+    script.answers["get"] = [NOT_THERE]
+    with anyio.move_on_after(5):
+        await gateway.router_transactions.create(sale("first"))
+
+
+async def lost(script: Script, gateway: Any) -> None:
+    """Lose the answer to the sale `first`; the gateway knows nothing of it yet."""
+    script.answers["get"] = [NOT_THERE]
+    with pytest.raises(OutcomeUnknownError):
+        await gateway.router_transactions.create(sale("first"))
+
+
+ENDINGS = pytest.mark.parametrize(("ending", "answer"), [(cancelled, silent), (lost, LOST)])
+
+
+async def test_waiting_in_line_does_not_count() -> None:
+    """Each of three calls has its whole `terminal_timeout`, beginning when its turn comes."""
+    async with Script(post=[slow]).gateway(terminal_timeout=300) as gateway, anyio.create_task_group() as tasks:
+        for number in range(3):
+            tasks.start_soon(gateway.router_transactions.create, sale(f"sale-{number}"))
+    assert trio.current_time() == 600
+
+
+@ENDINGS
+async def test_the_next_call_is_not_sent(ending: Any, answer: Answer) -> None:
+    """It asks for ten seconds what became of the earlier one, and then says what stands in the way."""
+    script = Script(post=[answer])
+    async with script.gateway() as gateway:
+        await ending(script, gateway)
+        began = trio.current_time()
+        with pytest.raises(TerminalBusyError, match=r"terminal t is busy: an earlier call \(first\)") as caught:
+            await gateway.router_transactions.create(sale("second"))
+    assert trio.current_time() == began + 10
+    assert "press cancel on the device" in caught.value.advice
+    assert script.methods.count("POST") == 1
+
+
+@ENDINGS
+async def test_the_next_call_goes_on_as_soon_as_the_earlier_one_is_known(ending: Any, answer: Answer) -> None:
+    """Cancel pressed on the device makes a declined transaction, which frees the terminal within a second."""
+    script = Script(post=[answer, APPROVED])
+    async with script.gateway() as gateway:
+        await ending(script, gateway)
+        began = trio.current_time()
+        pressed = record("transaction", transaction_api_id="first", status_id=301)
+        script.answers["get"] = [lambda _: pressed if trio.current_time() > began + 4 else NOT_THERE]
+        assert (await gateway.router_transactions.create(sale("second"))).approved
+    assert began + 4 < trio.current_time() <= began + 5.1
+
+
+@ENDINGS
+async def test_a_terminal_is_free_again_when_nothing_can_be_under_way(ending: Any, answer: Answer) -> None:
+    """`in_doubt_seconds` after the earlier call's `terminal_timeout` the gateway is not asked any more."""
+    script = Script(post=[answer, APPROVED])
+    async with script.gateway() as gateway:
+        await ending(script, gateway)
+        await anyio.sleep(420 - trio.current_time())
+        asked = script.methods.count("GET")
+        assert (await gateway.router_transactions.create(sale("second"))).approved
+    assert (script.methods.count("GET"), trio.current_time()) == (asked, 420)
+
+
+@ENDINGS
+async def test_other_terminals_are_not_concerned(ending: Any, answer: Answer) -> None:
+    """Each terminal answers for itself."""
+    script = Script(post=[answer, APPROVED])
+    async with script.gateway() as gateway:
+        await ending(script, gateway)
+        assert (await gateway.router_transactions.create(sale("second", terminal="u"))).approved
+
+
+@ENDINGS
+async def test_a_client_may_be_told_not_to_block(ending: Any, answer: Answer) -> None:
+    """With `block_unresolved_terminals=False` the next call goes through at once."""
+    script = Script(post=[answer, APPROVED])
+    async with script.gateway(block_unresolved_terminals=False) as gateway:
+        await ending(script, gateway)
+        began = trio.current_time()
+        assert (await gateway.router_transactions.create(sale("second"))).approved
+    assert trio.current_time() == began
+
+
+async def test_a_cancelled_call_that_was_found_blocks_nobody() -> None:
+    """The lookup under the shield found the sale: the terminal has done with it."""
+    script = Script(post=[silent, APPROVED], get=[record("transaction", transaction_api_id="first", status_id=101)])
+    async with script.gateway() as gateway:
+        with anyio.move_on_after(5):
+            await gateway.router_transactions.create(sale("first"))
+        assert (await gateway.router_transactions.create(sale("second"))).approved
+    assert (script.methods, trio.current_time()) == (["POST", "GET", "POST"], 5)
+
+
+class Books:
+    """A ledger with one intent that is open, or that cannot be read."""
+
+    def __init__(self, error: Exception | None = None, outcome_query: Mapping[str, str] | None = None) -> None:
+        self.error = error
+        self.intent = Intent(
+            id="1",
+            call="POST /v2/routertransactions",
+            resource="router_transactions",
+            api_id="before the crash",
+            location_id="loc",
+            terminal_id="t",
+            sent_at=datetime(2026, 11, 21, 12, 3, 11, tzinfo=UTC),
+            conclusive_at=datetime(2026, 11, 21, 12, 8, 41, tzinfo=UTC),
+            sent={},
+            outcome_query=outcome_query,
+        )
+
+    async def record_intent(self, intent: Intent) -> None:
+        """Keep nothing."""
+
+    async def record_outcome(self, intent_id: str, outcome: str, record_id: str | None = None) -> None:
+        """Keep nothing."""
+
+    async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
+        """The one, for its terminal."""
+        if self.error is not None:
+            raise self.error
+        return [self.intent] if terminal_id in (None, "t") else []
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+@pytest.mark.parametrize(
+    ("outcome_query", "advice"), [({"id": "1"}, r"recover\(\)"), (None, "--resolve")], ids=["known", "by hand"]
+)
+async def test_an_open_intent_blocks_its_terminal(outcome_query: Mapping[str, str] | None, advice: str) -> None:
+    """What was under way before a crash is settled first; nothing is sent, and the error says how."""
+    script = Script(post=[APPROVED])
+    async with script.gateway(ledger=Books(outcome_query=outcome_query)) as gateway:
+        with pytest.raises(TerminalBusyError, match=advice) as caught:
+            await gateway.router_transactions.create(sale("next"))
+        assert caught.value.holder == "a call (before the crash) of 2026-11-21 12:03:11 UTC, open in the ledger"
+        assert script.methods == []
+        assert (await gateway.router_transactions.create(sale("elsewhere", terminal="u"))).approved
+
+
+async def test_an_open_intent_blocks_only_who_wants_it() -> None:
+    """With `block_unresolved_terminals=False` the ledger is not asked."""
+    script = Script(post=[APPROVED])
+    async with script.gateway(ledger=Books(), block_unresolved_terminals=False) as gateway:
+        assert (await gateway.router_transactions.create(sale("next"))).approved
+
+
+async def test_a_ledger_that_cannot_be_read_lets_nothing_through() -> None:
+    """Whether the terminal is free is not known, so nothing is sent."""
+    script = Script(post=[APPROVED])
+    async with script.gateway(ledger=Books(OSError("disk gone"))) as gateway:
+        with pytest.raises(NotSentError, match="the ledger cannot be read: OSError: disk gone"):
+            await gateway.router_transactions.create(sale("next"))
+    assert script.methods == []

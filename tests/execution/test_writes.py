@@ -1,0 +1,919 @@
+"""A write moves money once: what happens after each way of losing its answer."""
+
+import pickle
+from collections.abc import Awaitable, Callable
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import anyio
+import attrs
+import httpx
+import pytest
+import trio.testing
+
+from gateway_async import (
+    AchVaultCreate,
+    ApiId,
+    AsyncGateway,
+    CardVaultCreate,
+    ContactCreate,
+    ContactUpdate,
+    DuplicateError,
+    GatewayError,
+    InvalidRequestError,
+    MismatchedReplyError,
+    MismatchedWriteError,
+    NotFoundError,
+    NotSentError,
+    OutcomeUnknownError,
+    PaylinkCreate,
+    QuickInvoiceCreate,
+    RateLimitError,
+    RouterTransactionCreate,
+    TicketVaultCreate,
+    TransactionCreate,
+    TransactionUpdate,
+    ValidationError,
+)
+from gateway_async.observe import Event, RecordDiffers
+
+from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Script, absent, echo, listed, record, refused
+
+pytestmark = pytest.mark.anyio
+
+SALE = TransactionCreate(action="sale", account_vault_id="vault", transaction_amount=Decimal("12.50"))
+PROXYS_404 = httpx.Response(404, html="<h1>Not here</h1>")
+ANSWERS_THAT_SETTLE_NOTHING = {
+    "connection lost": LOST,
+    "500": httpx.Response(500, text="oops"),
+    "503": httpx.Response(503),
+    "empty 200": httpx.Response(200),
+    "garbage 200": httpx.Response(200, content=b"\x00\xff{"),
+    "HTML 200": httpx.Response(200, html="<h1>Welcome</h1>"),
+    "wrong wrapper": httpx.Response(200, json={"contact": {"id": "1"}}),
+    "redirect": httpx.Response(307, headers={"location": "https://elsewhere.test/v2/transactions"}),
+    "408": httpx.Response(408),
+}
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Virtual time: a settle time or a back-off costs nothing."""
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+@pytest.mark.parametrize("answer", ANSWERS_THAT_SETTLE_NOTHING.values(), ids=ANSWERS_THAT_SETTLE_NOTHING)
+async def test_a_lost_answer_is_looked_up_by_the_id_that_was_sent(answer: httpx.Response) -> None:
+    """The transaction that the lookup finds is the call's result, and nothing is sent twice."""
+    script = Script(post=[answer], get=[record("transaction", status_id=101)])
+    async with script.gateway() as gateway:
+        transaction = await gateway.transactions.create(SALE)
+    sent = script.bodies("POST")[0]["transaction"]["transaction_api_id"]
+    assert transaction.approved
+    assert script.methods == ["POST", "GET"]
+    assert script.asked[1].url.path == f"/v2/transactions/{sent}"
+    assert dict(script.asked[1].url.params) == {"api_id": "1", "location_id": "loc"}
+
+
+async def test_what_is_not_there_is_sent_again_under_the_same_id() -> None:
+    """A repeat follows a lookup that says "not there", and bears the first try's id."""
+    script = Script(post=[LOST, echo("transaction", status_id=101)], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.create(SALE)).approved
+    first, second = (body["transaction"]["transaction_api_id"] for body in script.bodies("POST"))
+    assert first == second
+    assert script.methods[0] == script.methods[-1] == "POST"
+    assert "GET" in script.methods
+
+
+async def test_a_repeat_that_already_exists_is_looked_up() -> None:
+    """The gateway's "already exists" to a repeat means that the first try arrived after all."""
+    exists = refused(transaction_api_id="transaction_api_id already exists in this location")
+    lookups = [NOT_THERE] * 8
+    script = Script(post=[LOST, exists], get=[*lookups, record("transaction", status_id=101)])
+    script.answers["get"] = [lambda _: NOT_THERE if script.methods.count("POST") == 1 else record("transaction")]
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.create(SALE)).id == "found"
+    assert script.methods.count("POST") == 2
+
+
+async def test_an_id_that_existed_before_the_first_try_is_a_refusal() -> None:
+    """A caller's own id that is taken is a validation error: the record under it is another payment."""
+    script = Script(post=[refused(transaction_api_id="already exists")], get=[record("transaction")])
+    async with script.gateway() as gateway:
+        with pytest.raises(ValidationError) as caught:
+            await gateway.transactions.create(attrs.evolve(SALE, transaction_api_id="mine"))
+    assert caught.value.fields == {"transaction_api_id": ("already exists",)}
+    assert script.methods == ["POST"]
+
+
+async def test_max_attempts_bounds_the_posts_with_a_lookup_between_any_two() -> None:
+    """After the last try and its lookup the outcome is unknown, and the error carries what the till needs."""
+    script = Script(post=[LOST], get=[NOT_THERE])
+    async with script.gateway(max_attempts=3) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        error = caught.value
+        assert error.api_id == script.bodies("POST")[0]["transaction"]["transaction_api_id"]
+        assert error.call == "POST /v2/transactions"
+        assert error.sent["transaction_amount"] == "12.50"
+        assert script.methods.count("POST") == 3
+        assert "POSTPOST" not in "".join(script.methods)
+        script.answers["get"] = [record("transaction", status_id=101)]
+        assert (await error.resolve()).approved
+
+
+async def test_not_there_is_certain_when_nothing_can_be_under_way_any_more() -> None:
+    """The gateway may execute late what it received: for 120 seconds the outcome is unknown, then "never made"."""
+    script = Script(post=[LOST], get=[absent])
+    async with script.gateway(max_attempts=1) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        for _ in range(3):
+            with pytest.raises(OutcomeUnknownError):
+                await caught.value.resolve()
+        assert trio.current_time() < 120
+        assert await caught.value.resolve() is None
+        assert 120 <= trio.current_time() <= 121
+        assert await caught.value.resolve() is None
+        assert trio.current_time() <= 121
+
+
+async def test_resolving_looks_for_as_long_as_it_is_told() -> None:
+    """With `wait=5` it raises again after 5 seconds, with `wait=0` after one look; neither says "never made"."""
+    script = Script(post=[LOST], get=[NOT_THERE])
+    async with script.gateway(max_attempts=1) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        for wait in (5, 0):
+            begin, reads = trio.current_time(), script.methods.count("GET")
+            with pytest.raises(OutcomeUnknownError):
+                await caught.value.resolve(wait=wait)
+            assert wait <= trio.current_time() - begin <= wait + 1
+            assert script.methods.count("GET") > reads
+
+
+async def test_a_sale_that_arrives_late_is_found_by_resolving() -> None:
+    """Ten seconds after the answer was lost the gateway has it."""
+    script = Script(post=[LOST], get=[lambda _: NOT_THERE if trio.current_time() < 10 else record("transaction")])
+    async with script.gateway(max_attempts=1) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        assert (await caught.value.resolve()).id == "found"
+
+
+async def test_a_repeat_that_never_left_does_not_make_the_first_try_unsent() -> None:
+    """The first try may have arrived, so the last word is "unknown", not "not sent"."""
+    script = Script(post=[LOST, NEVER_LEFT], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.transactions.create(SALE)
+
+
+async def test_already_exists_without_a_record_to_see_is_unknown() -> None:
+    """The gateway has the first try and does not show it yet: that is no refusal."""
+    script = Script(post=[LOST, refused(transaction_api_id="already exists")], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.transactions.create(SALE)
+
+
+async def test_a_write_that_was_only_ever_throttled_says_so() -> None:
+    """Every try was a definite no, so nothing is in doubt; the wait that is asked for is kept."""
+    script = Script(post=[httpx.Response(429, headers={"retry-after": "3600"})], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        with pytest.raises(RateLimitError) as caught:
+            await gateway.transactions.create(SALE)
+    assert (caught.value.retry_after, trio.current_time()) == (3600, 0)
+
+
+async def test_resolving_after_the_client_closed_stays_unknown() -> None:
+    """A closed client can ask nobody; that is not the same as "not sent"."""
+    script = Script(post=[LOST], get=[httpx.Response(500)])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+    with pytest.raises(OutcomeUnknownError, match="the client is closed"):
+        await caught.value.resolve()
+
+
+async def test_a_lost_delete_resolves_to_whether_it_was_made() -> None:
+    """True when the record is gone, None when it is certain to have stayed."""
+    script = Script(delete=[LOST], get=[httpx.Response(500)])
+    async with script.gateway(max_attempts=1) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.contacts.delete("c")
+        script.answers["get"] = [absent]
+        assert await caught.value.resolve() is True
+        script.answers["get"] = [record("contact", id="c")]
+        assert await caught.value.resolve(wait=120) is None
+
+
+async def test_a_lookup_that_fails_leaves_the_outcome_unknown() -> None:
+    """A gateway that is down can say nothing, however often it is asked: nothing is sent again."""
+    script = Script(post=[LOST], get=[httpx.Response(500)])
+    async with script.gateway(max_attempts=4) as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.transactions.create(SALE)
+    assert script.methods == ["POST", "GET", "GET", "GET", "GET"]
+
+
+@pytest.mark.parametrize("answer", [httpx.Response(500), httpx.Response(200, text="hello"), PROXYS_404])
+async def test_a_lookup_gets_over_one_bad_answer(answer: httpx.Response) -> None:
+    """What became of money is worth asking once more: a failure, garbage or a proxy's page says nothing of it."""
+    script = Script(post=[LOST], get=[answer, record("transaction")])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.create(SALE)).id == "found"
+    assert script.methods == ["POST", "GET", "GET"]
+
+
+async def test_a_proxys_404_is_no_proof() -> None:
+    """A page for people does not say that the sale is not there: it is neither sent again nor called "not made"."""
+    script = Script(post=[LOST], get=[PROXYS_404])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        await anyio.sleep(60)
+        with pytest.raises(OutcomeUnknownError):
+            await caught.value.resolve()
+    assert script.methods.count("POST") == 1
+
+
+async def test_not_there_is_as_old_as_its_question() -> None:
+    """A lookup that took long began before the sale could no longer arrive: it is asked once more, and is there."""
+
+    async def slow(_: httpx.Request) -> httpx.Response:
+        asked = trio.current_time()
+        await anyio.sleep(12)
+        return NOT_THERE if asked < 29 else record("transaction")
+
+    script = Script(post=[LOST], get=[NOT_THERE])
+    async with script.gateway(max_attempts=1) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        script.answers["get"] = [slow]
+        assert (await caught.value.resolve()).id == "found"
+
+
+async def test_a_refused_repeat_of_a_change_does_not_hide_the_first() -> None:
+    """The record is locked by the first try, which is still under way: that is not called refused, and found later."""
+    script = Script(put=[LOST, refused(transaction="is locked")], get=[record("transaction", status_id=102)])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError, match="is locked") as caught:
+            await gateway.transactions.complete("found", "9.00")
+        script.answers["get"] = [record("transaction", status_id=101, transaction_amount="9.00")]
+        assert (await caught.value.resolve()).approved
+
+
+async def test_a_sale_that_had_the_id_before_is_no_refund() -> None:
+    """A refund under its sale's id is refused; where that answer is lost, the sale is not taken for the refund."""
+    new = TransactionCreate(
+        action="refund", transaction_amount="12.50", previous_transaction_id="found", transaction_api_id="order"
+    )
+    script = Script(post=[LOST], get=[record("transaction", type_id=20, transaction_amount="12.50", status_id=101)])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError, match="type_id is 20, which is not that of a refund"):
+            await gateway.transactions.create(new)
+    assert script.methods.count("POST") == 1
+
+
+async def test_what_is_captured_for_another_sum_is_not_captured_again() -> None:
+    """Somebody else's capture, or this one and a tip since: nobody can tell, and nothing is sent again."""
+    script = Script(put=[LOST], get=[record("transaction", status_id=101, transaction_amount="12.50")])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError, match="not for the sums that were sent"):
+            await gateway.transactions.complete("found", "9.00")
+    assert script.methods.count("PUT") == 1
+
+
+async def test_what_never_left_is_repeated_without_a_lookup() -> None:
+    """A refused connection carried nothing, so a repeat is safe."""
+    script = Script(post=[NEVER_LEFT, echo("transaction", status_id=101)])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.create(SALE)).approved
+    assert script.methods == ["POST", "POST"]
+
+
+async def test_what_never_leaves_ends_as_not_sent() -> None:
+    """A till may charge again after `NotSentError`: no try reached the gateway."""
+    script = Script(post=[NEVER_LEFT])
+    async with script.gateway(max_attempts=2) as gateway:
+        with pytest.raises(NotSentError):
+            await gateway.transactions.create(SALE)
+    assert script.methods == ["POST", "POST"]
+
+
+async def test_a_throttled_named_write_waits_looks_and_repeats() -> None:
+    """429 with Retry-After is honoured, with a lookup before the repeat."""
+    busy = httpx.Response(429, headers={"retry-after": "7"})
+    script = Script(post=[busy, echo("transaction", status_id=101)], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        began = trio.current_time()
+        await gateway.transactions.create(SALE)
+        assert trio.current_time() - began >= 7
+    assert script.methods.count("POST") == 2
+
+
+BLOCKED = httpx.Response(403, html="<h1>Forbidden</h1>")
+WITH_OWN_ID = attrs.evolve(SALE, transaction_api_id="mine")
+
+
+@pytest.mark.parametrize("answer", [httpx.Response(429), BLOCKED, PROXYS_404, httpx.Response(400)])
+@pytest.mark.parametrize("sale", [SALE, WITH_OWN_ID], ids=["id made up", "caller's id"])
+async def test_a_sale_that_was_executed_is_the_result_whatever_a_proxy_answered(
+    answer: httpx.Response, sale: TransactionCreate
+) -> None:
+    """A 429 or a 4xx page to a sale is looked up; the record under its id, with its amount, is the result."""
+    charged = record("transaction", status_id=101, transaction_amount="12.50")
+    script = Script(post=[answer], get=[charged])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.create(sale)).approved
+    assert script.methods == ["POST", "GET"]
+
+
+@pytest.mark.parametrize("answer", [httpx.Response(429), BLOCKED])
+async def test_another_payment_under_the_callers_id_is_not_the_result(answer: httpx.Response) -> None:
+    """It differs from what was sent, so the error has the record, and nothing is charged again."""
+    other = record("transaction", status_id=101, transaction_amount="80.00")
+    script = Script(post=[answer], get=[other])
+    async with script.gateway() as gateway:
+        with pytest.raises(MismatchedWriteError) as caught:
+            await gateway.transactions.create(WITH_OWN_ID)
+        assert caught.value.record.transaction_amount == Decimal("80.00")
+        assert caught.value.differences == ("transaction_amount is '80.00', not '12.50'",)
+        with pytest.raises(MismatchedWriteError):
+            await caught.value.resolve(wait=0)
+    assert script.methods.count("POST") == 1
+
+
+async def test_a_terminal_sale_that_was_executed_is_the_result_of_a_429() -> None:
+    """Looked up once, and not sent again; where there is no record it stays a `RateLimitError`."""
+    sale = RouterTransactionCreate(action="sale", terminal_id="t", transaction_amount="12.50")
+    async with Script(post=[httpx.Response(429)], get=[record("transaction")]).gateway() as gateway:
+        assert (await gateway.router_transactions.create(sale)).id == "found"
+    script = Script(post=[httpx.Response(429)], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        with pytest.raises(RateLimitError):
+            await gateway.router_transactions.create(sale)
+    assert script.methods == ["POST", "GET"]
+
+
+async def test_a_page_to_a_sale_that_is_not_found_is_unknown() -> None:
+    """A proxy may have passed on what it answered with a page: nothing says that the sale was not executed."""
+    script = Script(post=[BLOCKED], get=[absent])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        await anyio.sleep(120)
+        assert await caught.value.resolve() is None
+    assert script.methods.count("POST") == 1
+
+
+async def test_a_taken_id_stays_a_refusal_after_a_429() -> None:
+    """Neither the throttled try nor the refused one made the record that has the id."""
+    taken = refused(transaction_api_id="already exists")
+    script = Script(post=[httpx.Response(429), taken], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        with pytest.raises(ValidationError):
+            await gateway.transactions.create(attrs.evolve(SALE, transaction_api_id="mine"))
+    assert script.methods[-1] == "POST"
+
+
+@pytest.mark.parametrize("before", [[], [httpx.Response(429)]], ids=["first try", "after a 429"])
+async def test_a_taken_id_that_was_made_up_is_looked_up(before: list[httpx.Response]) -> None:
+    """Only this sale has the id, so a proxy has sent it twice, or the throttled try was executed."""
+    taken = refused(transaction_api_id="already exists")
+    gets = [NOT_THERE] * len(before) + [record("transaction", status_id=101)]
+    script = Script(post=[*before, taken], get=gets)
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.create(SALE)).id == "found"
+    assert script.methods[-2:] == ["POST", "GET"]
+
+
+@pytest.mark.parametrize("lookup", [NOT_THERE, httpx.Response(500)], ids=["not there", "failed"])
+async def test_a_taken_id_that_was_made_up_is_never_a_refusal(lookup: httpx.Response) -> None:
+    """Without its record the outcome is unknown: a repeat under another id could charge again."""
+    script = Script(post=[refused(transaction_api_id="already exists")], get=[lookup])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError, match="transaction_api_id exists already"):
+            await gateway.transactions.create(SALE)
+    assert script.methods.count("POST") == 1
+
+
+async def test_another_contact_under_the_same_id_is_not_the_one() -> None:
+    """After a lost answer the name tells the contact that was sent from the one that had the id before."""
+    script = Script(post=[LOST], get=[record("contact", contact_api_id="c", last_name="Old")])
+    async with script.gateway() as gateway:
+        with pytest.raises(MismatchedWriteError, match="last_name: not as sent"):
+            await gateway.contacts.create(ContactCreate(last_name="New", contact_api_id="c"))
+    assert script.methods == ["POST", "GET"]
+
+
+async def test_an_update_if_exists_is_done_when_the_record_says_so() -> None:
+    """A lost upsert is read back, and sent again when the record still says otherwise."""
+    old = record("contact", contact_api_id="c", last_name="Old")
+    script = Script(post=[LOST, echo("contact")], get=[old])
+    async with script.gateway() as gateway:
+        new = ContactCreate(last_name="New", contact_api_id="c", update_if_exists=True)
+        assert (await gateway.contacts.create(new)).last_name == "New"
+    assert script.methods.count("POST") == 2
+
+
+async def test_a_pause_that_does_not_fit_into_the_deadline_is_not_begun() -> None:
+    """Rather than sleep past its deadline, the call says at once what the gateway asked for."""
+    script = Script(get=[httpx.Response(429, headers={"retry-after": "3600"})])
+    async with script.gateway() as gateway:
+        with pytest.raises(RateLimitError) as caught:
+            await gateway.transactions.get("1")
+    assert caught.value.retry_after == 3600.0
+    assert script.methods == ["GET"]
+
+
+async def test_an_answer_to_another_question_is_dropped_and_looked_up() -> None:
+    """A record with another api id is not this call's, whatever it says."""
+    swapped = httpx.Response(201, json={"transaction": {"id": "x", "transaction_api_id": "other", "status_id": 101}})
+    script = Script(post=[swapped], get=[record("transaction", status_id=301)])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.create(SALE)).declined
+    assert script.methods == ["POST", "GET"]
+
+
+async def test_a_mismatch_that_the_lookup_does_not_settle_is_unknown_and_mismatched() -> None:
+    """Both names fit: the answer was another's, and what became of the write cannot be told."""
+    swapped = httpx.Response(201, json={"transaction": {"id": "x", "transaction_amount": "99.00"}})
+    script = Script(post=[swapped], get=[swapped])
+    async with script.gateway() as gateway:
+        with pytest.raises(MismatchedReplyError) as caught:
+            await gateway.transactions.create(SALE)
+    assert isinstance(caught.value, OutcomeUnknownError)
+    assert script.methods.count("POST") == 1
+
+
+async def test_a_decline_is_a_result() -> None:
+    """301 in a 201 is an answer, not an error."""
+    script = Script(post=[echo("transaction", status_id=301, reason_code_id=1616)])
+    async with script.gateway() as gateway:
+        transaction = await gateway.transactions.create(SALE)
+    assert (transaction.approved, transaction.declined, transaction.reason_code_id) == (False, True, 1616)
+
+
+async def test_a_vault_store_is_looked_up_too() -> None:
+    """The api id that the SDK makes up for a vault finds the card that was stored."""
+    script = Script(post=[LOST], get=[record("accountvault", last_four="1111")])
+    async with script.gateway() as gateway:
+        vault = await gateway.account_vaults.create(CardVaultCreate(account_number="4111111111111111", exp_date="0930"))
+    assert vault.last_four == "1111"
+    assert script.methods == ["POST", "GET"]
+
+
+async def test_a_vault_with_another_cards_digits_is_not_the_one() -> None:
+    """The last four digits are part of the question."""
+    script = Script(post=[LOST], get=[record("accountvault", last_four="0000")])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.account_vaults.create(CardVaultCreate(account_number="4111111111111111", exp_date="0930"))
+
+
+async def test_a_lost_void_is_settled_by_reading_the_transaction() -> None:
+    """A record that says it is voided answers for the void."""
+    script = Script(put=[LOST], get=[record("transaction", status_id=201)])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.void("found")).voided
+    assert script.methods == ["PUT", "GET"]
+
+
+async def test_a_repeated_void_that_is_refused_is_read_once_more() -> None:
+    """A repeated void that is "already voided" is the first try's success."""
+    script = Script(put=[LOST, refused(status_id="is voided already")])
+    script.answers["get"] = [
+        lambda _: record("transaction", status_id=101 if script.methods.count("PUT") == 1 else 201)
+    ]
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.void("found")).voided
+    assert script.methods.count("PUT") == 2
+
+
+async def test_an_increment_is_settled_by_its_new_total() -> None:
+    """The record's amount tells whether the increment was made."""
+    script = Script(put=[LOST], get=[record("transaction", transaction_amount=30)])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.increment("found", "30.00")).transaction_amount == 30
+    assert script.bodies("PUT") == [{"transaction": {"action": "authincrement", "transaction_amount": "30.00"}}]
+
+
+async def test_a_lost_increment_does_not_undo_a_later_one() -> None:
+    """Another till raised it further meanwhile: it is neither lowered nor called "not made"."""
+    script = Script(put=[LOST], get=[record("transaction", transaction_amount="40.00")])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError, match="raised beyond") as caught:
+            await gateway.transactions.increment("found", "30.00")
+        await anyio.sleep(60)
+        with pytest.raises(OutcomeUnknownError):
+            await caught.value.resolve()
+    assert script.methods.count("PUT") == 1
+
+
+async def test_a_partial_reversal_leaves_no_mark_so_its_loss_is_unknown() -> None:
+    """Nothing in the record tells one reversal from two: it is neither looked up nor repeated."""
+    script = Script(put=[LOST], get=[record("transaction")])
+    async with script.gateway() as gateway:
+        changes = TransactionUpdate(action="partialreversal", transaction_amount=Decimal(5))
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.transactions.update("found", changes)
+    assert script.methods == ["PUT"]
+
+
+async def test_an_update_is_settled_when_the_record_says_what_was_sent() -> None:
+    """Reading the record tells whether a lost update was made, and it is repeated when it was not."""
+    script = Script(put=[LOST, record("contact", id="c", city="Bern")], get=[record("contact", id="c", city="Rome")])
+    async with script.gateway() as gateway:
+        assert (await gateway.contacts.update("c", ContactUpdate(city="Bern"))).city == "Bern"
+    assert script.methods.count("PUT") == 2
+
+
+async def test_a_lost_delete_is_done_when_the_record_is_gone() -> None:
+    """The gateway's own 404 or 409 to the lookup, and a list without the record, are what a delete wants."""
+    script = Script(delete=[LOST], get=[absent])
+    async with script.gateway() as gateway:
+        assert await gateway.contacts.delete(ApiId("mine")) is None
+    assert script.methods == ["DELETE", "GET", "GET"]
+    wanted = {"contact_api_id": "mine", "location_id": "loc", "page": "1", "page_size": "100"}
+    assert dict(script.asked[2].url.params) == wanted
+
+
+async def test_a_list_that_still_has_a_deleted_record_proves_nothing() -> None:
+    """A list may lag behind: the deletion is neither called done nor called not executed, and not sent again."""
+    lagging = listed("contacts", {"id": "c"})
+    script = Script(delete=[LOST], get=[lambda request: lagging if "page" in request.url.params else NOT_THERE])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError, match="the list has the record") as caught:
+            await gateway.contacts.delete("c")
+        for wait in (130, 0):
+            with pytest.raises(OutcomeUnknownError):
+                await caught.value.resolve(wait=wait)
+        script.answers["get"] = [absent]
+        assert await caught.value.resolve(wait=0) is True
+    assert script.methods.count("DELETE") == 1
+
+
+PROXY_404S = {
+    "plain text": httpx.Response(404, text="404 page not found"),
+    "default backend": httpx.Response(404, text="default backend - 404"),
+    "a proxy's JSON": httpx.Response(404, json={"message": "no Route matched"}),
+    "empty": httpx.Response(404),
+    "another status": httpx.Response(404, json={"name": "x", "code": 0, "status": 500}),
+    "a list": httpx.Response(404, json=[]),
+}
+
+
+@pytest.mark.parametrize("answer", PROXY_404S.values(), ids=PROXY_404S)
+async def test_a_404_that_is_not_the_gateways_proves_nothing(answer: httpx.Response) -> None:
+    """A sale stays unknown for ever, is not sent again, and a lost deletion is not called done."""
+    script = Script(post=[LOST], delete=[LOST], get=[answer])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError) as sale:
+            await gateway.transactions.create(SALE)
+        with pytest.raises(OutcomeUnknownError) as deletion:
+            await gateway.contacts.delete("c")
+        await anyio.sleep(1000)
+        for error in (sale.value, deletion.value):
+            with pytest.raises(OutcomeUnknownError):
+                await error.resolve()
+    assert (script.methods.count("POST"), script.methods.count("DELETE")) == (1, 1)
+
+
+LISTS_THAT_PROVE_NOTHING = {
+    "the gateway's 404": NOT_THERE,
+    "no pagination": httpx.Response(200, json={"transactions": []}),
+    "another list": listed("contacts"),
+    "a page": httpx.Response(200, html="<h1>Welcome</h1>"),
+    "500": httpx.Response(500),
+}
+
+
+@pytest.mark.parametrize("answer", LISTS_THAT_PROVE_NOTHING.values(), ids=LISTS_THAT_PROVE_NOTHING)
+async def test_the_gateways_404_alone_does_not_prove_that_a_sale_was_never_made(answer: httpx.Response) -> None:
+    """A list has to answer, too, with its pagination and without the sale."""
+    script = Script(post=[LOST], get=[lambda request: answer if "page" in request.url.params else NOT_THERE])
+    async with script.gateway(max_attempts=1) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        await anyio.sleep(1000)
+        with pytest.raises(OutcomeUnknownError):
+            await caught.value.resolve()
+        script.answers["get"] = [absent]
+        assert await caught.value.resolve() is None
+
+
+async def test_a_list_may_have_what_the_404_denied() -> None:
+    """A sale that is in the list was made, whatever the read by its id said."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        row = {"id": "t", "transaction_api_id": request.url.params.get("transaction_api_id"), "status_id": 101}
+        return listed("transactions", row) if "page" in request.url.params else NOT_THERE
+
+    script = Script(post=[LOST], get=[answer])
+    async with script.gateway(max_attempts=1, in_doubt_seconds=1) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        assert (await caught.value.resolve()).approved
+
+
+ALLEGED_DELETIONS = [{"success": False}, {"success": True}, {"contact": {"id": "c"}}, "deleted", 0, False]
+
+
+@pytest.mark.parametrize("body", ALLEGED_DELETIONS)
+async def test_a_deletion_with_a_body_is_looked_up(body: Any) -> None:
+    """The contract's deletions have none: what a body says is not trusted, be it success."""
+    script = Script(delete=[httpx.Response(200, json=body)], get=[absent])
+    async with script.gateway() as gateway:
+        await gateway.contacts.delete("c")
+        assert script.methods == ["DELETE", "GET", "GET"]
+        script.answers["get"] = [record("contact", id="c")]
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.contacts.delete("c")
+
+
+async def test_a_refusal_of_fields_that_were_not_sent_is_looked_up() -> None:
+    """A 422 about an invoice's items is no answer to a sale, which may have been made."""
+    script = Script(post=[refused(item_list="cannot be blank")], get=[record("transaction", status_id=101)])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.create(SALE)).approved
+        script.answers["get"] = [NOT_THERE]
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+    assert isinstance(caught.value, MismatchedReplyError)
+    assert caught.value.differences == ("it refuses item_list, which this request cannot have",)
+
+
+async def test_an_odd_date_does_not_cost_the_answer() -> None:
+    """A sale with its id, status and amount is a sale: the date that nobody can read is kept as it came."""
+    script = Script(post=[echo("transaction", status_id=101, created_ts="soon")])
+    async with script.gateway() as gateway:
+        transaction = await gateway.transactions.create(SALE)
+    assert (transaction.approved, transaction.created_ts, transaction.extra["created_ts"]) == (True, None, "soon")
+    assert script.methods == ["POST"]
+
+
+@pytest.mark.parametrize("odd", [{"status_id": "good"}, {"transaction_amount": "much"}, {"id": []}])
+async def test_an_odd_amount_status_or_id_does(odd: dict[str, Any]) -> None:
+    """Where money hangs on it, nothing is guessed: it is looked up, and unknown when that reads no better."""
+    script = Script(post=[echo("transaction", **odd)], get=[record("transaction", **{"status_id": 101, **odd})])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.transactions.create(SALE)
+    assert script.methods.count("POST") == 1
+    assert "GET" in script.methods
+
+
+async def test_a_404_to_a_create_is_believed_when_there_is_nothing_to_find() -> None:
+    """What makes a record names none that could be missing, so the 404 may be another's: it is looked up first."""
+    script = Script(post=[NOT_THERE], get=[record("transaction", status_id=101)])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.create(SALE)).approved
+        script.answers["get"] = [NOT_THERE]
+        with pytest.raises(NotFoundError):
+            await gateway.transactions.create(SALE)
+    assert script.methods.count("POST") == 2
+
+
+async def test_a_404_to_a_create_that_cannot_be_looked_up_is_unknown() -> None:
+    """The record may be there, and the gateway that could tell is down."""
+    script = Script(post=[NOT_THERE], get=[httpx.Response(500)])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.transactions.create(SALE)
+
+
+async def test_a_429_is_unknown_if_the_lookup_fails() -> None:
+    """The sale may have been executed all the same, so it is in doubt for as long as a lost one."""
+    script = Script(post=[httpx.Response(429)], get=[httpx.Response(500)])
+    async with script.gateway() as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.transactions.create(SALE)
+        script.answers["get"] = [absent]
+        with pytest.raises(OutcomeUnknownError):
+            await caught.value.resolve(wait=100)
+        assert await caught.value.resolve() is None
+    assert script.methods.count("POST") == 1
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 405, 409, 413, 422])
+async def test_a_clear_no_is_final(status: int) -> None:
+    """A refusal of the first try is neither looked up nor repeated."""
+    script = Script(post=[httpx.Response(status, json={"message": "no"})])
+    async with script.gateway() as gateway:
+        with pytest.raises(GatewayError):
+            await gateway.transactions.create(SALE)
+    assert script.methods == ["POST"]
+
+
+# --- amounts
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        ({"transaction_amount": "102.00", "extra": {"surcharge_amount": "2.00"}}, "100.00"),
+        ({"transaction_amount": "105.00", "tax": "5.00"}, "100.00"),
+    ],
+)
+async def test_a_dropped_surcharge_is_no_mismatch(sent: dict[str, Any], shown: str) -> None:
+    """The gateway takes no surcharge from a debit card: its lower amount is the response to the sale."""
+    script = Script(post=[echo("transaction", transaction_amount=shown, auth_amount=shown, status_id=101)])
+    async with script.gateway() as gateway:
+        charged = await gateway.transactions.create(attrs.evolve(SALE, **sent))
+    assert (charged.approved, charged.transaction_amount, script.methods) == (True, Decimal(shown), ["POST"])
+
+
+async def test_a_response_that_says_more_than_was_asked_is_looked_up() -> None:
+    """125.00 for a sale of 12.50 is not the response, although `auth_amount` agrees."""
+    more = echo("transaction", transaction_amount="125.00", auth_amount="12.50", status_id=101)
+    right = record("transaction", transaction_amount="12.50", status_id=101)
+    script = Script(post=[more], get=[right])
+    async with script.gateway() as gateway:
+        assert (await gateway.transactions.create(SALE)).transaction_amount == Decimal("12.50")
+    assert script.methods == ["POST", "GET"]
+
+
+def _as_charged(script: Script, amount: str) -> Callable[[httpx.Request], httpx.Response]:
+    """The transaction under the id that was sent, with another amount."""
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        api_id = script.bodies("POST")[0]["transaction"]["transaction_api_id"]
+        return record("transaction", transaction_api_id=api_id, transaction_amount=amount, status_id=101)
+
+    return answer
+
+
+async def test_a_record_under_a_made_up_id_is_the_result_whatever_its_amount(caplog: pytest.LogCaptureFixture) -> None:
+    """No other request has the id; an event and a warning say what differs."""
+    events: list[Event] = []
+    script = Script(post=[LOST])
+    script.answers["get"] = [_as_charged(script, "80.00")]
+    async with script.gateway(observers=[events.append]) as gateway:
+        charged = await gateway.transactions.create(SALE)
+    assert (charged.transaction_amount, script.methods) == (Decimal("80.00"), ["POST", "GET"])
+    (differs,) = [event for event in events if isinstance(event, RecordDiffers)]
+    assert differs.differences == ("transaction_amount is '80.00', not '12.50'",)
+    (warning,) = [line for line in caplog.records if line.name == "gateway_async"]
+    assert warning.levelname == "WARNING"
+    assert "transaction_amount is '80.00', not '12.50'" in warning.message
+
+
+async def test_an_account_vault_of_another_contact_under_the_callers_id_is_not_the_result() -> None:
+    """To charge it would charge another person's card."""
+    script = Script(post=[LOST], get=[record("accountvault", account_vault_api_id="mine", contact_id="other")])
+    new = TicketVaultCreate(ticket="t", contact_id="c", account_vault_api_id="mine")
+    async with script.gateway() as gateway:
+        with pytest.raises(MismatchedWriteError) as caught:
+            await gateway.account_vaults.create(new)
+    assert caught.value.differences == ("contact_id: not as sent",)
+    assert (caught.value.record is not None, script.methods) == (True, ["POST", "GET"])
+
+
+async def test_a_contact_under_a_made_up_id_is_the_result_although_the_gateway_changed_a_value() -> None:
+    """With `update_if_exists`, too: no other request has made it, so it is not called "not executed"."""
+    script = Script(
+        post=[LOST],
+        get=[lambda request: record("contact", contact_api_id=request.url.path.rsplit("/", 1)[1], last_name="DOE")],
+    )
+    async with script.gateway() as gateway:
+        contact = await gateway.contacts.create(ContactCreate(last_name="Doe", update_if_exists=True))
+    assert (contact.last_name, script.methods) == ("DOE", ["POST", "GET"])
+
+
+async def test_a_whole_account_number_in_last_four_is_not_quoted(caplog: pytest.LogCaptureFixture) -> None:
+    """A bank account number passes no Luhn check, so the event and the warning show its end only."""
+    events: list[Event] = []
+
+    def stored(request: httpx.Request) -> httpx.Response:
+        api_id = request.url.path.rsplit("/", 1)[1]
+        return record("accountvault", account_vault_api_id=api_id, last_four="1234567890")
+
+    script = Script(post=[LOST], get=[stored])
+    async with script.gateway(observers=[events.append]) as gateway:
+        await gateway.account_vaults.create(
+            AchVaultCreate(
+                account_number="1234567890",
+                routing="072000326",
+                account_type="checking",
+                account_holder_name="Jane Doe",
+                is_company=False,
+                contact_id="c",
+            )
+        )
+    (differs,) = [event for event in events if isinstance(event, RecordDiffers)]
+    assert differs.differences == ("last_four is '…7890', not '7890'",)
+    assert "1234567890" not in caplog.text
+
+
+async def test_a_record_under_the_callers_id_with_another_amount_is_not_the_result() -> None:
+    """It may be an earlier request's: the error has it, and nothing is sent again."""
+    script = Script(post=[LOST])
+    script.answers["get"] = [_as_charged(script, "80.00")]
+    async with script.gateway() as gateway:
+        with pytest.raises(MismatchedWriteError) as caught:
+            await gateway.transactions.create(WITH_OWN_ID)
+    assert (caught.value.record.transaction_amount, caught.value.api_id) == (Decimal("80.00"), "mine")
+    assert script.methods == ["POST", "GET"]
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize("field", ["tags", "email", "title"])
+async def test_a_refusal_may_name_a_field_that_was_sent_as_extra(field: str) -> None:
+    """Another resource's field in `extra=` was sent, so the refusal is this request's; the terminal is free."""
+    sale = RouterTransactionCreate(action="sale", terminal_id="t", transaction_amount="1.00", extra={field: "x"})
+    script = Script(post=[refused(**{field: "not allowed"}), record("transaction", status_id=101)], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        with pytest.raises(ValidationError) as caught:
+            await gateway.router_transactions.create(sale)
+        assert caught.value.fields == {field: ("not allowed",)}
+        assert (await gateway.router_transactions.create(attrs.evolve(sale, extra={}))).approved
+    assert "GET" not in script.methods
+
+
+TODAY = date(2026, 12, 1)
+Create = Callable[[AsyncGateway], Awaitable[Any]]
+DUPLICATES: list[tuple[str, str, Create]] = [
+    ("transaction", "transaction_api_id", lambda g: g.transactions.create(WITH_OWN_ID)),
+    (
+        "accountvault",
+        "account_vault_api_id",
+        lambda g: g.account_vaults.create(TicketVaultCreate(ticket="t", account_vault_api_id="mine")),
+    ),
+    (
+        "contact",
+        "contact_api_id",
+        lambda g: g.contacts.create(ContactCreate(last_name="Smith", contact_api_id="mine")),
+    ),
+    (
+        "quickinvoice",
+        "quick_invoice_api_id",
+        lambda g: g.quick_invoices.create(
+            QuickInvoiceCreate(
+                title="Lunch", due_date=date(2026, 12, 1), item_list={"Tea": 1}, quick_invoice_api_id="mine"
+            )
+        ),
+    ),
+    ("paylink", "paylink_api_id", lambda g: g.paylinks.create(PaylinkCreate(amount_due=1, paylink_api_id="mine"))),
+    (
+        "transaction",
+        "transaction_api_id",
+        lambda g: g.router_transactions.create(
+            RouterTransactionCreate(
+                action="sale", terminal_id="t", transaction_amount="1.00", transaction_api_id="mine"
+            )
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("message", ["{} already exists in this location", "must be unique", "has been taken"])
+@pytest.mark.parametrize(("wrapper", "field", "create"), DUPLICATES)
+async def test_a_reused_integrator_id_is_a_duplicate(wrapper: str, field: str, create: Create, message: str) -> None:
+    """The error says which id, and `fetch()` reads the record that has it."""
+    existing = record(wrapper, **{field: "mine", "location_id": "loc"})
+    script = Script(post=[refused(**{field: message.format(field)})], get=[existing])
+    async with script.gateway() as gateway:
+        with pytest.raises(DuplicateError) as caught:
+            await create(gateway)
+        assert script.methods == ["POST"]
+        assert (caught.value.api_id, [*caught.value.fields]) == ("mine", [field])
+        assert (await caught.value.fetch()).id == "found"
+    assert dict(script.asked[1].url.params) == {"api_id": "1", "location_id": "loc"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        refused(transaction_api_id="should contain at most 36 characters"),
+        refused(description="already exists"),
+        httpx.Response(422, json={"message": "already exists"}),
+    ],
+)
+async def test_another_refusal_is_no_duplicate(answer: httpx.Response) -> None:
+    """Only words about the integrator id say that it is taken."""
+    async with Script(post=[answer]).gateway() as gateway:
+        with pytest.raises(ValidationError) as caught:
+            await gateway.transactions.create(WITH_OWN_ID)
+    assert type(caught.value) is ValidationError
+
+
+async def test_a_message_may_say_that_the_id_is_taken() -> None:
+    """Some gateways name no field."""
+    said = httpx.Response(422, json={"message": "transaction_api_id already exists in this location"})
+    async with Script(post=[said]).gateway() as gateway:
+        with pytest.raises(DuplicateError):
+            await gateway.transactions.create(WITH_OWN_ID)
+
+
+async def test_a_duplicate_that_was_copied_cannot_fetch() -> None:
+    """A pickled error has no client, and says so."""
+    error = pickle.loads(pickle.dumps(DuplicateError(422, api_id="mine")))  # noqa: S301  our own bytes
+    with pytest.raises(InvalidRequestError, match="this error was copied"):
+        await error.fetch()
+    assert error.api_id == "mine"

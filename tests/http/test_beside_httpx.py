@@ -1,0 +1,163 @@
+"""Our transport and httpx's own, side by side: one server, one request, the same answer."""
+
+import ssl
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from gateway_async._http.transport import PooledTransport
+
+from .scripted_server import Script, Wire, always, answer_all, serving
+from .test_transport import ipv6_works
+
+pytestmark = pytest.mark.anyio
+
+BODY = bytes(range(256)) * 4000
+
+
+async def echo(wire: Wire) -> None:
+    """Answer each request with its own body."""
+    while True:
+        _, body = await wire.request()
+        await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+
+async def echo_in_chunks(wire: Wire) -> None:
+    """Answer each request in chunks of odd sizes, with an extension and a trailer."""
+    while True:
+        await wire.request()
+        await wire.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for size in (1, 7, 4096, 3):
+            await wire.send(b"%x;note=1\r\n%b\r\n" % (size, BODY[:size]))
+        await wire.send(b"0\r\nX-Sum: 1\r\n\r\n")
+
+
+def head(status: str, *lines: str) -> bytes:
+    """The head of an answer."""
+    return "\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode()
+
+
+OK = head("200 OK", "Content-Length: 2") + b"ok"
+
+CASES: dict[str, tuple[Script, str]] = {
+    "kept connection": (answer_all, "GET"),
+    "chunked": (echo_in_chunks, "GET"),
+    "head": (always(head("200 OK", "Content-Length: 5")), "HEAD"),
+    "204": (always(head("204 No Content")), "DELETE"),
+    "304": (always(head("304 Not Modified", "Content-Length: 5")), "GET"),
+    "100-continue": (always(head("100 Continue") + OK), "POST"),
+    "early hints": (always(head("103 Early Hints", "Link: </a>") + OK), "GET"),
+    "connection: close": (always(head("200 OK", "Connection: close", "Content-Length: 2") + b"ok"), "GET"),
+    "HTTP/1.0": (always(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok"), "GET"),
+    "large upload and answer": (echo, "POST"),
+    "repeated headers": (always(head("200 OK", "Set-Cookie: a=1", "Set-Cookie: b=2", "Content-Length: 0")), "GET"),
+    "odd headers": (always(head("200 OK", "X-Empty:", "X-Blank:   a b  ", "X-E: \xe9", "Content-Length: 0")), "GET"),
+    "unknown status": (always(head("299 Fine", "Content-Length: 0")), "GET"),
+    "no reason": (always(head("200", "Content-Length: 0")), "GET"),
+    "redirect": (always(head("307 Elsewhere", "Location: /there", "Content-Length: 0")), "GET"),
+    "server error": (always(head("503 Busy", "Retry-After: 5", "Content-Length: 4") + b"busy"), "POST"),
+}  # fmt: skip
+
+
+async def answers(transport: httpx.AsyncBaseTransport, url: str, method: str) -> list[object]:
+    """What two requests in a row, each with a body where it may have one, are answered with."""
+    content = BODY if method == "POST" else None
+    async with httpx.AsyncClient(transport=transport, base_url=url) as http:
+        return [
+            (answer.status_code, answer.reason_phrase, answer.http_version, answer.headers.raw, answer.content)
+            for answer in [await http.request(method, "/path?a=%20b&c", content=content) for _ in range(2)]
+        ]
+
+
+@pytest.mark.parametrize(("script", "method"), CASES.values(), ids=CASES)
+async def test_the_same_answer(script: Script, method: str) -> None:
+    """Status, reason, headers and body are those that httpx reads."""
+    async with serving(script) as peer:
+        theirs = await answers(httpx.AsyncHTTPTransport(), peer.url, method)
+    async with serving(script) as peer:
+        ours = await answers(PooledTransport(), peer.url, method)
+    assert ours == theirs
+
+
+async def test_the_same_request() -> None:
+    """What goes out is, byte for byte, what httpx sends: request line, headers in their order, body."""
+
+    async def told(wire: Wire) -> None:
+        request, body = await wire.request()
+        content = request.replace(wire_port(request), b"port") + body
+        await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(content) + content)
+
+    sent = []
+    for transport in (httpx.AsyncHTTPTransport(), PooledTransport()):
+        async with serving(told) as peer, httpx.AsyncClient(transport=transport) as http:
+            answer = await http.post(f"{peer.url}/a%2Fb?x=1#f", content=b"a sale", headers={"X-Note": "n"})
+            sent.append(answer.content)
+    assert sent[1] == sent[0]
+
+
+def wire_port(request: bytes) -> bytes:
+    """The port in a request's Host header, which differs from server to server."""
+    return request.split(b"127.0.0.1:")[1].split(b"\r\n")[0]
+
+
+async def test_a_body_of_unknown_length_goes_in_chunks() -> None:
+    """As httpx sends it, though perhaps in other pieces."""
+
+    async def told(wire: Wire) -> None:
+        request, _ = await wire.request()
+        chunked = b"Transfer-Encoding: chunked" in request
+        data = b""
+        while not data.endswith(b"0\r\n\r\n"):
+            data += await wire._reader.receive()
+        await wire.answer(f"{chunked} {data.decode()}")
+
+    async def parts() -> AsyncIterator[bytes]:
+        for part in (b"a sa", b"", b"le"):
+            yield part
+
+    async with serving(told) as peer, httpx.AsyncClient(transport=PooledTransport()) as http:
+        answer = await http.post(peer.url, content=parts())
+    assert answer.text == "True 4\r\na sa\r\n2\r\nle\r\n0\r\n\r\n"
+
+
+@pytest.mark.parametrize("secured", [False, pytest.param(True, id="tls")])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", pytest.param("::1", marks=pytest.mark.skipif(not ipv6_works(), reason="no IPv6 here"))]
+)
+async def test_addresses_and_tls(
+    host: str, secured: bool, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
+) -> None:
+    """IPv4 and IPv6, in clear text and with a certificate of a local authority."""
+    async with serving(echo, host=host, tls=server_tls if secured else None) as peer:
+        ours = await answers(PooledTransport(verify=client_tls), peer.url, "POST")
+        theirs = await answers(httpx.AsyncHTTPTransport(verify=client_tls), peer.url, "POST")
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("line", ["X-Long: " + "a" * 70_000, "\r\n".join(f"X-{n}: {n}" for n in range(9000))],
+                         ids=["a long line", "many lines"])  # fmt: skip
+async def test_a_head_without_end_is_none(line: str) -> None:
+    """A head is read to 64 KiB; what is longer is no answer, and the connection is closed."""
+    long = always(head("200 OK", line, "Content-Length: 0"))
+    async with serving(long) as peer, httpx.AsyncClient(transport=PooledTransport(), base_url=peer.url) as http:
+        with pytest.raises(httpx.RemoteProtocolError, match="head of the answer is longer"):
+            await http.get("/")
+        await peer.deserted()
+
+
+@pytest.mark.parametrize("name", ["X-Note", "X-No\nte"])
+async def test_a_header_cannot_hold_a_line_break(name: str) -> None:
+    """Nothing is sent of a request whose header would be read as two."""
+    async with serving() as peer, httpx.AsyncClient(transport=PooledTransport(), base_url=peer.url) as http:
+        with pytest.raises(httpx.LocalProtocolError):
+            await http.get("/", headers={name: "a\r\nX-Evil: 1"})
+    assert peer.opened == 0
+
+
+@pytest.mark.parametrize("length", ["4", "9"])
+async def test_a_body_of_another_length_than_its_head_says(length: str) -> None:
+    """It is an error of ours, never a request that waits for the rest."""
+    async with serving() as peer, httpx.AsyncClient(transport=PooledTransport(), base_url=peer.url) as http:
+        with pytest.raises(httpx.LocalProtocolError):
+            await http.post("/", content=b"a sale", headers={"Content-Length": length})

@@ -1,0 +1,132 @@
+"""A thousand router calls are cancelled in each phase: nothing stays behind, and the pool is as large as before."""
+
+import asyncio
+import functools
+import ssl
+from typing import Any
+
+import anyio
+import anyio.abc
+import attrs
+import pytest
+
+from gateway_async import AsyncGateway, RouterTransactionCreate, UserApiKey
+from gateway_async._http.pool import ConnectionPool
+
+from .scripted_server import Peer, Script, answer_never, serving, until
+
+# Each lookup of a cancelled call takes its time, so on one event loop.
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+
+CALLS = 1000
+AT_ONCE = 200
+"""As many connections as a pool sets up at a time."""
+
+
+@attrs.frozen
+class Phase:
+    """Where the calls are when they are cancelled."""
+
+    script: Script = answer_never
+    secured: bool = False
+    steps: int = 0
+
+
+PHASES = {
+    "taking a lease": Phase(steps=2),
+    "just begun": Phase(steps=3),
+    "connecting": Phase(secured=True),
+    "sending": Phase(steps=12),
+    "waiting": Phase(),
+}
+
+
+class Leases:
+    """A store of leases that takes a moment, and remembers what is held."""
+
+    def __init__(self) -> None:
+        self.owner = "till-7"
+        self.seconds = 30.0
+        self.wait: float | None = None
+        self.held: set[tuple[str, str]] = set()
+        self.most = 0
+
+    async def take(self, terminal_id: str, token: str) -> str | None:
+        """Done, and then heard of: what is cancelled in between has been taken."""
+        self.held.add((terminal_id, token))
+        self.most = max(self.most, len(self.held))
+        await anyio.lowlevel.checkpoint()
+        return None
+
+    async def release(self, terminal_id: str, token: str) -> None:
+        """Done after a moment."""
+        await anyio.lowlevel.checkpoint()
+        self.held.discard((terminal_id, token))
+
+    async def aclose(self) -> None:
+        """Hold nothing."""
+
+
+def client(peer: Peer, leases: Leases, *, secured: bool = False) -> AsyncGateway:
+    """A client with a place at the terminals for each call, whose lookups give up soon."""
+    url = peer.url.replace("http:", "https:") if secured else peer.url
+    options: dict[str, Any] = {"verify": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)} if secured else {}
+    return AsyncGateway(
+        url,
+        developer_id="d",
+        credentials=UserApiKey("u", "k"),
+        location_id="loc",
+        timeout=0.2,
+        max_terminals=AT_ONCE,
+        block_unresolved_terminals=False,
+        terminal_lease=leases,
+        **options,
+    )
+
+
+def terminal_pool(gateway: AsyncGateway) -> ConnectionPool:
+    """The connections of a client's calls at terminals."""
+    pool: ConnectionPool = gateway._executor._http._client._transport._inner._pools["terminal"]  # type: ignore[attr-defined]
+    return pool
+
+
+@pytest.mark.timeout(180)  # a lookup may hold each batch for ten seconds
+@pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES)
+async def test_a_thousand_cancelled_calls(phase: Phase) -> None:
+    """No connection, place, turn, lease or task stays behind; afterwards as many calls go through as before."""
+    leases = Leases()
+    async with serving(phase.script) as peer, client(peer, leases, secured=phase.secured) as gateway:
+        await anyio.wait_all_tasks_blocked()
+        tasks = asyncio.all_tasks()
+        for _ in range(CALLS // AT_ONCE):
+            await begin_and_cancel(gateway, peer, phase)
+        pool = terminal_pool(gateway)
+        await peer.deserted()
+        assert (pool.limiter.borrowed_tokens, pool.connect_limiter.borrowed_tokens, pool.busy, pool.connecting) == (
+            0,
+            0,
+            set(),
+            set(),
+        )
+        assert pool.limiter.available_tokens == AT_ONCE
+        assert gateway._executor._terminals._queues == {}
+        assert (leases.most, leases.held) == (AT_ONCE, set())
+        assert asyncio.all_tasks() == tasks
+
+
+async def begin_and_cancel(gateway: AsyncGateway, peer: Peer, phase: Phase) -> None:
+    """Start two hundred calls at as many terminals, and cancel them where the phase says."""
+    async with anyio.create_task_group() as tasks:
+        for number in range(AT_ONCE):
+            tasks.start_soon(functools.partial(gateway.router_transactions.create, sale(number)))
+        if phase.steps:
+            for _ in range(phase.steps):
+                await anyio.lowlevel.checkpoint()
+        else:
+            await until(lambda: peer.open >= AT_ONCE)
+        tasks.cancel_scope.cancel()
+
+
+def sale(number: int) -> RouterTransactionCreate:
+    """A sale at a terminal of its own."""
+    return RouterTransactionCreate(action="sale", terminal_id=f"t{number}", transaction_amount="12.50")

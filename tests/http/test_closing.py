@@ -1,0 +1,141 @@
+"""What closing the transport does to connections and calls."""
+
+import functools
+from typing import Any, cast
+
+import anyio
+import httpx
+import pytest
+
+from gateway_async._http import exchange
+from gateway_async._http import pool as module
+from gateway_async._http.connection import Connection, connect
+from gateway_async._http.pool import ConnectionPool
+from gateway_async._http.progress import PROGRESS, Progress, Stage
+from gateway_async._http.transport import POOL, PooledTransport
+
+from .scripted_server import answer_never, at_once, client, dials, idle, places, serving, together, until
+
+pytestmark = pytest.mark.anyio
+
+ORIGIN = ("http", "127.0.0.1", 80)
+
+
+async def test_idle_connections_are_closed() -> None:
+    """Closing ends the idle connections of both pools."""
+    async with serving(together(6)) as peer:
+        async with client(peer) as http, anyio.create_task_group() as tasks:
+            tasks.start_soon(at_once, http, 3)
+            tasks.start_soon(functools.partial(at_once, http, 3, extensions={POOL: "terminal"}))
+            await until(lambda: idle(http) + idle(http, "terminal") == 6)
+        await peer.deserted()
+        assert idle(http) + idle(http, "terminal") == 0
+
+
+async def test_use_after_closing() -> None:
+    """A closed transport refuses every call."""
+    async with serving() as peer:
+        transport = PooledTransport()
+        await transport.aclose()
+        with pytest.raises(RuntimeError, match="the transport is closed"):
+            await transport.handle_async_request(httpx.Request("GET", peer.url))
+        assert peer.opened == 0
+
+
+async def test_closing_twice() -> None:
+    """Closing again does nothing."""
+    transport = PooledTransport()
+    await transport.aclose()
+    await transport.aclose()
+
+
+async def test_closing_under_cancellation() -> None:
+    """Cancellation does not keep a connection from being closed."""
+    async with serving(answer_never) as peer, client(peer) as http, anyio.create_task_group() as tasks:
+        for pool in ("ordinary", "terminal"):
+            tasks.start_soon(functools.partial(post_and_fail, http, peer.url, pool=pool))
+        await until(lambda: peer.open == 2)
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await http.aclose()
+        await peer.deserted()
+
+
+async def test_calls_under_way_end_when_the_transport_is_closed() -> None:
+    """A call that waits for its answer then fails, and says that it may have been sent."""
+    async with serving(answer_never) as peer, client(peer) as http, anyio.create_task_group() as tasks:
+        crowd = [Progress() for _ in range(20)]
+        for progress in crowd:
+            tasks.start_soon(post_and_fail, http, peer.url, progress)
+        await until(lambda: peer.open == 20 and crowd[-1].stage is Stage.SENDING)
+        await http._transport.aclose()
+        await peer.deserted()
+        await until(lambda: places(http).borrowed_tokens == 0)
+    assert {progress.stage for progress in crowd} == {Stage.SENDING}
+
+
+async def test_calls_not_yet_sent_are_not_sent_when_the_transport_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A call that waits for a place or a connection then fails, and nothing of it is sent any more."""
+    monkeypatch.setattr(module, "_DIALS_AT_ONCE", 1)
+    async with (
+        serving(answer_never) as peer,
+        client(peer, max_connections=3) as http,
+        anyio.create_task_group() as tasks,
+    ):
+        crowd = [Progress() for _ in range(9)]
+        for progress in crowd:
+            tasks.start_soon(post_and_fail, http, peer.url.replace("http:", "https:"), progress)
+        await until(lambda: peer.open == 1 and dials(http).statistics().tasks_waiting == 2)
+        await http._transport.aclose()
+        await peer.deserted()
+        await until(lambda: places(http).borrowed_tokens == 0)
+    assert peer.opened == 1
+    assert [progress.may_have_been_sent for progress in crowd] == [False] * 9
+
+
+async def test_connection_that_is_made_while_the_transport_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is sent over it: it came too late, and is closed."""
+
+    async def connect_too_late(*address: Any) -> Connection:
+        connection = await connect(*address)
+        await http._transport.aclose()
+        return connection
+
+    monkeypatch.setattr(exchange, "connect", connect_too_late)
+    async with serving(answer_never) as peer, client(peer) as http:
+        progress = Progress()
+        await post_and_fail(http, peer.url, progress)
+        assert (progress.stage, progress.may_have_been_sent) == (Stage.CONNECTING, False)
+        await peer.deserted()
+        assert (places(http).borrowed_tokens, dials(http).borrowed_tokens) == (0, 0)
+
+
+async def test_closing_while_an_old_connection_is_closed() -> None:
+    """A call that was about to take the next idle connection takes none."""
+    pool = ConnectionPool(2, max_idle=2, keepalive_expiry=4.0)
+
+    class Kept:
+        idle_since = float("inf")
+        is_open = False
+
+        async def aclose(self) -> None:
+            self.is_open = False
+            pool.closed = True
+
+    first = Kept()
+    first.is_open = True
+    pool.idle[ORIGIN].extend(cast("list[Connection]", [first, Kept()]))
+    with pytest.raises(RuntimeError, match="the transport is closed"):
+        await pool.acquire(ORIGIN)
+    assert not pool.busy
+
+
+async def post_and_fail(
+    http: httpx.AsyncClient, url: str, progress: Progress | None = None, pool: str = "ordinary"
+) -> None:
+    """Make a write that a closed transport must end."""
+    extensions = {PROGRESS: progress or Progress(), POOL: pool}
+    with pytest.raises((httpx.TransportError, RuntimeError)):
+        await http.post(url, content=b"a sale", extensions=extensions, timeout=60)

@@ -1,0 +1,116 @@
+"""Compressed answers: unpacked a little at a time, and never taken for whole when they are not."""
+
+import gzip
+import tracemalloc
+import zlib
+
+import anyio
+import httpx
+import pytest
+
+from .scripted_server import client, once, serving
+
+pytestmark = pytest.mark.anyio
+
+TEXT = b'{"contact": {"id": "1"}}' * 1000
+
+
+def raw_deflate(data: bytes) -> bytes:
+    """What some servers call deflate: without zlib's header."""
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush()
+
+
+def packed(coding: str, body: bytes) -> bytes:
+    """An answer that says how its body is packed."""
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [("gzip", gzip.compress(TEXT)), ("x-gzip", gzip.compress(TEXT)), ("deflate", zlib.compress(TEXT)),
+     ("deflate", raw_deflate(TEXT)), ("GZIP", gzip.compress(TEXT)), ("identity", TEXT)],
+    ids=["gzip", "x-gzip", "deflate", "deflate without a header", "in capitals", "not packed"],
+)  # fmt: skip
+async def test_a_packed_body_is_unpacked(coding: str, body: bytes) -> None:
+    """In each of the ways that the client offers to take, and the answer says no more that it is packed."""
+    async with serving(once(packed(coding, body))) as peer, client(peer) as http:
+        answer = await http.get("/")
+    assert answer.content == TEXT
+    assert answer.headers.get("content-encoding") in (None, "identity")
+
+
+async def test_no_body_at_all() -> None:
+    """A head that says gzip with nothing behind it, as to a 204, is an empty answer."""
+    async with (
+        serving(once(b"HTTP/1.1 204 No Content\r\nContent-Encoding: gzip\r\n\r\n")) as peer,
+        client(peer) as http,
+    ):
+        assert (await http.get("/")).content == b""
+
+
+@pytest.mark.parametrize("body", [gzip.compress(TEXT)[:-9], b"\x1f\x8b garbage", b"\x1f"])
+async def test_a_body_that_is_not_what_its_head_says(body: bytes) -> None:
+    """Cut off or garbage, it is an error, and never part of an answer that passes for the whole."""
+    async with serving(once(packed("gzip", body))) as peer, client(peer) as http:
+        with pytest.raises(httpx.DecodingError):
+            await http.get("/")
+
+
+@pytest.mark.parametrize("coding", ["gzip, gzip", "br", "compress"])
+async def test_a_coding_that_was_not_offered(coding: str) -> None:
+    """Is refused, not left to httpx, which would unpack all of it at once; an empty body is no matter."""
+    for body in (gzip.compress(gzip.compress(TEXT)), b""):
+        async with serving(once(packed(coding, body))) as peer, client(peer) as http:
+            if not body:
+                assert (await http.get("/")).content == b""
+                continue
+            with pytest.raises(httpx.DecodingError, match="not offered"):
+                await http.get("/")
+
+
+@pytest.mark.parametrize("behind", [b"\0", b"x" * 100_000, gzip.compress(TEXT)], ids=["a byte", "much", "another"])
+async def test_something_behind_a_packed_body(behind: bytes) -> None:
+    """Is refused at once: zlib would keep all of it, and no limit of the body counts it."""
+    async with serving(once(packed("gzip", gzip.compress(TEXT) + behind))) as peer, client(peer) as http:
+        with pytest.raises(httpx.DecodingError, match="lies behind"):
+            await http.get("/")
+
+
+# httpx leaves its generators to the garbage collector where a body is not read to its end, and trio warns of it.
+ON_ASYNCIO = pytest.mark.parametrize("anyio_backend", ["asyncio"])
+
+
+@ON_ASYNCIO
+async def test_a_bomb_is_unpacked_a_little_at_a_time() -> None:
+    """A body of 200 KB that stands for 200 MB never fills the memory of a reader that stops at its limit."""
+    bomb = gzip.compress(bytes(200_000_000), compresslevel=6)
+    async with serving(once(packed("gzip", bomb))) as peer, client(peer) as http:
+        tracemalloc.start()
+        try:
+            async with http.stream("GET", "/") as answer:
+                sizes = []
+                async for chunk in answer.aiter_bytes():
+                    sizes.append(len(chunk))
+                    if sum(sizes) > 20_000_000:
+                        break
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert max(sizes) <= 256 * 1024
+    assert peak < 5_000_000
+
+
+@ON_ASYNCIO
+async def test_the_client_ends_a_bomb_at_its_limit() -> None:
+    """An answer that unpacks to more than the client takes is malformed, long before it is unpacked."""
+    from gateway_async import AsyncGateway, MalformedReplyError, UserApiKey
+
+    bomb = gzip.compress(bytes(200_000_000), compresslevel=6)
+    async with (
+        serving(once(packed("gzip", bomb))) as peer,
+        AsyncGateway(peer.url, developer_id="d", credentials=UserApiKey("u", "k")) as gateway,
+    ):
+        with anyio.fail_after(10), pytest.raises(MalformedReplyError, match="longer than"):
+            await gateway.contacts.get("1")

@@ -1,0 +1,240 @@
+"""Places in the pool: how many, whose, and that none is ever lost."""
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Callable
+
+import anyio
+import anyio.lowlevel
+import attrs
+import httpx
+import pytest
+
+from gateway_async._http import pool as module
+from gateway_async._http.progress import PROGRESS, Progress, Stage
+from gateway_async._http.transport import POOL
+
+from .scripted_server import (
+    Peer,
+    Script,
+    Wire,
+    answer_never,
+    at_once,
+    client,
+    dials,
+    idle,
+    once,
+    places,
+    serving,
+    together,
+    until,
+)
+
+
+@pytest.mark.anyio
+async def test_limit_of_connections() -> None:
+    """There are never more connections than places, and every call has its turn."""
+    busiest = 0
+
+    async def watch(wire: Wire) -> None:
+        nonlocal busiest
+        while True:
+            await wire.request()
+            busiest = max(busiest, peer.open)
+            await wire.answer()
+
+    async with serving(watch) as peer, client(peer, max_connections=3) as http:
+        await at_once(http, 50)
+        assert (busiest, peer.opened) == (3, 3)
+
+
+@pytest.mark.anyio
+async def test_places_are_given_in_order() -> None:
+    """Who waits longest for a place is next."""
+    order: list[bytes] = []
+
+    async def note(wire: Wire) -> None:
+        while True:
+            head, _ = await wire.request()
+            order.append(head.split(b" ")[1])
+            await wire.answer()
+
+    async with (
+        serving(note) as peer,
+        client(peer, max_connections=1) as http,
+        anyio.create_task_group() as tasks,
+        http.stream("GET", "/0"),
+    ):
+        for number in range(1, 5):
+            tasks.start_soon(http.get, f"/{number}")
+            await until(lambda number=number: places(http).statistics().tasks_waiting == number)
+    assert order == [b"/0", b"/1", b"/2", b"/3", b"/4"]
+
+
+@pytest.mark.anyio
+async def test_waiting_terminals_take_no_ordinary_place() -> None:
+    """However many calls wait at terminals, every ordinary place is free."""
+    async with (
+        serving(answer_never) as terminals,
+        serving(together(2)) as ordinary,
+        client(ordinary, max_connections=2) as http,
+        anyio.create_task_group() as tasks,
+    ):
+        for _ in range(300):
+            tasks.start_soon(functools.partial(http.post, terminals.url, extensions={POOL: "terminal"}))
+        await until(lambda: terminals.open == 300)
+        await at_once(http, 2)
+        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.anyio
+async def test_limit_of_terminals() -> None:
+    """A terminal's call beyond the limit waits for a place as long as its pool time-out says."""
+    async with (
+        serving(answer_never) as peer,
+        client(peer, max_terminals=1) as http,
+        anyio.create_task_group() as tasks,
+    ):
+        call = functools.partial(http.get, "/", extensions={POOL: "terminal"})
+        tasks.start_soon(call)
+        await until(lambda: peer.open == 1)
+        with pytest.raises(httpx.PoolTimeout, match="not in time"):
+            await call(timeout=httpx.Timeout(5, pool=0.01))
+        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.anyio
+async def test_new_connections_are_made_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While some connections are set up the next ones wait, so that thousands of calls can begin at once."""
+    monkeypatch.setattr(module, "_DIALS_AT_ONCE", 3)
+    async with serving(answer_never) as peer, client(peer) as http, anyio.create_task_group() as tasks:
+        for _ in range(10):
+            tasks.start_soon(http.get, secure(peer))
+        await until(lambda: peer.open == 3)
+        assert (dials(http).borrowed_tokens, dials(http).statistics().tasks_waiting) == (3, 7)
+        tasks.cancel_scope.cancel()
+
+
+def secure(peer: Peer) -> str:
+    """The address of a server that shall speak TLS and does not."""
+    return peer.url.replace("http:", "https:")
+
+
+async def begin_and_stall() -> AsyncIterator[bytes]:
+    """Give a body that does not come to its end."""
+    yield b"a"
+    yield b" sa"
+    await anyio.sleep_forever()
+
+
+@attrs.frozen
+class Phase:
+    """A moment in the life of a call, and how to hold many calls there."""
+
+    stage: Stage
+    script: Script = answer_never
+    content: Callable[[], bytes | AsyncIterator[bytes]] = lambda: b"a sale"
+    secure: bool = False
+    calls: int = 200
+    held: int = 200
+
+    def holds(self, crowd: list[Progress]) -> bool:
+        """Whether every call is there, but for one that may hold up the others."""
+        return sum(progress.stage is self.stage for progress in crowd) >= self.calls - 1
+
+
+PHASES = {
+    "waiting for a place": Phase(Stage.QUEUED, held=1),
+    "waiting to connect": Phase(Stage.CONNECTING, secure=True, held=1),
+    "securing the connection": Phase(Stage.CONNECTING, secure=True),
+    "sending": Phase(Stage.SENDING, content=begin_and_stall),
+    "waiting for the answer": Phase(Stage.SENDING),
+    "reading the body": Phase(Stage.ANSWERED, once(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal", linger=True)),
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES)
+async def test_cancelled_calls_leave_nothing_behind(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls that are cancelled, in whichever phase, leave no connection open and no place taken."""
+    places_in_all = phase.held if phase.stage is Stage.QUEUED else phase.calls
+    monkeypatch.setattr(module, "_DIALS_AT_ONCE", phase.held)
+    crowd = [Progress() for _ in range(phase.calls)]
+    async with serving(phase.script) as peer, client(peer, max_connections=places_in_all) as http:
+        async with anyio.create_task_group() as tasks:
+            for progress in crowd:
+                tasks.start_soon(
+                    functools.partial(
+                        http.post,
+                        secure(peer) if phase.secure else peer.url,
+                        content=phase.content(),
+                        extensions={PROGRESS: progress},
+                        timeout=60,
+                    )
+                )
+            await until(lambda: peer.open == phase.held and phase.holds(crowd))
+            tasks.cancel_scope.cancel()
+        await peer.deserted()
+        assert (places(http).borrowed_tokens, dials(http).borrowed_tokens, idle(http)) == (0, 0, 0)
+        await everyone_has_a_place(http, places_in_all)
+
+
+async def everyone_has_a_place(http: httpx.AsyncClient, count: int) -> None:
+    """Have `count` calls under way at the same time."""
+    async with serving(together(count)) as peer:
+        await at_once(http, count, peer.url)
+
+
+@pytest.mark.anyio
+async def test_cancelled_connecting(deaf_port: Peer) -> None:
+    """Calls that are cancelled before there is a connection give their places back."""
+    async with client(deaf_port) as http:
+        async with anyio.create_task_group() as tasks:
+            for _ in range(100):
+                tasks.start_soon(http.get, "/")
+            await until(lambda: dials(http).borrowed_tokens == 100)
+            tasks.cancel_scope.cancel()
+        assert (places(http).borrowed_tokens, dials(http).borrowed_tokens) == (0, 0)
+        await everyone_has_a_place(http, 100)
+
+
+@pytest.mark.anyio
+async def test_cancellation_at_every_step() -> None:
+    """A call may be cancelled at any step of the event loop: its place and its connection are accounted for."""
+    async with serving() as peer, client(peer, max_connections=1) as http:
+        for steps in range(100):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(functools.partial(http.post, "/", content=b"a sale"))
+                for _ in range(steps):
+                    await anyio.lowlevel.checkpoint()
+                tasks.cancel_scope.cancel()
+            assert (places(http).borrowed_tokens, dials(http).borrowed_tokens) == (0, 0)
+            await until(lambda: peer.open == idle(http))
+        assert (await http.get("/")).is_success
+
+
+@pytest.mark.asyncio
+async def test_tasks_cancelled_twice() -> None:
+    """A second cancellation, while the first is cleaned up after, loses nothing either."""
+    async with serving(answer_never) as peer, client(peer) as http:
+        tasks = [asyncio.create_task(http.get("/")) for _ in range(100)]
+        await until(lambda: peer.open == 100)
+        for _ in range(2):
+            for task in tasks:
+                task.cancel()
+            await asyncio.sleep(0)
+        assert {type(outcome) for outcome in await asyncio.gather(*tasks, return_exceptions=True)} == {
+            asyncio.CancelledError
+        }
+        await peer.deserted()
+        assert places(http).borrowed_tokens == 0
+
+
+@pytest.mark.anyio
+async def test_failed_calls_leave_nothing_behind(closed_port: Peer) -> None:
+    """Calls that fail give their places back."""
+    async with client(closed_port, max_connections=2) as http:
+        for _ in range(5):
+            with pytest.raises(httpx.ConnectError):
+                await http.get("/")
+        assert (places(http).borrowed_tokens, dials(http).borrowed_tokens) == (0, 0)

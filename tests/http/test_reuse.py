@@ -1,0 +1,253 @@
+"""Which connection a call gets: the newest idle one, and never one on which anything unasked came."""
+
+from typing import Any, cast
+
+import anyio
+import anyio.lowlevel
+import httpx
+import pytest
+
+from gateway_async._http import transport as module
+from gateway_async._http.connection import Connection
+from gateway_async._http.pool import ConnectionPool
+from gateway_async._http.progress import PROGRESS, Progress
+from gateway_async._http.transport import POOL, PooledTransport
+
+from .scripted_server import Wire, answer_all, at_once, client, idle, places, serving, together, until
+
+pytestmark = pytest.mark.anyio
+
+ORIGIN = ("http", "127.0.0.1", 80)
+STRAY = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray"
+
+
+async def test_newest_connection_first() -> None:
+    """Of two idle connections the one that was used last is taken."""
+    turns = {number: anyio.Event() for number in (1, 2)}
+
+    async def in_turn(wire: Wire) -> None:
+        await wire.request()
+        await turns[wire.number].wait()
+        await wire.answer()
+        await answer_all(wire)
+
+    async with serving(in_turn) as peer, client(peer) as http, anyio.create_task_group() as tasks:
+        tasks.start_soon(http.get, "/")
+        await until(lambda: peer.opened == 1)
+        tasks.start_soon(http.get, "/")
+        await until(lambda: peer.opened == 2)
+        for number in (2, 1):
+            turns[number].set()
+            await until(lambda number=number: idle(http) == 3 - number)
+        assert [(await http.get("/")).text for _ in range(3)] == ["1", "1", "1"]
+
+
+async def test_connection_that_the_server_closed_while_idle() -> None:
+    """A connection that was closed while it was idle is not used: the call has a new one, and no error."""
+
+    async def answer_and_close(wire: Wire) -> None:
+        await wire.request()
+        await wire.answer(str(wire.number))
+
+    async with serving(answer_and_close) as peer, client(peer) as http:
+        for number in range(1, 4):
+            assert (await http.post("/", content=b"once")).text == str(number)
+            await peer.deserted()
+
+
+async def test_answer_that_nobody_asked_for_while_idle() -> None:
+    """Bytes that come in while a connection is idle end it, and reach no call."""
+    strayed = anyio.Event()
+
+    async def stray(wire: Wire) -> None:
+        await wire.request()
+        await wire.answer(str(wire.number))
+        if wire.number == 1:
+            await until(lambda: idle(http) == 1)
+            await wire.send(STRAY)
+            strayed.set()
+        await wire.gone()
+
+    async with serving(stray) as peer, client(peer) as http:
+        assert (await http.get("/")).text == "1"
+        await strayed.wait()
+        assert (await http.get("/")).text == "2"
+
+
+async def test_answer_that_came_before_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that speaks first is no HTTP server: nothing is sent, and its bytes are no response."""
+    asked: list[bytes] = []
+    spoken = anyio.Event()
+    connect_tcp = anyio.connect_tcp
+
+    async def connect(*address: Any) -> Any:
+        stream = await connect_tcp(*address)
+        await spoken.wait()
+        return stream
+
+    monkeypatch.setattr(anyio, "connect_tcp", connect)
+
+    async def speak_first(wire: Wire) -> None:
+        await wire.send(STRAY)
+        spoken.set()
+        head, _ = await wire.request()
+        asked.append(head)
+
+    async with serving(speak_first) as peer, client(peer) as http:
+        with pytest.raises(httpx.ConnectError, match="before the request"):
+            await http.post("/", content=b"once")
+        await peer.deserted()
+    assert asked == []
+
+
+@pytest.mark.parametrize("stray", [STRAY, STRAY[:10]], ids=["an answer", "a piece of one"])
+async def test_answer_that_nobody_asked_for_behind_another(stray: bytes) -> None:
+    """What arrives together with an answer, but behind it, ends the connection and reaches no call."""
+
+    async def twice(wire: Wire) -> None:
+        await wire.request()
+        await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d" % wire.number + stray)
+        await wire.gone()
+
+    async with serving(twice) as peer, client(peer) as http:
+        assert [(await http.get("/")).text for _ in range(3)] == ["1", "2", "3"]
+        await peer.deserted()
+
+
+async def test_stray_answer_that_was_read_ahead() -> None:
+    """What one read of the socket gave beyond the answer ends the connection, also where nobody has taken it yet."""
+
+    async def twice(wire: Wire) -> None:
+        await wire.request()
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: %06d\r\n\r\n"
+        body = 65536 - len(head % 0)  # as much as is taken at a time
+        await wire.send(head % body + b"%d" % wire.number * body + STRAY)
+        await wire.gone()
+
+    async with serving(twice) as peer, client(peer) as http:
+        assert [(await http.get("/")).text[:5] for _ in range(2)] == ["11111", "22222"]
+
+
+async def test_stray_answer_on_a_connection_that_was_kept() -> None:
+    """The connection is closed at once, however many calls it has served before."""
+
+    async def stray_later(wire: Wire) -> None:
+        await wire.request()
+        await wire.answer()
+        await wire.request()
+        await wire.send(STRAY + STRAY)
+        await wire.gone()
+
+    async with serving(stray_later) as peer, client(peer) as http:
+        assert [(await http.get("/")).text for _ in range(2)] == ["ok", "stray"]
+        await peer.deserted()
+
+
+async def test_body_left_unread() -> None:
+    """An answer that is dropped before its end takes its connection along, and gives the place back."""
+
+    async def endless(wire: Wire) -> None:
+        await wire.request()
+        await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nonly the beginning")
+        await wire.gone()
+
+    async with serving(endless) as peer, client(peer, max_connections=1) as http:
+        for _ in range(3):
+            async with http.stream("GET", "/") as answer:
+                assert answer.status_code == 200
+        assert peer.opened == 3
+        await peer.deserted()
+
+
+async def test_answer_closed_twice() -> None:
+    """Closing an answer again does nothing, above all not to the place of another call."""
+    async with serving() as peer, client(peer, max_connections=1) as http:
+        async with http.stream("GET", "/") as answer:
+            await answer.aread()
+        async with http.stream("GET", "/"):
+            await answer.stream.aclose()
+            assert places(http).borrowed_tokens == 1
+        assert places(http).borrowed_tokens == 0
+
+
+async def test_discarded_connection() -> None:
+    """A connection that the reader of its answer distrusts is closed, though the answer was read to its end."""
+    async with serving() as peer, client(peer) as http:
+        progress = Progress()
+        assert (await http.get("/", extensions={PROGRESS: progress})).text == "1"
+        await progress.discard()
+        await peer.deserted()
+        assert (await http.get("/")).text == "2"
+
+
+async def test_discarding_before_the_body_is_read() -> None:
+    """A connection may be distrusted by the head alone, and more than once."""
+    async with serving() as peer, client(peer) as http:
+        progress = Progress()
+        async with http.stream("GET", "/", extensions={PROGRESS: progress}):
+            for _ in range(2):
+                await progress.discard()
+        await peer.deserted()
+        assert places(http).borrowed_tokens == 0
+
+
+async def test_discarding_in_a_cancelled_task() -> None:
+    """Cancellation does not keep a distrusted connection alive."""
+    async with serving() as peer, client(peer) as http:
+        progress = Progress()
+        await http.get("/", extensions={PROGRESS: progress})
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await progress.discard()
+        await peer.deserted()
+
+
+async def test_connections_that_grew_old() -> None:
+    """Connections past their time do not pile up: whoever comes back next closes them."""
+    async with serving(together(10)) as peer, client(peer, keepalive_expiry=0.0) as http:
+        await at_once(http, 10)
+        await until(lambda: peer.open == 1)
+        assert idle(http) == 1
+
+
+async def test_connection_comes_back_last() -> None:
+    """While old connections are closed, the one that comes back is nobody's: who has it last may still drop it."""
+    pool, seen = ConnectionPool(2, max_idle=1, keepalive_expiry=4.0), []
+
+    class Kept:
+        idle_since = 0.0
+
+        def finish(self, _now: float) -> bool:
+            return True
+
+        async def aclose(self) -> None:
+            seen.append(len(pool.idle[ORIGIN]))
+
+    for _ in range(2):
+        await pool.release(ORIGIN, cast("Connection", Kept()))
+    assert (seen, len(pool.idle[ORIGIN])) == ([0], 1)
+
+
+async def test_idle_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the connections of many terminals only a few are kept."""
+    monkeypatch.setattr(module, "_IDLE_TERMINALS", 3)
+    async with serving(together(10)) as peer, client(peer) as http:
+        await at_once(http, 10, extensions={POOL: "terminal"})
+        await until(lambda: peer.open == 3)
+        assert idle(http, "terminal") == 3
+
+
+async def test_lanes_share_no_connection() -> None:
+    """An idle ordinary connection is not taken by a terminal, nor the other way round."""
+    async with serving() as peer, client(peer) as http:
+        pools = ["ordinary", "terminal", "ordinary", "terminal"]
+        answers = [(await http.get("/", extensions={POOL: pool})).text for pool in pools]
+        assert answers == ["1", "2", "1", "2"]
+
+
+async def test_origins_share_no_connection() -> None:
+    """A connection is used only for the scheme, host and port that it was made for."""
+    async with serving() as one, serving() as other, httpx.AsyncClient(transport=PooledTransport()) as http:
+        for peer in (one, other, one, other):
+            assert (await http.get(peer.url)).text == "1"
+        assert (one.opened, other.opened) == (1, 1)

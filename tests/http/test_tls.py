@@ -1,0 +1,174 @@
+"""TLS: trust, its failures, and what only a secured connection can get wrong."""
+
+import ssl
+from pathlib import Path
+
+import httpx
+import pytest
+import trustme
+
+from gateway_async._http.progress import PROGRESS, Progress, Stage
+from gateway_async._http.transport import PooledTransport
+
+from .scripted_server import Wire, client, idle, places, serving
+
+pytestmark = pytest.mark.anyio
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d"
+STRAY = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray"
+
+
+async def test_trusted_server(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
+    """Calls to a server that we trust go over one kept connection."""
+    async with serving(tls=server_tls) as peer, client(peer, verify=client_tls) as http:
+        assert [(await http.post("/", content=bytes(500_000))).text for _ in range(3)] == ["1", "1", "1"]
+        assert idle(http) == 1
+    assert peer.open == 0
+
+
+async def test_unknown_authority(server_tls: ssl.SSLContext) -> None:
+    """A server that shows a certificate of an unknown authority gets nothing of the request."""
+    async with serving(tls=server_tls) as peer, client(peer) as http:
+        progress = Progress()
+        with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+            await http.post("/", content=b"a sale", extensions={PROGRESS: progress})
+        assert (progress.stage, progress.may_have_been_sent) == (Stage.CONNECTING, False)
+        await peer.deserted()
+        assert places(http).borrowed_tokens == 0
+
+
+async def test_certificate_of_another_host(authority: trustme.CA, client_tls: ssl.SSLContext) -> None:
+    """A server that shows another's certificate, though one that we trust, gets nothing either."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("gateway.test").configure_cert(context)
+    async with serving(tls=context) as peer, client(peer, verify=client_tls) as http:
+        with pytest.raises(httpx.ConnectError):
+            await http.get("/")
+
+
+async def test_authority_in_a_file(authority: trustme.CA, server_tls: ssl.SSLContext, tmp_path: Path) -> None:
+    """The path of a CA bundle says whom to trust, and so does a folder, which here holds nobody."""
+    authority.cert_pem.write_to_path(bundle := str(tmp_path / "authority.pem"))
+    async with serving(tls=server_tls) as peer:
+        async with client(peer, verify=bundle) as http:
+            assert (await http.get("/")).text == "1"
+        async with client(peer, verify=str(tmp_path)) as http:
+            with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+                await http.get("/")
+
+
+async def test_no_verification(server_tls: ssl.SSLContext) -> None:
+    """Without verification any certificate will do, as in httpx."""
+    async with serving(tls=server_tls) as peer, client(peer, verify=False) as http:
+        assert (await http.get("/")).text == "1"
+
+
+async def test_server_that_speaks_no_tls(client_tls: ssl.SSLContext) -> None:
+    """A server that answers a TLS greeting in clear text was never connected."""
+
+    async def shout(wire: Wire) -> None:
+        await wire.send(STRAY)
+        await wire.gone()
+
+    async with serving(shout) as peer, client(peer, verify=client_tls) as http:
+        progress = Progress()
+        with pytest.raises(httpx.ConnectError):
+            await http.get(peer.url.replace("http:", "https:"), extensions={PROGRESS: progress})
+        assert progress.stage is Stage.CONNECTING
+        await peer.deserted()
+
+
+async def test_handshake_that_does_not_end(client_tls: ssl.SSLContext) -> None:
+    """A handshake that does not end is a connect time-out, and its socket is closed."""
+    async with serving(lambda wire: wire.gone()) as peer, client(peer, verify=client_tls) as http:
+        with pytest.raises(httpx.ConnectTimeout):
+            await http.get(peer.url.replace("http:", "https:"), timeout=httpx.Timeout(5, connect=0.05))
+        await peer.deserted()
+
+
+async def test_answer_that_nobody_asked_for_in_a_record_behind_another(
+    server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
+) -> None:
+    """A second answer in a TLS record of its own, decrypted by nobody yet, reaches no call either."""
+
+    async def twice(wire: Wire) -> None:
+        await wire.request()
+        wire.stream._ssl_object.write(ANSWER % wire.number)
+        await wire.send(STRAY)
+        await wire.gone()
+
+    async with serving(twice, tls=server_tls) as peer, client(peer, verify=client_tls) as http:
+        assert [(await http.get("/")).text for _ in range(3)] == ["1", "2", "3"]
+        await peer.deserted()
+
+
+async def test_stray_answer_in_a_record_of_which_half_is_read(
+    server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
+) -> None:
+    """What one read of the socket gave beyond 64 KiB, half a record, reaches no call either."""
+
+    async def twice(wire: Wire) -> None:
+        await wire.request()
+        wire.stream._ssl_object.write(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n" + b"%d" % wire.number * 60_000
+        )
+        await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 12000\r\n\r\n" + b"s" * 12_000)
+        await wire.gone()
+
+    async with serving(twice, tls=server_tls) as peer, client(peer, verify=client_tls) as http:
+        assert [(await http.get("/")).text[:5] for _ in range(2)] == ["11111", "22222"]
+
+
+async def test_broken_record(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
+    """Bytes that are no TLS, where an answer is due, are an error of httpx's and no error of the ssl module."""
+
+    async def break_off(wire: Wire) -> None:
+        await wire.request()
+        await wire.stream.transport_stream.send(b"this is no record of TLS")
+        await wire.gone()
+
+    async with serving(break_off, tls=server_tls) as peer, client(peer, verify=client_tls) as http:
+        progress = Progress()
+        with pytest.raises(httpx.NetworkError):
+            await http.post("/", content=b"a sale", extensions={PROGRESS: progress})
+        assert progress.stage is Stage.SENDING
+        await peer.deserted()
+
+
+async def test_certificates_are_loaded_when_needed(server_tls: ssl.SSLContext) -> None:
+    """A client that speaks http only never loads the trusted certificates, and one that needs them does so once."""
+    transport = PooledTransport(verify=False)
+    async with serving() as plain, serving(tls=server_tls) as secured, httpx.AsyncClient(transport=transport) as http:
+        await http.get(plain.url)
+        assert "_ssl_context" not in vars(transport)
+        await http.get(secured.url)
+        assert isinstance(vars(transport)["_ssl_context"], ssl.SSLContext)
+
+
+async def test_the_environment_has_no_say(
+    authority: trustme.CA, server_tls: ssl.SSLContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The environment names neither the trusted authorities nor a file for the keys of connections."""
+    authority.cert_pem.write_to_path(bundle := str(tmp_path / "authority.pem"))
+    for name, value in {"SSL_CERT_FILE": bundle, "SSL_CERT_DIR": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
+    async with serving(tls=server_tls) as peer:
+        async with client(peer) as http:
+            with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+                await http.get("/")
+        for verify in (bundle, False):
+            async with client(peer, verify=verify) as http:
+                assert (await http.get("/")).status_code == 200
+    assert not (tmp_path / "keys").exists()
+
+
+@pytest.mark.parametrize("verify", [True, False])
+async def test_no_tls_older_than_1_2(verify: bool) -> None:
+    """Whatever OpenSSL would still speak."""
+    assert PooledTransport(verify=verify)._ssl_context.minimum_version is ssl.TLSVersion.TLSv1_2
+
+
+async def test_a_context_is_used_as_it_is(client_tls: ssl.SSLContext) -> None:
+    """Who passes a context has decided."""
+    assert PooledTransport(verify=client_tls)._ssl_context is client_tls

@@ -1,0 +1,294 @@
+"""What the transport makes of a server's answers, good and bad, and of its own options."""
+
+import socket
+import ssl
+import weakref
+from collections.abc import AsyncIterator
+
+import anyio
+import anyio.to_thread
+import httpx
+import pytest
+import respx
+
+from gateway_async._http import connection as module
+from gateway_async._http.transport import PooledTransport
+
+from .scripted_server import Peer, Script, Wire, always, answer_all, answer_never, client, idle, once, serving, until
+
+pytestmark = pytest.mark.anyio
+
+GARBAGE = b"\x00\x01 what is this\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "body"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 200, b"hello"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n", 200, b"hello"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", 204, b""),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok", 201, b"ok"),
+        (b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, b"ok"),
+        (b"HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n", 302, b""),
+    ],
+    ids=["length", "chunked", "204", "100", "103", "redirect"],
+)
+async def test_answer_with_an_end_of_its_own(answer: bytes, status: int, body: bytes) -> None:
+    """An answer that says where it ends is read whole, and the next call goes over the same connection."""
+    async with serving(always(answer)) as peer, client(peer) as http:
+        answers = [await http.post("/", content=b"question") for _ in range(2)]
+        assert [(answer.status_code, answer.content) for answer in answers] == [(status, body)] * 2
+        assert peer.opened == 1
+
+
+async def test_head_request() -> None:
+    """The answer to a HEAD ends with its head, whatever length it names."""
+    async with serving(always(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")) as peer, client(peer) as http:
+        assert [(await http.head("/")).content for _ in range(2)] == [b"", b""]
+        assert peer.opened == 1
+
+
+async def test_body_behind_the_answer_to_a_head_request() -> None:
+    """A body that comes all the same belongs to nobody, and ends the connection."""
+    async with serving(always(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")) as peer, client(peer) as http:
+        assert [(await http.head("/")).content for _ in range(2)] == [b"", b""]
+        assert peer.opened == 2
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\nConnection: close", b"HTTP/1.0 200 OK"])
+async def test_connection_that_the_server_will_not_keep(head: bytes) -> None:
+    """A connection that is to be closed after the answer is not used again, and we close it too."""
+    async with serving(always(head + b"\r\nContent-Length: 2\r\n\r\nok")) as peer, client(peer) as http:
+        assert [(await http.get("/")).text for _ in range(2)] == ["ok", "ok"]
+        assert peer.opened == 2
+        await peer.deserted()
+
+
+async def test_body_without_a_length() -> None:
+    """A body that nothing measures lasts until the server closes."""
+    async with serving(once(b"HTTP/1.1 200 OK\r\n\r\nall of it")) as peer, client(peer) as http:
+        assert (await http.get("/")).text == "all of it"
+
+
+async def test_a_request_that_was_sent_is_let_go() -> None:
+    """While its answer is awaited nothing is kept of it: thousands may wait at terminals."""
+    async with serving(answer_never) as peer, anyio.create_task_group() as tasks:
+        request = httpx.Request("POST", peer.url, content=b"question")
+        sent = weakref.ref(request)
+        tasks.start_soon(PooledTransport().handle_async_request, request)
+        del request
+        await until(lambda: sent() is None)
+        tasks.cancel_scope.cancel()
+
+
+async def test_large_upload() -> None:
+    """A body of many times the size of the socket's buffers arrives whole."""
+
+    async def count(wire: Wire) -> None:
+        _, body = await wire.request()
+        await wire.answer(str(len(body)))
+
+    async with serving(count) as peer, client(peer) as http:
+        assert (await http.post("/", content=bytes(8_000_000))).text == "8000000"
+
+
+async def test_refusal_while_the_body_is_sent() -> None:
+    """A response that comes before the whole request was read, from a server that then closes, is not lost."""
+
+    async def refuse(wire: Wire) -> None:
+        await wire._reader.receive_exactly(1)
+        await wire.send(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno")
+        await wire.gone()
+
+    async with serving(refuse) as peer, client(peer) as http:
+        assert (await http.post("/", content=bytes(1_000_000))).status_code == 413
+
+
+REFUSED = b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno"
+
+
+async def steps(count: int) -> AsyncIterator[bytes]:
+    """Give an upload of that many steps, more than any socket's buffers hold; an empty step is none."""
+    for _ in range(count):
+        yield b""
+        await anyio.to_thread.run_sync(bytes)  # as files are read: much can happen meanwhile
+        yield bytes(65536)
+
+
+def early(answer: bytes, end: str) -> Script:
+    """Answer as soon as the head is there, read no more, and end like that."""
+
+    async def script(wire: Wire) -> None:
+        await wire._reader.receive_until(b"\r\n\r\n", 65536)
+        await wire.send(answer)
+        if end == "reset":
+            wire.reset_on_close()
+        if end == "stay":
+            await anyio.sleep_forever()
+
+    return script
+
+
+# The generator of a body that is not sent to its end is httpx's, and left to the garbage collector: trio warns of it.
+ON_ASYNCIO = pytest.mark.parametrize("anyio_backend", ["asyncio"])
+
+
+@ON_ASYNCIO
+@pytest.mark.parametrize("secured", [False, pytest.param(True, id="tls")])
+@pytest.mark.parametrize("end", ["stay", "close", "reset"])
+async def test_answer_to_an_upload_that_nobody_reads(
+    end: str, secured: bool, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
+) -> None:
+    """A refusal ends the upload at once, whatever the server then does; the connection is not used again."""
+    script = early(REFUSED, end)
+    async with serving(script, tls=server_tls if secured else None) as peer, client(peer, verify=client_tls) as http:
+        answer = await http.post("/", content=steps(1000), timeout=5)
+        assert (answer.status_code, answer.text) == (413, "no")
+        assert idle(http) == 0
+
+
+@ON_ASYNCIO
+@pytest.mark.parametrize("answer", [GARBAGE, b"HTTP/1.1 413 Too"], ids=["garbage", "half a head"])
+async def test_upload_to_a_server_that_breaks_off(answer: bytes) -> None:
+    """What is no answer ends the upload too."""
+    async with serving(early(answer, "close")) as peer, client(peer) as http:
+        with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
+            await http.post("/", content=steps(1000), timeout=5)
+        await peer.deserted()
+
+
+async def test_word_to_go_on_with_an_upload() -> None:
+    """What only informs ends no upload: the server gets the whole, and the connection is kept."""
+
+    async def go_on(wire: Wire) -> None:
+        await wire._reader.receive_until(b"\r\n\r\n", 65536)
+        await wire.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        data = b""
+        while not data.endswith(b"\r\n0\r\n\r\n"):
+            data += await wire._reader.receive()
+        await wire.answer(str(data.count(b"\0")))
+        await wire.gone()
+
+    async with serving(go_on) as peer, client(peer) as http:
+        assert (await http.post("/", content=steps(50))).text == str(50 * 65536)
+        assert idle(http) == 1
+
+
+@pytest.mark.parametrize("framing", [b"2\r\nok\r\n0\r\nX-Sum: ", b"2;note=", b"0000"], ids=["trailer", "chunk", "size"])
+async def test_framing_without_end(framing: bytes) -> None:
+    """What is neither head nor body is read to 64 KiB: it could fill the memory, and is in no limit of the body."""
+
+    async def endless(wire: Wire) -> None:
+        await wire.request()
+        await wire.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + framing)
+        while True:
+            await wire.send(b"0" * 8192)
+
+    async with serving(endless) as peer, client(peer) as http:
+        with pytest.raises(httpx.RemoteProtocolError, match="framing of the answer is longer"):
+            await http.get("/")
+        await peer.deserted()
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (GARBAGE, httpx.RemoteProtocolError),
+        (b"", httpx.RemoteProtocolError),
+        (b"HTTP/1.1 200", httpx.RemoteProtocolError),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe", httpx.RemoteProtocolError),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe", httpx.RemoteProtocolError),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000 + b"\r\n\r\n", httpx.RemoteProtocolError),
+    ],
+    ids=["garbage", "nothing", "half a head", "half a body", "half a chunk", "endless head"],
+)
+async def test_answer_that_is_none(answer: bytes, error: type[Exception]) -> None:
+    """An answer that is cut off or is no HTTP is an error of httpx's, and ends the connection."""
+    async with serving(once(answer)) as peer, client(peer) as http:
+        with pytest.raises(error):
+            await http.get("/")
+        await peer.deserted()
+
+
+async def test_reset_connection() -> None:
+    """A connection that is reset after the request is a read error."""
+
+    async def reset(wire: Wire) -> None:
+        await wire.request()
+        wire.reset_on_close()
+
+    async with serving(reset) as peer, client(peer) as http:
+        with pytest.raises(httpx.ReadError):
+            await http.get("/")
+
+
+async def test_silent_server() -> None:
+    """A server that does not answer is a read time-out after the seconds given for it."""
+    async with serving(answer_never) as peer, client(peer) as http:
+        with pytest.raises(httpx.ReadTimeout):
+            await http.get("/", timeout=httpx.Timeout(5, read=0.05))
+        await peer.deserted()
+
+
+async def test_server_that_does_not_read(busy_port: Peer) -> None:
+    """A server that takes in nothing of a large body is a write time-out."""
+    async with client(busy_port) as http:
+        with pytest.raises(httpx.WriteTimeout):
+            await http.post("/", content=bytes(20_000_000), timeout=httpx.Timeout(5, write=0.05))
+
+
+async def test_url_that_is_not_http() -> None:
+    """Only http and https are spoken."""
+    async with httpx.AsyncClient(transport=PooledTransport()) as http:
+        with pytest.raises(httpx.UnsupportedProtocol, match="not with 'ftp'"):
+            await http.get("ftp://127.0.0.1/")
+
+
+def ipv6_works() -> bool:
+    """Whether this machine has an IPv6 loopback."""
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not ipv6_works(), reason="no IPv6 on this machine")
+async def test_ipv6() -> None:
+    """An IPv6 address in brackets is as good as any."""
+    async with serving(host="::1") as peer, client(peer) as http:
+        assert (await http.get("/")).text == "1"
+
+
+async def test_socket_options() -> None:
+    """A connection probes a silent peer, and does not hold back small packets."""
+    async with serving() as peer, client(peer) as http:
+        await http.get("/")
+        (connection,) = next(iter(http._transport._pools["ordinary"].idle.values()))  # type: ignore[attr-defined]
+        wire = connection._raw
+        options = {(level, option): wire.getsockopt(level, option) for level, option, _ in module._SOCKET_OPTIONS}
+        assert options == {(level, option): value for level, option, value in module._SOCKET_OPTIONS}
+
+
+async def test_respx_patch() -> None:
+    """The global patch of respx, which is how most people test code on httpx, catches our calls."""
+    with respx.mock:
+        respx.get("http://gateway.test/v2/contacts").respond(201, json={"ok": True})
+        async with httpx.AsyncClient(transport=(transport := PooledTransport())) as http:
+            answers = [await http.get("http://gateway.test/v2/contacts") for _ in range(3)]
+    assert [(answer.status_code, answer.json()) for answer in answers] == [(201, {"ok": True})] * 3
+    assert transport._pools["ordinary"].limiter.borrowed_tokens == 0
+
+
+def test_transport_is_made_outside_an_event_loop() -> None:
+    """A client may be built before there is an event loop; it belongs to the first that uses it."""
+    import asyncio
+
+    transport = PooledTransport()
+
+    async def call() -> str:
+        async with serving(answer_all) as peer, httpx.AsyncClient(transport=transport) as http:
+            return (await http.get(peer.url)).text
+
+    assert asyncio.run(call()) == "1"

@@ -1,0 +1,477 @@
+"""Files on their way: what arrives, what is refused before, and what becomes of a file that fails in mid-send."""
+
+import io
+import os
+import re
+import threading
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import anyio
+import httpx
+import pytest
+
+from gateway_async import (
+    AsyncGateway,
+    Attachment,
+    InvalidRequestError,
+    NotSentError,
+    OutcomeUnknownError,
+    QuickInvoiceCreate,
+    QuickInvoiceFile,
+    UserApiKey,
+    ValidationError,
+)
+from gateway_async._http import upload
+from gateway_async._wire.multipart import FilePart, Form
+
+from .scripted_server import Script, Wire, serving
+
+pytestmark = pytest.mark.anyio
+
+INVOICE = QuickInvoiceCreate(title="Lunch", due_date=date(2026, 12, 1), item_list={"Crème": "2.50"}, tags=["a"])
+LARGEST = 5_242_880
+
+
+def client(url: str, **options: Any) -> AsyncGateway:
+    """A client of the server at `url`."""
+    return AsyncGateway(url, developer_id="dev", credentials=UserApiKey("user", "key"), location_id="loc", **options)
+
+
+def never_asked() -> httpx.MockTransport:
+    """A transport that must not be used."""
+
+    def fail(_: httpx.Request) -> NoReturn:
+        pytest.fail("something was sent")
+
+    return httpx.MockTransport(fail)
+
+
+def parts(head: bytes, body: bytes) -> dict[str, tuple[str | None, str | None, bytes]]:
+    """The parts of a multipart request: name → filename, content type and content."""
+    boundary = first(rb"boundary=([^;\r]+)", head) or ""
+    found = {}
+    for piece in body.split(b"--" + boundary.encode())[1:-1]:
+        part_head, _, content = piece.removeprefix(b"\r\n").removesuffix(b"\r\n").partition(b"\r\n\r\n")
+        name, filename = first(rb'\bname="([^"]*)"', part_head), first(rb'filename="([^"]*)"', part_head)
+        found[name or ""] = (filename, first(rb"(?i)content-type: *(\S+)", part_head), content)
+    return found
+
+
+def first(pattern: bytes, text: bytes) -> str | None:
+    """What a pattern finds, if it does."""
+    match = re.search(pattern, text)
+    return match and match[1].decode()
+
+
+class Inbox:
+    """A server's memory of what came."""
+
+    def __init__(self) -> None:
+        self.heads: list[bytes] = []
+        self.bodies: list[bytes] = []
+
+    def script(self, *answers: bytes) -> Script:
+        """Answer the requests of each connection in order."""
+
+        async def run(wire: Wire) -> None:
+            while True:
+                head, body = await wire.request()
+                self.heads.append(head)
+                self.bodies.append(body)
+                await wire.send(answers[min(len(self.heads), len(answers)) - 1])
+
+        return run
+
+    @property
+    def parts(self) -> dict[str, tuple[str | None, str | None, bytes]]:
+        """Those of the last request."""
+        return parts(self.heads[-1], self.bodies[-1])
+
+
+def answer(status: int, body: str = "") -> bytes:
+    """An answer with a JSON body."""
+    return (
+        f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+    )
+
+
+MADE = answer(201, '{"quickinvoice": {"id": "i"}}')
+
+
+# --- what arrives
+
+
+async def test_a_form_arrives_as_it_was_made(tmp_path: Path) -> None:
+    """Text and files, from bytes, a path, an open file and a path as text, with types; the length is told ahead."""
+    path = tmp_path / "photo"
+    path.write_bytes(os.urandom(200_000))
+    inbox = Inbox()
+    async with serving(inbox.script(MADE)) as peer, client(peer.url) as gateway:
+        with (tmp_path / "photo").open("rb") as file:
+            file.seek(199_990)
+            files = [
+                Attachment("a.pdf", b"%PDF"),
+                Attachment('say "hi" é.txt', path, "text/x-note"),
+                Attachment("rest", file),
+                Attachment("same.pdf", str(path)),
+            ]
+            assert (await gateway.quick_invoices.create(INVOICE, files)).id == "i"
+            assert not file.closed
+    assert b"chunked" not in inbox.heads[0]
+    assert {name: content for name, (filename, _, content) in inbox.parts.items() if filename is None} == {
+        "quickinvoice[title]": b"Lunch",
+        "quickinvoice[due_date]": b"2026-12-01",
+        "quickinvoice[item_list][Crème]": b"2.50",
+        "quickinvoice[tags][0]": b"a",
+        "quickinvoice[location_id]": b"loc",
+        "quickinvoice[quick_invoice_api_id]": inbox.parts["quickinvoice[quick_invoice_api_id]"][2],
+    }
+    assert {name: part for name, part in inbox.parts.items() if part[0] is not None} == {
+        "quickinvoice[files][0]": ("a.pdf", "application/pdf", b"%PDF"),
+        "quickinvoice[files][1]": ("say %22hi%22 é.txt", "text/x-note", path.read_bytes()),
+        "quickinvoice[files][2]": ("rest", "application/octet-stream", path.read_bytes()[-10:]),
+        "quickinvoice[files][3]": ("same.pdf", "application/pdf", path.read_bytes()),
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "file"),
+    [
+        (answer(201, '{"file": {"id": "f", "name": "a.pdf"}}'), QuickInvoiceFile(id="f", extra={"name": "a.pdf"})),
+        (answer(201, '{"id": "f", "name": "a.pdf"}'), QuickInvoiceFile(id="f", extra={"name": "a.pdf"})),
+        (answer(201, '{"quickinvoice": {"id": "i"}}'), QuickInvoiceFile(extra={"quickinvoice": {"id": "i"}})),
+        (answer(201, "[]"), None),
+        (answer(201), None),
+    ],
+)
+async def test_one_file_is_attached(said: bytes, file: QuickInvoiceFile | None) -> None:
+    """In the contract's field; the answer is read as far as it goes, and an invoice's id is not taken for a file's."""
+    inbox = Inbox()
+    async with serving(inbox.script(said)) as peer, client(peer.url) as gateway:
+        assert await gateway.quick_invoices.attach_file("i", Attachment("a.pdf", b"%PDF")) == file
+    assert inbox.heads[0].startswith(b"POST /v2/quickinvoices/i/files HTTP/1.1\r\n")
+    assert inbox.parts == {"file[file]": ("a.pdf", "application/pdf", b"%PDF")}
+
+
+async def test_a_form_is_sent_again_whole(tmp_path: Path) -> None:
+    """A path is opened again, an open file starts again where it stood."""
+    path = tmp_path / "a.pdf"
+    path.write_bytes(b"from a path")
+    bodies: list[bytes] = []
+
+    async def handle(request: httpx.Request) -> httpx.Response:
+        bodies.append(await request.aread())
+        if len(bodies) < 3:
+            raise httpx.ConnectError("refused")  # of which a foreign transport is believed that nothing left
+        return httpx.Response(201, json={"quickinvoice": {"id": "i"}})
+
+    file = io.BytesIO(b"read before; from a file")
+    file.seek(len(b"read before; "))
+    files = [Attachment("a", path), Attachment("b", file), Attachment("c", b"from bytes")]
+    async with client("https://gateway.test", transport=httpx.MockTransport(handle)) as gateway:
+        await gateway.quick_invoices.create(INVOICE, files)
+    for body in bodies:
+        assert [body.count(f"from {kind}".encode()) for kind in ("a path", "a file", "bytes")] == [1, 1, 1]
+        assert b"read before" not in body
+
+
+async def test_a_file_is_put_back_where_it_stood() -> None:
+    """Given twice it is sent twice, and whole again by the next call, whether nothing was sent or the answer was no."""
+    file = io.BytesIO(b"read before; the file")
+    file.seek(len(b"read before; "))
+    same, missing = Attachment("a", file), Attachment("b", "no such file")
+    inbox = Inbox()
+    async with (
+        serving(inbox.script(answer(422, '{"errors": {"files": ["no"]}}'), MADE)) as peer,
+        client(peer.url) as gateway,
+    ):
+        with pytest.raises(InvalidRequestError, match=r"files\[1\]: cannot be read"):
+            await gateway.quick_invoices.create(INVOICE, [same, missing])
+        with pytest.raises(ValidationError):
+            await gateway.quick_invoices.create(INVOICE, [same, same])
+        await gateway.quick_invoices.create(INVOICE, [same])
+    assert [body.count(b"\r\n\r\nthe file\r\n") for body in inbox.bodies] == [2, 1]
+    assert file.read() == b"the file"
+
+
+# --- what is refused before anything is sent
+
+
+class Unseekable(io.RawIOBase):
+    """A stream, such as an answer's body."""
+
+
+def fifo(folder: Path) -> Path:
+    """A pipe with a name; opening it would wait for the other end."""
+    os.mkfifo(folder / "pipe")
+    return folder / "pipe"
+
+
+def closed() -> BinaryIO:
+    """A file that was closed too early."""
+    file = io.BytesIO(b"x")
+    file.close()
+    return file
+
+
+def unreadable(folder: Path) -> dict[str, tuple[Any, str]]:
+    """Contents that cannot be read, and what is said of them."""
+    text = folder / "text"
+    text.write_text("x")
+    return {
+        "missing": (folder / "missing", "cannot be read: No such file or directory"),
+        "folder": (folder, "cannot be read: it is no regular file"),
+        "pipe": (fifo(folder), "cannot be read: it is no regular file"),
+        "text": (io.StringIO("x"), "cannot be read: it must be opened for reading bytes"),
+        "closed": (closed(), "cannot be read: I/O operation on closed file."),
+        "unseekable": (
+            Unseekable(),
+            "cannot be read: it cannot be sent twice, being no seekable file; pass its bytes or a path",
+        ),
+        "large": (b"x" * (LARGEST + 1), "must have at most 5242880 bytes, has 5242881"),
+    }
+
+
+async def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """Every file is named by its place, and nothing is sent."""
+    wrong = unreadable(tmp_path)
+    async with client("https://gateway.test", transport=never_asked()) as gateway:
+        for content, problem in wrong.values():
+            files = [Attachment("good", b""), Attachment("bad", content)]
+            with pytest.raises(InvalidRequestError) as caught:
+                await gateway.quick_invoices.create(INVOICE, files)
+            assert caught.value.problems == (f"files[1]: {problem}",)
+        with pytest.raises(InvalidRequestError) as caught:
+            await gateway.quick_invoices.attach_file("i", Attachment("bad", tmp_path / "missing"))
+        assert caught.value.problems == ("attachment: cannot be read: No such file or directory",)
+
+
+async def test_all_unreadable_files_are_named_at_once(tmp_path: Path) -> None:
+    """One look is enough to mend them."""
+    files = [Attachment("a", tmp_path / "a"), Attachment("b", b""), Attachment("c", tmp_path / "c")]
+    async with client("https://gateway.test", transport=never_asked()) as gateway:
+        with pytest.raises(InvalidRequestError) as caught:
+            await gateway.quick_invoices.create(INVOICE, files)
+    assert [line.split(":")[0] for line in caught.value.problems] == ["files[0]", "files[2]"]
+
+
+async def test_sizes_can_be_left_to_the_gateway() -> None:
+    """With limits off a file of any size is sent, and the largest allowed one always."""
+    inbox = Inbox()
+    async with serving(inbox.script(answer(201))) as peer:
+        async with client(peer.url, check_limits=False) as gateway:
+            await gateway.quick_invoices.attach_file("i", Attachment("a", b"x" * (LARGEST + 1)))
+        async with client(peer.url) as gateway:
+            await gateway.quick_invoices.attach_file("i", Attachment("a", b"x" * LARGEST))
+    assert [body.count(b"x" * LARGEST) for body in inbox.bodies] == [1, 1]
+
+
+# --- what fails on the way
+
+
+class Failing(io.BytesIO):
+    """A file that gives 200,000 bytes of its 300,000, or less, and then nothing, or an error."""
+
+    def __init__(self, error: Exception | None, gives: int = 200_000) -> None:
+        super().__init__(b"x" * 300_000)
+        self.error = error
+        self.gives = gives
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """As long as it goes."""
+        if self.tell() + (size or 0) <= self.gives:
+            return super().read(size)
+        if self.error:
+            raise self.error
+        return b""
+
+
+FAILURES = {
+    "becomes shorter": (None, r"files\[0\] has become shorter while it was sent"),
+    "cannot be read": (OSError(5, "Input/output error"), r"files\[0\] cannot be read any more: .*Input/output error"),
+    "raises the network's errors": (httpx.ConnectError("no"), r"files\[0\] cannot be read any more: no"),
+}
+
+
+@pytest.mark.parametrize(("error", "says"), FAILURES.values(), ids=FAILURES)
+async def test_a_file_that_fails_in_mid_send_is_never_sent(error: Exception | None, says: str) -> None:
+    """The server gets no whole request; the invoice is looked up, and the outcome is said to be unknown."""
+    inbox = Inbox()
+    async with serving(inbox.script(answer(403, '{"message": "no"}'))) as peer, client(peer.url) as gateway:
+        with pytest.raises(OutcomeUnknownError, match=says):
+            await gateway.quick_invoices.create(INVOICE, [Attachment("a", Failing(error))])
+    assert [head.split(b" ")[0] for head in inbox.heads] == [b"GET"]
+
+
+@pytest.mark.parametrize("gives", [0, 100_000])
+async def test_a_file_that_fails_at_its_beginning_was_not_sent(gives: int) -> None:
+    """Two steps of it are read before a connection is taken."""
+    async with serving() as peer, client(peer.url, max_attempts=1) as gateway:
+        with pytest.raises(NotSentError, match="cannot be read any more"):
+            await gateway.quick_invoices.create(INVOICE, [Attachment("a", Failing(OSError(5, "no"), gives))])
+        assert peer.opened == 0
+
+
+async def test_a_file_that_fails_under_a_foreign_transport_may_have_been_sent() -> None:
+    """Whatever a file raises, it is not taken for a connection that was refused."""
+
+    async def handle(request: httpx.Request) -> httpx.Response:
+        await request.aread()
+        pytest.fail("the whole file was read")
+
+    attachment = Attachment("a", Failing(httpx.ConnectError("no")))
+    async with client("https://gateway.test", transport=httpx.MockTransport(handle)) as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await gateway.quick_invoices.attach_file("i", attachment)
+
+
+class Growing(io.BytesIO):
+    """A file that is longer after each look into it."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """What is there; then more is."""
+        data = super().read(size)
+        place = self.tell()
+        if size:
+            self.seek(0, os.SEEK_END)
+            self.write(b"y" * 50)
+            self.seek(place)
+        return data
+
+
+async def test_a_file_that_grows_is_sent_as_long_as_it_was() -> None:
+    """As many bytes as were promised, and the request is whole."""
+    inbox = Inbox()
+    async with serving(inbox.script(answer(201))) as peer, client(peer.url) as gateway:
+        await gateway.quick_invoices.attach_file("i", Attachment("log", Growing(b"x" * 100)))
+    assert inbox.parts["file[file]"][2] == b"x" * 100
+
+
+async def test_a_file_that_vanishes_before_it_is_sent_was_not_sent(tmp_path: Path) -> None:
+    """Between two tries, say: nothing left, and that is what the error says."""
+    path = tmp_path / "a.pdf"
+    path.write_bytes(b"x")
+
+    def handle(_: httpx.Request) -> NoReturn:
+        path.unlink(missing_ok=True)
+        raise httpx.ConnectError("refused")
+
+    async with client("https://gateway.test", transport=httpx.MockTransport(handle)) as gateway:
+        with pytest.raises(NotSentError, match="No such file"):
+            await gateway.quick_invoices.create(INVOICE, [Attachment("a.pdf", path)])
+
+
+class Slow(io.BytesIO):
+    """A file on a disk that answers when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(b"x" * 100)
+        self.asked, self.may_answer = threading.Event(), threading.Event()
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Wait for the disk."""
+        if size:
+            self.asked.set()
+            assert self.may_answer.wait(20)
+        return super().read(size)
+
+
+@pytest.fixture
+def slow() -> Iterator[Slow]:
+    """A slow file, which is let go at the end."""
+    file = Slow()
+    yield file
+    file.may_answer.set()
+
+
+async def test_a_slow_disk_does_not_hold_up_the_event_loop(slow: Slow) -> None:
+    """While the file is waited for, other tasks run: one of them lets it go."""
+    inbox = Inbox()
+
+    async def let_go() -> None:
+        while not slow.asked.is_set():
+            await anyio.sleep(0.001)
+        slow.may_answer.set()
+
+    async with (
+        serving(inbox.script(answer(201))) as peer,
+        client(peer.url) as gateway,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(let_go)
+        await gateway.quick_invoices.attach_file("i", Attachment("a", slow))
+    assert inbox.parts["file[file]"][2] == b"x" * 100
+
+
+class Watched(Slow):
+    """A slow file that notes in which order it is read and put back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.put_back: list[bool] = []
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Note whether a read is under way."""
+        self.put_back.append(self.asked.is_set() and not self.may_answer.is_set())
+        return super().seek(offset, whence)
+
+
+async def test_a_file_is_put_back_when_nobody_reads_it_any_more() -> None:
+    """An attempt that is given up waits for its thread, lest the next attempt read the same file beside it."""
+    file = Watched()
+    form = Form((), (FilePart("file", "a", Attachment("a", file)),))
+
+    async def let_go() -> None:
+        await anyio.sleep(0.05)
+        file.may_answer.set()
+
+    async with anyio.create_task_group() as tasks:
+        with anyio.CancelScope() as attempt:
+            async with upload.opened(form) as body, anyio.create_task_group() as reading:
+                reading.start_soon(anext, body)
+                while not file.asked.is_set():
+                    await anyio.sleep(0.001)
+                tasks.start_soon(let_go)
+                attempt.cancel()
+    assert not any(file.put_back)
+    assert file.tell() == 0
+
+
+async def test_a_disk_that_hangs_ends_at_the_deadline(slow: Slow) -> None:
+    """The call does not wait for its thread."""
+    async with serving() as peer, client(peer.url, timeout=0.3) as gateway:
+        with anyio.fail_after(30):
+            with pytest.raises((NotSentError, OutcomeUnknownError)):  # as far as the transport can tell
+                await gateway.quick_invoices.attach_file("i", Attachment("a", slow))
+            assert not slow.may_answer.is_set()
+
+
+class Silent(Slow):
+    """A file on a disk that does not even say what it is."""
+
+    def seekable(self) -> bool:
+        """Wait for the disk."""
+        return self.may_answer.wait(20)
+
+
+async def test_a_disk_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking at the files has its own bound; nothing was sent, and that is what the error says."""
+    monkeypatch.setattr(upload, "_LOOK_WITHIN", 0.1)
+    silent = Silent()
+    async with client("https://gateway.test", transport=never_asked()) as gateway:
+        with anyio.fail_after(30), pytest.raises(NotSentError, match=r"its files cannot be read within 0\.1 s"):
+            await gateway.quick_invoices.attach_file("i", Attachment("a", silent))
+    silent.may_answer.set()
+
+
+async def test_a_lost_attachment_is_unknown() -> None:
+    """Nothing tells whose file it is, so it is neither looked up nor sent again."""
+    inbox = Inbox()
+    async with serving(inbox.script(answer(500))) as peer, client(peer.url) as gateway:
+        with pytest.raises(OutcomeUnknownError) as caught:
+            await gateway.quick_invoices.attach_file("i", Attachment("a.pdf", b"%PDF"))
+    assert caught.value.sent == {"filename": "a.pdf"}
+    assert len(inbox.heads) == 1

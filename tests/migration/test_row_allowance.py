@@ -1,0 +1,206 @@
+"""How many rows a run may store: a cap to the row, whatever becomes of the rows, and on however many shards."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import anyio
+import attrs
+import pytest
+import trio.testing
+
+from gateway_async import InvalidRequestError, ServerError
+from gateway_async.migration.engine.row_allowance import RowGrants
+from gateway_async.migration.journal.protocol import JournalEntry, RowStarted
+from gateway_async.migration.report import Report
+from gateway_async.migration.rows.row import VaultRow
+
+from .test_runner import WRONG, Migration, counts, row, rows
+
+pytestmark = pytest.mark.anyio
+DOWN = ServerError(503)
+
+
+@pytest.fixture
+def anyio_backend() -> Any:
+    """A loop whose clock jumps ahead whenever all wait."""
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+@pytest.fixture
+def migration() -> Migration:
+    """One that has not begun."""
+    return Migration()
+
+
+async def test_a_cap_counts_what_is_stored(migration: Migration) -> None:
+    """Rows that are skipped or rejected use up nothing, so each run gets on; rows behind the cap are not looked at."""
+    migration.gateway.when_sent["id-00003"] = [WRONG]
+    given = [*rows(5), VaultRow(key="bad", line=7, problems=("exp_date: no",)), *rows(400)[5:]]
+    assert counts(report := await migration.run(given, max_rows=4)) == (4, 2, 0, 0)
+    assert (report.stopped, report.at_cap) == ("4 rows were stored, as asked", True)
+    assert counts(await migration.run(given, max_rows=4)) == (4, 2, 0, 4)
+    assert migration.gateway.sent == [f"id-{number:05}" for number in range(9)]
+    assert set(migration.journal.kept) == {"bad", *(f"{number:05}" for number in range(9))}
+
+
+async def test_a_cap_that_is_not_exceeded_stops_nothing(migration: Migration) -> None:
+    """Not even when it is used up by the last row."""
+
+    async def source() -> AsyncIterator[VaultRow]:
+        for each in rows(3):
+            yield each
+
+    report = await migration.run(source(), max_rows=3)
+    assert (counts(report), report.stopped, report.at_cap) == ((3, 0, 0, 0), "", False)
+
+
+async def test_a_row_in_doubt_counts_against_the_cap(migration: Migration) -> None:
+    """It may be stored, so nothing is sent in its place; it is looked up when all others have ended."""
+    await migration.journal.start("cards")
+    await migration.journal.begin([RowStarted(key="00000", api_id="id-00000", fingerprint="f", line=2)])
+    migration.gateway.when_looked["id-00000"] = [DOWN] * 100
+    report = await migration.run(rows(9), max_rows=2)
+    assert (counts(report), migration.gateway.sent) == ((1, 0, 1, 0), ["id-00001"])
+    assert report.stopped == "no more than 2 rows may be stored: 1 are stored, 1 are unknown"
+
+
+async def test_no_more_rows_are_under_way_than_may_be_stored(migration: Migration) -> None:
+    """Also while rows are refused: one more is sent only when it is known that another is not stored."""
+    under_way, most = [0], [0]
+    create = migration.gateway.create
+
+    async def counted(new: Any) -> Any:
+        under_way[0] += 1
+        most[0] = max(most[0], under_way[0] + len(migration.gateway.kept))
+        try:
+            return await create(new)
+        finally:
+            under_way[0] -= 1
+
+    migration.gateway.create = counted  # type: ignore[method-assign]
+    for number in range(0, 100, 3):
+        migration.gateway.when_sent[f"id-{number:05}"] = [WRONG]
+    report = await migration.run(rows(500), max_rows=30)
+    assert (report.stored, most[0]) == (30, 30)
+
+
+async def test_skipping_costs_the_same_with_a_cap(migration: Migration) -> None:
+    """No wait and no question to the journal more than without: nothing polls."""
+    await migration.run(rows(2000))
+    asked: list[int] = []
+    begin = migration.journal.begin
+
+    async def counted(marks: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
+        asked.append(len(marks))
+        return await begin(marks)
+
+    migration.journal.begin = counted  # type: ignore[method-assign]
+    costs = []
+    for options in ({}, {"max_rows": 1}, {"max_rows": 10}):
+        asked.clear()
+        began = anyio.current_time()
+        report = await migration.run(rows(2000), **options)
+        assert counts(report) == (0, 0, 0, 2000)
+        assert (sum(asked), len(asked) < 100) == (2000, True)
+        costs.append(anyio.current_time() - began)  # on this clock only waiting takes time
+    assert costs == [0, 0, 0]
+
+
+async def test_a_cap_and_another_reason_to_stop(migration: Migration) -> None:
+    """A run that waits for what is under way ends when it is told to, with that reason."""
+    migration.gateway.always = DOWN
+
+    def enough(report: Report) -> str | None:
+        return "enough" if report.seconds > 1 else None
+
+    report = await migration.run(rows(99), max_rows=2, stop_when=enough)
+    assert (report.stopped, report.at_cap, report.stored) == ("enough", False, 0)
+
+
+@pytest.mark.parametrize("most", [0, -1, 1.5, True])
+async def test_a_cap_is_a_whole_number(migration: Migration, most: Any) -> None:
+    """Above 0; else it is refused by its name."""
+    with pytest.raises(InvalidRequestError, match="max_rows: must be a"):
+        await migration.run([row("a")], max_rows=most)
+
+
+# --- the shards of a cluster
+
+
+@attrs.define
+class Shard:
+    """A shard of so many new rows, and how it went.
+
+    Attributes:
+        rows: all of them.
+        stored: those that are.
+    """
+
+    rows: int
+    stored: int = 0
+
+    async def carry_out(self, grants: RowGrants, *, dies: bool = False) -> bool:
+        """Store as many rows as are granted; whether the shard ended."""
+        grant = grants.take(self.rows)
+        while True:
+            with grants.running():
+                await anyio.sleep(1)
+                self.stored = min(self.rows, grant)
+                if dies:
+                    return False
+                if self.rows <= grant:
+                    grants.give_back(grant - self.rows)
+                    return True
+            more = await grants.take_some(self.rows - grant)
+            if not more:
+                return False
+            grant += more
+
+
+@pytest.mark.parametrize("cap", [1, 10, 19, 20, 25, 60])
+async def test_grants_never_exceed_the_cap(cap: int) -> None:
+    """All of it is used as long as there are rows, and no shard waits for what will not come."""
+    grants, all_shards = RowGrants(cap), [Shard(10) for _ in range(5)]
+    async with anyio.create_task_group() as tasks:
+        for shard in all_shards:
+            tasks.start_soon(shard.carry_out, grants)
+    assert sum(shard.stored for shard in all_shards) == min(cap, 50)
+
+
+async def test_what_a_shard_does_not_use_goes_to_another() -> None:
+    """When it has ended; a shard whose worker died keeps its grant, as it is unknown what it has stored."""
+    grants, dead, short, waiting = RowGrants(10), Shard(6), Shard(3), Shard(10)
+    dead_grant = grants.take(6)
+    short_grant = grants.take(4)
+    assert (dead_grant, short_grant, grants.take(10)) == (6, 4, 0)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(waiting.carry_out, grants)
+        with grants.running():
+            await anyio.sleep(5)
+            grants.give_back(short_grant - short.rows)
+    assert (waiting.stored, dead.stored) == (1, 0)
+
+
+async def test_a_closed_run_grants_nothing() -> None:
+    """Who waits is told so."""
+    grants = RowGrants(1)
+    assert grants.take(5) == 1
+    with grants.running():
+        async with anyio.create_task_group() as tasks:
+            got: list[int] = []
+
+            async def ask() -> None:
+                got.append(await grants.take_some(5))
+
+            tasks.start_soon(ask)
+            await anyio.sleep(1)
+            grants.close()
+    assert got == [0]
+
+
+def test_the_report_says_how_much_of_the_cap_is_stored() -> None:
+    """The words are true when rows are unknown, too."""
+    from gateway_async.migration.engine.row_allowance import cap_reached
+
+    assert cap_reached(Report(stored=3), 3) == "3 rows were stored, as asked"
+    assert "2 are stored, 1 are unknown" in cap_reached(Report(stored=2, unknown=1), 3)

@@ -1,0 +1,121 @@
+"""What a gateway sends, and a receiver for it."""
+
+# ruff: noqa: ARG002  an inbox in which nothing waits need not look at its arguments
+
+from base64 import b64encode
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+
+from gateway_async.errors import InboxError
+from gateway_async.models.postbacks import Postback
+from gateway_async.postbacks import Claim, PostbackReceiver, PostbackState, StoredPostback
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+CARD = "4111111111111111"
+USER, PASSWORD = "shop", "p:ss wörd"
+
+
+def basic(username: str = USER, password: str = PASSWORD, scheme: str = "Basic") -> str:
+    """An Authorization header's value."""
+    return f"{scheme} {b64encode(f'{username}:{password}'.encode()).decode()}"
+
+
+HEADERS = {"Authorization": basic(), "Content-Type": "application/x-www-form-urlencoded"}
+
+
+def sale(**fields: Any) -> dict[str, Any]:
+    """A transaction as a postback brings it."""
+    return {
+        "id": "11e936d6fc3bd9f0a5bfb0e0",
+        "transaction_amount": "12.50",
+        "status_id": 101,
+        "modified_ts": 1_550_863_259,
+        **fields,
+    }
+
+
+def fields(record: Any = None, **others: Any) -> dict[str, Any]:
+    """The four fields of a postback."""
+    data = msgspec.json.encode(sale() if record is None else record).decode()
+    return {"type": "UPDATE", "resource": "transaction", "number_of_attempts": "1", "data": data} | others
+
+
+def form(record: Any = None, **others: Any) -> bytes:
+    """A postback's body, as gateways send it."""
+    return urlencode(fields(record, **others)).encode()
+
+
+def receiver(**options: Any) -> PostbackReceiver:
+    """One that asks for credentials."""
+    return PostbackReceiver(USER, PASSWORD, **options)
+
+
+async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
+    """A body in pieces."""
+    for part in parts:
+        yield part
+
+
+class MemoryInbox:
+    """An inbox that keeps nothing beyond the test, and hands out nothing; `broken` answers as a full disk would."""
+
+    def __init__(self, *, broken: bool = False) -> None:
+        self.kept: dict[str, Postback[Any]] = {}
+        self.broken = broken
+        self.closed = 0
+
+    async def put(self, postback: Postback[Any]) -> bool:
+        """Keep it."""
+        if self.broken:
+            raise InboxError("inbox.db", "the disk is full")
+        new = postback.key not in self.kept
+        self.kept[postback.key] = postback
+        return new
+
+    async def claim(self, at_most: int, seconds: float) -> Sequence[Claim]:
+        """Nothing to do."""
+        return ()
+
+    async def extend(self, claims: Sequence[Claim], seconds: float) -> None:
+        """Nothing to do."""
+
+    async def release(self, claims: Sequence[Claim]) -> None:
+        """Nothing to do."""
+
+    async def done(self, claim: Claim, state: PostbackState, writes: Any = ()) -> bool:
+        """Nobody has a claim."""
+        return False
+
+    async def failed(self, claim: Claim, error: str, again_in: float | None) -> None:
+        """Nobody has a claim."""
+
+    async def list(
+        self, state: PostbackState | None = None, *, after: int = 0, limit: int = 1000
+    ) -> Sequence[StoredPostback]:
+        """Nobody asks."""
+        return ()
+
+    async def replay(self, number: int) -> bool:
+        """Nobody asks."""
+        return False
+
+    async def discard(self, number: int) -> bool:
+        """Nobody asks."""
+        return False
+
+    def reopen(self) -> None:
+        """It never closes."""
+
+    async def aclose(self) -> None:
+        """Count."""
+        self.closed += 1
+
+
+def http_scope(method: str = "POST", headers: Mapping[str, str] = HEADERS, path: str = "/") -> dict[str, Any]:
+    """An ASGI request without its body."""
+    raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
+    return {"type": "http", "method": method, "path": path, "headers": raw, "query_string": b""}

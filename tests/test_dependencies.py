@@ -1,0 +1,109 @@
+"""What pyproject.toml says of other packages: complete, without known vulnerabilities, and bounded where it must be."""
+
+import ast
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import gateway_async
+
+PACKAGE = Path(gateway_async.__file__).parent
+PROJECT = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+TREES = {path.relative_to(PACKAGE): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
+
+FIXED = {
+    "aiohttp": "3.14.3",  # CVE-2026-69244
+    "anyio": "4.14.2",  # CVE-2026-63374, CVE-2026-64847
+    "distributed": "2026.1.1",  # CVE-2026-23528
+    "httpcore": "1.0.9",  # CVE-2025-43859, of h11
+    "pyarrow": "23.0.1",  # CVE-2026-25087
+    "pytest": "9.0.3",  # CVE-2025-71176
+    "python-multipart": "0.0.31",  # CVE-2024-53981, CVE-2026-24486, -40347, -42561, -53537 to -53540
+    "starlette": "1.3.1",  # CVE-2024-47874, CVE-2025-54121, -62727, CVE-2026-48710, -48817, -48818, -54282, -54283
+}
+"""The first version of a package without the vulnerabilities that are known of it."""
+
+INTERNAL = {"uvicorn": ("uvicorn.protocols", "uvicorn.server")}
+"""Modules that their packages do not document, though no underscore says so."""
+
+
+BROUGHT_BY_USERS = {"aiohttp", "pytest", "pytest-asyncio", "trio"}
+"""What is imported only where a program uses it already."""
+
+
+def requirements(*lists: list[str]) -> dict[str, Requirement]:
+    """Requirements by the names of their packages."""
+    wanted = map(Requirement, chain(*lists))
+    return {canonicalize_name(each.name): each for each in wanted if each.name != PROJECT["name"]}
+
+
+def imports(tree: ast.Module) -> Iterator[str]:
+    """The dotted names of all foreign things that a module imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            yield from (each.value for each in node.args if isinstance(each, ast.Constant))
+
+
+def foreign() -> set[str]:
+    """The dotted names of all that the package imports of other packages than the standard library."""
+    ours = {*sys.stdlib_module_names, "gateway_async"}
+    return {name for tree in TREES.values() for name in imports(tree) if name.split(".")[0] not in ours}
+
+
+def test_what_is_imported_is_declared() -> None:
+    """A package that only another one brings along may be gone with that one's next version."""
+    named = packages_distributions()
+    used = {canonicalize_name(named[name.split(".")[0]][0]) for name in foreign()}
+    shipped = requirements(PROJECT["dependencies"], *(EXTRAS[name] for name in EXTRAS if name != "tests"))
+    assert used - shipped.keys() <= BROUGHT_BY_USERS
+
+
+@pytest.mark.parametrize(("name", "version"), FIXED.items())
+def test_no_version_with_a_known_vulnerability_is_allowed(name: str, version: str) -> None:
+    """The lower bound of a package is the version that has fixed what is known, or a later one."""
+    requirement = requirements(PROJECT["dependencies"], *EXTRAS.values())[name]
+    (lower,) = (bound for bound in requirement.specifier if bound.operator == ">=")
+    assert Requirement(f"{name}>={version}").specifier.contains(lower.version)
+
+
+DOCUMENTED = {"_exit"}
+"""Of `os`, and public in spite of its name."""
+
+
+def test_no_private_name_of_another_package_is_used() -> None:
+    """Neither imported nor reached as an attribute: every one that is used is defined in this package."""
+    used, defined = {}, set(DOCUMENTED)
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            match node:
+                case ast.Attribute(attr=name, ctx=ast.Load()):
+                    used[name] = path
+                case ast.Call(func=ast.Name(id="getattr" | "hasattr"), args=[_, ast.Constant(value=str(name)), *_]):
+                    used[name] = path
+                case ast.Attribute(attr=name) | ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                    defined.add(name)
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                    defined.add(name)
+    private = {name: path for name, path in used.items() if name.startswith("_") and not name.startswith("__")}
+    assert {name: path for name, path in private.items() if name not in defined} == {}
+    assert {name for name in foreign() if any(part.startswith("_") for part in name.split("."))} == set()
+
+
+@pytest.mark.parametrize("name", INTERNAL)
+def test_a_package_of_which_internals_are_used_has_an_upper_bound(name: str) -> None:
+    """What is not documented may change with a major version, so the next one is not allowed."""
+    assert any(each.startswith(INTERNAL[name]) for each in foreign())
+    requirement = requirements(PROJECT["dependencies"], *EXTRAS.values())[name]
+    assert {bound.operator for bound in requirement.specifier} == {">=", "<"}

@@ -1,0 +1,110 @@
+"""Credentials → headers or parameters."""
+
+import base64
+import hashlib
+import hmac
+
+import pytest
+
+from gateway_async._wire.auth import Proof, Signature, check_supported, sign, unsigned
+from gateway_async._wire.call import Call
+from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, PasswordLogin, UserApiKey
+from gateway_async.errors import InvalidRequestError
+
+NOW = 1_700_000_000.9
+DIGEST = hmac.new(b"hash-secret", b"user-11700000000", hashlib.sha256).hexdigest()
+DEVELOPER = ("developer-id", "dev-1")
+HASHED = (("user-id", "user-1"), ("timestamp", "1700000000"), ("hash-key", DIGEST))
+
+IN_HEADERS: list[tuple[Proof, tuple[tuple[str, str], ...]]] = [
+    (UserApiKey("user-1", "key-1"), (DEVELOPER, ("user-id", "user-1"), ("user-api-key", "key-1"))),
+    (
+        UserApiKey("user-1", "key:1", "basic"),
+        (DEVELOPER, ("authorization", f"Basic {base64.b64encode(b'user-1:key:1').decode()}")),
+    ),
+    (AccessToken("token-1"), (DEVELOPER, ("access-token", "token-1"))),
+    (BearerToken("token-1"), (DEVELOPER, ("authorization", "Bearer token-1"))),
+    (HashKey("user-1", "hash-secret"), (DEVELOPER, *HASHED)),
+]
+IN_THE_QUERY: list[tuple[Proof, tuple[tuple[str, str], ...]]] = [
+    (UserApiKey("user-1", "key-1", "query"), (DEVELOPER, ("user-id", "user-1"), ("user-api-key", "key-1"))),
+    (AccessToken("token-1", "query"), (DEVELOPER, ("access-token", "token-1"))),
+    (HashKey("user-1", "hash-secret", "query"), (DEVELOPER, *HASHED)),
+]
+
+
+def named(cases: list[tuple[Proof, tuple[tuple[str, str], ...]]]) -> list[str]:
+    """Test ids."""
+    return [f"{type(proof).__name__}-{getattr(proof, 'send_in', 'headers')}" for proof, _ in cases]
+
+
+@pytest.mark.parametrize(("proof", "expected"), IN_HEADERS, ids=named(IN_HEADERS))
+def test_in_headers(proof: Proof, expected: tuple[tuple[str, str], ...]) -> None:
+    """Credentials and developer id are headers, and nothing is a parameter."""
+    signature = sign(proof, "dev-1", NOW)
+    assert (signature.headers, signature.params) == (expected, ())
+
+
+@pytest.mark.parametrize(("proof", "expected"), IN_THE_QUERY, ids=named(IN_THE_QUERY))
+def test_in_the_query(proof: Proof, expected: tuple[tuple[str, str], ...]) -> None:
+    """All of it are parameters, and none is a header."""
+    signature = sign(proof, "dev-1", NOW)
+    assert (signature.headers, signature.params) == ((), expected)
+
+
+@pytest.mark.parametrize("proof", [proof for proof, _ in IN_HEADERS + IN_THE_QUERY])
+def test_a_signature_names_its_secrets_and_shows_none(proof: Proof) -> None:
+    """What an answer must not repeat is told apart; a repr has nothing of it."""
+    signature = sign(proof, "dev-1", NOW)
+    values = [value for _, value in signature.headers + signature.params]
+    for secret in signature.secrets:
+        assert secret.reveal() not in repr(signature)
+    assert any(secret.reveal() in value for secret in signature.secrets for value in values)
+
+
+def test_a_hash_key_is_made_afresh() -> None:
+    """Another second, another hash-key; the key itself is never sent."""
+    first, second = (sign(HashKey("user-1", "hash-secret"), "dev-1", NOW + later).headers for later in (0, 1))
+    assert dict(first)["hash-key"] != dict(second)["hash-key"]
+    assert "hash-secret" not in str(first)
+
+
+def test_without_credentials() -> None:
+    """A login goes with the developer id alone."""
+    assert unsigned("dev-1") == Signature(headers=(DEVELOPER,))
+
+
+SUPPORTED = ["accountvaults", "accountvaults/1/bininfo", "routeraccountvaults", "transactions/1"]
+UNSUPPORTED = ["contacts", "quickinvoices/1/reopen", "paylinks", "routertransactions", "transactionbatches"]
+OTHERS: list[Credentials] = [
+    UserApiKey("u", "k"),
+    PasswordLogin("u", "p", "d"),
+    AccessToken("t"),
+    BearerToken("t"),
+]
+
+
+def call(path: str, *, signed: bool = True) -> Call[None]:
+    """A call of a path."""
+    return Call(method="GET", path=f"/v2/{path}", read=lambda _: None, signed=signed)
+
+
+@pytest.mark.parametrize("path", SUPPORTED)
+def test_a_hash_key_signs_where_the_gateway_takes_one(path: str) -> None:
+    """Account vaults with what hangs on them, router account vaults, transactions."""
+    check_supported(HashKey("user", "key"), call(path))
+
+
+@pytest.mark.parametrize("path", UNSUPPORTED)
+def test_elsewhere_a_hash_key_is_refused_before_anything_is_sent(path: str) -> None:
+    """The refusal names the call; a call without credentials is not concerned."""
+    with pytest.raises(InvalidRequestError, match=f"credentials: HashKey cannot sign GET /v2/{path}"):
+        check_supported(HashKey("user", "key"), call(path))
+    check_supported(HashKey("user", "key"), call(path, signed=False))
+
+
+@pytest.mark.parametrize("credentials", OTHERS, ids=lambda each: type(each).__name__)
+def test_other_credentials_sign_everything(credentials: Credentials) -> None:
+    """Only the hash-key has its places."""
+    for path in SUPPORTED + UNSUPPORTED:
+        check_supported(credentials, call(path))

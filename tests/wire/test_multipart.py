@@ -1,0 +1,150 @@
+"""Forms: the names and values of a multipart body, and what cannot stand in one."""
+
+import io
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway_async._wire.call import Kind
+from gateway_async._wire.multipart import MAX_FILE_BYTES, attachment_problems, file_problems, form_of, name_problems
+from gateway_async._wire.resource import Scope
+from gateway_async.errors import InvalidRequestError
+from gateway_async.models.files import Attachment
+from gateway_async.models.quick_invoices import QuickInvoiceCreate
+from gateway_async.resources.quick_invoices import QUICK_INVOICE
+
+SCOPE = Scope(location_id="loc", check_limits=True, new_id=lambda: "made-up")
+FILE = Attachment("a.pdf", b"%PDF")
+
+
+def invoice(**fields: Any) -> QuickInvoiceCreate:
+    """A new invoice, with `fields`."""
+    given: dict[str, Any] = {"title": "Lunch", "due_date": date(2026, 12, 1), "item_list": {"Tea": "2.50"}}
+    return QuickInvoiceCreate(**{**given, **fields})
+
+
+def flattened(content: Mapping[str, Any]) -> dict[str, str]:
+    """The text fields of a form."""
+    return dict(form_of("quickinvoice", content, ()).fields)
+
+
+def test_an_invoice_with_files_goes_as_a_form() -> None:
+    """Bracketed names, amounts with their digits, flags as 1 and 0, lists from 0; and no JSON."""
+    new = invoice(item_list={"Tea": "2.50", "Cake": 4}, tags=["a", "b"], allow_partial_pay=True, send_email=False)
+    call = QUICK_INVOICE.create(new, SCOPE, files=[FILE, FILE])
+    assert call.form is not None
+    assert dict(call.form.fields) == {
+        "quickinvoice[title]": "Lunch",
+        "quickinvoice[due_date]": "2026-12-01",
+        "quickinvoice[item_list][Tea]": "2.50",
+        "quickinvoice[item_list][Cake]": "4",
+        "quickinvoice[tags][0]": "a",
+        "quickinvoice[tags][1]": "b",
+        "quickinvoice[allow_partial_pay]": "1",
+        "quickinvoice[send_email]": "0",
+        "quickinvoice[location_id]": "loc",
+        "quickinvoice[quick_invoice_api_id]": "made-up",
+    }
+    assert [part.name for part in call.form.files] == ["quickinvoice[files][0]", "quickinvoice[files][1]"]
+    assert (call.body, call.kind, call.api_id) == (None, Kind.NAMED, "made-up")
+
+
+def test_an_invoice_without_files_goes_as_json() -> None:
+    """Tags too."""
+    call = QUICK_INVOICE.create(invoice(tags=("a", "b")), SCOPE)
+    assert call.form is None
+    assert b'"tags":["a","b"]' in (call.body or b"")
+    assert b'"item_list":{"Tea":2.50}' in (call.body or b"")
+
+
+def test_values_of_extra_in_a_form() -> None:
+    """Whatever JSON can hold has a form; null says nothing."""
+    content = {"extra": {"a": [True, None, {"b": Decimal("1E+1")}], "c": date(2026, 1, 2)}, "empty": {}, "n": -5}
+    assert flattened(content) == {
+        "quickinvoice[extra][a][0]": "1",
+        "quickinvoice[extra][a][2][b]": "10",
+        "quickinvoice[extra][c]": "2026-01-02",
+        "quickinvoice[n]": "-5",
+    }
+
+
+@pytest.mark.parametrize("name", ["Tea[1]", "a]", "[", 'say "tea"', "a\\b", "a\r\nb", "\x00"])
+def test_names_that_do_not_fit_into_a_form(name: str) -> None:
+    """Brackets, quotes, backslashes and controls would be read back as something else; JSON takes them."""
+    new = invoice(item_list={name: 1, "Tea": 1}, extra={"deep": [{name: 1}]})
+    assert [line.split(": ")[1] for line in name_problems(new)] == ["cannot be sent with files"] * 2
+    assert QUICK_INVOICE.create(new, SCOPE).form is None
+    with pytest.raises(InvalidRequestError, match=r"(?s)item_list\..*: cannot be sent with files"):
+        QUICK_INVOICE.create(new, SCOPE, files=[FILE])
+
+
+@pytest.mark.parametrize("name", ["Tea", "Crème brûlée", "a.b", "1", "50% off; today", "'quoted'"])
+def test_names_that_fit_into_a_form(name: str) -> None:
+    """All other names do."""
+    assert list(name_problems(invoice(item_list={name: 1}))) == []
+
+
+def test_an_invoice_holds_four_files() -> None:
+    """A fifth is refused before anything is sent, unless limits are left to the gateway."""
+    assert list(attachment_problems([FILE] * 4)) == []
+    assert list(attachment_problems([FILE] * 5)) == ["files: at most 4 can be attached, not 5"]
+    assert list(attachment_problems([FILE] * 5, limits=False)) == []
+
+
+def test_a_file_has_five_mebibytes() -> None:
+    """5 MB is 5,242,880 bytes."""
+    assert MAX_FILE_BYTES == 5_242_880
+
+
+@pytest.mark.parametrize("files", [FILE, "a.pdf", b"%PDF", {"a.pdf": b""}, None, iter([FILE])])
+def test_what_are_no_files(files: Any) -> None:
+    """One attachment alone is no sequence of them."""
+    assert list(attachment_problems(files)) == ["files: must be a sequence of Attachment"]
+
+
+WRONG: list[tuple[Any, str]] = [
+    ("a.pdf", "must be an Attachment, not str"),
+    (Attachment("", b""), "filename must be text, and not empty"),
+    (Attachment(5, b""), "filename must be text, and not empty"),  # type: ignore[arg-type]
+    (Attachment("\ud800", b""), "filename must be text, and not empty"),
+    (Attachment("a", b"", "text"), 'content_type must be a media type, such as "application/pdf"'),
+    (Attachment("a", b"", "text/plain\r\nx: y"), 'content_type must be a media type, such as "application/pdf"'),
+    (
+        Attachment("a", 5),  # type: ignore[arg-type]
+        "content must be bytes, a path or a file opened for reading bytes, not int",
+    ),
+    (
+        Attachment("a", bytearray(b"")),  # type: ignore[arg-type]
+        "content must be bytes, a path or a file opened for reading bytes, not bytearray",
+    ),
+]
+
+
+@pytest.mark.parametrize(("attachment", "problem"), WRONG)
+def test_what_is_no_attachment(attachment: Any, problem: str) -> None:
+    """Each problem names the place of its file."""
+    assert list(attachment_problems([FILE, attachment])) == [f"files[1]: {problem}"]
+
+
+@pytest.mark.parametrize("content", [b"", Path("a"), io.BytesIO(b"")])
+def test_what_an_attachment_holds(content: Any) -> None:
+    """Bytes, a path or an open file; whether it can be read is found out later."""
+    assert list(file_problems(Attachment("a", content, "text/plain; charset=utf-8"))) == []
+
+
+def test_problems_of_the_request_and_of_its_files_come_together() -> None:
+    """One look is enough to mend both."""
+    with pytest.raises(InvalidRequestError) as refused:
+        QUICK_INVOICE.create(invoice(title="", item_list={"a[": 1}), SCOPE, files=[FILE] * 5)
+    assert [line.split(":")[0] for line in refused.value.problems] == ["title", "files", "item_list.a["]
+
+
+def test_a_form_does_not_show_its_content() -> None:
+    """Neither text nor files."""
+    call = QUICK_INVOICE.create(invoice(ssn4="8264"), SCOPE, files=[FILE])
+    assert "8264" not in repr(call.form)
+    assert "PDF" not in repr(call.form)

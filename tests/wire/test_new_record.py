@@ -1,0 +1,115 @@
+"""A record without a name of ours is known by being new: exactly one, and only if it says what was asked for."""
+
+import json
+from typing import Any
+
+import pytest
+
+from gateway_async._wire.call import NOT_EXECUTED
+from gateway_async._wire.convert import FieldError
+from gateway_async._wire.new_record import new_record, read_before
+from gateway_async._wire.outcome_query import OutcomeQuery
+from gateway_async.resources._ledger_lookups import lookup_of
+from gateway_async.resources.account_vaults import ACCOUNT_VAULT
+
+EXPECTED = {"contact_id": "c", "payment_method": "cc"}
+
+
+def row(id: str, created_ts: Any = 100, **fields: Any) -> dict[str, Any]:  # noqa: A002
+    """A vault as a list shows it."""
+    return {"id": id, "created_ts": created_ts, "last_four": "1111", **EXPECTED, **fields}
+
+
+def listed(*rows: dict[str, Any]) -> dict[str, Any]:
+    """A list of vaults."""
+    return {"accountvaults": list(rows), "meta": {"pagination": {"totalCount": len(rows), "pageCount": 1}}}
+
+
+def asked(*before: dict[str, Any]) -> OutcomeQuery:
+    """The outcome_query that the list before the write gives."""
+    return read_before(ACCOUNT_VAULT, EXPECTED, lambda outcome_query: outcome_query).read(listed(*before))
+
+
+def found(outcome_query: OutcomeQuery, *after: dict[str, Any]) -> Any:
+    """What the list after the write tells."""
+    return new_record(ACCOUNT_VAULT, outcome_query).read(listed(*after))
+
+
+def test_the_contacts_newest_vaults_are_read() -> None:
+    """Both reads ask for the contact's cards, the newest first, a hundred of them."""
+    expected = {"contact_id": "c", "payment_method": "cc", "sort": "-created_ts", "page": "1", "page_size": "100"}
+    first = read_before(ACCOUNT_VAULT, EXPECTED, lambda outcome_query: outcome_query)
+    assert dict(first.params) == dict(new_record(ACCOUNT_VAULT, asked()).params) == expected
+    assert (first.method, first.path) == ("GET", "/v2/accountvaults")
+
+
+def test_only_ids_and_a_time_are_kept() -> None:
+    """Nothing of a card is remembered, so that a ledger may hold it."""
+    assert asked(row("a", 7), row("b", "9")).sent == {"ids": ["a", "b"], "created_ts": 9}
+
+
+def test_the_only_newcomer_is_the_one() -> None:
+    """What was there is passed over."""
+    assert found(asked(row("a")), row("b", 101), row("a")).id == "b"
+
+
+def test_nobody_new_is_not_done() -> None:
+    """An empty list and an unchanged one say the same."""
+    assert found(asked()) is NOT_EXECUTED
+    assert found(asked(row("a")), row("a")) is NOT_EXECUTED
+
+
+def test_of_several_newcomers_none_is_chosen() -> None:
+    """The ids are named, so that a person can look."""
+    with pytest.raises(FieldError, match="all are new: b, d"):
+        found(asked(row("a")), row("b", 101), row("d", 102))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        row("b", contact_id="cc"),
+        row("b", contact_id=None),
+        row("b", payment_method="ach"),
+        {"id": "b", "created_ts": 101},
+    ],
+)
+def test_a_filter_is_not_trusted(other: dict[str, Any]) -> None:
+    """A row of another contact, whose id contains this one's, or of a bank account is nobody's new_record."""
+    assert found(asked(), other) is NOT_EXECUTED
+
+
+def test_one_that_somebody_named_is_not_from_a_terminal() -> None:
+    """No integrator's id can be given there, so a vault that has one is another's, and hides nothing."""
+    named = row("b", 101, account_vault_api_id="somebody-elses")
+    assert found(asked(row("a")), named, row("a")) is NOT_EXECUTED
+    assert found(asked(row("a")), row("d", 102, account_vault_api_id=""), named, row("a")).id == "d"
+
+
+def test_an_older_one_that_moved_up_is_not_new() -> None:
+    """A deletion lets a vault beyond the page into it."""
+    assert found(asked(row("b", 101), row("a", 100)), row("b", 101), row("old", 99)) is NOT_EXECUTED
+
+
+def test_one_of_the_same_second_is_new() -> None:
+    """The gateway's clock counts seconds, in which two cards can be stored."""
+    assert found(asked(row("a", 100)), row("b", 100), row("a", 100)).id == "b"
+
+
+@pytest.mark.parametrize(
+    "content", [None, {}, {"accountvaults": {}}, listed({"contact_id": "c"}), {"accountvaults": [1]}]
+)
+def test_what_is_no_list_tells_nothing(content: Any) -> None:
+    """An answer that cannot be read is neither "nothing there" before nor "not there" after."""
+    with pytest.raises(FieldError):
+        read_before(ACCOUNT_VAULT, EXPECTED, lambda outcome_query: outcome_query).read(content)
+    with pytest.raises(FieldError):
+        new_record(ACCOUNT_VAULT, asked()).read(content)
+
+
+def test_an_inquiry_outlives_the_process() -> None:
+    """Written as JSON with its keys in any order and read again, it asks the same and finds the same."""
+    outcome_query = asked(row("a"))
+    lookup = lookup_of(json.loads(json.dumps(outcome_query.as_json(), sort_keys=True)))
+    assert lookup is not None
+    assert lookup.read(listed(row("b", 101), row("a"))).id == "b"

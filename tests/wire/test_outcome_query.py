@@ -1,0 +1,43 @@
+"""An outcome_query is plain values: what is written of it can be read back."""
+
+import json
+
+import pytest
+
+from gateway_async._wire.outcome_query import OutcomeQuery
+from gateway_async.models.identifiers import ApiId
+
+BY_API_ID = OutcomeQuery(
+    resource="transactions",
+    id="mine",
+    location_id="loc",
+    expected={"transaction_api_id": "mine", "location_id": "loc", "transaction_amount": "12.50"},
+    evidence="exists",
+)
+BY_ID = OutcomeQuery(
+    resource="transactions",
+    id="t1",
+    expected={"id": "t1"},
+    evidence="is completed",
+    sent={"transaction_amount": "9.00"},
+)
+
+
+@pytest.mark.parametrize("outcome_query", [BY_API_ID, BY_ID])
+def test_an_inquiry_survives_json(outcome_query: OutcomeQuery) -> None:
+    """Exactly."""
+    assert OutcomeQuery.read(json.loads(json.dumps(outcome_query.as_json()))) == outcome_query
+
+
+def test_what_names_the_record() -> None:
+    """The gateway's own id, or the integrator's with its location."""
+    assert (BY_ID.ref, BY_API_ID.ref) == ("t1", ApiId("mine", "loc"))
+
+
+@pytest.mark.parametrize(
+    "content", [{}, {"resource": "transactions", "id": "t1", "evidence": "exists", "of_a_later_version": 1}]
+)
+def test_what_is_no_inquiry(content: dict[str, object]) -> None:
+    """What lacks something, or holds what this version does not know, is refused rather than guessed at."""
+    with pytest.raises(ValueError, match="not an outcome query"):
+        OutcomeQuery.read(content)

@@ -1,0 +1,172 @@
+"""A list's answer → a page, and whether another one follows."""
+
+from typing import Any
+
+import pytest
+
+from gateway_async._wire.convert import FieldError, structure
+from gateway_async._wire.pagination import find_row, is_last, read_page
+from gateway_async.models.contacts import Contact
+from gateway_async.models.page import Page
+
+
+def page(content: Any, number: int = 1) -> Page[Contact]:
+    """The page of contacts in `content`."""
+    return read_page(content, "contacts", number, lambda row: structure(Contact, row))
+
+
+def answer(*ids: str, **pagination: Any) -> dict[str, Any]:
+    """A list's answer."""
+    return {"contacts": [{"id": each} for each in ids], "meta": {"pagination": pagination}}
+
+
+@pytest.mark.parametrize("current", [0, 1, "0", None, 17])
+def test_a_page_has_the_number_it_was_asked_for(current: Any) -> None:
+    """`currentPage` counts from 0 here and from 1 there, so it is not believed."""
+    read = page(answer("a", "b", totalCount=12, pageCount=6, perPage=2, currentPage=current), number=1)
+    assert read == Page(records=(Contact(id="a"), Contact(id="b")), number=1, total_count=12, page_count=6)
+
+
+@pytest.mark.parametrize(("count", "read"), [(0, 0), ("11", 11), ("0", 0), (10**12, 10**12)])
+def test_counts_arrive_as_numbers_or_digits(count: Any, read: int) -> None:
+    """`"11"` is 11."""
+    found = page(answer(totalCount=count, pageCount=count))
+    assert (found.total_count, found.page_count) == (read, read)
+
+
+@pytest.mark.parametrize("count", [None, "", "many", "²", "-1", -1, True, 1.5, [], {}, "9" * 5000])
+def test_a_count_that_is_none_is_unknown(count: Any) -> None:
+    """A count is a courtesy: what cannot be read is as if it had not been sent."""
+    found = page(answer("a", totalCount=count, pageCount=count))
+    assert (found.total_count, found.page_count) == (None, None)
+
+
+@pytest.mark.parametrize("meta", [{}, {"meta": None}, {"meta": []}, {"meta": {}}, {"meta": {"pagination": None}}])
+def test_a_list_without_meta_is_a_page(meta: dict[str, Any]) -> None:
+    """The records count, the meta may be missing."""
+    assert page({"contacts": [{"id": "a"}], **meta}) == Page(
+        records=(Contact(id="a"),), number=1, total_count=None, page_count=None
+    )
+
+
+@pytest.mark.parametrize("content", [None, [], "text", {}, {"contacts": None}, {"contacts": {}}, {"contact": []}])
+def test_what_is_no_list(content: Any) -> None:
+    """An answer without the plural's list is refused."""
+    with pytest.raises(FieldError) as failed:
+        page(content)
+    assert (failed.value.path, failed.value.reason) == (".contacts", "missing, or not a list")
+
+
+@pytest.mark.parametrize(
+    ("rows", "path", "reason"),
+    [
+        ([{"id": "a"}, None], ".contacts[1]", "not an object"),
+        ([{"id": "a"}, {"id": "b"}, {}], ".contacts[2].id", "missing"),
+        ([{"id": "a", "contact_balance": "much"}], ".contacts[0].contact_balance", "not an amount"),
+    ],
+)
+def test_a_bad_row_is_named(rows: list[Any], path: str, reason: str) -> None:
+    """The path leads to the row and the field."""
+    with pytest.raises(FieldError) as failed:
+        page({"contacts": rows})
+    assert (failed.value.path, failed.value.reason) == (path, reason)
+
+
+@pytest.mark.parametrize(
+    ("records", "number", "page_count", "last"),
+    [
+        ((1,), 1, 1, True),
+        ((1,), 1, 2, False),
+        ((), 1, 2, False),
+        ((1,), 2, 2, True),
+        ((1,), 3, 2, True),
+        ((), 1, 0, True),
+        ((1,), 1, None, False),
+        ((), 7, None, True),
+    ],
+)
+def test_where_a_list_ends(records: tuple[int, ...], number: int, page_count: int | None, last: bool) -> None:
+    """The page count ends a list, also across an empty page; without one the first empty page does."""
+    assert is_last(Page(records=records, number=number, total_count=None, page_count=page_count)) is last
+
+
+# --- one row among those that a filter lets through
+
+WANTED = {"transaction_api_id": "mine", "location_id": "loc"}
+
+
+def transactions(*rows: Any, **pagination: Any) -> dict[str, Any]:
+    """A list of transactions, whole unless `pagination` says otherwise."""
+    counts = pagination or {"totalCount": len(rows), "pageCount": min(len(rows), 1)}
+    return {"transactions": list(rows), "meta": {"pagination": counts}}
+
+
+def a_row(api_id: str = "mine", **fields: Any) -> dict[str, Any]:
+    """A transaction as a list shows it."""
+    return {"id": "t1", "transaction_api_id": api_id, "location_id": "loc", **fields}
+
+
+def test_the_row_is_the_equal_one() -> None:
+    """A filter matches parts of a text, so rows whose id only contains the wanted one are passed over."""
+    longer = [a_row("mine-2"), a_row("not-mine"), a_row("MINE")]
+    assert find_row(transactions(*longer, a_row(id="t2")), "transactions", WANTED) == a_row(id="t2")
+    assert find_row(transactions(*longer), "transactions", WANTED) is None
+
+
+def test_a_row_of_another_location_is_another_record() -> None:
+    """Integrator ids are unique per location; a row that does not say its location may be the one."""
+    assert find_row(transactions(a_row(location_id="other")), "transactions", WANTED) is None
+    for unsaid in ({**a_row(), "location_id": None}, {"id": "t1", "transaction_api_id": "mine"}):
+        assert find_row(transactions(unsaid), "transactions", WANTED) == unsaid
+
+
+def test_a_row_is_found_in_a_list_that_goes_on() -> None:
+    """A row that is there needs no proof that nothing follows."""
+    goes_on = transactions(a_row(), totalCount=500, pageCount=5)
+    assert find_row(goes_on, "transactions", WANTED) == a_row()
+
+
+@pytest.mark.parametrize("counts", [{"totalCount": 0}, {"pageCount": 0}, {"pageCount": 1}, {"totalCount": "0"}])
+def test_a_whole_list_proves_absence(counts: dict[str, Any]) -> None:
+    """One of the counts is enough."""
+    assert find_row(transactions(**counts), "transactions", WANTED) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        {},
+        {"transactions": []},
+        {"transactions": [], "meta": {"pagination": {}}},
+        {"transactions": [], "meta": {"pagination": None}},
+        {"transactions": [], "meta": {"pagination": {"totalCount": None, "pageCount": "many"}}},
+        {"transactions": None, "meta": {"pagination": {"totalCount": 0, "pageCount": 0}}},
+        {"transactions": [None], "meta": {"pagination": {"totalCount": 1, "pageCount": 1}}},
+        {"message": "no Route matched"},
+        transactions(a_row("mine-2"), totalCount=2, pageCount=2),
+        transactions(a_row("mine-2"), totalCount=2, pageCount=1),
+        transactions(totalCount=1),
+        transactions(pageCount=2),
+    ],
+)
+def test_what_proves_no_absence(content: Any) -> None:
+    """No list, no pagination, or rows that were not read: the record may exist."""
+    with pytest.raises(FieldError):
+        find_row(content, "transactions", WANTED)
+
+
+@pytest.mark.parametrize("api_id", ["a,b", "10.00|20.00", "a\\b"])
+def test_an_id_that_a_filter_reads_otherwise_proves_no_absence(api_id: str) -> None:
+    """A comma means any of several, a pipe a range: the gateway may have looked for something else."""
+    wanted = {"transaction_api_id": api_id}
+    assert find_row(transactions(a_row(api_id)), "transactions", wanted) == a_row(api_id)
+    with pytest.raises(FieldError, match="cannot be filtered by"):
+        find_row(transactions(), "transactions", wanted)
+
+
+def test_of_two_equal_rows_none_is_chosen() -> None:
+    """Without a location an id may exist in several."""
+    both = transactions(a_row(), a_row(location_id="other"))
+    with pytest.raises(FieldError, match="2 rows"):
+        find_row(both, "transactions", {"transaction_api_id": "mine"})

@@ -1,0 +1,645 @@
+"""The verbs of a noun: what is sent, what is expected back, and how it is looked up."""
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import attrs
+import pytest
+
+from gateway_async._secrets import AccountNumber, Secret
+from gateway_async._wire.call import GONE, NO_RECORD, NOT_EXECUTED, Call, DifferentRecord, Kind, LedgerEntry
+from gateway_async._wire.convert import FieldError
+from gateway_async._wire.evidence import FIELDS_MATCH, IS_SETTLED, LAST_NAME_MATCHES
+from gateway_async._wire.outcome_query import LISTED, OutcomeQuery
+from gateway_async._wire.resource import ResourceSpec, Scope
+from gateway_async.errors import InvalidRequestError, MismatchedReplyError
+from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, BinInfo, CardVaultCreate
+from gateway_async.models.codes import TransactionAction
+from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
+from gateway_async.models.identifiers import ApiId
+from gateway_async.models.transactions import RouterTransactionCreate, Transaction, TransactionCreate, TransactionUpdate
+from gateway_async.resources._ledger_lookups import lookup_of
+from gateway_async.resources.account_vaults import ACCOUNT_VAULT, BIN_INFO
+from gateway_async.resources.router_transactions import ROUTER_TRANSACTION
+from gateway_async.resources.transaction_batches import TRANSACTION_BATCH
+from gateway_async.resources.transactions import TRANSACTION
+
+CARD = "4111111111111111"
+VAULT = ACCOUNT_VAULT
+SALE = TRANSACTION
+AT_TERMINAL = ROUTER_TRANSACTION
+NAMELESS = ResourceSpec(
+    name="contact", plural="contacts", record=Contact, creates=(ContactCreate,), updates=(ContactUpdate,)
+)
+
+SCOPE = Scope(location_id="loc", check_limits=True, new_id=lambda: "made-up")
+NEW_VAULT = CardVaultCreate(account_number=CARD, exp_date="0930", title="Mine", ssn4="8264", extra={"x": 1})
+NEW_SALE = TransactionCreate(action="sale", transaction_amount="12.50", account_vault_id="v1", cvv="999")
+
+
+def body(call: Call[Any]) -> Any:
+    """The decoded body of a call."""
+    return json.loads(call.body or b"null")
+
+
+def mismatch(call: Call[Any], content: Any) -> tuple[str, ...]:
+    """Why a call does not take `content` for its answer."""
+    with pytest.raises(MismatchedReplyError) as refused:
+        call.read(content)
+    return refused.value.differences
+
+
+# --- create
+
+
+def test_a_create_is_a_call() -> None:
+    """Method, path, wrapped body and api id; nothing has happened yet."""
+    call = VAULT.create(NEW_VAULT, SCOPE)
+    assert (call.method, call.path, call.params, call.kind) == ("POST", "/v2/accountvaults", (), Kind.NAMED)
+    assert body(call) == {
+        "accountvault": {
+            "payment_method": "cc",
+            "account_number": CARD,
+            "exp_date": "0930",
+            "title": "Mine",
+            "ssn4": "8264",
+            "location_id": "loc",
+            "account_vault_api_id": "made-up",
+            "x": 1,
+        }
+    }
+
+
+def test_what_the_caller_gave_is_not_replaced() -> None:
+    """Location and api id are filled in only where they are missing."""
+    new = CardVaultCreate(account_number=CARD, exp_date="0930", location_id="own", account_vault_api_id="mine")
+    call = VAULT.create(new, SCOPE)
+    assert call.api_id == "mine"
+    assert body(call)["accountvault"]["location_id"] == "own"
+
+
+def test_each_create_has_an_id_of_its_own() -> None:
+    """Two calls made of one request are two records."""
+    ids = iter(["first", "second"])
+    scope = Scope(location_id="loc", check_limits=True, new_id=lambda: next(ids))
+    assert [VAULT.create(NEW_VAULT, scope).api_id for _ in range(2)] == ["first", "second"]
+
+
+def test_what_is_shown_of_a_create() -> None:
+    """For errors and logs secrets are stars, personal data and `extra` are hidden."""
+    call = VAULT.create(NEW_VAULT, SCOPE)
+    assert call.sent == {
+        "payment_method": "cc",
+        "account_number": "************1111",
+        "exp_date": "0930",
+        "title": "Mine",
+        "ssn4": "***",
+        "location_id": "loc",
+        "account_vault_api_id": "made-up",
+        "x": "***",
+    }
+    assert CARD not in repr(call)
+
+
+def test_a_create_knows_its_secrets() -> None:
+    """What no answer may repeat travels with the call, personal data included."""
+    assert VAULT.create(NEW_VAULT, SCOPE).secrets == (Secret("8264"), AccountNumber(CARD))
+    assert VAULT.update("v1", AccountVaultUpdate(ssn4="8264", title="x"), SCOPE).secrets == (Secret("8264"),)
+    assert SALE.create(NEW_SALE, SCOPE).secrets == (Secret("999"),)
+
+
+def test_the_answer_to_a_create_is_a_record() -> None:
+    """The wrapped record is read into its model."""
+    call = VAULT.create(NEW_VAULT, SCOPE)
+    answer = {
+        "accountvault": {"id": "v1", "account_vault_api_id": "made-up", "location_id": "loc", "last_four": "1111"}
+    }
+    assert call.read(answer) == AccountVault(
+        id="v1", account_vault_api_id="made-up", location_id="loc", last_four="1111"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "asked"),
+    [("account_vault_api_id", "other", "made-up"), ("location_id", "other", "loc"), ("last_four", "5454", "1111")],
+)
+def test_the_answer_to_another_create_is_refused(name: str, value: str, asked: str) -> None:
+    """Api id, location and last four digits must be those that were sent."""
+    call = VAULT.create(NEW_VAULT, SCOPE)
+    assert mismatch(call, {"accountvault": {"id": "v1", name: value}}) == (f"{name} is {value!r}, not {asked!r}",)
+
+
+def test_the_answer_to_another_sale_is_refused() -> None:
+    """The amount must be the one that was sent."""
+    call = SALE.create(NEW_SALE, SCOPE)
+    assert mismatch(call, {"transaction": {"id": "t1", "transaction_amount": "99.00"}}) == (
+        "transaction_amount is '99.00', not '12.50'",
+    )
+
+
+def test_a_lost_create_is_looked_up_by_its_api_id() -> None:
+    """The lookup reads the record by api id; it must be the record, and its absence means that it was not made."""
+    lookup = SALE.create(NEW_SALE, SCOPE).lookup
+    assert lookup is not None
+    assert (lookup.method, lookup.path, lookup.params, lookup.kind, lookup.not_found_result) == (
+        "GET",
+        "/v2/transactions/made-up",
+        (("api_id", "1"), ("location_id", "loc")),
+        Kind.READ,
+        NO_RECORD,
+    )
+    assert lookup.read({"transaction": {"id": "t1", "transaction_amount": "12.5"}}).id == "t1"  # type: ignore[union-attr]
+    assert mismatch(lookup, {"transaction": {"id": "t1", "transaction_api_id": "other"}}) == (
+        "transaction_api_id is 'other', not 'made-up'",
+    )
+
+
+def test_a_terminals_sale_is_looked_up_among_the_transactions() -> None:
+    """Router transactions are filed as transactions, and answered in either wrapper."""
+    new = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="5.00")
+    call = AT_TERMINAL.create(new, SCOPE, kind=Kind.TERMINAL)
+    assert (call.path, call.kind, call.terminal_id) == ("/v2/routertransactions", Kind.TERMINAL, "term")
+    assert call.lookup is not None
+    assert call.lookup.path == "/v2/transactions/made-up"
+    for wrapper in ("routertransaction", "transaction"):
+        assert call.read({wrapper: {"id": "t1"}}) == Transaction(id="t1")
+    assert call.lookup.read({"transaction": {"id": "t1"}}) == Transaction(id="t1")
+
+
+def test_a_create_without_an_api_id_cannot_be_looked_up() -> None:
+    """A resource that takes no integrator id leaves nothing to be found by."""
+    call = NAMELESS.create(ContactCreate(last_name="Smith"), SCOPE)
+    assert (call.kind, call.api_id, call.lookup) == (Kind.UNNAMED, None, None)
+
+
+def test_a_terminal_call_stays_one_without_an_api_id() -> None:
+    """What waits at a terminal is never sent twice, id or not."""
+    assert NAMELESS.create(ContactCreate(last_name="Smith"), SCOPE, kind=Kind.TERMINAL).kind is Kind.TERMINAL
+
+
+def test_every_problem_of_a_create_is_told() -> None:
+    """A request that cannot be right makes no call."""
+    scope = Scope(location_id=None, check_limits=True, new_id=lambda: "made-up")
+    with pytest.raises(InvalidRequestError) as refused:
+        VAULT.create(CardVaultCreate(account_number="1", exp_date="x", title=""), scope)
+    assert [line.split(":")[0] for line in refused.value.problems] == [
+        "location_id",
+        "title",
+        "account_number",
+        "exp_date",
+    ]
+
+
+def test_limits_are_the_scopes_choice() -> None:
+    """With limits off a doubtful request becomes a call."""
+    scope = Scope(location_id=None, check_limits=False, new_id=lambda: "made-up")
+    call = VAULT.create(CardVaultCreate(account_number="1", exp_date="x"), scope)
+    assert (call.api_id, call.path) == ("made-up", "/v2/accountvaults")
+
+
+@pytest.mark.parametrize("noun", [SALE, AT_TERMINAL])
+def test_without_a_location_a_lost_create_is_looked_up_in_a_list(noun: ResourceSpec[Transaction]) -> None:
+    """Reading it by its api id would need the location that the gateway took; a ledger can ask the same again."""
+    scope = Scope(location_id=None, check_limits=True, new_id=lambda: "made-up")
+    at_terminal = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="12.50")
+    call = noun.create(NEW_SALE if noun is SALE else at_terminal, scope)
+    assert "location_id" not in body(call)[noun.name]
+    assert call.lookup is not None
+    assert (call.lookup.path, dict(call.lookup.params)["transaction_api_id"]) == ("/v2/transactions", "made-up")
+    assert call.ledger_entry is not None
+    assert call.ledger_entry.outcome_query is not None
+    again = lookup_of(json.loads(json.dumps(call.ledger_entry.outcome_query.as_json())))
+    assert again is not None
+    assert (again.path, again.params) == (call.lookup.path, call.lookup.params)
+    with pytest.raises(InvalidRequestError, match="float"):
+        SALE.create(TransactionCreate(action="sale", transaction_amount=0.1), scope)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("thing", [None, {"last_name": "Smith"}, "Smith", ContactCreate, NEW_VAULT])
+def test_a_request_is_a_request_object(thing: Any) -> None:
+    """A dict is refused by name, not by a traceback."""
+    for make, wanted in ((NAMELESS.create, "ContactCreate"), (partial(NAMELESS.update, "c"), "ContactUpdate")):
+        with pytest.raises(InvalidRequestError) as refused:
+            make(thing, SCOPE)
+        assert refused.value.problems == (f"request: must be {wanted}, not {type(thing).__name__}",)
+
+
+def test_a_request_belongs_to_its_verb() -> None:
+    """An update does not create, and a contact is no vault; all that would do are named."""
+    with pytest.raises(InvalidRequestError, match="must be ContactCreate, not ContactUpdate"):
+        NAMELESS.create(ContactUpdate(last_name="Smith"), SCOPE)
+    with pytest.raises(InvalidRequestError, match=r"must be CardVaultCreate or .* VaultCopyCreate, not ContactCreate"):
+        VAULT.create(ContactCreate(last_name="Smith"), SCOPE)
+
+
+def test_a_create_may_want_more_than_existence() -> None:
+    """Where the api id may belong to an older record, a evidence tells whether it is the one that was sent."""
+    named = attrs.evolve(NAMELESS, api_id="contact_api_id")
+    new = ContactCreate(last_name="Smith", contact_api_id="mine")
+    lookup = named.create(new, SCOPE, evidence=LAST_NAME_MATCHES).lookup
+    assert lookup is not None
+    assert lookup.read({"contact": {"id": "c1", "last_name": "Smith"}}) == Contact(id="c1", last_name="Smith")
+    jones = Contact(id="c1", last_name="Jones")
+    assert lookup.read({"contact": {"id": "c1", "last_name": "Jones"}}) == DifferentRecord(
+        jones, ("last_name: not as sent",)
+    )
+
+
+# --- get, part, page
+
+
+@pytest.mark.parametrize(
+    ("ref", "expand", "path", "params"),
+    [
+        ("v 1".replace(" ", "/"), (), "/v2/accountvaults/v%2F1", ()),
+        ("v1", ("contact", "location"), "/v2/accountvaults/v1", (("expand", "contact,location"),)),
+        (ApiId("mine"), (), "/v2/accountvaults/mine", (("api_id", "1"), ("location_id", "loc"))),
+        (
+            ApiId("mine", "own"),
+            ("contact",),
+            "/v2/accountvaults/mine",
+            (("api_id", "1"), ("location_id", "own"), ("expand", "contact")),
+        ),
+    ],
+)
+def test_a_get_is_a_call(ref: str | ApiId, expand: Sequence[str], path: str, params: Any) -> None:
+    """The id stands in the path, all else in the parameters; it is a read without a body."""
+    call = VAULT.get(ref, SCOPE, expand)
+    assert (call.method, call.path, call.params, call.kind, call.body) == ("GET", path, params, Kind.READ, None)
+
+
+def test_a_get_returns_the_record_that_was_asked_for() -> None:
+    """Another record is a mismatch, by id as by api id; a null api id is none."""
+    by_id, by_api_id = VAULT.get("v1", SCOPE), VAULT.get(ApiId("mine"), SCOPE)
+    assert by_id.read({"accountvault": {"id": "v1"}}) == AccountVault(id="v1")
+    assert by_api_id.read({"accountvault": {"id": "v1", "account_vault_api_id": None}}) == AccountVault(id="v1")
+    assert mismatch(by_id, {"accountvault": {"id": "v2"}}) == ("id is 'v2', not 'v1'",)
+    assert mismatch(by_api_id, {"accountvault": {"id": "v1", "account_vault_api_id": "b", "location_id": "x"}}) == (
+        "account_vault_api_id is 'b', not 'mine'",
+        "location_id is 'x', not 'loc'",
+    )
+
+
+@pytest.mark.parametrize(
+    "content", [None, [], {}, {"accountvault": None}, {"accountvault": []}, {"contact": {"id": "c"}}]
+)
+def test_an_answer_without_its_wrapper_is_refused(content: Any) -> None:
+    """The record stands under its own name."""
+    with pytest.raises(FieldError) as failed:
+        VAULT.get("v1", SCOPE).read(content)
+    assert (failed.value.path, failed.value.reason) == (".accountvault", "missing, or not an object")
+
+
+@pytest.mark.parametrize(
+    ("data", "path"), [({}, ".accountvault.id"), ({"id": "v1", "title": []}, ".accountvault.title")]
+)
+def test_a_bad_field_is_named_by_its_path(data: dict[str, Any], path: str) -> None:
+    """The path leads through the wrapper to the field."""
+    with pytest.raises(FieldError) as failed:
+        VAULT.get("v1", SCOPE).read({"accountvault": data})
+    assert failed.value.path == path
+
+
+def test_a_part_hangs_on_its_record() -> None:
+    """BIN info is read under its vault, by either kind of id."""
+    call = VAULT.sub_resource(ApiId("mine"), BIN_INFO, SCOPE)
+    assert (call.method, call.path) == ("GET", "/v2/accountvaults/mine/bininfo")
+    assert call.params == (("api_id", "1"), ("location_id", "loc"))
+    assert call.read({"bininfo": {"country_code": "ITA"}}) == BinInfo(country_code="ITA")
+
+
+def test_a_page_is_a_call() -> None:
+    """The page's number follows the list's parameters; rows are read into records."""
+    call = VAULT.page(3, (("title", "x"), ("page_size", "2")))
+    assert (call.method, call.path) == ("GET", "/v2/accountvaults")
+    assert call.params == (("title", "x"), ("page_size", "2"), ("page", "3"))
+    page = call.read({"accountvaults": [{"id": "v1"}]})
+    assert (page.number, page.records) == (3, (AccountVault(id="v1"),))
+
+
+# --- update
+
+
+def test_an_update_is_a_call() -> None:
+    """Only what changes is sent, to the record's own path."""
+    call = VAULT.update("v1", AccountVaultUpdate(title="New", customer_id=None), SCOPE)
+    assert (call.method, call.path, call.params, call.kind) == ("PUT", "/v2/accountvaults/v1", (), Kind.IDEMPOTENT)
+    assert body(call) == {"accountvault": {"title": "New", "customer_id": None}}
+    assert call.sent == {"title": "New"}
+    assert call.api_id is None
+
+
+def test_an_update_by_api_id_is_named_by_it() -> None:
+    """Errors of such an update can say under which id to look."""
+    call = VAULT.update(ApiId("mine"), AccountVaultUpdate(title="New"), SCOPE)
+    assert (call.path, call.params, call.api_id) == (
+        "/v2/accountvaults/mine",
+        (("api_id", "1"), ("location_id", "loc")),
+        "mine",
+    )
+
+
+def test_the_answer_to_an_update_is_the_record_that_was_changed() -> None:
+    """Another record is a mismatch."""
+    call = VAULT.update("v1", AccountVaultUpdate(title="New"), SCOPE)
+    assert call.read({"accountvault": {"id": "v1", "title": "New"}}) == AccountVault(id="v1", title="New")
+    assert mismatch(call, {"accountvault": {"id": "v2"}}) == ("id is 'v2', not 'v1'",)
+
+
+def test_a_lost_update_is_settled_by_reading() -> None:
+    """The record with the new values is the result, with the old ones the change was not made, another one is none."""
+    lookup = VAULT.update("v1", AccountVaultUpdate(title="New"), SCOPE).lookup
+    assert lookup is not None
+    assert (lookup.method, lookup.path, lookup.not_found_result) == ("GET", "/v2/accountvaults/v1", NO_RECORD)
+    assert lookup.read({"accountvault": {"id": "v1", "title": "New"}}) == AccountVault(id="v1", title="New")
+    assert lookup.read({"accountvault": {"id": "v1", "title": "Old"}}) is NOT_EXECUTED
+    assert mismatch(lookup, {"accountvault": {"id": "v2", "title": "New"}}) == ("id is 'v2', not 'v1'",)
+
+
+def test_an_update_may_rename_the_record() -> None:
+    """After a change of the api id the record answers, and is looked up, under the new one."""
+    call = VAULT.update(ApiId("old", "own"), AccountVaultUpdate(account_vault_api_id="new"), SCOPE)
+    assert call.path == "/v2/accountvaults/old"
+    assert call.lookup is not None
+    assert (call.lookup.path, call.lookup.params[1]) == ("/v2/accountvaults/new", ("location_id", "own"))
+    renamed = {"accountvault": {"id": "v1", "account_vault_api_id": "new"}}
+    assert call.read(renamed) == call.lookup.read(renamed) == AccountVault(id="v1", account_vault_api_id="new")
+    assert mismatch(call, {"accountvault": {"id": "v1", "account_vault_api_id": "old"}})
+
+
+def test_a_record_named_by_its_id_may_be_renamed_too() -> None:
+    """The gateway's own id stays what the answer is judged by."""
+    call = VAULT.update("v1", AccountVaultUpdate(account_vault_api_id="new"), SCOPE)
+    assert call.read({"accountvault": {"id": "v1", "account_vault_api_id": "new"}}).id == "v1"
+    assert mismatch(call, {"accountvault": {"id": "v2", "account_vault_api_id": "new"}}) == ("id is 'v2', not 'v1'",)
+
+
+@pytest.mark.parametrize(
+    ("action", "amount", "kind"),
+    [
+        ("void", None, Kind.IDEMPOTENT),
+        ("authcomplete", None, Kind.IDEMPOTENT),
+        ("authincrement", "15.00", Kind.IDEMPOTENT),
+        ("edit", None, Kind.IDEMPOTENT),
+        ("partialreversal", "5.00", Kind.UNNAMED),
+        (TransactionAction("brand new"), None, Kind.UNNAMED),
+    ],
+)
+def test_an_action_is_an_update(action: Any, amount: str | None, kind: Kind) -> None:
+    """What shows in the record can be looked up; what does not stays unknown."""
+    changes = (
+        TransactionUpdate(action=action, transaction_amount=amount) if amount else TransactionUpdate(action=action)
+    )
+    call = SALE.update_with_action("t1", changes, SCOPE)
+    assert (call.method, call.kind, call.lookup is None) == ("PUT", kind, kind is Kind.UNNAMED)
+    assert body(call)["transaction"]["action"] == action
+
+
+def test_a_lost_void_is_settled_by_its_status() -> None:
+    """Only this transaction's own void counts, not another's."""
+    lookup = SALE.update_with_action("t1", TransactionUpdate(action="void"), SCOPE).lookup
+    assert lookup is not None
+    voided = lookup.read({"transaction": {"id": "t1", "status_id": 201, "transaction_amount": 0}})
+    assert isinstance(voided, Transaction)
+    assert voided.voided
+    assert lookup.read({"transaction": {"id": "t1", "status_id": 101}}) is NOT_EXECUTED
+    assert mismatch(lookup, {"transaction": {"id": "t2", "status_id": 201}}) == ("id is 't2', not 't1'",)
+
+
+# --- delete
+
+
+def test_a_delete_is_a_call() -> None:
+    """It has no body and no result; a lost one is settled by whether the record is still there."""
+    call = VAULT.delete(ApiId("mine"), SCOPE)
+    assert (call.method, call.path, call.kind, call.body, call.api_id) == (
+        "DELETE",
+        "/v2/accountvaults/mine",
+        Kind.IDEMPOTENT,
+        None,
+        "mine",
+    )
+    assert call.read(None) is None  # type: ignore[func-returns-value]
+    lookup = call.lookup
+    assert lookup is not None
+    assert (lookup.method, lookup.path, lookup.params, lookup.not_found_result) == ("GET", call.path, call.params, GONE)
+    assert lookup.read({"accountvault": {"id": "v1"}}) is NOT_EXECUTED
+
+
+# --- ids
+
+VERBS: dict[str, Callable[[Any], object]] = {
+    "get": lambda ref: NAMELESS.get(ref, SCOPE),
+    "update": lambda ref: NAMELESS.update(ref, AccountVaultUpdate(title="x"), SCOPE),
+    "delete": lambda ref: NAMELESS.delete(ref, SCOPE),
+    "part": lambda ref: NAMELESS.sub_resource(ref, BIN_INFO, SCOPE),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+def test_an_api_id_needs_a_resource_that_has_one(verb: Callable[[Any], object]) -> None:
+    """Where the gateway knows no integrator id, an `ApiId` is refused."""
+    with pytest.raises(InvalidRequestError, match="contacts are not found by an ApiId"):
+        verb(ApiId("mine"))
+
+
+@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+@pytest.mark.parametrize("ref", ["", "..", "a b", 5, None])
+def test_a_bad_id_makes_no_call(verb: Callable[[Any], object], ref: Any) -> None:
+    """No verb sends anything for an id that cannot be one."""
+    with pytest.raises(InvalidRequestError, match=r"^nothing was sent: id: "):
+        verb(ref)
+
+
+def test_an_api_id_that_cannot_stand_in_a_path_makes_no_call() -> None:
+    """A create whose record could not be looked up afterwards is refused, even with limits off."""
+    scope = Scope(location_id="loc", check_limits=False, new_id=lambda: "made-up")
+    with pytest.raises(InvalidRequestError, match="cannot stand in a path"):
+        SALE.create(TransactionCreate(action="sale", transaction_api_id=".."), scope)
+
+
+# --- verbs in the path
+
+
+def test_a_verb_is_a_call() -> None:
+    """The last word of the path; with a body where it takes any."""
+    call = SALE.action("t1", "undo", SCOPE)
+    assert (call.method, call.path, call.params, call.kind) == (
+        "POST",
+        "/v2/transactions/t1/undo",
+        (),
+        Kind.UNNAMED,
+    )
+    assert (call.body, call.lookup, call.api_id) == (None, None, None)
+    call = SALE.action(ApiId("mine"), "evidence", SCOPE, method="PUT", content={"batch": f"card {CARD}"})
+    assert (call.method, call.path) == ("PUT", "/v2/transactions/mine/evidence")
+    assert call.params == (("api_id", "1"), ("location_id", "loc"))
+    assert body(call) == {"transaction": {"batch": f"card {CARD}"}}
+    assert (call.api_id, call.sent) == ("mine", {"batch": "card ************1111"})
+
+
+def test_a_verb_whose_effect_shows_is_looked_up() -> None:
+    """The evidence is looked for in the raw record, with what was sent."""
+    call = SALE.action("t1", "undo", SCOPE, content={"batch": "5"}, evidence=FIELDS_MATCH)
+    assert call.kind is Kind.IDEMPOTENT
+    assert call.lookup is not None
+    assert (call.lookup.method, call.lookup.path) == ("GET", "/v2/transactions/t1")
+    assert call.lookup.read({"transaction": {"id": "t1", "batch": "4"}}) is NOT_EXECUTED
+    assert call.lookup.read({"transaction": {"id": "t1", "batch": "5"}}) == Transaction(id="t1", batch="5")
+    assert mismatch(call, {"transaction": {"id": "t2"}}) == ("id is 't2', not 't1'",)
+
+
+def test_a_notification_is_a_call_without_a_result() -> None:
+    """It leaves no evidence."""
+    call = SALE.notify(ApiId("mine"), "resend", SCOPE, (("sms", "0"),))
+    assert (call.method, call.path, call.kind, call.lookup) == (
+        "POST",
+        "/v2/transactions/mine/resend",
+        Kind.UNNAMED,
+        None,
+    )
+    assert call.params == (("api_id", "1"), ("location_id", "loc"), ("sms", "0"))
+    assert call.read(None) is None
+    with pytest.raises(FieldError, match="expected no body"):
+        call.read({"success": False})
+
+
+# --- in a list
+
+
+BY_API_ID = OutcomeQuery(
+    resource="transactions",
+    id="mine",
+    location_id="loc",
+    expected={"transaction_api_id": "mine", "transaction_amount": "12.50", "action": "sale"},
+    evidence="exists",
+)
+
+
+def listed(*rows: dict[str, Any]) -> dict[str, Any]:
+    """A whole list of transactions."""
+    return {"transactions": list(rows), "meta": {"pagination": {"totalCount": len(rows), "pageCount": 1}}}
+
+
+@pytest.mark.parametrize(
+    ("outcome_query", "params"),
+    [
+        (BY_API_ID, {"transaction_api_id": "mine", "location_id": "loc"}),
+        (attrs.evolve(BY_API_ID, kind=LISTED, location_id=None), {"transaction_api_id": "mine"}),
+        (attrs.evolve(BY_API_ID, id="t1", location_id=None, expected={"id": "t1"}), {"id": "t1"}),
+    ],
+)
+def test_a_record_is_looked_up_in_a_list(outcome_query: OutcomeQuery, params: dict[str, str]) -> None:
+    """By the integrator's id, with the location if it is known, or by the gateway's own id."""
+    call = SALE.listing_lookup(outcome_query)
+    assert (call.method, call.path) == ("GET", "/v2/transactions")
+    assert dict(call.params) == {**params, "page": "1", "page_size": "100"}
+
+
+def test_what_a_list_tells() -> None:
+    """The record that was asked for, `NOT_EXECUTED` where it is not, and what differs where it has another amount."""
+    call = SALE.listing_lookup(BY_API_ID)
+    row = {"id": "t1", "transaction_api_id": "mine", "location_id": "loc", "transaction_amount": "12.50"}
+    assert call.read(listed({**row, "transaction_api_id": "mine-2"}, row)) == SALE.get("t1", SCOPE).read(
+        {"transaction": row}
+    )
+    assert call.read(listed()) is NOT_EXECUTED
+    other = call.read(listed({**row, "transaction_amount": "99.00"}))
+    assert isinstance(other, DifferentRecord)
+    assert other.differences == ("transaction_amount is '99.00', not '12.50'",)
+    with pytest.raises(FieldError):
+        call.read({"transactions": []})
+
+
+def test_a_record_that_does_not_show_the_made_up_id_is_not_the_one() -> None:
+    """Only an id that no other request has makes a record with another amount this write's."""
+    lookup = SALE.create(NEW_SALE, SCOPE).lookup
+    assert lookup is not None
+    charged = {"id": "t1", "transaction_amount": "99.00"}
+    found = lookup.read({"transaction": {**charged, "transaction_api_id": "made-up"}})
+    assert isinstance(found, DifferentRecord)
+    assert mismatch(lookup, {"transaction": charged}) == ("transaction_amount is '99.00', not '12.50'",)
+
+
+def test_a_record_in_a_list_has_to_show_the_change() -> None:
+    """A sale that is listed and not voided says that the void was not carried out."""
+    call = SALE.listing_lookup(
+        OutcomeQuery(resource="transactions", id="t1", expected={"id": "t1"}, evidence="is voided")
+    )
+    assert call.read(listed({"id": "t1", "status_id": 101})) is NOT_EXECUTED
+    assert isinstance(call.read(listed({"id": "t1", "status_id": 201})), Transaction)
+
+
+# --- what a ledger keeps
+
+
+def test_a_ledger_keeps_what_moves_money() -> None:
+    """Charging, storing, settling and what is done to a payment; editing, reading and deleting are not for it."""
+    kept = {
+        "sale": SALE.create(NEW_SALE, SCOPE),
+        "void": SALE.update_with_action("t1", TransactionUpdate(action="void"), SCOPE),
+        "reversal": SALE.update_with_action(
+            "t1", TransactionUpdate(action="partialreversal", transaction_amount="1.00"), SCOPE
+        ),
+        "store": VAULT.create(NEW_VAULT, SCOPE),
+        "edit": SALE.update_with_action("t1", TransactionUpdate(action="edit", description="x"), SCOPE),
+        "get": SALE.get("t1", SCOPE),
+        "update": VAULT.update("v1", AccountVaultUpdate(title="x"), SCOPE),
+        "delete": VAULT.delete("v1", SCOPE),
+        "contact": NAMELESS.create(ContactCreate(last_name="Smith"), SCOPE),
+    }
+    assert {name for name, call in kept.items() if call.ledger_entry} == {"sale", "void", "reversal", "store"}
+
+
+def test_an_entry_holds_what_finds_the_record_again() -> None:
+    """Ids and sums, under the name that the resource has on the client; what has no evidence has no outcome_query."""
+    new = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="5.00", description="x")
+    entry = AT_TERMINAL.create(new, SCOPE, kind=Kind.TERMINAL).ledger_entry
+    expected = {
+        "transaction_api_id": "made-up",
+        "location_id": "loc",
+        "transaction_amount": "5.00",
+        "action": "sale",
+    }
+    outcome_query = OutcomeQuery(
+        resource="transactions",
+        id="made-up",
+        location_id="loc",
+        expected=expected,
+        evidence="exists",
+        sent={},
+        made_up_id=True,
+    )
+    assert entry == LedgerEntry(resource="router_transactions", location_id="loc", outcome_query=outcome_query)
+    reversal = TransactionUpdate(action="partialreversal", transaction_amount="1.00")
+    assert SALE.update_with_action("t1", reversal, SCOPE).ledger_entry == LedgerEntry(
+        resource="transactions", location_id=None, outcome_query=None
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        SALE.create(NEW_SALE, SCOPE),
+        SALE.update_with_action(
+            ApiId("mine"), TransactionUpdate(action="authcomplete", transaction_amount="12.50"), SCOPE
+        ),
+        SALE.update_with_action("t1", TransactionUpdate(action="tipadjust", tip_amount="2.00"), SCOPE),
+        TRANSACTION_BATCH.action("t1", "settle", SCOPE, evidence=IS_SETTLED),
+    ],
+    ids=str,
+)
+def test_a_lookup_is_made_of_the_inquiry_alone(call: Call[Any]) -> None:
+    """What a ledger gives back from its file asks the same as the call would have."""
+    assert call.ledger_entry is not None
+    assert call.ledger_entry.outcome_query is not None
+    noun = TRANSACTION_BATCH if "batches" in call.path else SALE
+    again = noun.lookup(OutcomeQuery.read(json.loads(json.dumps(call.ledger_entry.outcome_query.as_json()))))
+    assert call.lookup is not None
+    assert (again.method, again.path, again.params) == (call.lookup.method, call.lookup.path, call.lookup.params)
+    wrapper = "transactionbatch" if "batches" in call.path else "transaction"
+    done = {"id": "t1", "status_id": 101, "tip_amount": "2.00", "transaction_amount": "12.50"}
+    for record in (done, {"id": "t1", "status_id": 102}):
+        assert isinstance(again.read({wrapper: record}), type(call.lookup.read({wrapper: record})))

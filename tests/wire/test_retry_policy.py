@@ -1,0 +1,198 @@
+"""The decision table of money, cell by cell; `tests/execution/test_table.py` sees each cell obeyed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway_async._wire.call import Kind
+from gateway_async._wire.retry_policy import (
+    TABLE,
+    AttemptResult,
+    NextStep,
+    backoff,
+    classify,
+    decide,
+    is_definite,
+    print_table,
+)
+from gateway_async.errors import (
+    AuthenticationError,
+    ClientClosedError,
+    ConnectionLostError,
+    DeadlineExceededError,
+    GatewayError,
+    MalformedReplyError,
+    MismatchedReplyError,
+    MismatchedWriteError,
+    NotSentError,
+    RateLimitError,
+    Reached,
+    ServerError,
+    StatusError,
+    TerminalBusyError,
+)
+
+EXPECTED = """
+| how far it got | what came back | read | lookup | named write | idempotent write | unnamed write | terminal | pause before another try |
+|---|---|---|---|---|---|---|---|---|
+| not connected | – | again | again | again | again | again | again | back-off |
+| connecting, nothing written | – | again | again | again | again | again | again | back-off |
+| sent in part or whole, no answer | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | back-off |
+| answer cut off | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | back-off |
+| answered | 2xx that does not parse | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | back-off |
+| answered | another question's answer | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | back-off |
+| answered | 429 | again | again | look up, else again | look up, else again | stop | look up, else stop | as asked, and back-off |
+| answered | 502, 503, 504 | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and back-off |
+| answered | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and back-off |
+| answered | 404 | stop | again | look up, else stop | stop | stop | look up, else stop | back-off |
+| answered | 404 or other 4xx, not the gateway's JSON | stop | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | back-off |
+| answered | other 4xx | stop | stop | stop | stop | stop | stop | – |
+| answered | 404 or other 4xx, after a try that may have arrived | stop | stop | look up, else unknown | look up, else unknown | stop | stop | – |
+"""  # noqa: E501
+
+REFUSALS: list[GatewayError] = [
+    *[StatusError(status) for status in (400, 401, 402, 403, 405, 409, 410, 418, 422, 499)],
+    AuthenticationError(500),
+    TerminalBusyError("t"),
+]
+ERRORS: dict[AttemptResult, list[GatewayError]] = {
+    AttemptResult.QUEUED: [NotSentError("no place")],
+    AttemptResult.UNWRITTEN: [NotSentError("no route", reached=Reached.NOTHING_WRITTEN)],
+    AttemptResult.LOST: [ConnectionLostError("reset"), DeadlineExceededError(1.0), GatewayError("odd")],
+    AttemptResult.CUT: [ConnectionLostError("reset", reached=Reached.ANSWER_CUT)],
+    AttemptResult.UNREADABLE: [MalformedReplyError("$", "not JSON")],
+    AttemptResult.MISMATCHED: [MismatchedReplyError(["id"]), MismatchedWriteError(["id"])],
+    AttemptResult.THROTTLED: [RateLimitError(429)],
+    AttemptResult.OVERLOADED: [ServerError(status) for status in (502, 503, 504)],
+    AttemptResult.FAILED: [
+        *[ServerError(status) for status in (500, 501, 505, 599)],
+        StatusError(302),
+        StatusError(408),
+    ],
+    AttemptResult.ABSENT: [StatusError(404)],
+    AttemptResult.BLOCKED: [StatusError(status, is_from_gateway=False) for status in (400, 403, 404, 413, 422)],
+    AttemptResult.REFUSED: REFUSALS,
+    AttemptResult.REFUSED_LATER: [StatusError(404), *REFUSALS],
+}
+CELLS = [
+    (result, kind, cell)
+    for result, line in zip(AttemptResult, EXPECTED.strip().splitlines()[2:], strict=True)
+    for kind, cell in zip(Kind, line.strip("| ").split(" | ")[2:-1], strict=True)
+]
+
+
+def is_later(result: AttemptResult) -> bool:
+    """Whether an earlier attempt may have been carried out."""
+    return result is AttemptResult.REFUSED_LATER
+
+
+@pytest.mark.parametrize(("result", "kind", "cell"), CELLS, ids=lambda part: getattr(part, "name", part))
+def test_each_cell(result: AttemptResult, kind: Kind, cell: str) -> None:
+    """For every error of a result and every kind of call the decision is the one in the table."""
+    decisions = {str(decide(kind, error, may_have_been_sent_before=is_later(result))) for error in ERRORS[result]}
+    assert decisions == {cell}
+
+
+@pytest.mark.parametrize("result", AttemptResult)
+def test_each_error_has_its_fate(result: AttemptResult) -> None:
+    """What an error says about how far the call got."""
+    assert {classify(error, may_have_been_sent_before=is_later(result)) for error in ERRORS[result]} == {result}
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        result
+        for result in AttemptResult
+        if result not in (AttemptResult.ABSENT, AttemptResult.REFUSED, AttemptResult.REFUSED_LATER)
+    ],
+)
+def test_an_earlier_try_changes_the_meaning_of_refusals_only(result: AttemptResult) -> None:
+    """Whatever is in doubt stays in doubt, and what never left has never left."""
+    assert {classify(error, may_have_been_sent_before=True) for error in ERRORS[result]} == {result}
+
+
+def test_the_printed_table() -> None:
+    """The documentation shows the table that decides."""
+    assert print_table() == EXPECTED.strip()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if not kind.is_read])
+@pytest.mark.parametrize(
+    "result", [result for result in AttemptResult if result not in (AttemptResult.QUEUED, AttemptResult.UNWRITTEN)]
+)
+def test_no_write_that_left_is_sent_again_unasked(result: AttemptResult, kind: Kind) -> None:
+    """Only what provably never left is repeated without a lookup."""
+    assert TABLE[result][kind].step is not NextStep.AGAIN
+
+
+@pytest.mark.parametrize("kind", [Kind.TERMINAL, Kind.UNNAMED])
+@pytest.mark.parametrize(
+    "result", [result for result in AttemptResult if result not in (AttemptResult.QUEUED, AttemptResult.UNWRITTEN)]
+)
+def test_what_a_lookup_cannot_clear_is_never_sent_again(result: AttemptResult, kind: Kind) -> None:
+    """A customer may still stand at a terminal, and what has no name leaves no trace: neither is sent twice."""
+    assert TABLE[result][kind].if_not_found is not NextStep.AGAIN
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        (Kind.READ, set(AttemptResult)),
+        (Kind.LOOKUP, set(AttemptResult)),
+        (Kind.NAMED, set()),
+        (Kind.IDEMPOTENT, {AttemptResult.ABSENT}),
+        (Kind.UNNAMED, {AttemptResult.ABSENT}),
+        (Kind.TERMINAL, set()),
+    ],
+)
+def test_what_is_certain(kind: Kind, more: set[AttemptResult]) -> None:
+    """Never sent, turned away and refused are a definite no; after anything else a write may have been done."""
+    definite = {
+        result
+        for result in AttemptResult
+        for error in ERRORS[result]
+        if is_definite(kind, error, may_have_been_sent_before=is_later(result))
+    }
+    assert (
+        definite
+        == {
+            AttemptResult.QUEUED,
+            AttemptResult.UNWRITTEN,
+            AttemptResult.THROTTLED,
+            AttemptResult.REFUSED,
+            AttemptResult.REFUSED_LATER,
+        }
+        | more
+    )
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_closed_client_stays_closed(kind: Kind) -> None:
+    """Trying again would not open it."""
+    assert str(decide(kind, ClientClosedError())) == "stop"
+
+
+# --- pauses
+
+
+@pytest.mark.parametrize(
+    ("attempt", "chance", "seconds"),
+    [(1, 0.0, 0.0), (1, 1.0, 0.2), (2, 1.0, 0.4), (2, 0.5, 0.2), (5, 1.0, 3.2), (6, 1.0, 5.0), (6, 0.25, 1.25)],
+)
+def test_pauses_grow(attempt: int, chance: float, seconds: float) -> None:
+    """A pause is all chance, up to twice as much as before, and to five seconds: clients do not come back together."""
+    assert backoff(ConnectionLostError("reset"), attempt, chance) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("error", [RateLimitError(429, retry_after=7.0), ServerError(503, retry_after=7.0)])
+def test_the_gateways_pause_is_kept(error: StatusError) -> None:
+    """Nobody comes back before the time that the gateway asked for, and not all at once."""
+    assert backoff(error, 1, 0.0) == 7.0
+    assert 7.0 < backoff(error, 1, 1.0) < 8.0
+
+
+@given(st.integers(1, 10**6), st.floats(0, 1))
+def test_a_pause_is_bounded(attempt: int, chance: float) -> None:
+    """However long it goes on, a pause stays between nothing and five seconds."""
+    assert 0 <= backoff(ConnectionLostError("reset"), attempt, chance) <= 5

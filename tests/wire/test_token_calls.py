@@ -1,0 +1,102 @@
+"""The calls that fetch and revoke a token."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gateway_async._secrets import Secret
+from gateway_async._wire.call import Kind
+from gateway_async._wire.reply import Reply, read_reply
+from gateway_async._wire.retry_policy import AttemptResult, classify
+from gateway_async._wire.token_calls import log_in, revoke
+from gateway_async.errors import (
+    AuthenticationError,
+    InvalidRequestError,
+    MalformedReplyError,
+    NotFoundError,
+    RateLimitError,
+    ServerError,
+)
+
+SAMPLE = (Path(__file__).parents[1] / "samples/token-create-response.json").read_bytes()
+
+
+def reply(status: int, body: bytes = b"") -> Reply:
+    """An answer."""
+    return Reply(status, {}, body, at=0.0)
+
+
+def test_a_login_is_flat_and_unsigned() -> None:
+    """User name, password and domain without a wrapper; neither repr nor errors see the password."""
+    call = log_in("ada", "s3cret-word", "example")
+    assert json.loads(call.body or b"") == {"username": "ada", "password": "s3cret-word", "domain": "example"}
+    assert (call.method, call.path, call.signed, call.kind) == ("POST", "/v2/token", False, Kind.READ)
+    assert call.sent == {"username": "ada", "password": "***", "domain": "example"}
+
+
+def test_the_recorded_token_is_read() -> None:
+    """Every field; the token itself is a secret, of which text shows nothing."""
+    token = read_reply(log_in("u", "p", "d"), reply(201, SAMPLE))
+    assert token.token == Secret("abcdefghijklmnop")
+    assert (token.expire, token.username, token.user_type_id, token.timezone) == (
+        15,
+        "myusername",
+        200,
+        "America/New_York",
+    )
+    assert token.password_expire_ts is not None
+    assert (int(token.password_expire_ts.timestamp()), token.time) == (1422283692, 1402283692)
+    assert token.extra == {}
+    assert "abcdefghijklmnop" not in f"{token!r} {token} {token.token}"
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422, 500])
+def test_a_refused_login_is_an_authentication_error(status: int) -> None:
+    """Whatever its status, and in the retry table a refusal: nothing was done."""
+    with pytest.raises(AuthenticationError) as refused:
+        read_reply(log_in("u", "p", "d"), reply(status, b'{"message": "invalid password"}'))
+    assert (refused.value.status_code, refused.value.message) == (status, "invalid password")
+    assert classify(refused.value) is AttemptResult.REFUSED
+
+
+@pytest.mark.parametrize(("status", "error"), [(429, RateLimitError), (502, ServerError), (503, ServerError)])
+def test_a_busy_gateway_is_no_refusal(status: int, error: type[Exception]) -> None:
+    """It says nothing about the password."""
+    with pytest.raises(error):
+        read_reply(log_in("u", "p", "d"), reply(status))
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b'{"token": "abc"}', b'{"token": {"id": "1"}}', b"[]"])
+def test_an_answer_without_a_token_is_malformed(body: bytes) -> None:
+    """A login without a token is none, and the error says where it was looked for."""
+    with pytest.raises(MalformedReplyError, match=r"\$\.token"):
+        read_reply(log_in("u", "p", "d"), reply(200, body))
+
+
+@pytest.mark.parametrize("value", ["", None, 5, "\ud800"])
+def test_what_cannot_be_sent_is_named(value: object) -> None:
+    """All three arguments at once, and the password is not repeated."""
+    with pytest.raises(InvalidRequestError) as refused:
+        log_in(value, value, value)  # type: ignore[arg-type]
+    assert [line.split(":")[0] for line in refused.value.problems] == ["username", "password", "domain"]
+    with pytest.raises(InvalidRequestError):
+        revoke(Secret(value))  # type: ignore[arg-type]
+
+
+def test_revoking_shows_the_token_nowhere() -> None:
+    """It stands in the path, percent-encoded, and in no text of the call."""
+    call = revoke(Secret("tok/en wörd"))
+    assert (call.method, call.path) == ("DELETE", "/v2/token/tok%2Fen%20w%C3%B6rd")
+    assert "tok" not in str(call).removeprefix("DELETE /v2/token/")
+    assert "w%C3%B6rd" not in repr(call)
+
+
+def test_revoking_twice_is_revoking_once() -> None:
+    """A first 404 is an error; after a lost answer it is what was wanted."""
+    call = revoke(Secret("token"))
+    assert call.lookup is not None
+    with pytest.raises(NotFoundError):
+        read_reply(call, reply(404))
+    gone = reply(404, b'{"name": "Not Found", "message": "no token", "code": 0, "status": 404}')
+    assert [read_reply(call.lookup, each) for each in (reply(204), gone)] == [None, None]

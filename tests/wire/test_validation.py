@@ -1,0 +1,709 @@
+"""Checks before sending: each limit at, below and above its bound, and every problem at once."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from gateway_async._secrets import Secret
+from gateway_async._wire.convert import fields_of
+from gateway_async._wire.validation import problems
+from gateway_async.models.account_vaults import (
+    AccountVaultUpdate,
+    AchVaultCreate,
+    CardVaultCreate,
+    RouterAccountVaultCreate,
+    SwipedVaultCreate,
+    TicketVaultCreate,
+    TransactionVaultCreate,
+    VaultCopyCreate,
+)
+from gateway_async.models.codes import (
+    AccountType,
+    AchSecCode,
+    PaylinkAction,
+    PaymentMethod,
+    PostbackResource,
+    TransactionAction,
+)
+from gateway_async.models.contacts import ContactCreate, ContactUpdate
+from gateway_async.models.files import ProductFileCreate
+from gateway_async.models.paylinks import PaylinkCreate, PaylinkUpdate
+from gateway_async.models.postback_configs import PostbackConfigCreate, PostbackConfigUpdate
+from gateway_async.models.quick_invoices import QuickInvoiceCreate, QuickInvoiceUpdate
+from gateway_async.models.request import Request
+from gateway_async.models.transactions import RouterTransactionCreate, TransactionCreate, TransactionUpdate
+
+CARD = "4111111111111111"
+VALID: dict[type[Request], dict[str, Any]] = {
+    CardVaultCreate: {"location_id": "loc", "account_number": CARD, "exp_date": "0930"},
+    SwipedVaultCreate: {"location_id": "loc", "track_data": "track"},
+    AchVaultCreate: {
+        "location_id": "loc",
+        "account_number": "123456789012",
+        "routing": "072000326",
+        "account_holder_name": "Jo",
+        "account_type": "checking",
+        "is_company": False,
+    },
+    TicketVaultCreate: {"location_id": "loc", "ticket": "ticket"},
+    TransactionVaultCreate: {"location_id": "loc", "previous_transaction_id": "t"},
+    VaultCopyCreate: {"location_id": "loc", "previous_account_vault_id": "v"},
+    AccountVaultUpdate: {},
+    RouterAccountVaultCreate: {"location_id": "loc", "terminal_id": "term", "contact_id": "c"},
+    ContactCreate: {"location_id": "loc", "last_name": "Smith"},
+    ContactUpdate: {},
+    TransactionCreate: {
+        "location_id": "loc",
+        "action": "sale",
+        "transaction_amount": "1.00",
+        "account_number": CARD,
+        "exp_date": "0930",
+    },
+    TransactionUpdate: {"action": "edit"},
+    RouterTransactionCreate: {
+        "location_id": "loc",
+        "action": "sale",
+        "terminal_id": "term",
+        "transaction_amount": "1.00",
+    },
+    QuickInvoiceCreate: {
+        "location_id": "loc",
+        "title": "Lunch",
+        "due_date": date(2026, 12, 1),
+        "item_list": {"Tea": "2.50"},
+    },
+    QuickInvoiceUpdate: {},
+    PaylinkCreate: {"location_id": "loc", "amount_due": "10.00"},
+    PaylinkUpdate: {},
+    PostbackConfigCreate: {"location_id": "loc", "url": "https://shop.test", "resource": "contact"},
+    PostbackConfigUpdate: {},
+    ProductFileCreate: {"location_id": "loc", "title": "Files", "product_file_credential_id": "c"},
+}
+CREATES = [kind for kind in VALID if not kind.__name__.endswith("Update")]
+
+
+def found(kind: type[Request], *, limits: bool = True, without: tuple[str, ...] = (), **fields: Any) -> list[str]:
+    """The problems of a valid request of `kind` with some fields changed or left out."""
+    given = {name: value for name, value in VALID[kind].items() if name not in without}
+    return problems(kind(**{**given, **fields}), limits=limits)
+
+
+@pytest.mark.parametrize("kind", VALID)
+def test_a_valid_request_has_no_problem(kind: type[Request]) -> None:
+    """With what it needs, and no more, a request may go."""
+    assert found(kind) == []
+
+
+# --- lengths
+
+TEXT_LIMITS = [
+    (CardVaultCreate, "title", 1, 64),
+    (CardVaultCreate, "account_holder_name", 1, 60),
+    (CardVaultCreate, "contact_id", 1, 36),
+    (CardVaultCreate, "contact_api_id", 1, 64),
+    (CardVaultCreate, "account_vault_api_id", 1, 36),
+    (CardVaultCreate, "billing_address", 1, 32),
+    (CardVaultCreate, "billing_city", 1, 36),
+    (CardVaultCreate, "billing_state", 2, 26),
+    (CardVaultCreate, "billing_zip", 4, 12),
+    (CardVaultCreate, "billing_phone", 1, 10),
+    (CardVaultCreate, "accountvault_c1", 0, 128),
+    (CardVaultCreate, "accountvault_c2", 0, 128),
+    (CardVaultCreate, "accountvault_c3", 0, 128),
+    (CardVaultCreate, "customer_id", 1, 50),
+    (CardVaultCreate, "terms_agree_ip", 0, 15),
+    (SwipedVaultCreate, "track_data", 1, 256),
+    (TicketVaultCreate, "ticket", 1, 36),
+    (TransactionVaultCreate, "previous_transaction_id", 1, 36),
+    (VaultCopyCreate, "previous_account_vault_id", 1, 36),
+    (AccountVaultUpdate, "title", 1, 64),
+    (AccountVaultUpdate, "billing_zip", 4, 12),
+    (RouterAccountVaultCreate, "terminal_id", 1, 36),
+    (RouterAccountVaultCreate, "contact_id", 1, 36),
+    (RouterAccountVaultCreate, "location_id", 1, 36),
+    (ContactCreate, "last_name", 1, 64),
+    (ContactCreate, "contact_api_id", 1, 64),
+    (ContactCreate, "email", 0, 128),
+    (ContactCreate, "cell_phone", 0, 10),
+    (ContactUpdate, "last_name", 1, 64),
+    (TransactionCreate, "transaction_api_id", 1, 64),
+    (TransactionCreate, "order_num", 0, 32),
+    (TransactionCreate, "description", 0, 64),
+    (TransactionCreate, "transaction_c1", 0, 128),
+    (TransactionUpdate, "description", 0, 64),
+    (RouterTransactionCreate, "transaction_api_id", 1, 64),
+    (RouterTransactionCreate, "order_num", 0, 32),
+    (RouterTransactionCreate, "description", 0, 64),
+    (QuickInvoiceCreate, "title", 1, 64),
+    (QuickInvoiceCreate, "quick_invoice_api_id", 1, 64),
+    (QuickInvoiceCreate, "contact_api_id", 1, 64),
+    (QuickInvoiceCreate, "invoice_number", 0, 64),
+    (QuickInvoiceCreate, "item_header", 0, 250),
+    (QuickInvoiceCreate, "item_footer", 0, 250),
+    (QuickInvoiceCreate, "email", 5, 128),
+    (QuickInvoiceCreate, "cell_phone", 1, 10),
+    (QuickInvoiceCreate, "note", 0, 200),
+    (QuickInvoiceCreate, "customer_id", 0, 64),
+    (QuickInvoiceUpdate, "title", 1, 64),
+    (QuickInvoiceUpdate, "note", 0, 200),
+    (PaylinkCreate, "paylink_api_id", 1, 64),
+    (PaylinkCreate, "email", 5, 128),
+    (PaylinkCreate, "cell_phone", 1, 10),
+    (PaylinkUpdate, "email", 5, 128),
+    (PostbackConfigCreate, "product_transaction_id", 1, 36),
+    (ProductFileCreate, "product_file_credential_id", 1, 36),
+]
+
+
+@pytest.mark.parametrize(("kind", "field", "least", "most"), TEXT_LIMITS)
+def test_the_length_of_a_text(kind: type[Request], field: str, least: int, most: int) -> None:
+    """A text may have the least and the most characters, but not one less or one more."""
+    assert found(kind, **{field: "x" * least}) == []
+    assert found(kind, **{field: "x" * most}) == []
+    outside = [most + 1] if least == 0 else [least - 1, most + 1]
+    for length in outside:
+        (first, *_) = found(kind, **{field: "x" * length})
+        wanted = f"{least} to {most}" if least < most else most
+        assert first == f"{field}: must have {wanted} characters, has {length}"
+
+
+def test_limits_can_be_left_to_the_gateway() -> None:
+    """With limits off neither lengths, patterns, required fields nor rules are checked."""
+    wrong = {"title": "x" * 999, "billing_zip": "", "contact_id": "a", "contact_api_id": "b c", "exp_date": "1399"}
+    assert len(found(CardVaultCreate, without=("location_id",), **wrong)) == 6
+    assert found(CardVaultCreate, without=("location_id",), limits=False, **wrong) == []
+
+
+# --- patterns
+
+PATTERNS = [
+    (CardVaultCreate, "exp_date", ["0130", "1299"], ["", "1330", "0030", "130", "01/30", "01300", "０１30"], "MMYY"),
+    (CardVaultCreate, "account_vault_api_id", ["a-1", "ü"], ["a b", " ", "a\t", "a\n"], "must contain no spaces"),
+    (ContactCreate, "contact_api_id", ["a-1", "."], ["a b", "\u00a0"], "must contain no spaces"),
+    (CardVaultCreate, "ssn4", ["0000", "8264"], ["826", "82641", "82a4", "８２６４"], "must be four digits"),
+    (CardVaultCreate, "dob_year", ["1970"], ["70", "197O"], "must be four digits"),
+    (TransactionCreate, "cvv", ["999", "1234"], ["", "12", "12345", "12a", "９９９"], "must be three or four digits"),
+    (AchVaultCreate, "routing", ["072000326"], ["07200032", "0720003260", "07200032x"], "characters|digits only"),
+    (
+        TransactionCreate,
+        "account_number",
+        ["1234", "1" * 19],
+        ["123", "1" * 20, "4111 1111 1111 1111", "４111111111111111"],
+        "characters|digits only",
+    ),
+    (CardVaultCreate, "account_number", ["1234", "1" * 19], ["123", "1" * 20, "41x1"], "characters|digits only"),
+]
+
+
+@pytest.mark.parametrize(("kind", "field", "right", "wrong", "says"), PATTERNS)
+def test_the_form_of_a_text(kind: type[Request], field: str, right: list[str], wrong: list[str], says: str) -> None:
+    """A text of a certain form is matched whole, and with ASCII digits only."""
+    for value in right:
+        assert found(kind, **{field: value}) == []
+    for value in wrong:
+        assert [line for line in found(kind, **{field: value}) if line.startswith(f"{field}: ")], value
+
+
+def test_a_problem_does_not_repeat_the_secret() -> None:
+    """What is wrong with a number is said without the number."""
+    said = " ".join(found(TransactionCreate, account_number=f"{CARD}2222", cvv="99x", track_data="t" * 257))
+    assert CARD[:8] not in said
+    assert "99x" not in said
+
+
+# --- codes
+
+EXPECTED = {
+    (TransactionCreate, "action"): "sale, authonly, avsonly, force, refund, debit, credit",
+    (TransactionUpdate, "action"): "void, authcomplete, authincrement, partialreversal, tipadjust, edit",
+    (RouterTransactionCreate, "action"): "sale, authonly, avsonly, force, refund, settle",
+    (TransactionCreate, "payment_method"): "cc, ach",
+    (RouterTransactionCreate, "payment_method"): "cc, ach",
+    (TicketVaultCreate, "payment_method"): "cc, ach",
+    (TransactionCreate, "account_type"): "visa, mc, disc, amex, jcb, diners, debit, checking, savings",
+    (AchVaultCreate, "account_type"): "checking, savings",
+    (TransactionCreate, "ach_sec_code"): "WEB, PPD, CCD, TEL, POP, C21",
+    (AchVaultCreate, "ach_sec_code"): "WEB, PPD, CCD, TEL, POP, C21",
+    (PaylinkCreate, "paylink_action"): "sale, auth-only, authonly",
+    (PostbackConfigCreate, "resource"): "contact, transaction, transactionbatch, accountvault",
+}
+OPEN = {
+    "action": TransactionAction,
+    "payment_method": PaymentMethod,
+    "account_type": AccountType,
+    "ach_sec_code": AchSecCode,
+    "paylink_action": PaylinkAction,
+    "resource": PostbackResource,
+}
+
+
+@pytest.mark.parametrize(("kind", "field"), EXPECTED)
+def test_a_code_as_text_is_a_documented_one(kind: type[Request], field: str) -> None:
+    """Another one is sent only as an open enum's value, or with limits off: a typing error is not a new code."""
+    known, code = EXPECTED[kind, field], OPEN[field].__name__
+    for value in known.split(", "):
+        assert not [line for line in found(kind, **{field: value}) if line.startswith(f"{field}: ")]
+    wanted = f"{field}: unknown value 'xyz' (expected {known}; pass {code}(\"xyz\") to send it anyway)"
+    assert wanted in found(kind, **{field: "xyz"})
+    assert wanted not in found(kind, **{field: OPEN[field]("xyz")})
+    assert found(kind, limits=False, **{field: "xyz"}) == []
+
+
+def test_a_misspelt_code_is_recognized() -> None:
+    """The nearest documented one is offered."""
+    (line,) = found(TransactionCreate, action="authonyl")
+    assert line.startswith("action: unknown value 'authonyl', did you mean 'authonly'? (expected sale, ")
+
+
+def test_a_code_of_another_kind_is_not_known() -> None:
+    """An open enum's value stands for its own field only."""
+    assert found(TransactionCreate, action=PaymentMethod.CARD)[0].startswith("action: unknown value 'cc' (")
+
+
+def test_an_unknown_code_is_not_repeated_whole() -> None:
+    """It may be a card number that was put into the wrong field, or a text without end."""
+    (line,) = found(TransactionCreate, action=CARD)
+    assert CARD[:12] not in line
+    (line,) = found(TransactionCreate, action="x" * 5000)
+    assert len(line) < 300
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        (AchVaultCreate, "account_type", AccountType("x" * 33)),
+        (AchVaultCreate, "ach_sec_code", AchSecCode("WEBS")),
+        (PaylinkCreate, "paylink_action", PaylinkAction("x" * 11)),
+    ],
+)
+def test_the_length_of_an_open_code(kind: type[Request], field: str, value: str) -> None:
+    """What is sent anyway still has a length."""
+    (line,) = found(kind, **{field: value})
+    assert line.startswith(f"{field}: must have ")
+
+
+# --- money
+
+
+@pytest.mark.parametrize("amount", [Decimal("0.00"), 0, "0", "9999999.99", Decimal("12.5"), 12, "12.500"])
+def test_amounts(amount: Any) -> None:
+    """A `Decimal`, an int or a text of at most ten characters, not negative, no fraction of a cent."""
+    assert found(TransactionCreate, transaction_amount=amount) == []
+
+
+@pytest.mark.parametrize(
+    ("amount", "problem"),
+    [
+        ("10000000.00", "must have at most 10 characters with its two decimals, has 11"),
+        (10**7, "must have at most 10 characters with its two decimals, has 11"),
+        (CARD, "must have at most 10 characters with its two decimals, has 19"),
+        ("-0.01", "must not be negative"),
+        ("1.005", "has more than two decimals"),
+        ("", "is not an amount"),
+        ("12,50", "is not an amount"),
+        ("1e2", "is not an amount"),
+        ("1_000", "is not an amount"),
+        (" 1", "is not an amount"),
+        ("NaN", "is not an amount"),
+        ("1e999999999", "is not an amount"),
+        (12.5, "must be a Decimal, an int or a str, not float"),
+        (True, "must be a Decimal, an int or a str, not bool"),
+        (b"1", "must be a Decimal, an int or a str, not bytes"),
+        (Secret("1"), "must be a Decimal, an int or a str, not Secret"),
+    ],
+)
+def test_what_is_no_amount(amount: Any, problem: str) -> None:
+    """Each way of being wrong has its sentence."""
+    assert found(TransactionCreate, transaction_amount=amount) == [f"transaction_amount: {problem}"]
+
+
+MONEY = [
+    *[(TransactionCreate, name) for name in ("transaction_amount", "tax", "tip_amount", "subtotal_amount")],
+    *[(TransactionUpdate, name) for name in ("transaction_amount", "tax", "tip_amount", "subtotal_amount")],
+    *[(RouterTransactionCreate, name) for name in ("transaction_amount", "tax")],
+    (TransactionCreate, "room_rate"),
+    (TransactionUpdate, "room_rate"),
+    (ContactCreate, "contact_balance"),
+    (ContactUpdate, "contact_balance"),
+    *[(QuickInvoiceCreate, f"single_payment_{bound}_amount") for bound in ("min", "max")],
+    (PaylinkCreate, "amount_due"),
+]
+
+
+@pytest.mark.parametrize("limits", [True, False])
+@pytest.mark.parametrize(("kind", "field"), MONEY)
+def test_floats_are_never_money(kind: type[Request], field: str, limits: bool) -> None:
+    """A float is refused in every amount, checked limits or not."""
+    assert found(kind, limits=limits, **{field: 0.1}) == [f"{field}: must be a Decimal, an int or a str, not float"]
+
+
+def test_every_amount_is_in_the_list() -> None:
+    """No field that holds money is left out of the test above."""
+    declared = {(kind, name) for kind in VALID for name in fields_of(kind) if "Cents" in str(fields_of(kind)[name])}
+    assert declared == set(MONEY)
+
+
+def test_fractions_of_a_cent_are_refused_with_limits_off() -> None:
+    """What could only be sent changed is not sent."""
+    assert found(TransactionCreate, limits=False, tax="1.005") == ["tax: has more than two decimals"]
+
+
+# --- types
+
+WRONG_TYPES = [
+    (ContactCreate, "last_name", 5, "must be text, not int"),
+    (ContactCreate, "last_name", b"Smith", "must be text, not bytes"),
+    (ContactCreate, "last_name", True, "must be text, not bool"),
+    (ContactCreate, "location_id", 5, "must be text, not int"),
+    (ContactCreate, "email_trx_receipt", 2, "must be True or False, not int"),
+    (ContactCreate, "email_trx_receipt", "1", "must be True or False, not str"),
+    (ContactCreate, "email_trx_receipt", 1.0, "must be True or False, not float"),
+    (ContactCreate, "header_message_type_id", "3", "must be a whole number, not str"),
+    (ContactCreate, "header_message_type_id", 3.0, "must be a whole number, not float"),
+    (ContactCreate, "header_message_type_id", True, "must be a whole number, not bool"),
+    (PaylinkCreate, "delivery_method", "2", "must be a whole number, not str"),
+    (ContactCreate, "date_of_birth", "1970-01-02", "must be a date, not str"),
+    (ContactCreate, "date_of_birth", datetime(1970, 1, 2, tzinfo=UTC), "must be a date, not datetime"),
+    (TransactionCreate, "action", 5, "must be text, not int"),
+    (TransactionCreate, "account_number", 4111111111111111, "must be text, not int"),
+    (TransactionCreate, "cvv", 999, "must be text, not int"),
+    (TransactionCreate, "custom_data", [1], "must be a mapping, not list"),
+    (TransactionCreate, "custom_data", "text", "must be a mapping, not str"),
+    (CardVaultCreate, "account_number", None, "must be text, not NoneType"),
+    (AccountVaultUpdate, "terms_agree", "1", "must be True or False or a whole number, not str"),
+    (AccountVaultUpdate, "account_type", 1, "must be text, not int"),
+    (RouterTransactionCreate, "terminal_id", ["t"], "must be text, not list"),
+]
+
+
+@pytest.mark.parametrize("limits", [True, False])
+@pytest.mark.parametrize(("kind", "field", "value", "problem"), WRONG_TYPES)
+def test_a_wrong_type_is_named(kind: type[Request], field: str, value: Any, problem: str, limits: bool) -> None:
+    """A value of another type is refused by its field's name, checked limits or not."""
+    assert found(kind, limits=limits, **{field: value}) == [f"{field}: {problem}"]
+
+
+@pytest.mark.parametrize("flag", [True, False, 1, 0])
+def test_flags(flag: Any) -> None:
+    """A flag is True or False, or the 1 or 0 that the gateway itself speaks."""
+    assert found(ContactCreate, email_trx_receipt=flag, date_of_birth=date(1970, 1, 2)) == []
+
+
+@pytest.mark.parametrize("limits", [True, False])
+def test_lone_surrogates_are_refused(limits: bool) -> None:
+    """Half a character cannot be written as UTF-8, in a text, a secret or an id."""
+    reason = "holds a character that is none (a lone surrogate)"
+    assert found(ContactCreate, limits=limits, last_name="\ud800") == [f"last_name: {reason}"]
+    assert found(SwipedVaultCreate, limits=limits, track_data="\udfff") == [f"track_data: {reason}"]
+
+
+# --- required fields and rules
+
+
+@pytest.mark.parametrize("kind", CREATES)
+def test_a_create_needs_a_location(kind: type[Request]) -> None:
+    """Where neither the request nor the client names a location, that is a problem, except in a payment."""
+    is_payment = kind in (TransactionCreate, RouterTransactionCreate)  # made in the user's primary location
+    assert found(kind, without=("location_id",)) == ([] if is_payment else ["location_id: is required"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        (ContactCreate, "last_name"),
+        (AchVaultCreate, "account_type"),
+        (AchVaultCreate, "is_company"),
+        (CardVaultCreate, "exp_date"),
+        (RouterTransactionCreate, "transaction_amount"),
+        (RouterTransactionCreate, "terminal_id"),
+        (TransactionCreate, "action"),
+        (TransactionUpdate, "action"),
+    ],
+)
+def test_none_is_no_value_for_a_required_field(kind: type[Request], field: str) -> None:
+    """None passed where a value is required is named; with limits off it is the gateway's business."""
+    assert found(kind, **{field: None}) == [f"{field}: is required"]
+    assert found(kind, limits=False, **{field: None}) == []
+
+
+def test_none_clears_a_field_of_an_update() -> None:
+    """An update may null what it likes."""
+    fields = dict.fromkeys(fields_of(AccountVaultUpdate))
+    assert found(AccountVaultUpdate, **fields) == []
+
+
+SOURCES = "account_number, account_vault_id, account_vault_api_id, previous_transaction_id, "
+SOURCES += "previous_transaction_api_id, track_data, ticket"
+
+
+def test_a_transaction_has_one_source() -> None:
+    """Exactly one field says whose account it is."""
+    for source in SOURCES.split(", ")[1:]:
+        assert found(TransactionCreate, without=("account_number", "exp_date"), **{source: "x"}) == []
+    assert found(TransactionCreate, account_vault_id="v") == [
+        f"account_number, account_vault_id: exactly one of {SOURCES} is needed"
+    ]
+    assert found(TransactionCreate, without=("account_number",)) == [
+        f"account_number: exactly one of {SOURCES} is needed"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        (TransactionVaultCreate, "previous_transaction_id", "previous_transaction_api_id"),
+        (VaultCopyCreate, "previous_account_vault_id", "previous_account_vault_api_id"),
+    ],
+)
+def test_a_vault_is_stored_from_one_source(kind: type[Request], one: str, other: str) -> None:
+    """Either id of the source will do, both or none will not."""
+    assert found(kind, without=(one,), **{other: "x"}) == []
+    assert found(kind, **{other: "x"}) == [f"{one}, {other}: exactly one of {one}, {other} is needed"]
+    assert found(kind, without=(one,)) == [f"{one}: exactly one of {one}, {other} is needed"]
+
+
+@pytest.mark.parametrize("kind", [CardVaultCreate, AccountVaultUpdate, TransactionCreate, RouterTransactionCreate])
+def test_a_contact_is_named_once(kind: type[Request]) -> None:
+    """A contact is given by the gateway's id or the integrator's, not both."""
+    assert found(kind, contact_id="c") == []
+    assert found(kind, contact_id="c", contact_api_id="a") == [
+        "contact_id, contact_api_id: only one of them may be given"
+    ]
+
+
+@pytest.mark.parametrize("kind", [CardVaultCreate, AccountVaultUpdate, TransactionCreate])
+def test_a_licence_has_number_and_state(kind: type[Request]) -> None:
+    """A licence number comes with its state."""
+    assert found(kind, dl_number="D1", dl_state="MI") == []
+    assert found(kind, dl_number="D1") == ["dl_state: must be given together with dl_number"]
+    assert found(kind, dl_state="MI") == ["dl_number: must be given together with dl_state"]
+
+
+@pytest.mark.parametrize(
+    ("action", "needed"),
+    [
+        *[(action, True) for action in ("sale", "authonly", "force", "debit", "credit")],
+        *[(action, False) for action in ("avsonly", "refund", TransactionAction("brand new"))],
+    ],
+)
+def test_which_actions_need_an_amount(action: str, needed: bool) -> None:
+    """What moves money says how much; a refund may be of the whole."""
+    expected = [f"transaction_amount: is required when action is {action}"] if needed else []
+    assert found(TransactionCreate, without=("transaction_amount",), action=action) == expected
+
+
+def test_a_keyed_card_needs_its_expiry() -> None:
+    """A number alone is no card; a stored account has its expiry already."""
+    assert found(TransactionCreate, without=("exp_date",)) == ["exp_date: is required when payment_method is cc"]
+
+
+def test_a_keyed_bank_account_needs_four_more_fields() -> None:
+    """ACH without a vault says how it was agreed, what account it is, where, and whose."""
+    assert found(TransactionCreate, payment_method="ach", without=("exp_date",)) == [
+        f"{name}: is required when payment_method is ach"
+        for name in ("ach_sec_code", "account_type", "routing", "account_holder_name")
+    ]
+    stored = ("account_number", "exp_date")
+    assert found(TransactionCreate, payment_method="ach", account_vault_id="v", without=stored) == []
+
+
+@pytest.mark.parametrize(
+    ("action", "field"),
+    [
+        ("authincrement", "transaction_amount"),
+        ("partialreversal", "transaction_amount"),
+        ("tipadjust", "tip_amount"),
+    ],
+)
+def test_which_changes_need_an_amount(action: str, field: str) -> None:
+    """A change of an amount says the amount."""
+    assert found(TransactionUpdate, action=action) == [f"{field}: is required when action is {action}"]
+    assert found(TransactionUpdate, action=action, **{field: "1.00"}) == []
+
+
+@pytest.mark.parametrize("action", ["void", "authcomplete", "edit"])
+def test_which_changes_need_no_amount(action: str) -> None:
+    """A void, a completion or an edit may stand alone."""
+    assert found(TransactionUpdate, action=action) == []
+
+
+# --- invoices, paylinks, postback configs
+
+
+def test_an_items_amount_is_money() -> None:
+    """A `Decimal`, an int or a text, also below 0 for a discount; what is wrong is named by the item."""
+    assert found(QuickInvoiceCreate, item_list={"Tea": Decimal("2.5"), "Cake": 4, "Off": "-1.00", "Free": 0}) == []
+    wrong = {"Tea": 2.5, "Cake": "four", "Pie": None, "Egg": "1.005", "Jam": "100000000.00", CARD: True, "Rum": "1e3"}
+    assert found(QuickInvoiceCreate, item_list=wrong) == [
+        "item_list.Tea: must be a Decimal, an int or a str, not float",
+        "item_list.Cake: is not an amount",
+        "item_list.Pie: must be a Decimal, an int or a str, not NoneType",
+        "item_list.Egg: has more than two decimals",
+        "item_list.Jam: must have at most 11 characters with its two decimals, has 12",
+        "item_list.************1111: must be a Decimal, an int or a str, not bool",
+        "item_list.Rum: is not an amount",
+    ]
+    assert len(found(QuickInvoiceCreate, item_list=wrong, limits=False)) == 6
+
+
+def test_an_items_name_is_text() -> None:
+    """And it is not empty, and can be written."""
+    assert found(QuickInvoiceCreate, item_list={5: 1, "": 1, "\ud800": 1}) == [
+        "item_list.5: its name must be text",
+        "item_list.: its name is empty",
+        "item_list.\\ud800: its name holds a character that is none (a lone surrogate)",
+    ]
+
+
+@pytest.mark.parametrize(("length", "fits"), [(4000, True), (4001, False)])
+def test_the_length_of_an_item_list(length: int, fits: bool) -> None:
+    """What is measured is its JSON; no items at all are too few."""
+    items = {"x" * (length - len('{"":1}')): 1}
+    says = f"item_list: must have 5 to 4000 characters as JSON, has {length}"
+    assert found(QuickInvoiceCreate, item_list=items) == ([] if fits else [says])
+    assert found(QuickInvoiceCreate, item_list=items, limits=False) == []
+    assert found(QuickInvoiceCreate, item_list={}) == ["item_list: must have 5 to 4000 characters as JSON, has 2"]
+
+
+@pytest.mark.parametrize("items", ["Tea", ["Tea"], 5, [("Tea", 1)]])
+def test_what_is_no_item_list(items: Any) -> None:
+    """Names and amounts come as a mapping."""
+    assert found(QuickInvoiceCreate, item_list=items, limits=False) == [
+        f"item_list: must be a mapping, not {type(items).__name__}"
+    ]
+
+
+def test_tags_are_a_sequence_of_texts() -> None:
+    """One text is no sequence of them."""
+    assert found(QuickInvoiceCreate, tags=["a", "b"]) == found(QuickInvoiceCreate, tags=()) == []
+    assert found(QuickInvoiceCreate, tags="ab") == ["tags: must be a sequence of texts, not str"]
+    assert found(QuickInvoiceCreate, tags=["a", 5]) == ["tags[1]: must be text"]
+
+
+@pytest.mark.parametrize("days", [0, 99])
+def test_days_before_and_after_have_two_digits(days: int) -> None:
+    """A notification is sent at most 99 days away from the due date."""
+    assert found(QuickInvoiceCreate, notification_days_before_due_date=days) == []
+    assert found(QuickInvoiceUpdate, notification_days_after_due_date=100) == [
+        "notification_days_after_due_date: must be from 0 to 99, not 100"
+    ]
+    assert found(QuickInvoiceCreate, notification_days_before_due_date=-1) == [
+        "notification_days_before_due_date: must be from 0 to 99, not -1"
+    ]
+
+
+RULES: list[tuple[type[Request], dict[str, Any], str]] = [
+    (QuickInvoiceCreate, {"send_text_to_pay": True}, "cell_phone: is required when send_text_to_pay is True"),
+    (QuickInvoiceCreate, {"ssn4": "8264", "dob_year": "1971"}, "ssn4, dob_year: only one of them may be given"),
+    (QuickInvoiceCreate, {"dl_number": "D1"}, "dl_state: must be given together with dl_number"),
+    (QuickInvoiceCreate, {"contact_id": "a", "contact_api_id": "b"},
+     "contact_id, contact_api_id: only one of them may be given"),
+    (QuickInvoiceUpdate, {"ssn4": "8264", "dob_year": "1971"}, "ssn4, dob_year: only one of them may be given"),
+    (PaylinkCreate, {"delivery_method": 2}, "cell_phone: is required when delivery_method is 2"),
+    (PaylinkCreate, {"delivery_method": 3}, "cell_phone: is required when delivery_method is 3"),
+    (PostbackConfigCreate, {"resource": "transaction"},
+     "product_transaction_id: is required when resource is transaction"),
+    (PostbackConfigCreate, {"resource": "transactionbatch"},
+     "product_transaction_id: is required when resource is transactionbatch"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "fields", "problem"), RULES)
+def test_rules_between_fields(kind: type[Request], fields: dict[str, Any], problem: str) -> None:
+    """What belongs together, excludes or needs another."""
+    assert found(kind, **fields) == [problem]
+    assert found(kind, **fields, limits=False) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        (QuickInvoiceCreate, {"send_text_to_pay": True, "cell_phone": "5551234567"}),
+        (QuickInvoiceCreate, {"send_text_to_pay": False}),
+        (PaylinkCreate, {"delivery_method": 1}),
+        (PaylinkCreate, {"delivery_method": 3, "cell_phone": "5551234567"}),
+        (PaylinkUpdate, {"delivery_method": 2}),
+        (PostbackConfigCreate, {"resource": "accountvault"}),
+        (PostbackConfigCreate, {"resource": "transaction", "product_transaction_id": "p"}),
+        (PostbackConfigUpdate, {"resource": "transaction"}),
+        (PostbackConfigCreate, {"attempt_interval": 1, "number_of_attempts": 50}),
+        (PaylinkCreate, {"amount_due": "99999999.99"}),
+    ],
+)
+def test_rules_that_are_kept(kind: type[Request], fields: dict[str, Any]) -> None:
+    """An update may count on what the record has already; what is only a hint is no limit."""
+    assert found(kind, **fields) == []
+
+
+# --- free-form JSON
+
+
+@pytest.mark.parametrize("limits", [True, False])
+@pytest.mark.parametrize(
+    ("value", "lines"),
+    [
+        (0.5, [".a: must not be a float; use a Decimal or a str"]),
+        ([1, {"b": [0.5]}], [".a[1].b[0]: must not be a float; use a Decimal or a str"]),
+        ({1: "x"}, [".a.1: its name must be text"]),
+        ({"\ud800": "\udc00"}, [r".a.\ud800: its name holds a character that is none (a lone surrogate)",
+                                r".a.\ud800: holds a character that is none (a lone surrogate)"]),
+        (Decimal("NaN"), [".a: is not a number"]),
+        ({1, 2}, [".a: cannot be sent as JSON: set"]),
+        (b"x", [".a: cannot be sent as JSON: bytes"]),
+        (Secret("x"), [".a: cannot be sent as JSON: Secret"]),
+        ({CARD: 0.5}, [".a.************1111: must not be a float; use a Decimal or a str"]),
+    ],
+)  # fmt: skip
+def test_what_free_form_json_cannot_hold(value: Any, lines: list[str], limits: bool) -> None:
+    """Inside `custom_data` and `extra` each value that would change on the way is named by its place."""
+    assert found(TransactionCreate, limits=limits, custom_data={"a": value}) == [f"custom_data{line}" for line in lines]
+    assert found(TransactionCreate, limits=limits, extra={"a": value}) == [f"extra{line}" for line in lines]
+
+
+def test_what_free_form_json_can_hold() -> None:
+    """Everything that JSON has, dates, decimals and read-only mappings."""
+    value = {"a": [None, True, 1, "x", Decimal("1.5"), date(2025, 1, 2), (1,), MappingProxyType({})]}
+    assert found(TransactionCreate, custom_data=value, extra=value) == []
+
+
+def test_extra_does_not_shadow_a_field() -> None:
+    """A field that the request has, or that its class implies, is not sent twice."""
+    assert found(CardVaultCreate, extra={"title": "x", "payment_method": "ach"}) == [
+        "title: has a field of its own, so it cannot stand in extra",
+        "payment_method: has a field of its own, so it cannot stand in extra",
+    ]
+
+
+def test_extra_is_a_mapping() -> None:
+    """Anything else is refused, not walked."""
+    assert found(ContactCreate, extra=["x"]) == ["extra: must be a mapping of field names to JSON values"]
+
+
+# --- all at once
+
+
+def test_every_problem_at_once() -> None:
+    """One look is enough to mend a request: types, limits, rules and extra, in this order."""
+    assert found(
+        AchVaultCreate,
+        without=("location_id",),
+        title="",
+        routing="1",
+        is_company="no",
+        contact_id="c",
+        contact_api_id="a b",
+        dl_number="D1",
+        extra={"rate": 0.5},
+    ) == [
+        "location_id: is required",
+        "contact_api_id: must contain no spaces",
+        "title: must have 1 to 64 characters, has 0",
+        "is_company: must be True or False, not str",
+        "routing: must have 9 characters, has 1",
+        "contact_id, contact_api_id: only one of them may be given",
+        "dl_state: must be given together with dl_number",
+        "extra.rate: must not be a float; use a Decimal or a str",
+    ]
