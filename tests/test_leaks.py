@@ -407,8 +407,8 @@ async def test_an_unknown_outcome_keeps_no_body(one_sandbox: Sandbox) -> None:
         one_sandbox.clear_faults()
         error = raised.value.with_traceback(None)
         error.__cause__ = error.__context__ = None
-        kept = [each for _, each in reachable(error) if isinstance(each, Call)]
+        kept = [(way, each) for way, each in reachable(error) if isinstance(each, Call)]
         assert kept
-        assert [each for each in kept if each.body is not None or each.form is not None or each.secrets] == []
+        assert [way for way, each in kept if each.body is not None or each.form is not None or each.secrets] == []
         found = await error.resolve()
     assert found.approved
