@@ -151,7 +151,7 @@ def _row_of(stored: "StoredPostback") -> dict[str, Any]:
     postback = stored.postback
     return {
         "number": stored.number,
-        "came_at": stored.came_at,
+        "received_at": stored.received_at,
         "type": postback.type,
         "resource": postback.resource,
         "record_id": postback.record_id,
@@ -169,7 +169,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     if not rows:
         console.print(Text("There is nothing of that kind in the inbox.", style="green"))
         return
-    table = Table("number", "came at (UTC)", "what", "record", "state", "attempts", "error", box=None)
+    table = Table("number", "received at (UTC)", "what", "record", "state", "attempts", "error", box=None)
     for row in rows[:MOST_SHOWN]:
         table.add_row(*_cells(row))
     console.print(table)
@@ -182,7 +182,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
 def _cells(row: dict[str, Any]) -> list[Text]:
     return [
         Text(str(row["number"])),
-        Text(f"{row['came_at']:%Y-%m-%d %H:%M:%S}"),
+        Text(f"{row['received_at']:%Y-%m-%d %H:%M:%S}"),
         Text(f"{row['resource']} {row['type']}", overflow="fold"),
         Text(row["record_id"] or "–", overflow="fold"),
         Text(row["state"], style=COLOURS.get(row["state"], "")),

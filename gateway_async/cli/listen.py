@@ -18,13 +18,13 @@ from rich.text import Text
 from gateway_async.cli.errors import fail
 from gateway_async.cli.postback_format import object_of, refusal_line, refusal_object, text_of
 from gateway_async.cli.sandbox import REASONS
-from gateway_async.cli.temporary_configs import PassingConfigs
+from gateway_async.cli.temporary_configs import TemporaryConfigs
 from gateway_async.models.codes import PostbackResource
 from gateway_async.observe import logger
 
 if TYPE_CHECKING:
     from gateway_async.postbacks import Postback, PostbackReceiver
-    from gateway_async.postbacks.http.response import Answer
+    from gateway_async.postbacks.http.response import ReceiverResponse
 
 __all__ = ["listen"]
 
@@ -53,10 +53,10 @@ class PostbackDisplay:
         at = datetime.now(UTC)
         self._show(text_of(postback, at), object_of(postback, at) if self.as_json else {})
 
-    def refused(self, answer: "Answer") -> None:
+    def refused(self, response: "ReceiverResponse") -> None:
         """Print a rejected request."""
-        at, reason = datetime.now(UTC), answer.body.decode(errors="replace").strip()
-        self._show(refusal_line(answer.status, reason, at), refusal_object(answer.status, reason, at))
+        at, reason = datetime.now(UTC), response.body.decode(errors="replace").strip()
+        self._show(refusal_line(response.status, reason, at), refusal_object(response.status, reason, at))
 
     def _show(self, text: Text, content: Mapping[str, Any]) -> None:
         if self.as_json:
@@ -108,7 +108,7 @@ def listen(
     configs = None
     if create_configs:
         resources = resource or list(PostbackResource)
-        configs = PassingConfigs(resources, product_transaction_id or [], url, username, password)
+        configs = TemporaryConfigs(resources, product_transaction_id or [], url, username, password)
     try:
         asyncio.run(_listen(host, port, _receiver(username, password), configs, PostbackDisplay(as_json)))
     except OSError as error:
@@ -129,33 +129,33 @@ def _receiver(username: str | None, password: str | None) -> "PostbackReceiver":
 
 
 async def _listen(
-    host: str, port: int, receiver: "PostbackReceiver", configs: PassingConfigs | None, screen: PostbackDisplay
+    host: str, port: int, receiver: "PostbackReceiver", configs: TemporaryConfigs | None, display: PostbackDisplay
 ) -> None:
     from gateway_async.sandbox.http.server import Listener
 
-    listener = Listener(_shown(receiver, screen), host, port)
+    listener = Listener(_shown(receiver, display), host, port)
     with _ended_by_signals():
         async with AsyncExitStack() as stack:
             await listener.bind()
             stack.push_async_callback(listener.close)
             await listener.open()
-            made = await stack.enter_async_context(configs.leading_to(f"{listener.url}/")) if configs else 0
-            screen.ready(f"{listener.url}/", made)
+            made = await stack.enter_async_context(configs.created_for(f"{listener.url}/")) if configs else 0
+            display.ready(f"{listener.url}/", made)
             await asyncio.Event().wait()
 
 
-def _shown(receiver: "PostbackReceiver", screen: PostbackDisplay) -> Any:
+def _shown(receiver: "PostbackReceiver", display: PostbackDisplay) -> Any:
     """Make an ASGI application of the receiver that prints accepted postbacks and rejected requests."""
     from gateway_async.postbacks.http.asgi import AsgiApp
 
     async def show(postback: "Postback[Any]") -> None:
-        screen.postback(postback)
+        display.postback(postback)
 
-    async def receive(method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> "Answer":
-        answer = await receiver.receive(method, headers, chunks)
-        if answer.status >= _REFUSED:
-            screen.refused(answer)
-        return answer
+    async def receive(method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> "ReceiverResponse":
+        response = await receiver.receive(method, headers, chunks)
+        if response.status >= _REFUSED:
+            display.refused(response)
+        return response
 
     receiver.on()(show)
     return AsgiApp(receive, receiver)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from gateway_async._storage.sqlite import describe_error
 from gateway_async.cli.banner import welcome
 from gateway_async.cli.errors import fail
 
@@ -26,17 +27,6 @@ REASONS = {
     errno.EADDRNOTAVAIL: "this is not an address of this machine",
 }
 """Error number → why the address cannot be listened on."""
-
-PRIMARY_CODE = 0xFF
-"""The bits of an SQLite error code with the primary code; the others are details."""
-
-TROUBLES = {
-    sqlite3.SQLITE_BUSY: "another sandbox is using it",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened or made; is the folder there, and yours to write to?",
-    sqlite3.SQLITE_NOTADB: "it is not a database",
-    sqlite3.SQLITE_READONLY: "it is read-only",
-}
-"""SQLite error code → what is wrong with the data file."""
 
 
 class Terminals(StrEnum):
@@ -100,12 +90,7 @@ def sandbox(
         reason = REASONS.get(error.errno or 0, error.strerror or error)
         fail(f"cannot listen on port {port} of {host}: {reason}")
     except sqlite3.Error as error:
-        fail(f"cannot use the data file {data}: {_trouble(error)}")
-
-
-def _trouble(error: sqlite3.Error) -> object:
-    code = getattr(error, "sqlite_errorcode", 0)  # only errors raised by SQLite itself have a code
-    return TROUBLES.get(code & PRIMARY_CODE, error)
+        fail(f"cannot use the data file {data}: {describe_error(error, 'a database')}")
 
 
 def _print_json(facts: "Facts") -> None:

@@ -16,14 +16,14 @@ from gateway_async.models.codes import PostbackResource
 if TYPE_CHECKING:
     from gateway_async import AsyncGateway, PostbackConfigCreate
 
-__all__ = ["PassingConfigs"]
+__all__ = ["TemporaryConfigs"]
 
 _OF_A_PRODUCT: Final = (PostbackResource.TRANSACTION, PostbackResource.TRANSACTION_BATCH)
 _HERE: Final = ("localhost", "127.0.0.1", "::1")
 
 
 @attrs.frozen
-class PassingConfigs:
+class TemporaryConfigs:
     """The postback configs to create, and their target.
 
     Attributes:
@@ -51,7 +51,7 @@ class PassingConfigs:
             )
 
     @asynccontextmanager
-    async def leading_to(self, address: str) -> AsyncIterator[int]:
+    async def created_for(self, address: str) -> AsyncIterator[int]:
         """Create the configs, yield their number, and delete them at the end of the block.
 
         Args:

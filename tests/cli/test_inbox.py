@@ -25,10 +25,10 @@ async def fill(inbox: Inbox) -> None:
     """One postback that is dead, one handled, one that waits."""
     for record in ("dead", "handled", "waiting"):
         raw = {"id": record, "modified_ts": 1_700_000_000, "description": "planted-body"}
-        await inbox.put(postback_of("UPDATE", "transaction", raw))
+        await inbox.store(postback_of("UPDATE", "transaction", raw))
     dead, handled = await inbox.claim(2, 60)
-    await inbox.failed(dead, "ValueError: no such order", None)
-    await inbox.done(handled, PostbackState.HANDLED)
+    await inbox.fail(dead, "ValueError: no such order", None)
+    await inbox.complete(handled, PostbackState.HANDLED)
     await inbox.aclose()
 
 

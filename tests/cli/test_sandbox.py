@@ -131,7 +131,7 @@ def test_data_file_that_cannot_be_written(tmp_path: Path) -> None:
     """A data file in a folder that is not there is a one-line error with status 1."""
     data = tmp_path / "missing" / "sandbox.db"
     ended = run("sandbox", "--json", "--port", "0", "--data", str(data))
-    reason = "it cannot be opened or made; is the folder there, and yours to write to?"
+    reason = "it cannot be opened or created (does its folder exist, and can you write to it?)"
     line = f"gateway-async: cannot use the data file {data}: {reason}\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
 
@@ -141,7 +141,7 @@ def test_data_file_in_use(serve: Serve, tmp_path: Path) -> None:
     data = str(tmp_path / "sandbox.db")
     process, _ = serve("--data", data)
     ended = run("sandbox", "--json", "--port", "0", "--data", data)
-    line = f"gateway-async: cannot use the data file {data}: another sandbox is using it\n"
+    line = f"gateway-async: cannot use the data file {data}: another process is using it\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
     assert stop(process) == (0, "", "")
 
