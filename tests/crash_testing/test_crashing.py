@@ -110,7 +110,7 @@ async def test_a_payment_beside_the_ledger_is_noticed(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_paying_anew_is_noticed(sandbox: Sandbox) -> None:
     """A scenario that charges a second time, under another id, when the first time is unknown: known, and double."""
-    double = "charged 2 times in all, and 1 when nothing goes wrong"
+    double = "charged 2 times in all, and 1 in a fault-free run"
     report = await kill_everywhere(scenarios.pay_anew, sandbox, kills=0, prepare=goes_dark, timeout=1)
     assert report.problems == (f"killed at its end: {double}",)
 

@@ -116,7 +116,7 @@ def test_nothing_may_be_made_more_often_than_usual() -> None:
     calls = [CallOutcome(call=POST, api_id=name, outcome="done") for name in ("s1", "s2")]
     assert count_effects(effects_of(seen)) == {"charged": 2}
     assert broken_rules(effects_of(seen), seen, calls, 0, {"charged": 1}) == [
-        "charged 2 times in all, and 1 when nothing goes wrong"
+        "charged 2 times in all, and 1 in a fault-free run"
     ]
     for baseline in ({"charged": 2}, {"stored": 1}, {}):
         assert broken_rules(effects_of(seen), seen, calls, 0, baseline) == []
@@ -141,7 +141,7 @@ def test_nothing_may_be_done_twice() -> None:
 def test_nothing_may_be_invented() -> None:
     """What the ledger calls done is there; a decline is there too."""
     calls = CallOutcome(call=POST, api_id="s1", outcome="done")
-    assert broken_rules([], page(), [calls], listed=0) == ["s1 is not there, and the ledger says done"]
+    assert broken_rules([], page(), [calls], listed=0) == ["s1 does not exist, and the ledger says done"]
     declined = page(transactions=[SALE | {"status_id": 301}])
     assert broken_rules(effects_of(declined), declined, [calls], listed=0) == []
 
