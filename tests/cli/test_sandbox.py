@@ -29,7 +29,7 @@ KEYS = [
     "ach_product_transaction_id",
     "terminal_id",
 ]
-LAST_LINE = "Ctrl-C ends it.\n"
+LAST_LINE = "Press Ctrl-C to stop.\n"
 
 
 def client(facts: Facts) -> AsyncGateway:
@@ -115,7 +115,7 @@ def test_port_in_use() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ended = run("sandbox", "--json", "--port", str(port))
-    line = f"gateway-async: cannot listen on port {port} of 127.0.0.1: the port is in use; --port 0 picks a free one\n"
+    line = f"gateway-async: cannot listen on port {port} of 127.0.0.1: the port is in use (--port 0 picks a free one)\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
 
 
