@@ -81,7 +81,7 @@ async def test_a_terminal_timeout_ends_with_the_transaction_that_is_found(sandbo
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # ten seconds of real time are enough once
 async def test_a_terminal_timeout_without_an_answer_is_unknown(sandbox_by_hand: Sandbox) -> None:
-    """Neither the wait nor the lookup says what became of it; later `resolve()` does."""
+    """Neither the wait nor the lookup finds the outcome; later `resolve()` does."""
     box = sandbox_by_hand
     async with box.gateway(terminal_timeout=0.5) as gateway:
         with pytest.raises(OutcomeUnknownError) as caught:

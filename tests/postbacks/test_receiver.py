@@ -93,8 +93,8 @@ async def test_a_refusal_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     for body, headers in ((b"type=UPDATE", HEADERS), (form(), {})):
         await post(receiver(), body, headers)
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("WARNING", "a request was refused with 400: data: must be a record, as a JSON text"),
-        ("INFO", "a request was refused with 401: authorization: not the Basic credentials of this receiver"),
+        ("WARNING", "request rejected with 400: data: must be a record, as a JSON text"),
+        ("INFO", "request rejected with 401: authorization: not the Basic credentials of this receiver"),
     ]
 
 
@@ -226,9 +226,9 @@ async def test_a_blocking_function_is_refused_when_it_is_registered() -> None:
         receiver().on()(handle)  # type: ignore[type-var]
 
 
-async def test_a_handler_without_brackets_is_refused() -> None:
+async def test_a_handler_without_parentheses_is_refused() -> None:
     """`@receiver.on` would take the function for a resource, and never call it."""
-    with pytest.raises(TypeError, match="brackets"):
+    with pytest.raises(TypeError, match="parentheses"):
         receiver().on(nothing)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
@@ -237,7 +237,7 @@ async def test_a_word_that_is_not_known_is_doubted(words: tuple[str, ...], caplo
     """It may be new, or a slip of the pen that would drop postbacks without a sound."""
     receiver().on(*words)(nothing)
     (record,) = caplog.records
-    assert (record.levelno, "a word that is not known" in record.getMessage()) == (logging.WARNING, True)
+    assert (record.levelno, "unknown value (known: " in record.getMessage()) == (logging.WARNING, True)
 
 
 async def test_known_words_are_not_doubted(caplog: pytest.LogCaptureFixture) -> None:
@@ -445,7 +445,7 @@ async def test_a_receiver_is_entered_once_at_a_time() -> None:
     """A second worker would close the inbox under the first; one after the other is fine."""
     shop = receiver()
     async with shop:
-        with pytest.raises(RuntimeError, match="enter it once"):
+        with pytest.raises(RuntimeError, match="already running"):
             await shop.__aenter__()
     async with shop:
         pass
@@ -499,7 +499,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     """Callers that dawdle do not pile up."""
     with anyio.fail_after(30):
         response = await receiver(body_seconds=0.01).receive("POST", HEADERS, never())
-    assert (response.status, response.body) == (408, b"the body: not there within 0.01 seconds\n")
+    assert (response.status, response.body) == (408, b"the body: not received within 0.01 seconds\n")
 
 
 async def test_a_handler_that_hangs_does_not_keep_its_record_for_ever(caplog: pytest.LogCaptureFixture) -> None:
@@ -514,7 +514,7 @@ async def test_a_handler_that_hangs_does_not_keep_its_record_for_ever(caplog: py
 
     with anyio.fail_after(30):
         assert [(await post(shop, form()))[0] for _ in range(2)] == [500, 204]
-    assert "a handler failed at" in caplog.text
+    assert "handler failed" in caplog.text
 
 
 async def test_without_a_handler_nothing_counts_as_handled(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -523,7 +523,7 @@ async def test_without_a_handler_nothing_counts_as_handled(tmp_path: Path, caplo
     async with shop:
         assert (await post(shop, form()))[0] == 204
         await shop.work(until_empty=True)
-        assert "the receiver has no handlers yet" in caplog.text
+        assert "the receiver has no handlers" in caplog.text
 
         @shop.on()
         async def handle(postback: Postback[Any]) -> None:
