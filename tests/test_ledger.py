@@ -100,7 +100,7 @@ async def test_the_open_intents_of_a_terminal(path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_a_settled_intent_is_not_open(path: Path) -> None:
-    """It is told at once, and is in the file after closing."""
+    """Recording an outcome does not wait; the outcome is in the file after closing."""
     ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
     await ledger.record_intent(BARE)
@@ -128,7 +128,7 @@ async def test_the_first_word_stands_unless_it_was_done_after_all(path: Path) ->
 
 @pytest.mark.anyio
 async def test_an_outcome_alone_is_written_a_moment_later(path: Path) -> None:
-    """Nobody has to come after it: another process sees it soon."""
+    """No other write is needed: another process sees the outcome soon."""
     ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
     await ledger.record_outcome("first", "done", "t1")
@@ -328,7 +328,7 @@ async def test_a_closed_ledger_says_so(path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_nobody_waits_for_an_outcome(path: Path) -> None:
-    """It is kept at once, and a client need not bound the wait; whoever awaits it all the same goes on."""
+    """The result needs no time limit; awaiting it completes at once."""
     ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
     kept = ledger.record_outcome("first", "done")
@@ -510,7 +510,7 @@ async def test_a_folder_that_is_not_there_yet(path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_a_full_disk_takes_nothing_and_later_everything(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Who waits is told; outcomes wait for better days."""
+    """Waiting callers get the error; outcomes are written later."""
     ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def rows(ended: Ended) -> list[tuple[str | None, ...]]:
-    """Of each line of JSON, who it was and what became of it."""
+    """Return the api id, the outcome and the record of each line of JSON."""
     lines = map(json.loads, ended.stdout.splitlines())
     return [(row["api_id"], row["outcome"], row["record_id"]) for row in lines]
 

@@ -85,7 +85,7 @@ def test_postbacks_are_printed_as_json(listen: Listen, number: signal.Signals) -
 
 
 def test_refusals_are_printed_too(listen: Listen) -> None:
-    """Wrong credentials, another method and a body that is no postback are answered so, and shown with the reason."""
+    """Wrong credentials, another method and an invalid body are rejected, and shown with the reason."""
     process, url = listen("--username", "shop", "--password", "secret")
     printed = lines_of(process)
     assert post(url, sample("contact-create")) == 401
@@ -216,7 +216,7 @@ def test_what_came_cannot_steer_the_terminal() -> None:
 
 
 def test_bank_data_is_masked() -> None:
-    """Wherever a card number or a field of bank data stands in a record, neither form shows it."""
+    """Neither form shows a card number or bank data, wherever a record contains it."""
     card = "4111111111111111"
     raw = {
         "id": "v1",

@@ -71,7 +71,7 @@ async def void(gateway: AsyncGateway) -> None:
 
 
 async def pay_anew(gateway: AsyncGateway) -> None:
-    """Charge a card, and charge it under another id when nobody knows what became of that: a mistake."""
+    """Charge a card, and charge it under another id if the outcome is unknown, which is a mistake."""
     try:
         await sale(gateway)
     except OutcomeUnknownError:

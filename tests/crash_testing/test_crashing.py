@@ -58,7 +58,7 @@ def answers_late(sandbox: Sandbox) -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize("scenario", SCENARIOS)
 async def test_cancelling_anywhere_loses_nothing(sandbox: Sandbox, scenario: Scenario) -> None:
-    """Whatever await it is, and whoever cancels: nothing is doubled, lost or left open in silence."""
+    """At every await and with both ways to cancel, nothing is doubled, lost or left open without a report."""
     report = await cancel_everywhere(scenario, sandbox)
     report.check()
     assert {"done", "not_sent"} <= set(report.outcomes)
@@ -77,7 +77,7 @@ async def test_cancelling_loses_nothing_on_a_bad_line(sandbox: Sandbox, prepare:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("scenario", SCENARIOS)
 async def test_killing_loses_nothing(sandbox: Sandbox, scenario: Scenario) -> None:
-    """A process that is gone leaves a ledger from which everything can be told."""
+    """A killed process leaves a ledger from which every outcome is recovered."""
     report = await kill_everywhere(scenario, sandbox, kills=KILLS, prepare=answers_late)
     print(report)  # noqa: T201  seen with -s
     report.check()
@@ -95,7 +95,7 @@ async def test_killing_works_on_trio(sandbox: Sandbox) -> None:
 
 @pytest.mark.anyio
 async def test_a_payment_beside_the_ledger_is_noticed(sandbox: Sandbox) -> None:
-    """A scenario that pays with another client breaks the rules, and is told so."""
+    """A scenario that pays with another client breaks a rule, and the report says so."""
 
     async def sale_without_ledger(gateway: AsyncGateway) -> None:
         await sale(gateway)

@@ -106,7 +106,7 @@ def peer(process: Frozen) -> Iterator[Frozen]:
 
 @pytest.mark.parametrize("verb", VERBS)
 async def test_a_gateway_that_is_frozen(peer: Frozen, verb: str) -> None:
-    """Its kernel still takes connections and bytes, and nobody answers: kept and new connections end in time."""
+    """Its kernel accepts connections and bytes without a response: kept and new connections end within the deadline."""
     call, _, error = VERBS[verb]
     async with peer.gateway() as gateway:
         await gateway.contacts.get(peer.facts["contact_id"])

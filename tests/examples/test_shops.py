@@ -181,7 +181,7 @@ async def settle(gateway: AsyncGateway) -> None:
 
 
 async def becomes(status: str, customer: httpx.AsyncClient, shop: Shop, order: str) -> None:
-    """Wait until an order stands so; in real time, since it is another process that works."""
+    """Wait until an order has a status; in real time, since another process does the work."""
     with anyio.fail_after(20):
         while (await customer.get(f"{shop.url}/orders/{order}")).json()["status"] != status:
             await anyio.sleep(0.02)
@@ -471,7 +471,7 @@ async def test_a_void_by_the_back_office_is_noted(
 async def test_a_shop_that_was_down_asks_what_it_missed(
     open_shop: Open, kind: str, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient, tmp_path: Path
 ) -> None:
-    """It is killed, the batch settles, nobody hears of it; when it is there again, the order is settled."""
+    """The shop is killed, and the batch settles meanwhile; after its restart the order is settled."""
     shop = open_shop()
     await tell(gateway, sandbox, shop.url + SHOPS[kind][1])
     await buy(customer, shop, gateway, "1001", "12.50")

@@ -137,7 +137,7 @@ async def opened(kind: str, folder: Path, **options: Any) -> AsyncIterator[Store
 
 
 async def states(inbox: Inbox) -> list[tuple[str, int | None, PostbackState]]:
-    """Of each letter the record, the time of its change, and what became of it."""
+    """Return the record, the time of its change and the state of each stored postback."""
     return [
-        (letter.postback.record_id, letter.postback.raw["modified_ts"], letter.state) for letter in await inbox.list()
+        (stored.postback.record_id, stored.postback.raw["modified_ts"], stored.state) for stored in await inbox.list()
     ]

@@ -95,12 +95,12 @@ async def test_amounts_are_numbers_and_a_constraint_may_wait_until_the_end(store
 @postgres_only
 @pytest.mark.anyio
 async def test_a_handler_cannot_end_the_transaction_unnoticed(store: Store) -> None:
-    """It is told, and the postback is not handled."""
+    """The handler is cancelled, and the postback is not handled."""
     await store.inbox.store(change())
     (claim,) = await store.inbox.claim(1, 60)
     with pytest.raises(RuntimeError, match="COMMIT: a handler's statement must not end the transaction"):
         await store.inbox.complete(claim, HANDLED, [("COMMIT", ())])
-    assert [letter.state for letter in await store.inbox.list()] == [PostbackState.WAITING]
+    assert [stored.state for stored in await store.inbox.list()] == [PostbackState.WAITING]
 
 
 @postgres_only
@@ -130,9 +130,9 @@ async def test_of_records_that_everybody_changes_nothing_is_lost(store: Store) -
         for number, inbox in enumerate(inboxes):
             tasks.start_soon(put, number, inbox)
             tasks.start_soon(work, inbox)
-    letters = await store.inbox.list()
-    assert (len(letters), {letter.state for letter in letters}) == (160, {HANDLED})
-    assert {number for _, number in done} == {letter.number for letter in letters}
+    stored_postbacks = await store.inbox.list()
+    assert (len(stored_postbacks), {stored.state for stored in stored_postbacks}) == (160, {HANDLED})
+    assert {number for _, number in done} == {stored.number for stored in stored_postbacks}
 
 
 @postgres_only
@@ -163,7 +163,7 @@ async def test_what_is_put_while_the_last_of_its_record_ends_is_not_forgotten(st
 
 @pytest.mark.anyio
 async def test_a_database_that_is_away() -> None:
-    """One error, which shows where it should be, and no password; afterwards it is asked anew."""
+    """One error, which shows the address and no password; the next call tries again."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -223,13 +223,13 @@ def test_on_trio() -> None:
 
 @pytest.mark.parametrize("table", ["", "a b", 'x"; DROP', "A", "a.b.c", 7, "x" * 60])
 def test_names_that_are_none(table: Any) -> None:
-    """Small letters, digits and _, with or without a schema."""
+    """Names have lower-case characters, digits and _, with or without a schema."""
     with pytest.raises(InvalidRequestError, match="table"):
         PostgresInbox("postgresql://127.0.0.1/shop", table=table)
 
 
 def test_an_address_that_is_none() -> None:
-    """It is not repeated, whatever stands in it."""
+    """The error does not repeat the address, whatever it contains."""
     with pytest.raises(InvalidRequestError, match="database: invalid address") as caught:
         PostgresInbox(f"mysql://shop:{PASSWORD}@127.0.0.1/shop")
     assert PASSWORD not in str(caught.value)
