@@ -123,7 +123,7 @@ class LeaseHolder:
         self._token = self._token or uuid.uuid4().hex  # on first use: forked processes would share an earlier one
         terms = (call.terminal_id or "", self._token)
         with anyio.fail_after(self._lease.seconds / 3):
-            return await (self._lease.take(*terms) if seconds is None else self._lease.take(*terms, seconds))
+            return await (self._lease.acquire(*terms) if seconds is None else self._lease.acquire(*terms, seconds))
 
     async def _prolong(self, call: Call[Any], in_doubt: Callable[[], float]) -> None:
         """Renew the lease until cancelled; emit an event when renewals start to fail."""
