@@ -24,8 +24,8 @@ from gateway_async._execution.terminals.progress_reporter import ProgressReporte
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
 from gateway_async._http.progress import Progress, Stage
-from gateway_async._wire.busy import says_busy
 from gateway_async._wire.call import Call, Kind
+from gateway_async._wire.reply import says_busy
 from gateway_async._wire.retry_policy import NextStep, decide
 from gateway_async.errors import (
     ClientClosedError,

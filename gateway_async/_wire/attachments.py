@@ -5,11 +5,11 @@ from typing import Any
 
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import GONE, NOT_EXECUTED, Call, Kind, NotExecuted
-from gateway_async._wire.convert import FieldError, read_nothing
+from gateway_async._wire.convert.read import FieldError, read_nothing
 from gateway_async._wire.multipart import FilePart, Form, file_problems
 from gateway_async._wire.query import segment
+from gateway_async._wire.reply import read_undocumented
 from gateway_async._wire.resource import Ref, ResourceSpec, Scope
-from gateway_async._wire.unshown import read_unshown
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
 from gateway_async.models.identifiers import ApiId
@@ -35,7 +35,7 @@ def attach(spec: ResourceSpec[Any], ref: Ref, attachment: Attachment, scope: Sco
         params=params,
         kind=Kind.UNNAMED,
         form=Form((), (FilePart("file[file]", "attachment", attachment),)),
-        read=partial(read_unshown, QuickInvoiceFile, ("file", "quickinvoicefile")),
+        read=partial(read_undocumented, QuickInvoiceFile, ("file", "quickinvoicefile")),
         sent={"filename": mask_text(attachment.filename)},
     )
 

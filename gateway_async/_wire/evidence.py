@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._wire.convert import FieldError
+from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.response_matching import is_less, same_value
 
 __all__ = [

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import NOT_EXECUTED, Call, DifferentRecord, NotExecuted
-from gateway_async._wire.convert import FieldError, structure
+from gateway_async._wire.convert.read import FieldError, structure
 from gateway_async._wire.evidence import EXISTS
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.pagination import read_page

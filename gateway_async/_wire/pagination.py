@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
-from gateway_async._wire.convert import FieldError
+from gateway_async._wire.convert.read import FieldError
 from gateway_async.models.page import Page
 
 __all__ = ["find_row", "is_last", "read_page"]

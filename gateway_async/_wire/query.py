@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from gateway_async._secrets import mask_text
-from gateway_async._wire.convert import is_text
+from gateway_async._wire.convert.write import is_text
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.time_range import TimeRange

@@ -20,7 +20,8 @@ from gateway_async._wire.call import (
     LedgerEntry,
     NotExecuted,
 )
-from gateway_async._wire.convert import FieldError, encode, fields_of, read_nothing, structure, unstructure
+from gateway_async._wire.convert.read import FieldError, read_nothing, structure
+from gateway_async._wire.convert.write import encode, fields_of, unstructure
 from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH, Evidence, evidence_of, identifies_create, shows
 from gateway_async._wire.multipart import attachment_problems, form_of, name_problems
 from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery

@@ -5,7 +5,8 @@ from urllib.parse import quote
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.call import Call, Kind
-from gateway_async._wire.convert import FieldError, encode, is_text, read_nothing, structure
+from gateway_async._wire.convert.read import FieldError, read_nothing, structure
+from gateway_async._wire.convert.write import encode, is_text
 from gateway_async.credentials import is_header_text
 from gateway_async.errors import AuthenticationError, InvalidRequestError
 from gateway_async.models.tokens import Token

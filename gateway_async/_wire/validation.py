@@ -16,7 +16,8 @@ import attrs
 
 from gateway_async._problem import Problem
 from gateway_async._secrets import Secret, mask_text
-from gateway_async._wire.convert import as_number, encode, fields_of, is_utf8, money, once_per_class
+from gateway_async._wire.convert.read import once_per_class
+from gateway_async._wire.convert.write import as_number, encode, fields_of, is_utf8, money
 from gateway_async.models.codes import OpenStr
 from gateway_async.models.request import (
     UNSET,

@@ -6,7 +6,7 @@ import attrs
 
 from gateway_async._execution.executor import CallExecutor
 from gateway_async._wire.call import Call, Kind
-from gateway_async._wire.convert import read_nothing
+from gateway_async._wire.convert.read import read_nothing
 from gateway_async._wire.resource import ResourceSpec, Scope
 from gateway_async.models.postback_configs import PostbackConfig, PostbackConfigCreate, PostbackConfigUpdate
 

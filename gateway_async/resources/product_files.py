@@ -5,8 +5,8 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._execution.executor import CallExecutor
+from gateway_async._wire.reply import read_undocumented
 from gateway_async._wire.resource import ResourceSpec, Scope
-from gateway_async._wire.unshown import read_unshown
 from gateway_async.models.files import ProductFile, ProductFileCreate
 
 __all__ = ["PRODUCT_FILE", "ProductFiles"]
@@ -37,4 +37,4 @@ class ProductFiles:
 
 
 def _read(content: Any) -> ProductFile:
-    return read_unshown(ProductFile, (PRODUCT_FILE.name,), content) or ProductFile()
+    return read_undocumented(ProductFile, (PRODUCT_FILE.name,), content) or ProductFile()

@@ -9,12 +9,11 @@ import httpx
 
 from gateway_async import GatewayError, StatusError
 from gateway_async._wire.call import Call
-from gateway_async._wire.convert import structure
+from gateway_async._wire.convert.read import structure
 from gateway_async._wire.pagination import read_page
-from gateway_async._wire.reply import Reply, read_reply
+from gateway_async._wire.reply import Reply, read_reply, read_undocumented
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.token_calls import log_in
-from gateway_async._wire.unshown import read_unshown
 from gateway_async.models.files import QuickInvoiceFile
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT, BIN_INFO
 from gateway_async.resources.contacts import CONTACT
@@ -56,7 +55,7 @@ def reader(operation: str) -> Reader:
     if path == "/v2/token":
         return log_in("user", "password", "domain").read
     if path.endswith("/files"):
-        return partial(read_unshown, QuickInvoiceFile, ("file",))
+        return partial(read_undocumented, QuickInvoiceFile, ("file",))
     noun = BIN_INFO if path.endswith("/bininfo") else BY_PATH["/".join(path.split("/")[:3])]
     if method == "GET" and path == noun.path:
         return lambda content: read_page(content, noun.plural, 1, partial(structure, noun.record))

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_async._secrets import AccountNumber
-from gateway_async._wire.convert import FieldError, decode, encode, fields_of, money, structure, unstructure
+from gateway_async._wire.convert.read import FieldError, decode, structure
+from gateway_async._wire.convert.write import encode, fields_of, money, unstructure
 from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, CardVaultCreate
 from gateway_async.models.codes import AccountType, EntryMode, ReasonCode, TransactionStatus
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
@@ -540,7 +541,7 @@ def test_flags_are_numbers_not_booleans() -> None:
 
 def test_times_go_out_as_unix_seconds() -> None:
     """A datetime is sent as seconds, in whatever zone it was given."""
-    from gateway_async._wire.convert import make_converter
+    from gateway_async._wire.convert.write import make_converter
 
     local = NOON.astimezone(timezone(timedelta(hours=-5)))
     assert make_converter().unstructure(local) == 1763467200

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.convert import FieldError, structure
+from gateway_async._wire.convert.read import FieldError, structure
 from gateway_async._wire.pagination import find_row, is_last, read_page
 from gateway_async.models.contacts import Contact
 from gateway_async.models.page import Page

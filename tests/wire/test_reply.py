@@ -16,8 +16,8 @@ import gateway_async._wire.reply as reply_module
 from gateway_async import _secrets
 from gateway_async._secrets import AccountNumber, Secret
 from gateway_async._wire.call import Call, Kind
-from gateway_async._wire.convert import structure
-from gateway_async._wire.reply import Reply, read_reply
+from gateway_async._wire.convert.read import FieldError, structure
+from gateway_async._wire.reply import Reply, read_reply, read_undocumented
 from gateway_async._wire.response_matching import check_belongs
 from gateway_async._wire.token_calls import log_in
 from gateway_async.errors import (
@@ -36,6 +36,7 @@ from gateway_async.errors import (
     ValidationError,
 )
 from gateway_async.models.contacts import Contact
+from gateway_async.models.files import QuickInvoiceFile
 from gateway_async.models.quick_invoices import QuickInvoice
 
 CARD = "4111111111111111"
@@ -526,3 +527,27 @@ def test_retry_after_does_not_depend_on_the_machines_time_zone(monkeypatch: pyte
 def test_without_the_header_there_is_no_pause() -> None:
     """A gateway that names no pause leaves it to the caller."""
     assert refusal(429).retry_after is None
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ({"file": {"id": "f"}}, QuickInvoiceFile(id="f")),
+        ({"other": {"id": "f"}}, QuickInvoiceFile(extra={"other": {"id": "f"}})),
+        ({"id": "f", "size": 5}, QuickInvoiceFile(id="f", extra={"size": 5})),
+        ({"file": "f"}, QuickInvoiceFile(extra={"file": "f"})),
+        ({}, QuickInvoiceFile()),
+        (None, None),
+        ([{"id": "f"}], None),
+        ("f", None),
+    ],
+)
+def test_an_undocumented_response_is_read_leniently(content: Any, found: QuickInvoiceFile | None) -> None:
+    """Read the record with or without its wrapper; return None for anything but an object."""
+    assert read_undocumented(QuickInvoiceFile, ("file",), content) == found
+
+
+def test_an_undocumented_response_must_fit_the_model() -> None:
+    """Reject a value that does not fit the model's field."""
+    with pytest.raises(FieldError, match="id: not a text"):
+        read_undocumented(QuickInvoiceFile, ("file",), {"id": []})

@@ -10,7 +10,7 @@ import pytest
 
 from gateway_async._secrets import AccountNumber, Secret
 from gateway_async._wire.call import GONE, NO_RECORD, NOT_EXECUTED, Call, DifferentRecord, Kind, LedgerEntry
-from gateway_async._wire.convert import FieldError
+from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.evidence import FIELDS_MATCH, IS_SETTLED, LAST_NAME_MATCHES
 from gateway_async._wire.outcome_query import LISTED, OutcomeQuery
 from gateway_async._wire.resource import ResourceSpec, Scope
