@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from gateway_async._secrets import mask_text
-from gateway_async._wire.call import NOT_EXECUTED, Call, DifferentRecord, NotExecuted
+from gateway_async._wire.call import Call, LookupResult, LookupStatus
 from gateway_async._wire.convert.read import FieldError, structure
 from gateway_async._wire.evidence import EXISTS
 from gateway_async._wire.outcome_query import OutcomeQuery
@@ -55,18 +55,20 @@ def read_before(spec: ResourceSpec[R], expected: Mapping[str, Any], then: Callab
     return _newest(spec, expected, read)
 
 
-def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> "Call[R | NotExecuted | DifferentRecord[R]]":
+def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Call[LookupResult[R]]:
     """Build the read that finds the new record by an outcome query of `read_before`."""
     known, since = set(outcome_query.sent["ids"]), outcome_query.sent["created_ts"]
 
-    def read(content: Any) -> R | NotExecuted:
+    def read(content: Any) -> LookupResult[R]:
         rows = [row for row in _rows(spec, content, outcome_query.expected) if str(row["id"]) not in known]
         rows = [row for row in rows if not (spec.api_id and row.get(spec.api_id))]  # one with an id is another call's
         new = [row for row in rows if _created(row) >= since]  # an older one has only moved up in the list
         if len(new) > 1:
             ids = mask_text(", ".join(str(row["id"]) for row in new))
             raise FieldError(f".{spec.plural}", f"any of these may be the one, all are new: {ids}")
-        return structure(spec.record, new[0]) if new else NOT_EXECUTED
+        if not new:
+            return LookupResult(LookupStatus.NOT_EXECUTED)
+        return LookupResult(LookupStatus.EXECUTED, structure(spec.record, new[0]))
 
     return _newest(spec, outcome_query.expected, read)
 

@@ -8,7 +8,7 @@ import attrs
 
 from gateway_async._http.upload import measured
 from gateway_async._wire.attachments import attach, detach
-from gateway_async._wire.call import Call
+from gateway_async._wire.call import Call, lookup_by_success
 from gateway_async._wire.evidence import (
     EXISTS,
     FIELDS_MATCH_OR_CLOSED,
@@ -186,7 +186,7 @@ def _moved(ref: str | ApiId, verb: str, transaction_id: str, scope: Scope) -> Ca
         whose: Any = TRANSACTION.lookup(
             TRANSACTION.outcome_query(transaction_id, scope, {"id": transaction_id}, evidence, sent)
         )
-        return attrs.evolve(whose, follow_up=lambda _: QUICK_INVOICE.get(ref, scope))
+        return attrs.evolve(whose, follow_up=lambda _: lookup_by_success(QUICK_INVOICE.get(ref, scope)))
 
     if isinstance(ref, ApiId):
         return attrs.evolve(call, lookup=attrs.evolve(invoice, follow_up=lambda found: transaction_lookup(found.id)))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.call import NOT_EXECUTED
+from gateway_async._wire.call import LookupStatus
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.new_record import new_record, read_before
 from gateway_async._wire.outcome_query import OutcomeQuery
@@ -50,13 +50,13 @@ def test_only_ids_and_a_time_are_kept() -> None:
 
 def test_the_only_newcomer_is_the_one() -> None:
     """What was there is passed over."""
-    assert found(asked(row("a")), row("b", 101), row("a")).id == "b"
+    assert found(asked(row("a")), row("b", 101), row("a")).record.id == "b"
 
 
 def test_nobody_new_is_not_done() -> None:
     """An empty list and an unchanged one say the same."""
-    assert found(asked()) is NOT_EXECUTED
-    assert found(asked(row("a")), row("a")) is NOT_EXECUTED
+    assert found(asked()).status is LookupStatus.NOT_EXECUTED
+    assert found(asked(row("a")), row("a")).status is LookupStatus.NOT_EXECUTED
 
 
 def test_of_several_newcomers_none_is_chosen() -> None:
@@ -76,24 +76,24 @@ def test_of_several_newcomers_none_is_chosen() -> None:
 )
 def test_a_filter_is_not_trusted(other: dict[str, Any]) -> None:
     """A row of another contact, whose id contains this one's, or of a bank account is nobody's new_record."""
-    assert found(asked(), other) is NOT_EXECUTED
+    assert found(asked(), other).status is LookupStatus.NOT_EXECUTED
 
 
 def test_one_that_somebody_named_is_not_from_a_terminal() -> None:
     """No integrator's id can be given there, so a vault that has one is another's, and hides nothing."""
     named = row("b", 101, account_vault_api_id="somebody-elses")
-    assert found(asked(row("a")), named, row("a")) is NOT_EXECUTED
-    assert found(asked(row("a")), row("d", 102, account_vault_api_id=""), named, row("a")).id == "d"
+    assert found(asked(row("a")), named, row("a")).status is LookupStatus.NOT_EXECUTED
+    assert found(asked(row("a")), row("d", 102, account_vault_api_id=""), named, row("a")).record.id == "d"
 
 
 def test_an_older_one_that_moved_up_is_not_new() -> None:
     """A deletion lets a vault beyond the page into it."""
-    assert found(asked(row("b", 101), row("a", 100)), row("b", 101), row("old", 99)) is NOT_EXECUTED
+    assert found(asked(row("b", 101), row("a", 100)), row("b", 101), row("old", 99)).status is LookupStatus.NOT_EXECUTED
 
 
 def test_one_of_the_same_second_is_new() -> None:
     """The gateway's clock counts seconds, in which two cards can be stored."""
-    assert found(asked(row("a", 100)), row("b", 100), row("a", 100)).id == "b"
+    assert found(asked(row("a", 100)), row("b", 100), row("a", 100)).record.id == "b"
 
 
 @pytest.mark.parametrize(
@@ -112,4 +112,4 @@ def test_an_inquiry_outlives_the_process() -> None:
     outcome_query = asked(row("a"))
     lookup = lookup_of(json.loads(json.dumps(outcome_query.as_json(), sort_keys=True)))
     assert lookup is not None
-    assert lookup.read(listed(row("b", 101), row("a"))).id == "b"
+    assert lookup.read(listed(row("b", 101), row("a"))).record.id == "b"

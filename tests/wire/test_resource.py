@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from gateway_async._secrets import AccountNumber, Secret
-from gateway_async._wire.call import GONE, NO_RECORD, NOT_EXECUTED, Call, DifferentRecord, Kind, LedgerEntry
+from gateway_async._wire.call import Call, Kind, LedgerEntry, LookupResult, LookupStatus
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.evidence import FIELDS_MATCH, IS_SETTLED, LAST_NAME_MATCHES
 from gateway_async._wire.outcome_query import LISTED, OutcomeQuery
@@ -148,9 +148,9 @@ def test_a_lost_create_is_looked_up_by_its_api_id() -> None:
         "/v2/transactions/made-up",
         (("api_id", "1"), ("location_id", "loc")),
         Kind.READ,
-        NO_RECORD,
+        LookupResult(LookupStatus.NO_RECORD),
     )
-    assert lookup.read({"transaction": {"id": "t1", "transaction_amount": "12.5"}}).id == "t1"  # type: ignore[union-attr]
+    assert lookup.read({"transaction": {"id": "t1", "transaction_amount": "12.5"}}).record.id == "t1"  # type: ignore[union-attr]
     assert mismatch(lookup, {"transaction": {"id": "t1", "transaction_api_id": "other"}}) == (
         "transaction_api_id is 'other', not 'made-up'",
     )
@@ -165,7 +165,7 @@ def test_a_terminals_sale_is_looked_up_among_the_transactions() -> None:
     assert call.lookup.path == "/v2/transactions/made-up"
     for wrapper in ("routertransaction", "transaction"):
         assert call.read({wrapper: {"id": "t1"}}) == Transaction(id="t1")
-    assert call.lookup.read({"transaction": {"id": "t1"}}) == Transaction(id="t1")
+    assert call.lookup.read({"transaction": {"id": "t1"}}).record == Transaction(id="t1")
 
 
 def test_a_create_without_an_api_id_cannot_be_looked_up() -> None:
@@ -240,10 +240,10 @@ def test_a_create_may_want_more_than_existence() -> None:
     new = ContactCreate(last_name="Smith", contact_api_id="mine")
     lookup = named.create(new, SCOPE, evidence=LAST_NAME_MATCHES).lookup
     assert lookup is not None
-    assert lookup.read({"contact": {"id": "c1", "last_name": "Smith"}}) == Contact(id="c1", last_name="Smith")
+    assert lookup.read({"contact": {"id": "c1", "last_name": "Smith"}}).record == Contact(id="c1", last_name="Smith")
     jones = Contact(id="c1", last_name="Jones")
-    assert lookup.read({"contact": {"id": "c1", "last_name": "Jones"}}) == DifferentRecord(
-        jones, ("last_name: not as sent",)
+    assert lookup.read({"contact": {"id": "c1", "last_name": "Jones"}}) == LookupResult(
+        LookupStatus.DIFFERENT_RECORD, jones, ("last_name: not as sent",)
     )
 
 
@@ -352,9 +352,13 @@ def test_a_lost_update_is_settled_by_reading() -> None:
     """The record with the new values is the result, with the old ones the change was not made, another one is none."""
     lookup = VAULT.update("v1", AccountVaultUpdate(title="New"), SCOPE).lookup
     assert lookup is not None
-    assert (lookup.method, lookup.path, lookup.not_found_result) == ("GET", "/v2/accountvaults/v1", NO_RECORD)
-    assert lookup.read({"accountvault": {"id": "v1", "title": "New"}}) == AccountVault(id="v1", title="New")
-    assert lookup.read({"accountvault": {"id": "v1", "title": "Old"}}) is NOT_EXECUTED
+    assert (lookup.method, lookup.path, lookup.not_found_result) == (
+        "GET",
+        "/v2/accountvaults/v1",
+        LookupResult(LookupStatus.NO_RECORD),
+    )
+    assert lookup.read({"accountvault": {"id": "v1", "title": "New"}}).record == AccountVault(id="v1", title="New")
+    assert lookup.read({"accountvault": {"id": "v1", "title": "Old"}}).status is LookupStatus.NOT_EXECUTED
     assert mismatch(lookup, {"accountvault": {"id": "v2", "title": "New"}}) == ("id is 'v2', not 'v1'",)
 
 
@@ -365,7 +369,7 @@ def test_an_update_may_rename_the_record() -> None:
     assert call.lookup is not None
     assert (call.lookup.path, call.lookup.params[1]) == ("/v2/accountvaults/new", ("location_id", "own"))
     renamed = {"accountvault": {"id": "v1", "account_vault_api_id": "new"}}
-    assert call.read(renamed) == call.lookup.read(renamed) == AccountVault(id="v1", account_vault_api_id="new")
+    assert call.read(renamed) == call.lookup.read(renamed).record == AccountVault(id="v1", account_vault_api_id="new")
     assert mismatch(call, {"accountvault": {"id": "v1", "account_vault_api_id": "old"}})
 
 
@@ -402,9 +406,9 @@ def test_a_lost_void_is_settled_by_its_status() -> None:
     lookup = SALE.update_with_action("t1", TransactionUpdate(action="void"), SCOPE).lookup
     assert lookup is not None
     voided = lookup.read({"transaction": {"id": "t1", "status_id": 201, "transaction_amount": 0}})
-    assert isinstance(voided, Transaction)
-    assert voided.voided
-    assert lookup.read({"transaction": {"id": "t1", "status_id": 101}}) is NOT_EXECUTED
+    assert isinstance(voided.record, Transaction)
+    assert voided.record.voided
+    assert lookup.read({"transaction": {"id": "t1", "status_id": 101}}).status is LookupStatus.NOT_EXECUTED
     assert mismatch(lookup, {"transaction": {"id": "t2", "status_id": 201}}) == ("id is 't2', not 't1'",)
 
 
@@ -424,8 +428,13 @@ def test_a_delete_is_a_call() -> None:
     assert call.read(None) is None  # type: ignore[func-returns-value]
     lookup = call.lookup
     assert lookup is not None
-    assert (lookup.method, lookup.path, lookup.params, lookup.not_found_result) == ("GET", call.path, call.params, GONE)
-    assert lookup.read({"accountvault": {"id": "v1"}}) is NOT_EXECUTED
+    assert (lookup.method, lookup.path, lookup.params, lookup.not_found_result) == (
+        "GET",
+        call.path,
+        call.params,
+        LookupResult(LookupStatus.GONE),
+    )
+    assert lookup.read({"accountvault": {"id": "v1"}}).status is LookupStatus.NOT_EXECUTED
 
 
 # --- ids
@@ -486,8 +495,8 @@ def test_a_verb_whose_effect_shows_is_looked_up() -> None:
     assert call.kind is Kind.IDEMPOTENT
     assert call.lookup is not None
     assert (call.lookup.method, call.lookup.path) == ("GET", "/v2/transactions/t1")
-    assert call.lookup.read({"transaction": {"id": "t1", "batch": "4"}}) is NOT_EXECUTED
-    assert call.lookup.read({"transaction": {"id": "t1", "batch": "5"}}) == Transaction(id="t1", batch="5")
+    assert call.lookup.read({"transaction": {"id": "t1", "batch": "4"}}).status is LookupStatus.NOT_EXECUTED
+    assert call.lookup.read({"transaction": {"id": "t1", "batch": "5"}}).record == Transaction(id="t1", batch="5")
     assert mismatch(call, {"transaction": {"id": "t2"}}) == ("id is 't2', not 't1'",)
 
 
@@ -542,12 +551,12 @@ def test_what_a_list_tells() -> None:
     """The record that was asked for, `NOT_EXECUTED` where it is not, and what differs where it has another amount."""
     call = SALE.listing_lookup(BY_API_ID)
     row = {"id": "t1", "transaction_api_id": "mine", "location_id": "loc", "transaction_amount": "12.50"}
-    assert call.read(listed({**row, "transaction_api_id": "mine-2"}, row)) == SALE.get("t1", SCOPE).read(
+    assert call.read(listed({**row, "transaction_api_id": "mine-2"}, row)).record == SALE.get("t1", SCOPE).read(
         {"transaction": row}
     )
-    assert call.read(listed()) is NOT_EXECUTED
+    assert call.read(listed()).status is LookupStatus.NOT_EXECUTED
     other = call.read(listed({**row, "transaction_amount": "99.00"}))
-    assert isinstance(other, DifferentRecord)
+    assert other.status is LookupStatus.DIFFERENT_RECORD
     assert other.differences == ("transaction_amount is '99.00', not '12.50'",)
     with pytest.raises(FieldError):
         call.read({"transactions": []})
@@ -559,7 +568,7 @@ def test_a_record_that_does_not_show_the_made_up_id_is_not_the_one() -> None:
     assert lookup is not None
     charged = {"id": "t1", "transaction_amount": "99.00"}
     found = lookup.read({"transaction": {**charged, "transaction_api_id": "made-up"}})
-    assert isinstance(found, DifferentRecord)
+    assert found.status is LookupStatus.DIFFERENT_RECORD
     assert mismatch(lookup, {"transaction": charged}) == ("transaction_amount is '99.00', not '12.50'",)
 
 
@@ -568,8 +577,8 @@ def test_a_record_in_a_list_has_to_show_the_change() -> None:
     call = SALE.listing_lookup(
         OutcomeQuery(resource="transactions", id="t1", expected={"id": "t1"}, evidence="is voided")
     )
-    assert call.read(listed({"id": "t1", "status_id": 101})) is NOT_EXECUTED
-    assert isinstance(call.read(listed({"id": "t1", "status_id": 201})), Transaction)
+    assert call.read(listed({"id": "t1", "status_id": 101})).status is LookupStatus.NOT_EXECUTED
+    assert isinstance(call.read(listed({"id": "t1", "status_id": 201})).record, Transaction)
 
 
 # --- what a ledger keeps

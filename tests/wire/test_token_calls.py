@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.call import Kind
+from gateway_async._wire.call import Kind, LookupResult, LookupStatus
 from gateway_async._wire.reply import Reply, read_reply
 from gateway_async._wire.retry_policy import AttemptResult, classify
 from gateway_async._wire.token_calls import log_in, revoke
@@ -99,4 +99,6 @@ def test_revoking_twice_is_revoking_once() -> None:
     with pytest.raises(NotFoundError):
         read_reply(call, reply(404))
     gone = reply(404, b'{"name": "Not Found", "message": "no token", "code": 0, "status": 404}')
-    assert [read_reply(call.lookup, each) for each in (reply(204), gone)] == [None, None]
+    assert [read_reply(call.lookup, each) for each in (reply(204), gone)] == [
+        LookupResult(LookupStatus.EXECUTED, True)
+    ] * 2
