@@ -10,6 +10,7 @@ from typing import Any, Final
 import anyio
 import attrs
 
+from gateway_async._backoff import exponential_backoffs
 from gateway_async._execution.ledger_recorder import LedgerRecorder
 from gateway_async._execution.lookup import accept_record, look_up
 from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
@@ -24,7 +25,6 @@ LookupOf = Callable[[Mapping[str, Any]], "Call[Any] | None"]
 """Builds the lookup for a stored outcome query, or returns None if that is not possible."""
 
 _MAX_CONCURRENT: Final = 32
-_LONGEST_PAUSE: Final = 5.0
 _EVENTS: Final = {"found": "found", "not_made": "not there", "unknown": "unknown"}
 
 
@@ -104,14 +104,13 @@ class CrashRecovery:
         lookup = None if intent.outcome_query is None else self._lookup_of(intent.outcome_query)
         if lookup is None:
             return _Resolution("unknown")
-        pause = 0.25
+        pauses = exponential_backoffs(first=0.5, longest=5.0)
         while True:
             resolution = await self._look_up(intent, lookup, conclusive_at)
             now = anyio.current_time()
             if resolution.is_final or now >= until:
                 return resolution
-            pause = min(pause * 2, _LONGEST_PAUSE)
-            await anyio.sleep(min(pause, until - now, conclusive_at - now if conclusive_at > now else math.inf))
+            await anyio.sleep(min(next(pauses), until - now, conclusive_at - now if conclusive_at > now else math.inf))
 
     async def _look_up(self, intent: Intent, lookup: Call[Any], conclusive_at: float) -> "_Resolution":
         async with self._limiter:

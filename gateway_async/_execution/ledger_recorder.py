@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import anyio
 
+from gateway_async._exceptions import describe_error
 from gateway_async._execution.call_state import CallState
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, LedgerEntry
@@ -247,4 +248,4 @@ async def _finish_within(recording: Awaitable[None], within: float) -> bool:
 
 
 def _describe(error: Exception) -> str:
-    return mask_text(str(error) if isinstance(error, GatewayError) else f"{type(error).__name__}: {error}")
+    return mask_text(str(error)) if isinstance(error, GatewayError) else describe_error(error)

@@ -10,6 +10,8 @@ from typing import Any, Final, TypeVar, cast
 
 import anyio
 
+from gateway_async._arguments import check_numbers
+from gateway_async._backoff import exponential_backoffs
 from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState, NotExecutedError
 from gateway_async._execution.ledger_recorder import LedgerRecorder
 from gateway_async._execution.lookup import accept_record, look_up
@@ -18,7 +20,6 @@ from gateway_async._wire.retry_policy import NextStep, classify
 from gateway_async.errors import (
     ConnectionLostError,
     GatewayError,
-    InvalidRequestError,
     MalformedReplyError,
     MismatchedReplyError,
     MismatchedWriteError,
@@ -173,7 +174,7 @@ class OutcomeResolver:
         """Repeat a lookup until it finds the record, or until `grace` seconds have passed."""
         until = anyio.current_time() + grace
         read = partial(self._send_lookup, seconds=grace + self._timeout)
-        wait = 0.05
+        pauses = exponential_backoffs(first=0.05, longest=1.0)
         while True:
             is_last = anyio.current_time() >= until  # a response shows the state at the time of its request
             found = await look_up(read, lookup, conclusive=conclusive and is_last)
@@ -188,8 +189,7 @@ class OutcomeResolver:
                     raise MalformedReplyError("$", reason, call=str(lookup))
                 case _ if is_last:
                     return LookupResult(LookupStatus.NOT_EXECUTED)
-            await anyio.sleep(min(wait, left))
-            wait = min(wait * 2, 1.0)
+            await anyio.sleep(min(next(pauses), left))
 
     async def _send_lookup(self, lookup: Call[Any], seconds: float) -> Any:
         return await self._read(CallState(lookup.as_lookup(), seconds, self._max_attempts))
@@ -200,8 +200,7 @@ class OutcomeResolver:
         Returns None if the write was certainly not executed. That is certain if the gateway proves that the record does
         not exist, after the time in which it may still execute what it received.
         """
-        if isinstance(wait, bool) or not isinstance(wait, int | float) or not wait >= 0:
-            raise InvalidRequestError("wait: must be a number of seconds from 0")
+        check_numbers("seconds", minimum=0, finite=False, wait=wait)
         self._check_can_resolve(state, error)
         in_doubt = max(state.may_arrive_until - anyio.current_time(), 0.0)
         conclusive, grace = in_doubt <= wait, min(in_doubt, wait)

@@ -11,6 +11,7 @@ from typing import Final
 
 import attrs
 
+from gateway_async._backoff import exponential_backoff
 from gateway_async._wire.call import Kind
 from gateway_async.errors import (
     AuthenticationError,
@@ -219,9 +220,9 @@ def backoff(error: GatewayError, attempt: int, chance: float) -> float:
         chance: a random number from 0 to 1 for the jitter, so that clients do not retry at the same time.
     """
     first, longest = BACK_OFF
-    back_off = min(first * 2.0 ** min(attempt - 1, 10), longest) * chance
+    wait = exponential_backoff(attempt, first=first, longest=longest) * chance
     asked = error.retry_after if isinstance(error, StatusError) and classify(error) in _MAY_ASK else None
-    return (asked or 0.0) + back_off
+    return (asked or 0.0) + wait
 
 
 def print_table() -> str:

@@ -20,7 +20,7 @@ from gateway_async.models.account_vaults import (
     VaultCreate,
 )
 from gateway_async.models.identifiers import ApiId
-from gateway_async.resources._listable import Listed
+from gateway_async.resources._resource import ListableResource
 
 __all__ = ["ACCOUNT_VAULT", "AccountVaults"]
 
@@ -45,7 +45,7 @@ BIN_INFO: Final = ResourceSpec(name="bininfo", plural="accountvaults", record=Bi
 
 
 @attrs.frozen
-class AccountVaults(Listed[AccountVault]):
+class AccountVaults(ListableResource[AccountVault]):
     """Stored cards and bank accounts."""
 
     spec = ACCOUNT_VAULT

@@ -10,7 +10,7 @@ from gateway_async._wire.evidence import FIELDS_MATCH, LAST_NAME_MATCHES
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
 from gateway_async.models.identifiers import ApiId
-from gateway_async.resources._listable import Listed
+from gateway_async.resources._resource import ListableResource
 
 __all__ = ["CONTACT", "Contacts"]
 
@@ -25,7 +25,7 @@ CONTACT: Final = ResourceSpec(
 
 
 @attrs.frozen
-class Contacts(Listed[Contact]):
+class Contacts(ListableResource[Contact]):
     """The customers of a location."""
 
     spec = CONTACT

@@ -11,7 +11,7 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.paylinks import Paylink, PaylinkCreate, PaylinkUpdate
-from gateway_async.resources._listable import Listed
+from gateway_async.resources._resource import ListableResource
 
 __all__ = ["PAYLINK", "Paylinks"]
 
@@ -26,7 +26,7 @@ PAYLINK: Final = ResourceSpec(
 
 
 @attrs.frozen
-class Paylinks(Listed[Paylink]):
+class Paylinks(ListableResource[Paylink]):
     """Links by which a customer pays one amount.
 
     `expand` accepts contact, email_blacklist, sms_blacklist, location, tags, created_user and payment_url.

@@ -4,10 +4,10 @@ from typing import Final, TypeVar
 
 import attrs
 
-from gateway_async._execution.executor import CallExecutor
 from gateway_async._wire.call import Call, Kind, lookup_by_success
-from gateway_async._wire.resource import ResourceSpec, Scope
+from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.postback_configs import PostbackConfig, PostbackConfigCreate, PostbackConfigUpdate
+from gateway_async.resources._resource import Resource
 
 __all__ = ["POSTBACK_CONFIG", "PostbackConfigs"]
 
@@ -23,14 +23,13 @@ POSTBACK_CONFIG: Final = ResourceSpec(
 
 
 @attrs.frozen
-class PostbackConfigs:
+class PostbackConfigs(Resource):
     """Postback configs: the URLs to which the gateway sends postbacks.
 
     The gateway has no read for them, so keep the ids of those you create.
     """
 
-    _executor: CallExecutor
-    _scope: Scope
+    spec = POSTBACK_CONFIG
 
     async def create(self, new: PostbackConfigCreate) -> PostbackConfig:
         """Create a postback config.

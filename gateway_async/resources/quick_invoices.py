@@ -23,7 +23,7 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.quick_invoices import QuickInvoice, QuickInvoiceCreate, QuickInvoiceUpdate
-from gateway_async.resources._listable import Listed
+from gateway_async.resources._resource import ListableResource
 from gateway_async.resources.transactions import TRANSACTION
 
 __all__ = ["QUICK_INVOICE", "QuickInvoices"]
@@ -41,7 +41,7 @@ _MOVES: Final = {"addTransaction": IS_ON_INVOICE, "removeTransaction": IS_OFF_IN
 
 
 @attrs.frozen
-class QuickInvoices(Listed[QuickInvoice]):
+class QuickInvoices(ListableResource[QuickInvoice]):
     """Itemised invoices that customers pay online.
 
     `expand` accepts contact, email_blacklist, files, location, tags, created_user, quick_invoice_settings,

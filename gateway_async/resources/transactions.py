@@ -11,7 +11,7 @@ from gateway_async.models.codes import TransactionAction
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.request import UNSET
 from gateway_async.models.transactions import Transaction, TransactionCreate, TransactionUpdate
-from gateway_async.resources._listable import Listed
+from gateway_async.resources._resource import ListableResource
 
 __all__ = ["TRANSACTION", "Transactions"]
 
@@ -27,7 +27,7 @@ TRANSACTION: Final = ResourceSpec(
 
 
 @attrs.frozen
-class Transactions(Listed[Transaction]):
+class Transactions(ListableResource[Transaction]):
     """Payments without a terminal, and the actions on existing payments.
 
     `expand` also accepts is_voidable, is_refundable, is_settled and is_completable.

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import anyio
 
+from gateway_async._exceptions import describe_error
 from gateway_async._execution.terminals.progress_reporter import ProgressReporter
 from gateway_async._http.background import run_in_background
-from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call
 from gateway_async.errors import NotSentError, TerminalBusyError
 from gateway_async.leases import TerminalLease
@@ -112,7 +112,7 @@ class LeaseHolder:
         try:
             return await self._acquire_or_renew(call, seconds)
         except Exception as error:  # noqa: BLE001  any exception means: the store could not be reached
-            reason = _describe(error)
+            reason = describe_error(error)
         raise NotSentError(
             f"the terminal's lease cannot be had: {reason}", call=str(call)
         )  # without the store's frames
@@ -153,15 +153,10 @@ class LeaseHolder:
         try:
             holder = await self._acquire_or_renew(call, seconds)
         except Exception as error:  # noqa: BLE001
-            return _describe(error)
+            return describe_error(error)
         return "" if holder is None else f"{holder} has it"
 
     async def release(self, terminal_id: str) -> None:
         """Release a terminal's lease, or leave its queue; a failing store is ignored."""
         with anyio.move_on_after(_RELEASE_SECONDS, shield=True), suppress(Exception):
             await self._lease.release(terminal_id, self._token)
-
-
-def _describe(error: Exception) -> str:
-    """Return a store's error as text for a message, masked."""
-    return mask_text(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import anyio
 import attrs
 
+from gateway_async._exceptions import describe_error
 from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
 from gateway_async._execution.terminals.progress_reporter import ProgressReporter
 from gateway_async._secrets import mask_text
@@ -109,8 +110,7 @@ class UnresolvedCalls:
         try:
             intents = await ledger.open_intents(mask_text(call.terminal_id or ""))  # the ledger stores it masked
         except Exception as error:
-            reason = mask_text(f"{type(error).__name__}: {error}")
-            raise NotSentError(f"the ledger cannot be read: {reason}", call=str(call)) from error
+            raise NotSentError(f"the ledger cannot be read: {describe_error(error)}", call=str(call)) from error
         if intents:
             first = intents[0]
             raise TerminalBusyError(

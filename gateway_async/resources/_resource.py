@@ -1,4 +1,4 @@
-"""`Listed`: the base class of resources whose records can be listed."""
+"""`Resource` and `ListableResource`: the base classes of the resources."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
@@ -10,17 +10,28 @@ from gateway_async._execution.pages import Pages, pages_of
 from gateway_async._wire.resource import ResourceSpec, Scope
 from gateway_async.models.record import Record
 
-__all__ = ["Listed"]
+__all__ = ["ListableResource", "Resource"]
 
 R = TypeVar("R", bound=Record)
 
 
 @attrs.frozen
-class Listed(Generic[R]):
-    """A resource whose records can be listed (contract, *Pagination, sorting*)."""
+class Resource:
+    """A resource of the client.
+
+    Attributes:
+        spec: what the gateway calls it; None if its calls are built without one.
+    """
 
     _executor: CallExecutor
     _scope: Scope
+
+    spec: ClassVar[ResourceSpec[Any] | None] = None
+
+
+@attrs.frozen
+class ListableResource(Resource, Generic[R]):
+    """A resource whose records can be listed (contract, *Pagination, sorting*)."""
 
     spec: ClassVar[ResourceSpec[Any]]
 
