@@ -13,6 +13,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import attrs
+from annotated_types import Interval, Len
 
 from gateway_async._problem import Problem
 from gateway_async._secrets import Secret, mask_text
@@ -24,10 +25,8 @@ from gateway_async.models.request import (
     Cents,
     ExactlyOne,
     Items,
-    Length,
     NotBoth,
     Pattern,
-    Range,
     Request,
     Required,
     RequiredWhen,
@@ -165,12 +164,12 @@ def _constraint_problems(field: _Field, value: Any) -> Iterator[str]:
     text: Any = value.reveal() if isinstance(value, Secret) else value
     for constraint in field.constraints:
         match constraint:
-            case Length(minimum, maximum) if not minimum <= len(text) <= maximum:
+            case Len(minimum, int(maximum)) if not minimum <= len(text) <= maximum:
                 wanted = f"{minimum} to {maximum}" if minimum < maximum else maximum
                 yield f"must have {wanted} characters, has {len(text)}"
             case Pattern(expression, says) if not re.fullmatch(expression, text):
                 yield says
-            case Range(minimum, maximum) if not minimum <= text <= maximum:
+            case Interval(ge=int(minimum), le=int(maximum)) if not minimum <= text <= maximum:
                 yield f"must be from {minimum} to {maximum}, not {text}"
             case Cents(digits):
                 yield from _cents_problems(money(text), digits)
