@@ -1,4 +1,4 @@
-"""`Resource` and `ListableResource`: the base classes of the resources."""
+"""The base classes of the resources: what all of them, all listable and all deletable ones have."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
@@ -8,9 +8,10 @@ import attrs
 from gateway_async._execution.executor import CallExecutor
 from gateway_async._execution.pages import Pages, pages_of
 from gateway_async._wire.resource import ResourceSpec, Scope
+from gateway_async.models.identifiers import ApiId
 from gateway_async.models.record import Record
 
-__all__ = ["ListableResource", "Resource"]
+__all__ = ["DeletableResource", "ListableResource", "Resource"]
 
 R = TypeVar("R", bound=Record)
 
@@ -35,6 +36,15 @@ class ListableResource(Resource, Generic[R]):
 
     spec: ClassVar[ResourceSpec[Any]]
 
+    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> R:  # noqa: A002
+        """Read a record. `expand` adds related records to its `.extra`.
+
+        Raises:
+            NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
+        """
+        record: R = await self._executor.execute(self.spec.get(id, self._scope, expand))
+        return record
+
     def list(
         self,
         filters: Mapping[str, Any] | None = None,
@@ -58,3 +68,17 @@ class ListableResource(Resource, Generic[R]):
             InvalidRequestError: an argument cannot be sent; `.problems` says which and why.
         """
         return pages_of(self.spec, self._executor, filters, sort=sort, page_size=page_size, expand=expand)
+
+
+@attrs.frozen
+class DeletableResource(ListableResource[R]):
+    """A resource whose records can be deleted."""
+
+    async def delete(self, id: str | ApiId) -> None:  # noqa: A002
+        """Delete a record.
+
+        Raises:
+            ValidationError: the gateway refuses, for example because a recurring payment uses it; `.fields` says why.
+            NotFoundError: it does not exist; if it is already deleted or cannot be, `RecordDeletedError`.
+        """
+        await self._executor.execute(self.spec.delete(id, self._scope))

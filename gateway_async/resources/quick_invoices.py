@@ -23,7 +23,7 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.quick_invoices import QuickInvoice, QuickInvoiceCreate, QuickInvoiceUpdate
-from gateway_async.resources._resource import ListableResource
+from gateway_async.resources._resource import DeletableResource
 from gateway_async.resources.transactions import TRANSACTION
 
 __all__ = ["QUICK_INVOICE", "QuickInvoices"]
@@ -41,7 +41,7 @@ _MOVES: Final = {"addTransaction": IS_ON_INVOICE, "removeTransaction": IS_OFF_IN
 
 
 @attrs.frozen
-class QuickInvoices(ListableResource[QuickInvoice]):
+class QuickInvoices(DeletableResource[QuickInvoice]):
     """Itemised invoices that customers pay online.
 
     `expand` accepts contact, email_blacklist, files, location, tags, created_user, quick_invoice_settings,
@@ -65,14 +65,6 @@ class QuickInvoices(ListableResource[QuickInvoice]):
         call = QUICK_INVOICE.create(new, self._scope, evidence=agrees("title", "item_list"), files=files)
         return await self._executor.execute(await measured(call, limits=self._scope.check_limits))
 
-    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> QuickInvoice:  # noqa: A002
-        """Read an invoice.
-
-        Raises:
-            NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
-        """
-        return await self._executor.execute(QUICK_INVOICE.get(id, self._scope, expand))
-
     async def update(self, id: str | ApiId, changes: QuickInvoiceUpdate) -> QuickInvoice:  # noqa: A002
         """Change an invoice that is not closed. If the response is lost, the client reads the invoice.
 
@@ -83,14 +75,6 @@ class QuickInvoices(ListableResource[QuickInvoice]):
         return await self._executor.execute(
             QUICK_INVOICE.update(id, changes, self._scope, evidence=FIELDS_MATCH_OR_CLOSED)
         )
-
-    async def delete(self, id: str | ApiId) -> None:  # noqa: A002
-        """Delete an invoice.
-
-        Raises:
-            NotFoundError: it does not exist; if it is already deleted or cannot be, `RecordDeletedError`.
-        """
-        await self._executor.execute(QUICK_INVOICE.delete(id, self._scope))
 
     async def reopen(self, id: str | ApiId) -> QuickInvoice:  # noqa: A002
         """Reopen a closed invoice that has not expired and is not paid.

@@ -1,6 +1,5 @@
 """`gateway.transaction_batches` (contract, *Transaction batches*)."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import attrs
@@ -30,14 +29,6 @@ class TransactionBatches(ListableResource[TransactionBatch]):
     """
 
     spec = TRANSACTION_BATCH
-
-    async def get(self, id: str, *, expand: Sequence[str] = ()) -> TransactionBatch:  # noqa: A002
-        """Read a batch.
-
-        Raises:
-            NotFoundError: it does not exist.
-        """
-        return await self._executor.execute(TRANSACTION_BATCH.get(id, self._scope, expand))
 
     async def settle(self, id: str) -> TransactionBatch:  # noqa: A002
         """Close a batch and settle its transactions.

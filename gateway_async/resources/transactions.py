@@ -1,6 +1,5 @@
 """`gateway.transactions` (contract, *Endpoints appearing only as usage*)."""
 
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -49,14 +48,6 @@ class Transactions(ListableResource[Transaction]):
                 again.
         """
         return await self._executor.execute(TRANSACTION.create(new, self._scope))
-
-    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> Transaction:  # noqa: A002
-        """Read a transaction.
-
-        Raises:
-            NotFoundError: it does not exist.
-        """
-        return await self._executor.execute(TRANSACTION.get(id, self._scope, expand))
 
     async def update(self, id: str | ApiId, changes: TransactionUpdate) -> Transaction:  # noqa: A002
         """Perform `changes.action` on a transaction. If the response is lost, the client reads the transaction.
