@@ -9,7 +9,10 @@ __all__ = ["check_numbers", "is_count", "is_number", "number_problems"]
 
 
 def is_number(value: Any) -> bool:
-    """Return whether `value` is an int or a float, not a bool and not NaN. Infinity is a number."""
+    """Return whether `value` is an int or a float, but not NaN.
+
+    Booleans are not numbers here; infinity is one.
+    """
     return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
 
 
@@ -28,7 +31,7 @@ def number_problems(
     finite: bool = True,
     **values: Any,
 ) -> list[str]:
-    """Return one line for each of `values` that is not such a number.
+    """Return one line for each value that is not allowed.
 
     Args:
         unit: the unit in the message, such as `"seconds"`.

@@ -13,5 +13,5 @@ def first_error(error: BaseException) -> BaseException:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the type and the message of an exception, with card numbers masked."""
+    """Return the type and the message of an exception, masked."""
     return mask_text(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)

@@ -211,7 +211,7 @@ class AsyncGateway(_Resources):
         return self._executor.observing(observer)
 
     async def recover(self, *, wait: float = 30.0) -> list[Recovered]:
-        """Find the outcome of every call with an open intent in the ledger.
+        """Find the outcome of every open intent in the ledger.
 
         Await it when your program starts, to resolve the calls that a crash interrupted. It looks up each call and
         sends nothing again. A call that is found, or was certainly not executed, is recorded in the ledger. The rest
@@ -233,7 +233,7 @@ class AsyncGateway(_Resources):
             NotSentError: the client is closed.
         """
         if not self._has_ledger:
-            raise InvalidRequestError("ledger: the client was made without one")
+            raise InvalidRequestError("ledger: the client has none")
         check_numbers("seconds", minimum=0, finite=False, wait=wait)
         return await self._executor.recover(lookup_of, wait)
 

@@ -54,12 +54,12 @@ SENTENCES: list[tuple[Event, int, str]] = [
     (
         LeaseRenewalFailed(call=CALL, terminal_id="t", reason="till-8 has it"),
         logging.WARNING,
-        "POST /v2/transactions goes on, the lease of terminal t in doubt: till-8 has it",
+        "POST /v2/transactions continues; the lease of terminal t was not renewed: till-8 has it",
     ),
     (
         RetryBudgetExhausted(call=CALL, api_id="order-7"),
         logging.WARNING,
-        "POST /v2/transactions (order-7) is not tried again: the client's repeats are used up",
+        "POST /v2/transactions (order-7) is not retried: the client's retry budget is exhausted",
     ),
     (
         CallEnded(call=CALL, attempts=2, seconds=0.25),
@@ -161,7 +161,7 @@ def test_an_observer_that_turns_out_to_be_async_is_logged(caplog: pytest.LogCapt
 
     notify([hides_it], CallStarted(call=CALL))
     assert caplog.messages == ["an observer failed"]
-    assert "nobody awaits" in caplog.text
+    assert "is not awaited" in caplog.text
 
 
 @pytest.mark.parametrize("observers", [[later], [partial(later)], [Later()], ["print"], 5])

@@ -142,7 +142,7 @@ class CallState(Generic[T]):
 
 
 def _lookup_reserve(kind: Kind, seconds: float) -> float:
-    """Return the seconds of a call's time that are reserved for its lookup."""
+    """Return the seconds that are reserved for a lookup."""
     match kind:
         case Kind.READ | Kind.LOOKUP:
             return 0.0

@@ -97,7 +97,7 @@ class CrashRecovery:
         )
 
     async def _resolve_intent(self, intent: Intent, conclusive_at: float, until: float) -> "_Resolution":
-        """Repeat the lookup until its result is final or the time is over."""
+        """Repeat the lookup until its result is final."""
         if self._ledger_recorder.is_elsewhere(intent):
             reason = f"it was sent to {intent.gateway}: recover it with a client of that gateway"
             return _Resolution("unknown", error=InvalidRequestError(reason))

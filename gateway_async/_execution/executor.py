@@ -129,7 +129,7 @@ class CallExecutor:
             return await self._at_terminal(call, progress)
 
     async def recover(self, lookup_of: LookupOf, wait: float) -> list[Recovered]:
-        """Find the outcome of each call with an open intent in the ledger.
+        """Find the outcome of each open intent in the ledger.
 
         Waits at most `wait` seconds for calls that may still be executed.
 
@@ -178,7 +178,9 @@ class CallExecutor:
         here = anyio.lowlevel.current_token()
         self._event_loop = self._event_loop or here
         if self._event_loop != here:
-            raise NotSentError("the client belongs to another event loop: make one for each", call=str(call))
+            raise NotSentError(
+                "the client belongs to another event loop (expected one client for each loop)", call=str(call)
+            )
 
     async def _at_terminal(self, call: Call[T], progress: ProgressReporter) -> T:
         """Execute a call that has acquired its terminal."""
@@ -206,7 +208,7 @@ class CallExecutor:
         try:
             return await self._execute(self._new_state(call.prerequisite, self._timeout))
         except GatewayError as error:
-            raise NotSentError(f"what must be read before it cannot be: {error}", call=str(call)) from error
+            raise NotSentError(f"its prerequisite read failed: {error}", call=str(call)) from error
 
     def _new_state(self, call: Call[T], seconds: float) -> CallState[T]:
         self._retry_budget.deposit()
@@ -335,7 +337,7 @@ class CallExecutor:
         except BaseException:
             state.record_failure(interruption_error("cancelled", call, progress))
             raise
-        late = interruption_error("no answer in time", call, progress)
+        late = interruption_error("no response in time", call, progress)
         state.record_failure(late)
         raise late
 

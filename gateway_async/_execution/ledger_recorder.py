@@ -106,7 +106,7 @@ class LedgerRecorder:
         try:
             await self._ledger.record_intent(intent)
         except Exception as error:
-            raise NotSentError(f"its intent could not be kept: {_describe(error)}", call=str(call)) from error
+            raise NotSentError(f"its intent could not be recorded: {_describe(error)}", call=str(call)) from error
 
     async def record_failure(self, state: CallState[Any], error: BaseException) -> None:
         """Record the outcome of a failed call, if it is known."""
@@ -129,16 +129,16 @@ class LedgerRecorder:
                 intent_id, outcome, None if record_id is None else mask_text(str(record_id))
             )
             if recording is not DONE and not await _finish_within(recording, within):
-                logger.warning("an outcome (%s) could not be kept in %g s", outcome, within)
+                logger.warning("an outcome (%s) could not be recorded in %g s", outcome, within)
         except Exception as error:  # noqa: BLE001  the call must still return its result
-            logger.warning("an outcome (%s) could not be kept: %s", outcome, _describe(error))
+            logger.warning("an outcome (%s) could not be recorded: %s", outcome, _describe(error))
 
     def forget(self, state: CallState[Any]) -> None:
         """Remove a call from those in progress."""
         self._in_progress.discard(state.intent_id or "")
 
     async def open_intents(self) -> Sequence[tuple[Intent, float]]:
-        """Return the open intents of other calls, and how long each is in doubt.
+        """Return the open intents of other calls, each with its time in doubt.
 
         The durations are in seconds. Intents of calls that this client is making are left out.
 
@@ -162,7 +162,7 @@ class LedgerRecorder:
         ]
 
     def _seconds_in_doubt(self, intent: Intent) -> float:
-        """Return the seconds for which an intent is in doubt after it is first seen.
+        """Return the seconds in doubt after an intent is first seen.
 
         No wall clock shortens that time.
         """

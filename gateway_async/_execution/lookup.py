@@ -17,7 +17,7 @@ _FOUND = (LookupStatus.EXECUTED, LookupStatus.DIFFERENT_RECORD)
 async def look_up(
     read: Callable[[Call[Any]], Awaitable[LookupResult[T]]], lookup: Call[LookupResult[T]], *, conclusive: bool
 ) -> LookupResult[T]:
-    """Read the outcome of a write, and the list that must confirm it, if one is needed.
+    """Read the outcome of a write, and its confirmation if needed.
 
     A 404 alone does not prove that a record does not exist. It is sufficient to send a write again under the same id.
     It is not sufficient to report that a write was not executed (`conclusive`), or that a deletion is done. A deletion

@@ -112,7 +112,7 @@ class OutcomeResolver:
     def unknown(
         self, state: CallState[Any], error: GatewayError, failed: GatewayError | None = None
     ) -> OutcomeUnknownError:
-        """Build the error for an unknown outcome, which can look it up again.
+        """Build the error for an unknown outcome.
 
         `failed` is the error of the lookup, if there was one.
         """
@@ -171,7 +171,7 @@ class OutcomeResolver:
     async def _run_lookup(
         self, lookup: Call[LookupResult[Any]], grace: float, *, conclusive: bool
     ) -> LookupResult[Any]:
-        """Repeat a lookup until it finds the record, or until `grace` seconds have passed."""
+        """Repeat a lookup for `grace` seconds, or until it finds the record."""
         until = anyio.current_time() + grace
         read = partial(self._send_lookup, seconds=grace + self._timeout)
         pauses = exponential_backoffs(first=0.05, longest=1.0)

@@ -162,12 +162,12 @@ class _PageStream(Generic[T]):
         """
         ids = tuple(getattr(record, "id", None) for record in page.records)
         if ids and ids == self._previous:
-            self._fail(f"page {page.number} is the page before it again")
+            self._fail(f"page {page.number} repeats the page before it")
         self._previous = ids
         fresh = tuple(record for record, name in zip(page.records, ids, strict=True) if self._seen.is_new(name))
         self._stale_pages = 0 if fresh else self._stale_pages + 1
         if self._stale_pages >= _STALE_PAGES and not self._over:
-            self._fail(f"page {page.number} is the third in a row without anything new")
+            self._fail(f"page {page.number} is the third page in a row without a new record")
         return fresh
 
     def _fail(self, reason: str) -> None:

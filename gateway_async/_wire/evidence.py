@@ -159,7 +159,7 @@ def _is_completed(sent: Raw, transaction: Raw) -> bool:
     if str(status) in _NOT_COMPLETED:
         return False
     if not _fields_match(sent, transaction):
-        raise FieldError(".transaction", "it was captured, and not for the sums that were sent")
+        raise FieldError(".transaction", "it was captured for other amounts")
     return True
 
 
@@ -169,7 +169,7 @@ def _is_raised(sent: Raw, transaction: Raw) -> bool:
     A higher amount proves nothing: another request raised it, after this one or instead. A repeat could lower it.
     """
     if is_less(sent.get("transaction_amount"), transaction.get("transaction_amount")):
-        raise FieldError(".transaction.transaction_amount", "it was raised beyond the sum that was sent")
+        raise FieldError(".transaction.transaction_amount", "it was raised to more than the sent amount")
     return _fields_match(sent, transaction)
 
 

@@ -56,7 +56,7 @@ def read_before(spec: ResourceSpec[R], expected: Mapping[str, Any], then: Callab
 
 
 def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Call[LookupResult[R]]:
-    """Build the read that finds the new record by an outcome query of `read_before`."""
+    """Build the lookup for an outcome query of `read_before`."""
     known, since = set(outcome_query.sent["ids"]), outcome_query.sent["created_ts"]
 
     def read(content: Any) -> LookupResult[R]:
@@ -65,7 +65,7 @@ def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Call[Looku
         new = [row for row in rows if _created(row) >= since]  # an older one has only moved up in the list
         if len(new) > 1:
             ids = mask_text(", ".join(str(row["id"]) for row in new))
-            raise FieldError(f".{spec.plural}", f"any of these may be the one, all are new: {ids}")
+            raise FieldError(f".{spec.plural}", f"several records are new: {ids}")
         if not new:
             return LookupResult(LookupStatus.NOT_EXECUTED)
         return LookupResult(LookupStatus.EXECUTED, structure(spec.record, new[0]))
@@ -82,7 +82,7 @@ def check_new(outcome_query: OutcomeQuery, record: Mapping[str, Any]) -> None:
         MismatchedReplyError: the record existed before the write.
     """
     if str(record.get("id")) in outcome_query.sent["ids"]:
-        raise MismatchedReplyError(("id is that of a record that was there before",))
+        raise MismatchedReplyError(("id is that of a record that existed before",))
 
 
 def _newest(spec: ResourceSpec[Any], expected: Mapping[str, Any], read: Callable[[Any], T]) -> Call[T]:
@@ -100,7 +100,7 @@ def _rows(spec: ResourceSpec[Any], content: Any, expected: Mapping[str, Any]) ->
     if not all(isinstance(row, dict) and row.get("id") for row in page.records):
         raise FieldError(f".{spec.plural}", "not a list of records")
     if page.page_count is None and page.total_count is None:
-        raise FieldError(".meta.pagination", "missing, so the list may not be whole")
+        raise FieldError(".meta.pagination", "missing, so the list may be incomplete")
     for row in page.records:
         if all(str(row.get(name)) == str(value) for name, value in expected.items()):
             yield row

@@ -181,9 +181,9 @@ def says_busy(refusal: StatusError) -> bool:
 
 
 def read_undocumented(record: type[R], wrappers: Sequence[str], content: Any) -> R | None:
-    """Read a record with or without a wrapper key, because the contract does not show the response.
+    """Read a record with or without a wrapper key.
 
-    Returns None if the response is not a JSON object.
+    It is for responses that the contract does not show. Returns None if the response is not a JSON object.
 
     Raises:
         FieldError: a value does not fit its field.
@@ -195,7 +195,7 @@ def read_undocumented(record: type[R], wrappers: Sequence[str], content: Any) ->
 
 
 def _says_duplicate(field: str, message: str, fields: Mapping[str, tuple[str, ...]]) -> bool:
-    """Return whether a refusal of `field`, an integrator id, says that another record has it."""
+    """Return whether a refusal says that `field`, an integrator id, is taken."""
     general = [line for line in (message, *fields.get("", ())) if field in line]
     return any(map(_TAKEN.search, (*fields.get(field, ()), *general)))
 
@@ -229,7 +229,7 @@ class _Quotes:
         return quoted
 
     def lines(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """Quote texts until the limit is reached, and then "…" for the rest."""
+        """Quote texts up to the limit, and "…" for the rest."""
         quoted: list[str] = []
         for text in texts:
             if self._left <= 0:
@@ -289,7 +289,7 @@ def _description(reply: Reply) -> str:
     """Describe the type and the length of the body."""
     size = f"{len(reply.body)} bytes"
     if reply.body.removeprefix(BOM_UTF8).lstrip()[:1] in (b"{", b"["):
-        return f"{size} that break off or go astray"
+        return f"{size} of incomplete or invalid JSON"
     named = _MEDIA_TYPE.match(reply.headers.get("content-type", "").lower())
     return f"{size} of HTML" if _is_page(reply) else f"{size} of {named.group()}" if named else size
 

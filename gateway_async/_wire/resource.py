@@ -152,7 +152,7 @@ class ResourceSpec(Generic[R]):
         )
 
     def existing(self, outcome_query: OutcomeQuery, scope: Scope) -> Call[R]:
-        """Build the call that reads the record with the integrator id of `outcome_query`.
+        """Build the read of the record with the integrator id.
 
         The record's other values are not checked.
 
@@ -234,7 +234,7 @@ class ResourceSpec(Generic[R]):
         content: Mapping[str, Any] | None = None,
         evidence: Evidence | None = None,
     ) -> Call[R]:
-        """Build the call that performs an action named in the path (`reopen`, `settle`).
+        """Build the call of an action in the path (`reopen`, `settle`).
 
         `content` is the body, if the action takes one. `evidence` shows that the action was executed. Without it, the
         outcome cannot be looked up.
@@ -357,7 +357,7 @@ class ResourceSpec(Generic[R]):
     def outcome_query(
         self, ref: Ref, scope: Scope, expected: Mapping[str, Any], evidence: Evidence, sent: Mapping[str, Any]
     ) -> OutcomeQuery:
-        """Return the query that finds out whether a write that sent `sent` was executed."""
+        """Return the query for the outcome of a write of `sent`."""
         api_id = ref if isinstance(ref, ApiId) else None
         location_id = (api_id.location_id or scope.location_id) if api_id else None
         return OutcomeQuery(
@@ -390,7 +390,7 @@ class ResourceSpec(Generic[R]):
         )
 
     def _looked_up(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> LookupResult[R]:
-        """Decide from the raw record with a write's id whether the write was executed.
+        """Decide from the raw record whether the write was executed.
 
         Raises:
             MismatchedReplyError: the record has another id or location.
@@ -519,7 +519,7 @@ def _purpose(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _masked(request: Request) -> Mapping[str, Any]:
-    """Return a request's content for errors and logs, with secrets and personal data masked."""
+    """Return a request's content with secrets and personal data masked."""
     shown: dict[str, Any] = dict(request.implied)
     for field in attrs.fields(type(request)):
         value = getattr(request, field.name)

@@ -48,14 +48,14 @@ class AttemptResult(enum.Enum):
     LOST = Reached.SENT, "–"
     CUT = Reached.ANSWER_CUT, "–"
     UNREADABLE = Reached.ANSWERED, "2xx that does not parse"
-    MISMATCHED = Reached.ANSWERED, "another question's answer"
+    MISMATCHED = Reached.ANSWERED, "response to another request"
     THROTTLED = Reached.ANSWERED, "429"
     OVERLOADED = Reached.ANSWERED, "502, 503, 504"
     FAILED = Reached.ANSWERED, "other 5xx, 3xx, 408"
     ABSENT = Reached.ANSWERED, "404"
     BLOCKED = Reached.ANSWERED, "404 or other 4xx, not the gateway's JSON"
     REFUSED = Reached.ANSWERED, "other 4xx"
-    REFUSED_LATER = Reached.ANSWERED, "404 or other 4xx, after a try that may have arrived"
+    REFUSED_LATER = Reached.ANSWERED, "404 or other 4xx, after an attempt that may have arrived"
 
     def __init__(self, reached: Reached, answer: str) -> None:
         self.reached = reached
@@ -228,7 +228,7 @@ def backoff(error: GatewayError, attempt: int, chance: float) -> float:
 def print_table() -> str:
     """Return the decision table as Markdown."""
     kinds = [kind.value for kind in Kind]
-    head = ["how far it got", "what came back", *kinds, "pause before another try"]
+    head = ["how far it got", "what came back", *kinds, "pause before a retry"]
     rows = [
         [result.reached.value, result.answer, *(str(TABLE[result][kind]) for kind in Kind), _pauses(result)]
         for result in AttemptResult
@@ -241,4 +241,4 @@ def _pauses(result: AttemptResult) -> str:
     decisions = TABLE[result].values()
     if not any(NextStep.AGAIN in (each.step, each.if_not_found) for each in decisions):
         return "–"
-    return "as asked, and back-off" if result in _MAY_ASK else "back-off"
+    return "as asked, and backoff" if result in _MAY_ASK else "backoff"

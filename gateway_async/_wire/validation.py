@@ -141,7 +141,7 @@ def _money_problem(value: Any) -> str | None:
 
 def _encoding_problem(value: Any) -> str | None:
     if isinstance(value, str) and not is_utf8(value):
-        return "holds a character that is none (a lone surrogate)"
+        return "has an invalid character (a lone surrogate)"
     return None
 
 
@@ -248,7 +248,7 @@ def _extra_problems(request: Request) -> Iterator[Problem]:
         return
     for name in request.extra:
         if name in fields_of(type(request)) or name in request.implied:
-            yield Problem("has a field of its own, so it cannot stand in extra", name)
+            yield Problem("has its own field, so it cannot be in extra", name)
     yield from (Problem(reason, path) for path, reason in _unsendable(request.extra, "extra"))
 
 

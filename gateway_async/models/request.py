@@ -189,7 +189,7 @@ class Request:
     rules: ClassVar[tuple[Rule, ...]] = ()
 
     def __repr__(self) -> str:
-        """Return the given fields with personal data masked, and the keys of `extra`."""
+        """Return the given fields, masked, and the keys of `extra`."""
         shown = [
             f"{field.name}={mask_text(repr(getattr(self, field.name))) if field.repr else '***'}"
             for field in attrs.fields(type(self))

@@ -216,8 +216,8 @@ class Transaction(Record):
 class TransactionCreate(Request):
     """A transaction without a terminal: `sale`, `authonly`, `avsonly`, `force`, `refund`, `debit` or `credit`.
 
-    One field identifies the account (`account_number` with `exp_date`, a vault, an earlier transaction, track data or a
-    ticket). `transaction_api_id` is generated when omitted, so that the transaction can be looked up if the response is
+    One field identifies the account: `account_number` with `exp_date`, a vault, an earlier transaction, track data or a
+    ticket. `transaction_api_id` is generated when omitted, so that the transaction can be looked up if the response is
     lost. Without a `location_id` here and on the client, the gateway uses the user's primary location. Give one if the
     same `transaction_api_id` may exist in several locations that the user sees.
     """

@@ -51,10 +51,11 @@ class QuickInvoices(DeletableResource[QuickInvoice]):
     spec = QUICK_INVOICE
 
     async def create(self, new: QuickInvoiceCreate, files: Sequence[Attachment] = ()) -> QuickInvoice:
-        """Create an invoice, with up to four files of at most 5,242,880 bytes each.
+        """Create an invoice, with up to four files.
 
-        `quick_invoice_api_id` is generated when omitted, so that the invoice can be looked up if the response is lost.
-        Files are streamed while they are read. The client's `timeout` includes the upload.
+        A file has at most 5,242,880 bytes. Files are streamed while they are read, and the client's `timeout` includes
+        the upload. `quick_invoice_api_id` is generated when omitted, so that the invoice can be looked up if the
+        response is lost.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct, also in the files.
@@ -154,7 +155,7 @@ class QuickInvoices(DeletableResource[QuickInvoice]):
 
 
 def _moved(ref: str | ApiId, verb: str, transaction_id: str, scope: Scope) -> Call[QuickInvoice]:
-    """Build the call that adds a transaction to an invoice or removes it.
+    """Build the call that adds a transaction to an invoice, or removes it.
 
     A transaction's record contains the gateway's id of its invoice. If only the invoice's integrator id is known, the
     lookup first reads the invoice.

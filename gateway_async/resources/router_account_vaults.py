@@ -63,7 +63,7 @@ class RouterAccountVaults(Resource):
 
 
 def _stored(new: RouterAccountVaultCreate, scope: Scope) -> Call[AccountVault]:
-    """Build the call, with the prerequisite read that lists the vaults that already exist."""
+    """Build the call, with the prerequisite read of the existing vaults."""
     call = ROUTER_ACCOUNT_VAULT.create(new, scope, kind=Kind.TERMINAL)
     nameless = {"contact_id": new.contact_id, "account_vault_api_id": None}
 

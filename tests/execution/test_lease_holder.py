@@ -88,7 +88,7 @@ async def test_a_bounded_wait_ends_in_an_error_that_says_who(wait: float) -> Non
     """`wait` seconds, 0 is at once; the place in the line is given up, and nothing was sent."""
     lease, script = Lease(others=100, wait=wait), Script(post=[APPROVED])
     async with script.gateway(terminal_lease=lease) as gateway:
-        with pytest.raises(TerminalBusyError, match="terminal t is busy: till-8 holds it") as caught:
+        with pytest.raises(TerminalBusyError, match="terminal t is busy; holder: till-8") as caught:
             await gateway.router_transactions.create(SALE)
     assert (caught.value.terminal_id, caught.value.holder) == ("t", "till-8")
     assert (trio.current_time(), lease.times("release"), script.methods) == (wait, [wait], [])
@@ -105,7 +105,7 @@ async def test_without_a_store_nothing_is_sent() -> None:
     lease, script = Lease(), Script(post=[APPROVED])
     lease.away = lambda: True
     async with script.gateway(terminal_lease=lease) as gateway:
-        with pytest.raises(NotSentError, match="the terminal's lease cannot be had: OSError: no route to the store"):
+        with pytest.raises(NotSentError, match="the terminal's lease is not available: OSError: no route to the store"):
             await gateway.router_transactions.create(SALE)
     assert script.methods == []
 

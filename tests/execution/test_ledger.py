@@ -243,7 +243,7 @@ async def test_a_client_without_a_ledger_asks_for_none() -> None:
     script = Script(post=[APPROVED])
     async with script.gateway() as gateway:
         await gateway.transactions.create(SALE)
-        with pytest.raises(InvalidRequestError, match="made without one"):
+        with pytest.raises(InvalidRequestError, match="the client has none"):
             await gateway.recover()
 
 
@@ -351,7 +351,7 @@ async def test_what_cannot_be_kept_is_not_sent() -> None:
     """The error says why, and that nothing was sent."""
     script = Script(post=[APPROVED])
     async with script.gateway(ledger=Memory(script, broken=["record_intent"])) as gateway:
-        with pytest.raises(NotSentError, match=r"its intent could not be kept: .* the disk is full"):
+        with pytest.raises(NotSentError, match=r"its intent could not be recorded: .* the disk is full"):
             await gateway.transactions.create(SALE)
     assert script.asked == []
 
@@ -377,7 +377,7 @@ async def test_an_outcome_that_cannot_be_kept_is_logged(caplog: pytest.LogCaptur
     script = Script(post=[APPROVED])
     async with script.gateway(ledger=Memory(script, broken=["record_outcome"])) as gateway:
         assert (await gateway.transactions.create(SALE)).approved
-    assert "an outcome (done) could not be kept: the ledger some.db cannot be used: the disk is full" in caplog.text
+    assert "an outcome (done) could not be recorded: the ledger some.db cannot be used: the disk is full" in caplog.text
 
 
 @pytest.mark.parametrize("seconds", [3, 20])

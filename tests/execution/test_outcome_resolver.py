@@ -79,9 +79,9 @@ async def test_several_new_cards_are_named() -> None:
     """Which of them the terminal stored, only a person can tell."""
     script = Script(post=[LOST], get=[vaults("old"), vaults("b", "a", "old")])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError, match="all are new: b, a") as caught:
+        with pytest.raises(OutcomeUnknownError, match="several records are new: b, a") as caught:
             await gateway.router_account_vaults.create(STORE)
-        with pytest.raises(OutcomeUnknownError, match="all are new: b, a"):
+        with pytest.raises(OutcomeUnknownError, match="several records are new: b, a"):
             await caught.value.resolve()
     assert caught.value.reached is Reached.SENT
 
@@ -216,7 +216,7 @@ async def test_a_transaction_that_stays_as_it_was_is_unknown() -> None:
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.transactions.void("found")
     assert isinstance(caught.value, MismatchedReplyError)
-    assert caught.value.differences == ("status_id is 101 still, after void",)
+    assert caught.value.differences == ("status_id is still 101 after void",)
     assert script.methods.count("PUT") == 1
 
 

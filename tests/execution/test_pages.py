@@ -66,14 +66,14 @@ async def test_an_id_that_moves_to_the_next_page_is_not_yielded_twice() -> None:
 async def test_a_gateway_that_sends_the_same_page_for_ever_is_an_error() -> None:
     """Rather than loop, and rather than end as if that had been all."""
     script = Script(get=[paged([["a", "b"]] * 10)])
-    with pytest.raises(MalformedReplyError, match="page 2 is the page before it again"):
+    with pytest.raises(MalformedReplyError, match="page 2 repeats the page before it"):
         await ids_of(script)
 
 
 async def test_a_gateway_that_sends_nothing_but_empty_pages_is_an_error() -> None:
     """Three in a row are enough."""
     script = Script(get=[paged([["a"]] + [[]] * 100)])
-    with pytest.raises(MalformedReplyError, match="third in a row"):
+    with pytest.raises(MalformedReplyError, match="third page in a row"):
         await ids_of(script)
     assert len(script.asked) < 10
 

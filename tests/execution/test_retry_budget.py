@@ -85,7 +85,7 @@ async def test_what_is_not_repeated_ends_with_its_real_error_and_says_so(caplog:
     assert [event for event in events if isinstance(event, RetryBudgetExhausted)] == [
         RetryBudgetExhausted(call="GET /v2/contacts/1")
     ]
-    assert "GET /v2/contacts/1 is not tried again: the client's repeats are used up" in caplog.messages
+    assert "GET /v2/contacts/1 is not retried: the client's retry budget is exhausted" in caplog.messages
 
 
 async def test_what_is_answered_asks_for_no_budget() -> None:

@@ -70,7 +70,7 @@ async def test_the_next_call_is_not_sent(ending: Any, answer: Answer) -> None:
     async with script.gateway() as gateway:
         await ending(script, gateway)
         began = trio.current_time()
-        with pytest.raises(TerminalBusyError, match=r"terminal t is busy: an earlier call \(first\)") as caught:
+        with pytest.raises(TerminalBusyError, match=r"terminal t is busy; holder: an earlier call \(first\)") as caught:
             await gateway.router_transactions.create(sale("second"))
     assert trio.current_time() == began + 10
     assert "press cancel on the device" in caught.value.advice

@@ -273,7 +273,7 @@ async def test_a_sale_that_had_the_id_before_is_no_refund() -> None:
     )
     script = Script(post=[LOST], get=[record("transaction", type_id=20, transaction_amount="12.50", status_id=101)])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError, match="type_id is 20, which is not that of a refund"):
+        with pytest.raises(OutcomeUnknownError, match="type_id is 20, which is not the type of a refund"):
             await gateway.transactions.create(new)
     assert script.methods.count("POST") == 1
 
@@ -282,7 +282,7 @@ async def test_what_is_captured_for_another_sum_is_not_captured_again() -> None:
     """Somebody else's capture, or this one and a tip since: nobody can tell, and nothing is sent again."""
     script = Script(put=[LOST], get=[record("transaction", status_id=101, transaction_amount="12.50")])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError, match="not for the sums that were sent"):
+        with pytest.raises(OutcomeUnknownError, match="captured for other amounts"):
             await gateway.transactions.complete("found", "9.00")
     assert script.methods.count("PUT") == 1
 
@@ -506,7 +506,7 @@ async def test_a_lost_increment_does_not_undo_a_later_one() -> None:
     """Another till raised it further meanwhile: it is neither lowered nor called "not made"."""
     script = Script(put=[LOST], get=[record("transaction", transaction_amount="40.00")])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError, match="raised beyond") as caught:
+        with pytest.raises(OutcomeUnknownError, match="raised to more than") as caught:
             await gateway.transactions.increment("found", "30.00")
         await anyio.sleep(60)
         with pytest.raises(OutcomeUnknownError):
@@ -644,7 +644,7 @@ async def test_a_refusal_of_fields_that_were_not_sent_is_looked_up() -> None:
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.transactions.create(SALE)
     assert isinstance(caught.value, MismatchedReplyError)
-    assert caught.value.differences == ("it refuses item_list, which this request cannot have",)
+    assert caught.value.differences == ("it refuses item_list, which the request does not have",)
 
 
 async def test_an_odd_date_does_not_cost_the_answer() -> None:

@@ -141,7 +141,7 @@ async def test_a_head_without_end_is_none(line: str) -> None:
     """A head is read to 64 KiB; what is longer is no answer, and the connection is closed."""
     long = always(head("200 OK", line, "Content-Length: 0"))
     async with serving(long) as peer, httpx.AsyncClient(transport=PooledTransport(), base_url=peer.url) as http:
-        with pytest.raises(httpx.RemoteProtocolError, match="head of the answer is longer"):
+        with pytest.raises(httpx.RemoteProtocolError, match="head of the response is longer"):
             await http.get("/")
         await peer.deserted()
 

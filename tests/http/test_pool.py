@@ -98,7 +98,7 @@ async def test_limit_of_terminals() -> None:
         call = functools.partial(http.get, "/", extensions={POOL: "terminal"})
         tasks.start_soon(call)
         await until(lambda: peer.open == 1)
-        with pytest.raises(httpx.PoolTimeout, match="not in time"):
+        with pytest.raises(httpx.PoolTimeout, match="timed out"):
             await call(timeout=httpx.Timeout(5, pool=0.01))
         tasks.cancel_scope.cancel()
 

@@ -185,7 +185,7 @@ async def test_framing_without_end(framing: bytes) -> None:
             await wire.send(b"0" * 8192)
 
     async with serving(endless) as peer, client(peer) as http:
-        with pytest.raises(httpx.RemoteProtocolError, match="framing of the answer is longer"):
+        with pytest.raises(httpx.RemoteProtocolError, match="framing of the response is longer"):
             await http.get("/")
         await peer.deserted()
 

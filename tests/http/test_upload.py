@@ -223,13 +223,13 @@ def unreadable(folder: Path) -> dict[str, tuple[Any, str]]:
     text.write_text("x")
     return {
         "missing": (folder / "missing", "cannot be read: No such file or directory"),
-        "folder": (folder, "cannot be read: it is no regular file"),
-        "pipe": (fifo(folder), "cannot be read: it is no regular file"),
+        "folder": (folder, "cannot be read: not a regular file"),
+        "pipe": (fifo(folder), "cannot be read: not a regular file"),
         "text": (io.StringIO("x"), "cannot be read: it must be opened for reading bytes"),
         "closed": (closed(), "cannot be read: I/O operation on closed file."),
         "unseekable": (
             Unseekable(),
-            "cannot be read: it cannot be sent twice, being no seekable file; pass its bytes or a path",
+            "cannot be read: it is not seekable, so it cannot be sent twice (expected bytes or a path)",
         ),
         "large": (b"x" * (LARGEST + 1), "must have at most 5242880 bytes, has 5242881"),
     }
@@ -290,7 +290,7 @@ class Failing(io.BytesIO):
 
 
 FAILURES = {
-    "becomes shorter": (None, r"files\[0\] has become shorter while it was sent"),
+    "becomes shorter": (None, r"files\[0\] became shorter while it was sent"),
     "cannot be read": (OSError(5, "Input/output error"), r"files\[0\] cannot be read any more: .*Input/output error"),
     "raises the network's errors": (httpx.ConnectError("no"), r"files\[0\] cannot be read any more: no"),
 }

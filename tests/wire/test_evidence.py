@@ -128,7 +128,7 @@ def test_a_sum_beyond_the_one_that_was_sent_says_nothing() -> None:
     """Another raised it, after this increment or instead; to ask again for less could undo that."""
     evidence = evidence_of("authincrement")
     assert evidence is not None
-    with pytest.raises(FieldError, match="beyond"):
+    with pytest.raises(FieldError, match="raised to more than"):
         done(evidence, {"transaction_amount": "9.00"}, {"transaction_amount": "12.00"})
 
 

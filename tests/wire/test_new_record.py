@@ -61,7 +61,7 @@ def test_nobody_new_is_not_done() -> None:
 
 def test_of_several_newcomers_none_is_chosen() -> None:
     """The ids are named, so that a person can look."""
-    with pytest.raises(FieldError, match="all are new: b, d"):
+    with pytest.raises(FieldError, match="several records are new: b, d"):
         found(asked(row("a")), row("b", 101), row("d", 102))
 
 

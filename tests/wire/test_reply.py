@@ -171,13 +171,13 @@ BODIES: list[tuple[str, str, dict[str, tuple[str, ...]]]] = [
     ('{"message": null}', "", {}),
     ('{"last_name": "Smith"}', "", {}),
     ("{}", "", {}),
-    ('["Smith"]', "9 bytes that break off or go astray", {}),
+    ('["Smith"]', "9 bytes of incomplete or invalid JSON", {}),
     ('"just text"', '"just text"', {}),
     ("null", "null", {}),
     ("", "", {}),
     ("   ", "", {}),
     ("Terminal not found", "Terminal not found", {}),
-    ('{"errors": {"tax": ["ba', "23 bytes that break off or go astray", {}),
+    ('{"errors": {"tax": ["ba', "23 bytes of incomplete or invalid JSON", {}),
     ("line\r\n\tbreaks\x00and\x1bcontrol", "line breaks and control", {}),
 ]
 
@@ -222,7 +222,7 @@ def test_garbage_is_quoted_as_one_line(body: bytes, status: int) -> None:
 
 def test_a_body_nested_without_end_is_told_by_its_size() -> None:
     """Depth is no way to another error."""
-    assert refusal(500, "[" * 100_000).message == "100000 bytes that break off or go astray"
+    assert refusal(500, "[" * 100_000).message == "100000 bytes of incomplete or invalid JSON"
 
 
 # --- what an error must not repeat
@@ -416,12 +416,12 @@ def test_the_text_of_a_page(page: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (b'{"id": "c', "not JSON: 9 bytes that break off or go astray"),
+        (b'{"id": "c', "not JSON: 9 bytes of incomplete or invalid JSON"),
         (b"<html><b>OK</b></html>", "not JSON: 22 bytes of HTML"),
         (b"\xff\xfe\xfa", "not JSON: 3 bytes"),
-        (b'\xef\xbb\xbf{"id": "c1"}', "not JSON: 15 bytes that break off or go astray"),
-        (b'{"id": "c1"}{"id": "c1"}', "not JSON: 24 bytes that break off or go astray"),
-        (b'{"id": 1e99999999999999999999}', "not JSON: 30 bytes that break off or go astray"),
+        (b'\xef\xbb\xbf{"id": "c1"}', "not JSON: 15 bytes of incomplete or invalid JSON"),
+        (b'{"id": "c1"}{"id": "c1"}', "not JSON: 24 bytes of incomplete or invalid JSON"),
+        (b'{"id": 1e99999999999999999999}', "not JSON: 30 bytes of incomplete or invalid JSON"),
     ],
 )
 def test_a_success_that_is_no_json(body: bytes, reason: str) -> None:

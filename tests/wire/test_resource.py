@@ -465,7 +465,7 @@ def test_a_bad_id_makes_no_call(verb: Callable[[Any], object], ref: Any) -> None
 def test_an_api_id_that_cannot_stand_in_a_path_makes_no_call() -> None:
     """A create whose record could not be looked up afterwards is refused, even with limits off."""
     scope = Scope(location_id="loc", check_limits=False, new_id=lambda: "made-up")
-    with pytest.raises(InvalidRequestError, match="cannot stand in a path"):
+    with pytest.raises(InvalidRequestError, match="cannot be part of a path"):
         SALE.create(TransactionCreate(action="sale", transaction_api_id=".."), scope)
 
 

@@ -33,21 +33,21 @@ from gateway_async.errors import (
 )
 
 EXPECTED = """
-| how far it got | what came back | read | lookup | named write | idempotent write | unnamed write | terminal | pause before another try |
+| how far it got | what came back | read | lookup | named write | idempotent write | unnamed write | terminal | pause before a retry |
 |---|---|---|---|---|---|---|---|---|
-| not connected | – | again | again | again | again | again | again | back-off |
-| connecting, nothing written | – | again | again | again | again | again | again | back-off |
-| sent in part or whole, no answer | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | back-off |
-| answer cut off | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | back-off |
-| answered | 2xx that does not parse | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | back-off |
-| answered | another question's answer | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | back-off |
-| answered | 429 | again | again | look up, else again | look up, else again | stop | look up, else stop | as asked, and back-off |
-| answered | 502, 503, 504 | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and back-off |
-| answered | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and back-off |
-| answered | 404 | stop | again | look up, else stop | stop | stop | look up, else stop | back-off |
-| answered | 404 or other 4xx, not the gateway's JSON | stop | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | back-off |
+| not connected | – | again | again | again | again | again | again | backoff |
+| connecting, nothing written | – | again | again | again | again | again | again | backoff |
+| sent in part or whole, no answer | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
+| answer cut off | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
+| answered | 2xx that does not parse | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
+| answered | response to another request | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
+| answered | 429 | again | again | look up, else again | look up, else again | stop | look up, else stop | as asked, and backoff |
+| answered | 502, 503, 504 | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and backoff |
+| answered | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and backoff |
+| answered | 404 | stop | again | look up, else stop | stop | stop | look up, else stop | backoff |
+| answered | 404 or other 4xx, not the gateway's JSON | stop | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
 | answered | other 4xx | stop | stop | stop | stop | stop | stop | – |
-| answered | 404 or other 4xx, after a try that may have arrived | stop | stop | look up, else unknown | look up, else unknown | stop | stop | – |
+| answered | 404 or other 4xx, after an attempt that may have arrived | stop | stop | look up, else unknown | look up, else unknown | stop | stop | – |
 """  # noqa: E501
 
 REFUSALS: list[GatewayError] = [

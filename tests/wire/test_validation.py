@@ -395,7 +395,7 @@ def test_flags(flag: Any) -> None:
 @pytest.mark.parametrize("limits", [True, False])
 def test_lone_surrogates_are_refused(limits: bool) -> None:
     """Half a character cannot be written as UTF-8, in a text, a secret or an id."""
-    reason = "holds a character that is none (a lone surrogate)"
+    reason = "has an invalid character (a lone surrogate)"
     assert found(ContactCreate, limits=limits, last_name="\ud800") == [f"last_name: {reason}"]
     assert found(SwipedVaultCreate, limits=limits, track_data="\udfff") == [f"track_data: {reason}"]
 
@@ -554,7 +554,7 @@ def test_an_items_name_is_text() -> None:
     assert found(QuickInvoiceCreate, item_list={5: 1, "": 1, "\ud800": 1}) == [
         "item_list.5: its name must be text",
         "item_list.: its name is empty",
-        "item_list.\\ud800: its name holds a character that is none (a lone surrogate)",
+        "item_list.\\ud800: its name has an invalid character (a lone surrogate)",
     ]
 
 
@@ -648,8 +648,8 @@ def test_rules_that_are_kept(kind: type[Request], fields: dict[str, Any]) -> Non
         (0.5, [".a: must not be a float; use a Decimal or a str"]),
         ([1, {"b": [0.5]}], [".a[1].b[0]: must not be a float; use a Decimal or a str"]),
         ({1: "x"}, [".a.1: its name must be text"]),
-        ({"\ud800": "\udc00"}, [r".a.\ud800: its name holds a character that is none (a lone surrogate)",
-                                r".a.\ud800: holds a character that is none (a lone surrogate)"]),
+        ({"\ud800": "\udc00"}, [r".a.\ud800: its name has an invalid character (a lone surrogate)",
+                                r".a.\ud800: has an invalid character (a lone surrogate)"]),
         (Decimal("NaN"), [".a: is not a number"]),
         ({1, 2}, [".a: cannot be sent as JSON: set"]),
         (b"x", [".a: cannot be sent as JSON: bytes"]),
@@ -672,8 +672,8 @@ def test_what_free_form_json_can_hold() -> None:
 def test_extra_does_not_shadow_a_field() -> None:
     """A field that the request has, or that its class implies, is not sent twice."""
     assert found(CardVaultCreate, extra={"title": "x", "payment_method": "ach"}) == [
-        "title: has a field of its own, so it cannot stand in extra",
-        "payment_method: has a field of its own, so it cannot stand in extra",
+        "title: has its own field, so it cannot be in extra",
+        "payment_method: has its own field, so it cannot be in extra",
     ]
 
 

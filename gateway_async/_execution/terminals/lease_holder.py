@@ -114,7 +114,7 @@ class LeaseHolder:
         except Exception as error:  # noqa: BLE001  any exception means: the store could not be reached
             reason = describe_error(error)
         raise NotSentError(
-            f"the terminal's lease cannot be had: {reason}", call=str(call)
+            f"the terminal's lease is not available: {reason}", call=str(call)
         )  # without the store's frames
 
     async def _acquire_or_renew(self, call: Call[Any], seconds: float | None) -> str | None:

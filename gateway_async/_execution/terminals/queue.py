@@ -70,7 +70,7 @@ class TerminalQueues:
     async def forget_resolved(
         self, terminal_id: str | None, *, identity: object = None, intent_id: str | None = None
     ) -> None:
-        """Forget a call whose outcome is now known, and release its extended lease.
+        """Forget a resolved call and release its extended lease.
 
         A call that has the terminal, or waits for it, already has the lease and releases it itself.
         """

@@ -73,7 +73,7 @@ def decode(body: bytes) -> Any:
     try:
         return _decoder.decode(body)
     except (InvalidOperation, RecursionError):
-        raise ValueError("holds a number too large or values too deep") from None
+        raise ValueError("has a number that is too large, or values nested too deep") from None
 
 
 def exact(value: Decimal | int | str, otherwise: str) -> Decimal:
