@@ -193,7 +193,7 @@ def test_errors_stand_where_they_are_drawn(kind: type[GatewayError]) -> None:
 
 
 def test_a_mismatched_write_is_both() -> None:
-    """Whoever catches mismatches or unknown outcomes catches a mismatched write."""
+    """Catch a mismatched write as a mismatch and as an unknown outcome."""
     assert MismatchedWriteError.__bases__ == (MismatchedReplyError, OutcomeUnknownError)
 
 
@@ -242,12 +242,12 @@ def test_an_error_survives_pickle_and_copy(
     ],
 )
 def test_an_error_without_a_call_still_makes_a_sentence(error: GatewayError, sentence: str) -> None:
-    """What is not known is left out of the message."""
+    """Leave unknown facts out of the message."""
     assert str(error) == sentence
 
 
 def test_field_messages_are_read_only() -> None:
-    """`fields` is a mapping that nobody can change behind another handler's back."""
+    """Reject changes of `fields`."""
     error = ValidationError(422, fields={"tax": ("bad",)})
     with pytest.raises(TypeError):
         error.fields["tax"] = ()  # type: ignore[index]
@@ -269,7 +269,7 @@ def test_an_invalid_request_says_what_is_wrong_with_which_field() -> None:
 
 
 def test_the_name_of_an_item_is_part_of_its_field() -> None:
-    """Whatever is in it: the parts of a problem are never taken from its text."""
+    """Keep the parts of a problem, whatever text they contain."""
     new = QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 1), item_list={"Tea: green, hot": "1.001"})
     with pytest.raises(InvalidRequestError) as caught:
         QUICK_INVOICE.create(new, Scope(location_id="loc", check_limits=True, new_id=lambda: "made-up"))

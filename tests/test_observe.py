@@ -83,7 +83,7 @@ def test_what_the_log_says(event: Event, level: int, sentence: str, caplog: pyte
 
 
 def test_what_shows_without_logging() -> None:
-    """In a program that has set up none: what nobody would learn otherwise, and not what a caller learns anyway."""
+    """Print only failures that no caller receives, without logging set up."""
     program = """
 from gateway_async.observe import OutcomeLookedUp, log_event, logger
 log_event(OutcomeLookedUp(call="POST /v2/transactions", api_id="a", outcome="unknown"))
@@ -153,8 +153,8 @@ class Later:
         """Do nothing."""
 
 
-def test_an_observer_that_turns_out_to_be_async_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """A function that hides it returns a coroutine that nobody awaits: said, and closed."""
+def test_an_observer_that_returns_a_coroutine_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Log an observer that returns a coroutine, and close the coroutine."""
 
     def hides_it(event: Event) -> object:
         return later(event)

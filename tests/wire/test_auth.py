@@ -54,7 +54,7 @@ def test_in_the_query(proof: SigningCredentials, expected: tuple[tuple[str, str]
 
 @pytest.mark.parametrize("proof", [proof for proof, _ in IN_HEADERS + IN_THE_QUERY])
 def test_a_signature_names_its_secrets_and_shows_none(proof: SigningCredentials) -> None:
-    """What an answer must not repeat is told apart; a repr has nothing of it."""
+    """Name the secrets of a signature, and show none in its repr."""
     signature = sign(proof, "dev-1", NOW)
     values = [value for _, value in signature.headers + signature.params]
     for secret in signature.secrets:

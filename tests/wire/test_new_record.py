@@ -31,7 +31,7 @@ def asked(*before: dict[str, Any]) -> OutcomeQuery:
 
 
 def found(outcome_query: OutcomeQuery, *after: dict[str, Any]) -> Any:
-    """What the list after the write tells."""
+    """Read the list after the write."""
     return new_record(ACCOUNT_VAULT, outcome_query).read(listed(*after))
 
 
@@ -49,11 +49,11 @@ def test_only_ids_and_a_time_are_kept() -> None:
 
 
 def test_the_only_newcomer_is_the_one() -> None:
-    """What was there is passed over."""
+    """Ignore rows that existed before."""
     assert found(asked(row("a")), row("b", 101), row("a")).record.id == "b"
 
 
-def test_nobody_new_is_not_done() -> None:
+def test_without_a_new_row_it_was_not_executed() -> None:
     """An empty list and an unchanged one say the same."""
     assert found(asked()).status is LookupStatus.NOT_EXECUTED
     assert found(asked(row("a")), row("a")).status is LookupStatus.NOT_EXECUTED
@@ -75,11 +75,11 @@ def test_of_several_newcomers_none_is_chosen() -> None:
     ],
 )
 def test_a_filter_is_not_trusted(other: dict[str, Any]) -> None:
-    """A row of another contact, whose id contains this one's, or of a bank account is nobody's new_record."""
+    """Ignore rows of other contacts with a similar id, and of bank accounts."""
     assert found(asked(), other).status is LookupStatus.NOT_EXECUTED
 
 
-def test_one_that_somebody_named_is_not_from_a_terminal() -> None:
+def test_a_row_with_an_integrator_id_is_not_from_a_terminal() -> None:
     """No integrator's id can be given there, so a vault that has one is another's, and hides nothing."""
     named = row("b", 101, account_vault_api_id="somebody-elses")
     assert found(asked(row("a")), named, row("a")).status is LookupStatus.NOT_EXECUTED

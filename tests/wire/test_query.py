@@ -32,7 +32,7 @@ def problems(function: Any, *arguments: Any) -> tuple[str, ...]:
 
 
 def test_an_id_is_a_path_segment() -> None:
-    """The gateway's own id stands in the path, with no parameters."""
+    """Put the gateway's own id into the path, without parameters."""
     assert located("54c285f1-8052-06b4", "loc") == ("54c285f1-8052-06b4", ())
 
 
@@ -99,7 +99,7 @@ def test_an_api_id_without_a_location_is_refused(location: str | None) -> None:
 
 @pytest.mark.parametrize("location", [5, "\ud800"])
 def test_a_location_is_text(location: Any) -> None:
-    """What cannot be a location is named."""
+    """Reject a location that is not text, by its name."""
     assert problems(located, ApiId("order-7", location), None) == ("location_id: must be text",)
 
 
@@ -127,7 +127,7 @@ def test_what_is_no_expansion(expand: Any) -> None:
 
 
 class Place(StrEnum):
-    """Somebody's own text enum."""
+    """A text enum of a caller."""
 
     HERE = "here"
 

@@ -106,7 +106,7 @@ def test_a_success_without_a_body_is_nothing(body: bytes) -> None:
     ],
 )
 def test_each_status_has_its_error(status: int, kind: type[StatusError]) -> None:
-    """Every status class is one class of error; a redirect is no success and is not followed."""
+    """Raise the error class of each status; follow no redirect."""
     error = refusal(status)
     assert (type(error), error.status_code, error.call) == (kind, status, "GET /v2/contacts/c1")
 
@@ -201,7 +201,7 @@ def test_a_page_of_html_is_read_as_text(content_type: str) -> None:
 
 
 def test_no_cut_goes_through_a_card_number() -> None:
-    """What masking makes shorter does not let the first digits of a card number slip into the excerpt."""
+    """Quote no digits of a cut card number after masking has shortened the text."""
     track = ";4012888888881881=30091010000012345678?" + "x" * 200
     call: Call[Any] = Call(method="POST", path="/v2/x", read=lambda content: content, secrets=(Secret(track),))
     for padding in range(90, 130):
@@ -221,7 +221,7 @@ def test_garbage_is_quoted_as_one_line(body: bytes, status: int) -> None:
 
 
 def test_a_body_nested_without_end_is_told_by_its_size() -> None:
-    """Depth is no way to another error."""
+    """Describe a deeply nested body by its size, without another error."""
     assert refusal(500, "[" * 100_000).message == "100000 bytes of incomplete or invalid JSON"
 
 
@@ -254,7 +254,7 @@ def test_an_echoed_card_number_is_masked(body: str) -> None:
     "form", ['{{"message": "{}"}}', '{{"errors": {{"routing": ["{}"]}}}}', "{}", "<html><p>{}</p></html>"]
 )
 def test_the_calls_own_secrets_are_masked(form: str) -> None:
-    """What the request held is masked in the answer, also where its form does not give it away."""
+    """Mask the request's secrets in a response, also without a card's form."""
     said = "routing 072000326, cvv 999, track ;4012888888881881=30091010000012345678? refused"
     error = refusal(422, form.format(said), SECRETIVE)
     said = error.message or error.fields["routing"][0]
@@ -285,7 +285,7 @@ LOGIN_FORMS: list[bytes] = [
 
 
 def repeated(error: GatewayError) -> set[str]:
-    """What an error repeats of the record."""
+    """Return the values of the record that an error repeats."""
     shown = f"{error} {error!r} {vars(error)} {error.args}"
     return {value for value in (TOKEN, "Jane", "Doe", "1111", "49525") if value in shown}
 
@@ -318,7 +318,7 @@ def test_an_answer_to_a_write_is_quoted_only_as_the_gateway_words_it(status: int
 
 
 def test_a_difference_repeats_no_secret_of_the_call() -> None:
-    """What a mismatch quotes is masked with the call's secrets and the credentials'."""
+    """Mask the call's secrets and the credentials in a mismatch."""
 
     def read(content: Any) -> Any:
         check_belongs({"location_id": "loc"}, content)
@@ -509,7 +509,7 @@ def test_retry_after(header: str, seconds: float | None) -> None:
 
 
 def test_a_retry_date_is_measured_by_the_gateways_own_clock() -> None:
-    """Where the answer has a `Date`, this machine's clock does not matter; one that is none is passed over."""
+    """Compare a retry date with the response's `Date`; ignore an invalid one."""
     until = "Mon, 01 Jan 2024 00:00:30 GMT"
     assert refusal(429, retry_after=until, date="Mon, 01 Jan 2024 00:00:00 GMT").retry_after == 30.0
     assert refusal(429, retry_after="Tue, 18 Nov 2025 12:00:30 GMT", date="noon").retry_after == 30.0

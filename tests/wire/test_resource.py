@@ -104,7 +104,7 @@ def test_what_is_shown_of_a_create() -> None:
 
 
 def test_a_create_knows_its_secrets() -> None:
-    """What no answer may repeat travels with the call, personal data included."""
+    """Keep the secrets and personal data of a call for masking."""
     assert VAULT.create(NEW_VAULT, SCOPE).secrets == (Secret("8264"), AccountNumber(CARD))
     assert VAULT.update("v1", AccountVaultUpdate(ssn4="8264", title="x"), SCOPE).secrets == (Secret("8264"),)
     assert SALE.create(NEW_SALE, SCOPE).secrets == (Secret("999"),)
@@ -175,7 +175,7 @@ def test_a_create_without_an_api_id_cannot_be_looked_up() -> None:
 
 
 def test_a_terminal_call_stays_one_without_an_api_id() -> None:
-    """What waits at a terminal is never sent twice, id or not."""
+    """Make a create at a terminal a terminal call, with or without an id."""
     assert NAMELESS.create(ContactCreate(last_name="Smith"), SCOPE, kind=Kind.TERMINAL).kind is Kind.TERMINAL
 
 
@@ -227,7 +227,7 @@ def test_a_request_is_a_request_object(thing: Any) -> None:
 
 
 def test_a_request_belongs_to_its_verb() -> None:
-    """An update does not create, and a contact is no vault; all that would do are named."""
+    """Reject a request of another class, and name the accepted classes."""
     with pytest.raises(InvalidRequestError, match="must be ContactCreate, not ContactUpdate"):
         NAMELESS.create(ContactUpdate(last_name="Smith"), SCOPE)
     with pytest.raises(InvalidRequestError, match=r"must be CardVaultCreate or .* VaultCopyCreate, not ContactCreate"):
@@ -265,13 +265,13 @@ def test_a_create_may_want_more_than_existence() -> None:
     ],
 )
 def test_a_get_is_a_call(ref: str | ApiId, expand: Sequence[str], path: str, params: Any) -> None:
-    """The id stands in the path, all else in the parameters; it is a read without a body."""
+    """Put the id into the path and the rest into parameters; send no body."""
     call = VAULT.get(ref, SCOPE, expand)
     assert (call.method, call.path, call.params, call.kind, call.body) == ("GET", path, params, Kind.READ, None)
 
 
 def test_a_get_returns_the_record_that_was_asked_for() -> None:
-    """Another record is a mismatch, by id as by api id; a null api id is none."""
+    """Reject another record, by id and by api id; accept a null api id."""
     by_id, by_api_id = VAULT.get("v1", SCOPE), VAULT.get(ApiId("mine"), SCOPE)
     assert by_id.read({"accountvault": {"id": "v1"}}) == AccountVault(id="v1")
     assert by_api_id.read({"accountvault": {"id": "v1", "account_vault_api_id": None}}) == AccountVault(id="v1")
@@ -286,7 +286,7 @@ def test_a_get_returns_the_record_that_was_asked_for() -> None:
     "content", [None, [], {}, {"accountvault": None}, {"accountvault": []}, {"contact": {"id": "c"}}]
 )
 def test_an_answer_without_its_wrapper_is_refused(content: Any) -> None:
-    """The record stands under its own name."""
+    """Read a sub-resource from its own key."""
     with pytest.raises(FieldError) as failed:
         VAULT.get("v1", SCOPE).read(content)
     assert (failed.value.path, failed.value.reason) == (".accountvault", "missing, or not an object")
@@ -349,7 +349,7 @@ def test_the_answer_to_an_update_is_the_record_that_was_changed() -> None:
 
 
 def test_a_lost_update_is_settled_by_reading() -> None:
-    """The record with the new values is the result, with the old ones the change was not made, another one is none."""
+    """Decide by the record's values whether a change was made."""
     lookup = VAULT.update("v1", AccountVaultUpdate(title="New"), SCOPE).lookup
     assert lookup is not None
     assert (lookup.method, lookup.path, lookup.not_found_result) == (
@@ -392,7 +392,7 @@ def test_a_record_named_by_its_id_may_be_renamed_too() -> None:
     ],
 )
 def test_an_action_is_an_update(action: Any, amount: str | None, kind: Kind) -> None:
-    """What shows in the record can be looked up; what does not stays unknown."""
+    """Look up actions with evidence; leave the others unknown."""
     changes = (
         TransactionUpdate(action=action, transaction_amount=amount) if amount else TransactionUpdate(action=action)
     )
@@ -416,7 +416,7 @@ def test_a_lost_void_is_settled_by_its_status() -> None:
 
 
 def test_a_delete_is_a_call() -> None:
-    """It has no body and no result; a lost one is settled by whether the record is still there."""
+    """Delete without body and result; look up whether the record exists."""
     call = VAULT.delete(ApiId("mine"), SCOPE)
     assert (call.method, call.path, call.kind, call.body, call.api_id) == (
         "DELETE",
@@ -501,7 +501,7 @@ def test_a_verb_whose_effect_shows_is_looked_up() -> None:
 
 
 def test_a_notification_is_a_call_without_a_result() -> None:
-    """It leaves no evidence."""
+    """Leave the outcome unknown: a notification leaves no evidence."""
     call = SALE.notify(ApiId("mine"), "resend", SCOPE, (("sms", "0"),))
     assert (call.method, call.path, call.kind, call.lookup) == (
         "POST",
@@ -641,7 +641,7 @@ def test_an_entry_holds_what_finds_the_record_again() -> None:
     ids=str,
 )
 def test_a_lookup_is_made_of_the_inquiry_alone(call: Call[Any]) -> None:
-    """What a ledger gives back from its file asks the same as the call would have."""
+    """Build the same lookup from a ledger's file as from the call."""
     assert call.ledger_entry is not None
     assert call.ledger_entry.outcome_query is not None
     noun = TRANSACTION_BATCH if "batches" in call.path else SALE

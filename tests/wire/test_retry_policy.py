@@ -95,7 +95,7 @@ def test_each_cell(result: AttemptResult, kind: Kind, cell: str) -> None:
 
 @pytest.mark.parametrize("result", AttemptResult)
 def test_each_error_has_its_fate(result: AttemptResult) -> None:
-    """What an error says about how far the call got."""
+    """Classify each error by how far the call got."""
     assert {classify(error, may_have_been_sent_before=is_later(result)) for error in ERRORS[result]} == {result}
 
 
@@ -108,7 +108,7 @@ def test_each_error_has_its_fate(result: AttemptResult) -> None:
     ],
 )
 def test_an_earlier_try_changes_the_meaning_of_refusals_only(result: AttemptResult) -> None:
-    """Whatever is in doubt stays in doubt, and what never left has never left."""
+    """Classify all other results the same after an earlier attempt."""
     assert {classify(error, may_have_been_sent_before=True) for error in ERRORS[result]} == {result}
 
 
@@ -187,7 +187,7 @@ def test_pauses_grow(attempt: int, chance: float, seconds: float) -> None:
 
 @pytest.mark.parametrize("error", [RateLimitError(429, retry_after=7.0), ServerError(503, retry_after=7.0)])
 def test_the_gateways_pause_is_kept(error: StatusError) -> None:
-    """Nobody comes back before the time that the gateway asked for, and not all at once."""
+    """Wait at least as long as the gateway asks, plus jitter."""
     assert backoff(error, 1, 0.0) == 7.0
     assert 7.0 < backoff(error, 1, 1.0) < 8.0
 
