@@ -30,6 +30,7 @@ from gateway_async import (
     TransactionCreate,
     UserApiKey,
 )
+from gateway_async._execution import outcome_resolver
 from gateway_async._wire.call import Call
 from gateway_async.observe import AttemptFailed, CallEnded, Event
 from gateway_async.postbacks import PostbackReceiver, PostbackRefusedError
@@ -280,8 +281,11 @@ async def test_no_connection(scheme: str, one_sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS.values())
 @pytest.mark.asyncio
-async def test_a_time_out_of_the_callers(operation: Operation, one_sandbox: Sandbox) -> None:
+async def test_a_time_out_of_the_callers(
+    operation: Operation, one_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The TimeoutError of a caller, whose cause is the cancelled request, leads to no planted value."""
+    monkeypatch.setattr(outcome_resolver, "LOOKUP_SECONDS", 0.2)  # the sandbox is silent: no lookup ends sooner
     for path in PATHS:
         one_sandbox.fault(path, "silence", probability=1)
     try:
