@@ -1,6 +1,5 @@
 """`gateway-async sandbox`: run the local gateway in the foreground, for any program that uses HTTP."""
 
-import dataclasses
 import errno
 import json
 import sqlite3
@@ -9,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import attrs
 import typer
 from rich.console import Console
 
@@ -16,7 +16,7 @@ from gateway_async.cli.banner import welcome
 from gateway_async.cli.errors import fail
 
 if TYPE_CHECKING:
-    from gateway_async.sandbox import Facts
+    from gateway_async.sandbox import SandboxInfo
 
 __all__ = ["sandbox"]
 
@@ -108,11 +108,11 @@ def _trouble(error: sqlite3.Error) -> object:
     return TROUBLES.get(code & PRIMARY_CODE, error)
 
 
-def _print_json(facts: "Facts") -> None:
-    typer.echo(json.dumps(dataclasses.asdict(facts)))
+def _print_json(facts: "SandboxInfo") -> None:
+    typer.echo(json.dumps(attrs.asdict(facts)))
 
 
-def _welcome(data: Path | None, terminals: Terminals, delay: float) -> Callable[["Facts"], None]:
+def _welcome(data: Path | None, terminals: Terminals, delay: float) -> Callable[["SandboxInfo"], None]:
     kept = "in memory, gone when it ends" if data is None else f"kept in {data}"
     card = f"a test card comes by itself after {delay:g} s" if terminals is Terminals.AUTO else "you bring the card"
     return lambda facts: Console().print(welcome(facts, {"Records": kept, "Terminals": card}), soft_wrap=True)

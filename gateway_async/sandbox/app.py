@@ -4,37 +4,32 @@ Paths are matched while they are still percent-encoded, so that an integrator id
 character. A trailing slash is optional.
 """
 
-from __future__ import annotations
-
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway_async.sandbox.admin import endpoints
+from gateway_async.sandbox.admin import control_calls
 from gateway_async.sandbox.admin.fault_effects import with_faults
-from gateway_async.sandbox.http.errors import InvalidError, RefusedError
-from gateway_async.sandbox.http.responses import answer, refusal
-from gateway_async.sandbox.request.calls import Call, read_query
+from gateway_async.sandbox.http.errors import RefusedError, ValidationError
+from gateway_async.sandbox.http.responses import error_response, json_response
+from gateway_async.sandbox.request.call import Call, read_query
 from gateway_async.sandbox.request.credentials import authenticate
 from gateway_async.sandbox.request.expands import read_expands
-from gateway_async.sandbox.request.tokens import prolong
-from gateway_async.sandbox.routes import OPERATIONS
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from gateway_async.sandbox.request.records import Handler
-    from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.request.records import Handler
+from gateway_async.sandbox.request.tokens import extend
+from gateway_async.sandbox.routes import ROUTES
+from gateway_async.sandbox.runtime.gateway import Gateway
 
 
 def make_app(gateway: Gateway) -> ASGIApp:
     """Create the ASGI application of one gateway."""
-    routes = [*_api_routes(), *endpoints.ROUTES]
+    routes = [*_api_routes(), *control_calls.ROUTES]
     app = Starlette(routes=routes, exception_handlers=_HANDLERS)
     app.router.redirect_slashes = False
     app.state.gateway = gateway
@@ -49,7 +44,7 @@ def make_app(gateway: Gateway) -> ASGIApp:
 
 
 def _api_routes() -> list[Route]:
-    return [Route(path, _endpoint(path, handlers), methods=[*handlers]) for path, handlers in OPERATIONS.items()]
+    return [Route(path, _endpoint(path, handlers), methods=[*handlers]) for path, handlers in ROUTES.items()]
 
 
 def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
@@ -61,7 +56,7 @@ def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
         expands = read_expands(path.split("/")[2], query.get("expand", ""))
         response = await handlers[method](Call(gateway, caller.user, query, expands, request))
         if caller.token and response.status_code < HTTPStatus.MULTIPLE_CHOICES:
-            prolong(gateway, caller.token)
+            extend(gateway, caller.token)
         return response
 
     return run
@@ -69,16 +64,16 @@ def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
 
 async def _refused(_request: Request, error: Exception) -> Response:
     refused = cast("RefusedError", error)
-    return refusal(refused.status, refused.message)
+    return error_response(refused.status, refused.message)
 
 
 async def _invalid(_request: Request, error: Exception) -> Response:
-    return answer({"errors": cast("InvalidError", error).problems}, 422)
+    return json_response({"errors": cast("ValidationError", error).problems}, 422)
 
 
 async def _unrouted(_request: Request, error: Exception) -> Response:
     http = cast("HTTPException", error)
-    response = refusal(http.status_code, f"{http.detail}.")
+    response = error_response(http.status_code, f"{http.detail}.")
     response.headers.update(http.headers or {})
     return response
 
@@ -88,12 +83,12 @@ async def _hung_up(_request: Request, _error: Exception) -> Response:
 
 
 async def _failed(_request: Request, _error: Exception) -> Response:
-    return refusal(500, "The sandbox failed; this is an error of its own.")
+    return error_response(500, "The sandbox failed; this is an error of its own.")
 
 
 _HANDLERS: dict[Any, Any] = {
     RefusedError: _refused,
-    InvalidError: _invalid,
+    ValidationError: _invalid,
     HTTPException: _unrouted,
     ClientDisconnect: _hung_up,
     Exception: _failed,

@@ -1,21 +1,15 @@
 """Serve a sandbox in the foreground of its own process."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection
+from pathlib import Path
+from types import FrameType
 
+from gateway_async.sandbox.runtime.info import SandboxInfo
 from gateway_async.sandbox.sandbox import Sandbox
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from pathlib import Path
-    from types import FrameType
-
-    from gateway_async.sandbox.runtime.info import Facts
-    from gateway_async.sandbox.simulators.terminals import Mode
+from gateway_async.sandbox.simulators.terminals import Mode
 
 _CONNECTIONS = 10_240
 
@@ -27,7 +21,7 @@ def serve(
     terminals: Mode = "auto",
     terminal_delay: float = 2.0,
     postback_hosts: Collection[str] = (),
-    on_ready: Callable[[Facts], None] | None = None,
+    on_ready: Callable[[SandboxInfo], None] | None = None,
 ) -> None:
     """Serve a sandbox until SIGINT or SIGTERM.
 
@@ -40,7 +34,7 @@ def serve(
         terminals: `auto` or `manual`, as in `Sandbox`.
         terminal_delay: Seconds until a card is presented automatically.
         postback_hosts: Names and addresses of other hosts that may receive postbacks, besides this machine.
-        on_ready: Called with the facts of the sandbox when it accepts requests.
+        on_ready: Called with the info of the sandbox when it accepts requests.
 
     Raises:
         ValueError: The terminal mode is unknown, the delay is negative or not finite, or a host is invalid.
@@ -57,7 +51,7 @@ def serve(
     try:
         with Sandbox(port, host, data, terminals, terminal_delay, postback_hosts) as sandbox:
             if on_ready:
-                on_ready(sandbox.facts)
+                on_ready(sandbox.info)
             ended.wait()
     finally:
         for number, handler in former.items():

@@ -78,7 +78,7 @@ def config(desk: Desk) -> str:
 
 def token(desk: Desk) -> str:
     """A new token of the desk's user."""
-    login = {name: getattr(desk.facts, name) for name in ("username", "password", "domain")}
+    login = {name: getattr(desk.info, name) for name in ("username", "password", "domain")}
     return str(desk.http.post("/v2/token", json=login).json()["token"]["token"])
 
 
@@ -89,7 +89,7 @@ NEW_CONFIG = PostbackConfigCreate(resource="contact", url=RECEIVER)
 FILE = Attachment("a.txt", b"tea")
 
 CALLS: dict[str, Callable[[AsyncGateway, Desk], Awaitable[Any]]] = {
-    "tokens.create": lambda to, at: to.tokens.create(at.facts.username, at.facts.password, at.facts.domain),
+    "tokens.create": lambda to, at: to.tokens.create(at.info.username, at.info.password, at.info.domain),
     "tokens.delete": lambda to, at: to.tokens.delete(token(at)),
     "quick_invoices.create": lambda to, _: to.quick_invoices.create(NEW_INVOICE),
     "quick_invoices.update": lambda to, at: to.quick_invoices.update(invoice(at), QuickInvoiceUpdate(title="Tea")),
@@ -118,7 +118,7 @@ CALLS: dict[str, Callable[[AsyncGateway, Desk], Awaitable[Any]]] = {
     "account_vaults.delete": lambda to, at: to.account_vaults.delete(at.vault()["id"]),
     "account_vaults.bin_info": lambda to, at: to.account_vaults.bin_info(at.vault()["id"]),
     "router_account_vaults.create": lambda to, at: to.router_account_vaults.create(
-        RouterAccountVaultCreate(terminal_id=at.facts.terminal_id, contact_id=at.facts.contact_id)
+        RouterAccountVaultCreate(terminal_id=at.info.terminal_id, contact_id=at.info.contact_id)
     ),
     "transaction_batches.list": lambda to, _: to.transaction_batches.list().first(),
     "transaction_batches.get": lambda to, at: to.transaction_batches.get(open_batch(at)),
@@ -133,7 +133,7 @@ CALLS: dict[str, Callable[[AsyncGateway, Desk], Awaitable[Any]]] = {
     "transactions.list": lambda to, _: to.transactions.list().first(),
     "transactions.update": lambda to, at: to.transactions.update(at.sale()["id"], TransactionUpdate(action="void")),
     "router_transactions.create": lambda to, at: to.router_transactions.create(
-        RouterTransactionCreate(action="sale", terminal_id=at.facts.terminal_id, transaction_amount="12.50")
+        RouterTransactionCreate(action="sale", terminal_id=at.info.terminal_id, transaction_amount="12.50")
     ),
     "contacts.create": lambda to, _: to.contacts.create(ContactCreate(last_name="Smith")),
     "contacts.update": lambda to, at: to.contacts.update(at.contact()["id"], ContactUpdate(city="Leeds")),

@@ -10,7 +10,7 @@ import attrs
 
 from gateway_async import AccessToken, BearerToken, HashKey, PasswordLogin, UserApiKey
 from gateway_async.credentials import Credentials
-from gateway_async.sandbox import Facts
+from gateway_async.sandbox import SandboxInfo
 
 _ENDPOINTS = """
     POST    /v2/token                                  tokens.create                     none
@@ -96,7 +96,7 @@ def _endpoint(line: str) -> Endpoint:
 ENDPOINTS = tuple(_endpoint(line) for line in _ENDPOINTS.strip().splitlines())
 
 
-CREDENTIALS: dict[str, Callable[[Facts, str], Credentials]] = {
+CREDENTIALS: dict[str, Callable[[SandboxInfo, str], Credentials]] = {
     "key": lambda user, _: UserApiKey(user.user_id, user.user_api_key),
     "key-query": lambda user, _: UserApiKey(user.user_id, user.user_api_key, send_in="query"),
     "key-basic": lambda user, _: UserApiKey(user.user_id, user.user_api_key, send_in="basic"),
@@ -107,7 +107,7 @@ CREDENTIALS: dict[str, Callable[[Facts, str], Credentials]] = {
     "hmac-query": lambda user, _: HashKey(user.user_id, user.user_hash_key, send_in="query"),
     "bearer": lambda _, token: BearerToken(token),
 }
-"""Every kind of credentials in every place: from the facts of a user and a token of that user."""
+"""Every kind of credentials in every place: from the info of a user and a token of that user."""
 
 
 def works(endpoint: Endpoint, credentials: str) -> bool:

@@ -44,7 +44,7 @@ ACH = BANK_ACCOUNT | {"payment_method": "ach"}
 
 
 def _place(desk: Any) -> dict[str, Any]:
-    return {"location_id": desk.facts.location_id}
+    return {"location_id": desk.info.location_id}
 
 
 def _stored(desk: Any, **source: str) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _sale(**source: str) -> dict[str, Any]:
 
 
 def _terminal(desk: Any) -> dict[str, Any]:
-    return {"payment_method": "cc", "terminal_id": desk.facts.terminal_id}
+    return {"payment_method": "cc", "terminal_id": desk.info.terminal_id}
 
 
 QUICK_INVOICES = Family(
@@ -258,7 +258,7 @@ ROUTER_ACCOUNT_VAULTS = Family(
         Way(
             "card",
             "RouterAccountVaultCreate",
-            lambda desk: _place(desk) | _terminal(desk) | {"action": "store", "contact_id": desk.facts.contact_id},
+            lambda desk: _place(desk) | _terminal(desk) | {"action": "store", "contact_id": desk.info.contact_id},
         ),
     ),
     answer="accountvault",
@@ -300,7 +300,7 @@ POSTBACK_CONFIGS = Family(
             lambda desk: (
                 _place(desk)
                 | {"resource": "transaction", "url": "https://127.0.0.1/receiver"}
-                | {"product_transaction_id": desk.facts.cc_product_transaction_id}
+                | {"product_transaction_id": desk.info.cc_product_transaction_id}
             ),
         ),
     ),
@@ -334,7 +334,7 @@ TOKEN_REQUESTS = Family(
         Way(
             "login",
             "",
-            lambda desk: {name: getattr(desk.facts, name) for name in ("username", "password", "domain")},
+            lambda desk: {name: getattr(desk.info, name) for name in ("username", "password", "domain")},
         ),
     ),
     wrapper="",

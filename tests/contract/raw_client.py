@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from gateway_async.sandbox import Facts, Sandbox
+from gateway_async.sandbox import Sandbox, SandboxInfo
 
 VISA = "4111111111111111"
 BANK_ACCOUNT = {
@@ -21,8 +21,8 @@ _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading them takes
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
-def _client(facts: Facts, headers: Mapping[str, str] = MappingProxyType({})) -> httpx.Client:
-    return httpx.Client(base_url=facts.base_url, headers=dict(headers), timeout=20, verify=_NO_CERTIFICATES)
+def _client(info: SandboxInfo, headers: Mapping[str, str] = MappingProxyType({})) -> httpx.Client:
+    return httpx.Client(base_url=info.base_url, headers=dict(headers), timeout=20, verify=_NO_CERTIFICATES)
 
 
 class Desk:
@@ -33,11 +33,11 @@ class Desk:
     """
 
     def __init__(self, sandbox: Sandbox) -> None:
-        self.facts: Facts = sandbox.facts
+        self.info: SandboxInfo = sandbox.info
         self._sandbox = sandbox
         self._given: Counter[int] = Counter()
         self.http = self.another_client()
-        self.stranger = _client(self.facts)
+        self.stranger = _client(self.info)
 
     def close(self) -> None:
         """Leave."""
@@ -52,7 +52,7 @@ class Desk:
     def another_client(self) -> httpx.Client:
         """A client with the user's key, and connections of its own."""
         names = ("developer_id", "user_id", "user_api_key")
-        return _client(self.facts, {name.replace("_", "-"): getattr(self.facts, name) for name in names})
+        return _client(self.info, {name.replace("_", "-"): getattr(self.info, name) for name in names})
 
     def post(self, path: str, wrapper: str, record: Any) -> httpx.Response:
         """POST a record in its wrapper; the token request has none."""
@@ -64,7 +64,7 @@ class Desk:
 
     def made(self, path: str, wrapper: str, **fields: Any) -> dict[str, Any]:
         """POST a record that is sure to be accepted, and return it."""
-        answer = self.post(path, wrapper, {"location_id": self.facts.location_id} | fields)
+        answer = self.post(path, wrapper, {"location_id": self.info.location_id} | fields)
         assert answer.is_success, answer.text
         record: dict[str, Any] = answer.json()[wrapper]
         return record
@@ -100,8 +100,8 @@ class Desk:
 class Blank:
     """A desk with nothing behind it: every id is one that could be."""
 
-    class facts:  # noqa: N801  an attribute of the desk
-        """Facts of no sandbox."""
+    class info:  # noqa: N801  an attribute of the desk
+        """SandboxInfo of no sandbox."""
 
         location_id = contact_id = terminal_id = "a" * 24
         cc_product_transaction_id = ach_product_transaction_id = "b" * 24

@@ -62,7 +62,7 @@ def vaults_id(desk: Any, length: int) -> str:
 
 def fact(name: str) -> Callable[[Any, int], str]:
     """An id that is there from the start."""
-    return lambda desk, length: getattr(desk.facts, name) if 0 < length <= 36 else "f" * length
+    return lambda desk, length: getattr(desk.info, name) if 0 < length <= 36 else "f" * length
 
 
 def made(what: str) -> Callable[[Any, int], str]:

@@ -13,7 +13,7 @@ import attrs
 import httpx
 from hypothesis import strategies as st
 
-from gateway_async.sandbox.routes import OPERATIONS
+from gateway_async.sandbox.routes import ROUTES
 
 from . import calls
 from .families import FAMILIES
@@ -24,7 +24,7 @@ from .values import tried, wrong
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
-EVERY_OPERATION = tuple(f"{method} {path}" for path, handlers in OPERATIONS.items() for method in handlers)
+EVERY_OPERATION = tuple(f"{method} {path}" for path, handlers in ROUTES.items() for method in handlers)
 ACTIONS = ("sale", "authonly", "avsonly", "force", "refund", "debit", "credit", "void", "authcomplete", "authincrement",
            "partialreversal", "tipadjust", "edit")  # fmt: skip
 DEADLINE = 5.0

@@ -3,14 +3,14 @@
 import hashlib
 import hmac
 import time
-from dataclasses import replace
 
+import attrs
 import pytest
 
 from gateway_async import AsyncGateway, AuthenticationError, InvalidRequestError
 from gateway_async.credentials import Credentials
-from gateway_async.sandbox import Facts
-from gateway_async.sandbox.routes import OPERATIONS
+from gateway_async.sandbox import SandboxInfo
+from gateway_async.sandbox.routes import ROUTES
 
 from .calls import CALLS, token
 from .endpoints import CREDENTIALS, ENDPOINTS, Endpoint, case, works
@@ -21,10 +21,10 @@ WORKS = [pytest.param(*cell, id=name) for name, cell in CELLS.items() if works(*
 REFUSED = [pytest.param(*cell, id=name) for name, cell in CELLS.items() if not works(*cell)]
 
 
-def client(facts: Facts, credentials: Credentials) -> AsyncGateway:
+def client(info: SandboxInfo, credentials: Credentials) -> AsyncGateway:
     """A client with credentials of one's own choice."""
     return AsyncGateway(
-        facts.base_url, developer_id=facts.developer_id, credentials=credentials, location_id=facts.location_id
+        info.base_url, developer_id=info.developer_id, credentials=credentials, location_id=info.location_id
     )
 
 
@@ -32,7 +32,7 @@ def client(facts: Facts, credentials: Credentials) -> AsyncGateway:
 @pytest.mark.parametrize(("endpoint", "kind"), WORKS)
 async def test_works(desk: Desk, endpoint: Endpoint, kind: str) -> None:
     """The verb is carried out with these credentials and no others."""
-    async with client(desk.facts, CREDENTIALS[kind](desk.facts, token(desk))) as gateway:
+    async with client(desk.info, CREDENTIALS[kind](desk.info, token(desk))) as gateway:
         await CALLS[endpoint.verb](gateway, desk)
 
 
@@ -40,10 +40,10 @@ async def test_works(desk: Desk, endpoint: Endpoint, kind: str) -> None:
 @pytest.mark.parametrize(("endpoint", "kind"), REFUSED)
 async def test_refused(desk: Desk, endpoint: Endpoint, kind: str) -> None:
     """The SDK sends nothing, and the gateway would answer 403."""
-    async with client(desk.facts, CREDENTIALS[kind](desk.facts, token(desk))) as gateway:
+    async with client(desk.info, CREDENTIALS[kind](desk.info, token(desk))) as gateway:
         with pytest.raises(InvalidRequestError, match=r"^HashKey|credentials: HashKey cannot sign"):
             await CALLS[endpoint.verb](gateway, desk)
-    proof, now = desk.facts, str(int(time.time()))
+    proof, now = desk.info, str(int(time.time()))
     digest = hmac.new(proof.user_hash_key.encode(), f"{proof.user_id}{now}".encode(), hashlib.sha256).hexdigest()
     signed = {"developer-id": proof.developer_id, "user-id": proof.user_id, "timestamp": now, "hash-key": digest}
     params, headers = (signed, {}) if kind == "hmac-query" else ({}, signed)
@@ -55,14 +55,14 @@ async def test_refused(desk: Desk, endpoint: Endpoint, kind: str) -> None:
 @pytest.mark.parametrize("kind", CREDENTIALS)
 async def test_wrong_credentials_are_refused(desk: Desk, kind: str) -> None:
     """Each kind proves something: with another secret it is an AuthenticationError."""
-    wrong = replace(desk.facts, user_api_key="x", user_hash_key="x", password="x")
-    async with client(desk.facts, CREDENTIALS[kind](wrong, "nobody's")) as gateway:
+    wrong = attrs.evolve(desk.info, user_api_key="x", user_hash_key="x", password="x")
+    async with client(desk.info, CREDENTIALS[kind](wrong, "nobody's")) as gateway:
         with pytest.raises(AuthenticationError):
             await gateway.account_vaults.list().first()
 
 
 def test_no_endpoint_is_missed() -> None:
     """Each operation of the sandbox has its row, and each row its verb."""
-    operations = {f"{method} {path}" for path, handlers in OPERATIONS.items() for method in handlers}
+    operations = {f"{method} {path}" for path, handlers in ROUTES.items() for method in handlers}
     assert operations == {str(endpoint) for endpoint in ENDPOINTS}
     assert list(CALLS) == [endpoint.verb for endpoint in ENDPOINTS]

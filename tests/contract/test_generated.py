@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from gateway_async.sandbox.admin.endpoints import CONTROLS
+from gateway_async.sandbox.admin.control_calls import CONTROL_CALLS
 from gateway_async.sandbox.simulators.faults import FAULTS
 
 from .raw_client import Desk
@@ -37,7 +37,7 @@ PROMPT_FAULTS = sorted({*FAULTS} - {"refuse", "silence"})
 
 CALM_CONTROLS = [
     (method, path)
-    for path, controls in CONTROLS.items()
+    for path, controls in CONTROL_CALLS.items()
     for method in controls
     if not path.endswith(("/silence", "/reset"))
 ]
@@ -117,7 +117,7 @@ def one_struck(data: st.DataObject, desk: Desk) -> None:
 def one_control(data: st.DataObject, desk: Desk) -> None:
     """Send anything to a control call; the clock stays where it is, and no terminal falls silent."""
     method, path = data.draw(st.sampled_from(CALM_CONTROLS))
-    ids = st.sampled_from([desk.facts.terminal_id, "f" * 24]) | ascii_text.filter(bool)
+    ids = st.sampled_from([desk.info.terminal_id, "f" * 24]) | ascii_text.filter(bool)
     path = path.replace("{id}", quote(data.draw(ids), safe=""))
     names = st.sampled_from(["operation", "fault", "nth", "title", "card", "exp_date", "amount", "entry_mode", "times"])
     record = st.dictionaries(names | text, json_values, max_size=3)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import attrs
@@ -63,8 +62,8 @@ def test_the_sandbox_has_no_field_of_its_own() -> None:
 def contacts_with(**changes: Any) -> Iterator[None]:
     """The sandbox's table of contacts as it would be with some fields changed, or, by None, without them."""
     kept = [field for field in tables.CONTACT.fields if changes.get(field.name, ()) is not None]
-    fields = tuple(replace(field, **changes.get(field.name, {})) for field in kept)
-    table, before = vars(replace(tables.CONTACT, fields=fields)), dict(vars(tables.CONTACT))
+    fields = tuple(attrs.evolve(field, **changes.get(field.name, {})) for field in kept)
+    table, before = vars(attrs.evolve(tables.CONTACT, fields=fields)), dict(vars(tables.CONTACT))
     vars(tables.CONTACT).clear()
     vars(tables.CONTACT).update(table)
     yield
@@ -82,7 +81,7 @@ def test_a_field_that_the_sandbox_lacks_is_noticed(desk: Desk) -> None:
 
 def test_a_wider_limit_of_the_sandbox_is_noticed(desk: Desk) -> None:
     """One character more than the row says is one too many."""
-    with contacts_with(city={"longest": 251}):
+    with contacts_with(city={"max_length": 251}):
         (problem,) = settable_problems(desk, CONTACTS, CONTACT.by_name["city"])
     assert problem.startswith("contact.city: POST of")
 

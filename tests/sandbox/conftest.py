@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway_async.sandbox import Facts, Sandbox
+from gateway_async.sandbox import Sandbox, SandboxInfo
 
 from .receiver import Receiver, configured
 
@@ -20,10 +20,10 @@ _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading them takes
 class Shop:
     """A merchant who speaks raw JSON to one location of a sandbox."""
 
-    def __init__(self, facts: Facts) -> None:
-        self.facts = facts
-        keys = {"developer-id": facts.developer_id, "user-id": facts.user_id, "user-api-key": facts.user_api_key}
-        self.http = httpx.Client(base_url=facts.base_url, headers=keys, timeout=20, verify=_NO_CERTIFICATES)
+    def __init__(self, info: SandboxInfo) -> None:
+        self.info = info
+        keys = {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
+        self.http = httpx.Client(base_url=info.base_url, headers=keys, timeout=20, verify=_NO_CERTIFICATES)
 
     def close(self) -> None:
         """Hang up."""
@@ -71,17 +71,17 @@ class Shop:
     def at_terminal(self, amount: Any = "12.50", **fields: Any) -> httpx.Response:
         """Run a sale at a terminal."""
         sale = {"action": "sale", "payment_method": "cc", "transaction_amount": amount}
-        sale["terminal_id"] = self.facts.terminal_id
+        sale["terminal_id"] = self.info.terminal_id
         return self.post("routertransaction", "/v2/routertransactions", self._with(sale, fields))
 
     def store_at_terminal(self, **fields: Any) -> httpx.Response:
         """Store a card at a terminal."""
         stored = {"action": "store", "payment_method": "cc"}
-        stored |= {"terminal_id": self.facts.terminal_id, "contact_id": self.facts.contact_id}
+        stored |= {"terminal_id": self.info.terminal_id, "contact_id": self.info.contact_id}
         return self.post("routeraccountvault", "/v2/routeraccountvaults", self._with(stored, fields))
 
     def _with(self, defaults: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
-        record = {"location_id": self.facts.location_id} | defaults | fields
+        record = {"location_id": self.info.location_id} | defaults | fields
         return {name: value for name, value in record.items() if value is not ...}
 
 
@@ -93,20 +93,20 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def open_shop() -> Iterator[Callable[[Facts], Shop]]:
+def open_shop() -> Iterator[Callable[[SandboxInfo], Shop]]:
     """Open the shop of any location, until the test ends."""
     with ExitStack() as stack:
-        yield lambda facts: stack.enter_context(closing(Shop(facts)))
+        yield lambda info: stack.enter_context(closing(Shop(info)))
 
 
 @pytest.fixture
-def shop(sandbox: Sandbox, open_shop: Callable[[Facts], Shop]) -> Shop:
+def shop(sandbox: Sandbox, open_shop: Callable[[SandboxInfo], Shop]) -> Shop:
     """The shop of the sandbox's own location."""
-    return open_shop(sandbox.facts)
+    return open_shop(sandbox.info)
 
 
 @pytest.fixture
-def neighbour(sandbox: Sandbox, open_shop: Callable[[Facts], Shop]) -> Shop:
+def neighbour(sandbox: Sandbox, open_shop: Callable[[SandboxInfo], Shop]) -> Shop:
     """A shop in a second location of the same gateway."""
     return open_shop(sandbox.add_location())
 

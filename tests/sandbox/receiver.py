@@ -69,8 +69,8 @@ class Receiver:
 
 def configured(shop, url, resource="contact", **fields):
     """Create a config in a shop."""
-    config = {"location_id": shop.facts.location_id, "resource": resource, "url": url} | ALL
-    config |= {"product_transaction_id": shop.facts.cc_product_transaction_id}
+    config = {"location_id": shop.info.location_id, "resource": resource, "url": url} | ALL
+    config |= {"product_transaction_id": shop.info.cc_product_transaction_id}
     made = shop.post("postbackconfig", PATH, config | fields)
     assert made.status_code == 201, made.text
     return made.json()["postbackconfig"]

@@ -182,7 +182,7 @@ def test_no_account_number_reaches_the_disk(tmp_path, open_shop):
     """Numbers, track data, CVV and routing numbers are in no column and no file of the data."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
-        shop = open_shop(sandbox.facts)
+        shop = open_shop(sandbox.info)
         shop.vault(account_number="4012888888881881")
         shop.vault(account_number=..., exp_date=..., track_data=";371449635398431=3012?")
         bank_account(shop, account_number="9988776655443")
@@ -198,8 +198,8 @@ def test_expands_tell_who_made_a_vault_and_what_it_is_charged_through(shop):
     """The user, and the location's merchant account for its payment method."""
     card, bank = shop.vault().json()["accountvault"], bank_account(shop).json()["accountvault"]
     names = ("created_user", "product_transaction")
-    products = (shop.facts.cc_product_transaction_id, shop.facts.ach_product_transaction_id)
+    products = (shop.info.cc_product_transaction_id, shop.info.ach_product_transaction_id)
     for vault, product in zip((card, bank), products, strict=True):
         shown = shop.get(f"/v2/accountvaults/{vault['id']}", expand=",".join(names)).json()["accountvault"]
-        assert [shown[name]["id"] for name in names] == [shop.facts.user_id, product]
+        assert [shown[name]["id"] for name in names] == [shop.info.user_id, product]
         assert "created_user_id" not in vault

@@ -87,7 +87,7 @@ def test_an_edit_changes_what_is_not_money(shop):
 def test_a_transaction_is_changed_by_its_api_id(shop):
     """PUT takes the integrator's own id as GET does."""
     shop.pay(transaction_api_id="t1")
-    where = {"api_id": "true", "location_id": shop.facts.location_id}
+    where = {"api_id": "true", "location_id": shop.info.location_id}
     voided = shop.put("transaction", "/v2/transactions/t1", {"action": "void"}, **where)
     assert voided.json()["transaction"]["status_id"] == 201
 

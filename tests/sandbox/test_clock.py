@@ -82,7 +82,7 @@ def test_a_reset_begins_anew(shop, sandbox):
     sandbox.advance(86400)
     assert shop.http.post("/_sandbox/reset").status_code == 204
     assert not any(sandbox.ledger().values())
-    assert [one["id"] for one in shop.get("/v2/contacts").json()["contacts"]] == [shop.facts.contact_id]
+    assert [one["id"] for one in shop.get("/v2/contacts").json()["contacts"]] == [shop.info.contact_id]
     assert abs(now(shop) - time.time()) < 60
     assert shop.pay(transaction_api_id="t1").status_code == 201
 

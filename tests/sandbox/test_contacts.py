@@ -19,7 +19,7 @@ def test_a_contact_carries_the_fields_of_the_contract(shop):
     recorded = json.loads(json.loads((SAMPLES / "postback-contact-create.json").read_text())["data"])
     contact = shop.contact().json()["contact"]
     assert set(contact) == {*recorded, "_links"}
-    assert contact["_links"]["self"]["href"] == f"{shop.facts.base_url}/v2/contacts/{contact['id']}"
+    assert contact["_links"]["self"]["href"] == f"{shop.info.base_url}/v2/contacts/{contact['id']}"
 
 
 def test_values_come_back_in_the_spoken_form(shop):
@@ -35,7 +35,7 @@ def test_a_contact_is_found_by_the_integrators_own_id(shop):
     created = shop.contact(contact_api_id="Ä/b c?%2F").json()
     path = "/v2/contacts/%C3%84%2Fb%20c%3F%252F"
     for flag in ("1", "true"):
-        assert shop.get(path, api_id=flag, location_id=shop.facts.location_id).json() == created
+        assert shop.get(path, api_id=flag, location_id=shop.info.location_id).json() == created
 
 
 def test_a_lookup_by_api_id_says_which_location(shop, errors):
@@ -155,7 +155,7 @@ def test_a_deleted_contact_is_gone(shop):
 
 def test_the_api_id_of_a_deleted_record_is_free_again(shop):
     """A new contact may take it, and is then found by it."""
-    where = {"api_id": 1, "location_id": shop.facts.location_id}
+    where = {"api_id": 1, "location_id": shop.info.location_id}
     shop.contact(contact_api_id="137")
     shop.http.delete("/v2/contacts/137", params=where)
     assert shop.get("/v2/contacts/137", **where).status_code == 409

@@ -13,17 +13,17 @@ import httpx
 import pytest
 import trustme
 
-from gateway_async.sandbox import Facts, Sandbox
+from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.sandbox.http import webhook_client as couriers
 
 from .receiver import DAY, PATH, closed_port, configured, ends, reconfigure
 
 SERVE = """
 import sys
-from dataclasses import asdict
+from attrs import asdict
 from json import dumps
 from gateway_async.sandbox import serve
-serve(port=0, data=sys.argv[1], on_ready=lambda facts: print(dumps(asdict(facts)), flush=True))
+serve(port=0, data=sys.argv[1], on_ready=lambda info: print(dumps(asdict(info)), flush=True))
 """
 
 
@@ -132,7 +132,7 @@ def test_an_attempt_has_a_limit(shop, sandbox, receiver, configure, monkeypatch)
     sandbox.advance(60)
     assert ends(sandbox) == [("failed", [1])]
     (attempt,) = sandbox.postbacks()[0]["attempts"]
-    assert (attempt["status"], attempt["error"]) == (None, "no answer within 0.3 seconds")
+    assert (attempt["status"], attempt["error"]) == (None, "no response within 0.3 seconds")
 
 
 def test_the_status_is_enough(shop, sandbox, receiver, configure):
@@ -184,7 +184,7 @@ def test_who_speaks_no_http_has_not_acknowledged(shop, sandbox, configure):
         shop.contact()
         assert ends(sandbox) == [("failed", [1, 2, 3])]
         talk.join()
-    assert {one["error"] for one in sandbox.postbacks()[0]["attempts"]} <= {"no answer in HTTP", "the connection broke"}
+    assert {one["error"] for one in sandbox.postbacks()[0]["attempts"]} <= {"no HTTP response", "the connection failed"}
 
 
 # --- where it may go
@@ -250,7 +250,7 @@ def test_an_allowed_host_is_resolved_once(receiver, open_shop, monkeypatch):
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
 
     with Sandbox(postback_hosts=["Receiver.test"]) as sandbox:
-        shop = open_shop(sandbox.facts)
+        shop = open_shop(sandbox.info)
         configured(shop, f"http://receiver.test:{receiver.port}/a?b=c")
         monkeypatch.setattr(socket, "getaddrinfo", resolve)
         shop.contact()
@@ -280,7 +280,7 @@ def test_certificates_are_checked(tmp_path, listen, open_shop, monkeypatch):
         if trusted:
             monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
         with Sandbox() as sandbox:
-            shop = open_shop(sandbox.facts)
+            shop = open_shop(sandbox.info)
             configured(shop, f"https://localhost:{receiver.port}/")
             shop.contact()
             assert ends(sandbox) == [(expected, [1])]
@@ -353,7 +353,7 @@ def test_what_waits_outlives_a_restart(tmp_path, listen, open_shop):
     """Its attempts go on where they were, not later than their interval because the clock had been moved."""
     path, port = tmp_path / "sandbox.db", closed_port()
     with Sandbox(data=path) as sandbox:
-        shop = open_shop(sandbox.facts)
+        shop = open_shop(sandbox.info)
         configured(shop, f"http://127.0.0.1:{port}/", number_of_attempts=3, attempt_interval=300)
         sandbox.advance(DAY)
         contact = shop.contact(last_name="Kept").json()["contact"]
@@ -371,7 +371,7 @@ def test_an_attempt_that_was_cut_off_is_made_again(tmp_path, receiver, open_shop
     path = tmp_path / "sandbox.db"
     receiver.may_answer.clear()
     with Sandbox(data=path) as sandbox:
-        shop = open_shop(sandbox.facts)
+        shop = open_shop(sandbox.info)
         configured(shop, receiver.url)
         for name in ("One", "Two"):
             shop.contact(last_name=name)
@@ -388,7 +388,7 @@ def test_what_was_answered_is_told_after_a_kill(tmp_path, receiver, open_shop, e
     command = [sys.executable, "-c", SERVE, str(tmp_path / "sandbox.db")]
     receiver.may_answer.clear()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603  # our own script
-    shop = open_shop(Facts(**json.loads(process.stdout.readline())))
+    shop = open_shop(SandboxInfo(**json.loads(process.stdout.readline())))
     configured(shop, receiver.url)
     made = [shop.contact().json()["contact"]["id"] for _ in range(20)]
     eventually(lambda: receiver.requests)
@@ -406,7 +406,7 @@ def test_a_sandbox_can_be_started_again(receiver, open_shop):
     sandbox = Sandbox()
     for _ in range(2):
         with sandbox:
-            shop = open_shop(sandbox.facts)
+            shop = open_shop(sandbox.info)
             configured(shop, receiver.url)
             shop.contact()
             assert ends(sandbox) == [("delivered", [1])]
@@ -420,8 +420,8 @@ def test_a_receiver_may_ask_back(shop, sandbox, listen, configure):
     def serve_and_ask(handler):
         if not receiver.requests:
             keys = {name: shop.http.headers[name] for name in ("developer-id", "user-id", "user-api-key")}
-            body = {"contact": {"last_name": "Echo", "location_id": shop.facts.location_id}}
-            httpx.post(f"{shop.facts.base_url}/v2/contacts", headers=keys, json=body)
+            body = {"contact": {"last_name": "Echo", "location_id": shop.info.location_id}}
+            httpx.post(f"{shop.info.base_url}/v2/contacts", headers=keys, json=body)
         serve(handler)
 
     receiver.serve = serve_and_ask

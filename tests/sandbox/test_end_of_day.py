@@ -31,7 +31,7 @@ def on(days):
 def invoiced(shop, **fields):
     """Make an invoice that is due in ten days, and give back the record."""
     said = {"title": "Tea", "due_date": on(10).isoformat(), "item_list": {"Cup": 10}, "email": EMAIL}
-    said |= {"location_id": shop.facts.location_id}
+    said |= {"location_id": shop.info.location_id}
     return shop.post("quickinvoice", "/v2/quickinvoices", said | fields).json()["quickinvoice"]
 
 
@@ -44,8 +44,8 @@ def sandbox(sandbox):
 
 @pytest.fixture
 def told(sandbox):
-    """The occasion of each notice so far, and its second."""
-    return lambda: [(one["occasion"], one["created_ts"]) for one in sandbox.outbox()]
+    """The event of each notice so far, and its second."""
+    return lambda: [(one["event"], one["created_ts"]) for one in sandbox.outbox()]
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_jump_leaves_no_night_out(shop, sandbox, told):
     invoiced(shop)
     invoiced(shop, title="Cake", due_date=on(12).isoformat(), notification_days_after_due_date=1)
     assert shop.http.post("/_sandbox/clock", json={"advance": 30 * DAY}).status_code == 200
-    assert [(day, occasion) for occasion, day in told()] == [
+    assert [(day, event) for event, day in told()] == [
         (midnight(on(7)), "before due"),
         (midnight(on(9)), "before due"),
         (midnight(on(10)), "due"),
@@ -107,7 +107,7 @@ def test_only_who_can_pay_is_reminded(shop, sandbox, told, fields, expected):
     """Nothing of a closed or expired invoice, and nothing to nobody."""
     invoiced(shop, **fields)
     sandbox.advance(30 * DAY)
-    assert [occasion for occasion, _ in told()] == expected
+    assert [event for event, _ in told()] == expected
 
 
 def test_who_has_paid_is_not_reminded(shop, sandbox, told):
@@ -119,7 +119,7 @@ def test_who_has_paid_is_not_reminded(shop, sandbox, told):
     part = invoiced(shop, allow_partial_pay=1)
     shop.http.post(f"/_sandbox/quickinvoices/{part['id']}/pay", json={"amount": "4.00"})
     sandbox.advance(10 * DAY)
-    reminders = [one for one in sandbox.outbox() if one["occasion"] != "paid"]
+    reminders = [one for one in sandbox.outbox() if one["event"] != "paid"]
     assert {one["quick_invoice_id"] for one in reminders} == {part["id"]}
     assert "6.00" in reminders[0]["text"]
 
@@ -133,7 +133,7 @@ def test_no_night_comes_twice(shop, sandbox, told):
     assert told() == [("before due", midnight(on(7)))]
     shop.put("quickinvoice", f"/v2/quickinvoices/{made['id']}", {"due_date": on(20).isoformat()})
     sandbox.advance(30 * DAY)
-    assert [occasion for occasion, _ in told()] == ["before due", "due", "after due"]
+    assert [event for event, _ in told()] == ["before due", "due", "after due"]
 
 
 def test_the_clock_runs_into_midnight(shop, sandbox, told, eventually):
@@ -202,7 +202,7 @@ def test_a_reset_begins_the_nights_anew(shop, sandbox, told):
     today = datetime.fromtimestamp(sandbox.now(), UTC).date()
     invoiced(shop, due_date=(today + timedelta(1)).isoformat(), notification_days_before_due_date=9)
     sandbox.advance(DAY)
-    assert [occasion for occasion, _ in told()] == ["due"]
+    assert [event for event, _ in told()] == ["due"]
 
 
 def test_the_nights_of_a_file_go_on(tmp_path, open_shop):
@@ -210,12 +210,12 @@ def test_the_nights_of_a_file_go_on(tmp_path, open_shop):
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
         today = datetime.fromtimestamp(sandbox.now(), UTC).date()
-        invoiced(open_shop(sandbox.facts), due_date=today.isoformat())
+        invoiced(open_shop(sandbox.info), due_date=today.isoformat())
         assert sandbox.outbox() == []
     with closing(sqlite3.connect(path)) as records:
         long_ago = (today - timedelta(30)).isoformat()
-        records.execute("UPDATE settings SET value = ? WHERE name = 'last_night'", (long_ago,))
+        records.execute("UPDATE settings SET value = ? WHERE name = 'last_end_of_day'", (long_ago,))
         records.commit()
     for _ in range(2):
         with Sandbox(data=path) as sandbox:
-            assert [one["occasion"] for one in sandbox.outbox()] == ["before due", "due"]
+            assert [one["event"] for one in sandbox.outbox()] == ["before due", "due"]

@@ -28,14 +28,14 @@ def pay_raw(sandbox):
     return pay
 
 
-def request_of(facts, api_id):
+def request_of(info, api_id):
     """The bytes of one sale."""
     sale = {"action": "sale", "account_number": "4111111111111111", "exp_date": "1230"}
-    sale |= {"location_id": facts.location_id, "transaction_amount": "1.00", "transaction_api_id": api_id}
+    sale |= {"location_id": info.location_id, "transaction_amount": "1.00", "transaction_api_id": api_id}
     body = json.dumps({"transaction": sale}).encode()
     head = f"POST /v2/transactions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n"
-    head += f"developer-id: {facts.developer_id}\r\nuser-id: {facts.user_id}\r\n"
-    return f"{head}user-api-key: {facts.user_api_key}\r\n\r\n".encode() + body
+    head += f"developer-id: {info.developer_id}\r\nuser-id: {info.user_id}\r\n"
+    return f"{head}user-api-key: {info.user_api_key}\r\n\r\n".encode() + body
 
 
 def address(sandbox):
@@ -105,14 +105,14 @@ def test_a_body_is_cut(sandbox, pay_raw):
 
 def test_an_answer_comes_twice(sandbox, pay_raw):
     """Two whole answers, one after the other, on one connection."""
-    sandbox.fault(OPERATION, "double_answer")
+    sandbox.fault(OPERATION, "double_response")
     received, end = pay_raw()
     assert (received.count(b"HTTP/1.1 201"), received.count(b'"transaction_api_id":"t1"'), end) == (2, 2, "open")
 
 
 def test_an_answer_belongs_to_somebody_else(shop, sandbox):
     """Complete and plausible, but another record; one's own is there as it should be."""
-    sandbox.fault(OPERATION, "swap_answer")
+    sandbox.fault(OPERATION, "swap_response")
     swapped = shop.pay("1.00", transaction_api_id="t1").json()["transaction"]
     assert swapped["transaction_api_id"] != "t1"
     assert (swapped["transaction_amount"], swapped["last_four"]) != ("1.00", "1111")
@@ -263,7 +263,7 @@ def test_a_plan_tells_whom_it_struck(shop, sandbox):
     shop.pay(transaction_api_id="t1")
     shop.http.post("/v2/contacts", content="[[")
     shop.get("/v2/contacts/a")
-    assert [plan["struck_ids"] for plan in sandbox.faults()] == [["t1"], ["contacts"], ["a"]]
+    assert [plan["affected_ids"] for plan in sandbox.faults()] == [["t1"], ["contacts"], ["a"]]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -287,7 +287,7 @@ def test_a_scenario_that_there_is_not(shop, sandbox):
     """Is refused with the names of those that there are."""
     answer = shop.http.post("/_sandbox/faults", json={"scenario": "sunshine"})
     assert (answer.status_code, answer.json()["message"].partition(":")[0]) == (422, "scenario")
-    with pytest.raises(ValueError, match=r"^scenario: must be one of answer lost after approval; "):
+    with pytest.raises(ValueError, match=r"^scenario: must be one of response lost after approval; "):
         sandbox.scenario("sunshine")
 
 
@@ -312,7 +312,7 @@ def test_plans_over_http(shop, sandbox):
     assert [shop.pay().status_code for _ in range(3)] == [201, 503, 201]
     shown = shop.get("/_sandbox/faults").json()["faults"]
     assert shown == sandbox.faults()
-    assert [(one["fault"], one["seen"], one["struck"]) for one in shown] == [("unavailable", 3, 1)]
+    assert [(one["fault"], one["seen"], one["affected"]) for one in shown] == [("unavailable", 3, 1)]
     assert shop.http.delete("/_sandbox/faults").status_code == 204
     assert shop.get("/_sandbox/faults").json() == {"faults": []}
 

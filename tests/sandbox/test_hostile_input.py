@@ -140,7 +140,7 @@ def test_any_filter_on_any_column_is_answered(shop, value):
 @pytest.mark.parametrize("query", ["", "?api_id=1&location_id=LOCATION", "?api_id=perhaps", "?api_id=1&location_id=x"])
 def test_any_id_is_answered(shop, name, query):
     """An id that is nobody's is 404, a lookup that makes no sense 422."""
-    query = query.replace("LOCATION", shop.facts.location_id)
+    query = query.replace("LOCATION", shop.info.location_id)
     for method in ("GET", "PUT", "DELETE"):
         answer = shop.http.request(method, f"/v2/contacts/{name}{query}", json={"contact": {}})
         is_refusal(answer, 404, 422)
@@ -229,5 +229,5 @@ def test_arbitrary_records_are_answered(shop, data, noun):
     from gateway_async.sandbox.schema import BY_PLURAL
 
     names = st.sampled_from(sorted(BY_PLURAL[NOUNS[noun][4:]].by_name))
-    record = data.draw(st.dictionaries(names, json_values, max_size=8)) | {"location_id": shop.facts.location_id}
+    record = data.draw(st.dictionaries(names, json_values, max_size=8)) | {"location_id": shop.info.location_id}
     assert shop.post(noun, NOUNS[noun], record).status_code in {201, 400, 422}

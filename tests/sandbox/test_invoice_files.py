@@ -25,7 +25,7 @@ def parts_of(shop, **fields):
     known = {
         "title": "Lunch",
         "due_date": "2030-01-31",
-        "location_id": shop.facts.location_id,
+        "location_id": shop.info.location_id,
         "item_list][Tea": "1.50",
     }
     texts = {name: value for name, value in (known | fields).items() if value is not ...}
@@ -219,7 +219,7 @@ def test_a_file_is_attached(shop, sandbox, invoice):
     answer = attach(shop, invoice, b"hello")
     file = answer.json()["file"]
     assert answer.status_code == 201
-    assert file["_links"]["self"]["href"] == f"{shop.facts.base_url}{PATH}/{invoice['id']}/files/{file['id']}"
+    assert file["_links"]["self"]["href"] == f"{shop.info.base_url}{PATH}/{invoice['id']}/files/{file['id']}"
     assert (file["name"], file["size"], file["content_type"]) == ("a.txt", 5, "text/plain")
     shown = httpx.get(f"{sandbox.base_url}/_sandbox/files/{file['id']}")
     assert (shown.content, shown.headers["content-type"]) == (b"hello", "text/plain")
@@ -295,7 +295,7 @@ def test_files_need_a_service_that_stores_them(neighbour, errors):
     expected = ["The File Storage Service is not enabled for this location."]
     assert errors(send(neighbour, upload(0))) == {"files": expected}
     assert errors(attach(neighbour, invoice)) == {"file": expected}
-    storage = {"title": "Files", "product_file_credential_id": "1" * 24, "location_id": neighbour.facts.location_id}
+    storage = {"title": "Files", "product_file_credential_id": "1" * 24, "location_id": neighbour.info.location_id}
     enabled = neighbour.post("productfile", "/v2/productfiles", storage)
     assert (enabled.status_code, enabled.json()["productfile"] | storage) == (201, enabled.json()["productfile"])
     assert (attach(neighbour, invoice).status_code, send(neighbour, upload(0)).status_code) == (201, 201)
@@ -305,7 +305,7 @@ def test_the_service_is_asked_for_by_name(shop, neighbour, errors):
     """All three fields are needed, and the location must be one's own."""
     empty = shop.post("productfile", "/v2/productfiles", {})
     assert set(errors(empty)) == {"title", "product_file_credential_id", "location_id"}
-    storage = {"title": "Files", "product_file_credential_id": "1", "location_id": neighbour.facts.location_id}
+    storage = {"title": "Files", "product_file_credential_id": "1", "location_id": neighbour.info.location_id}
     foreign = shop.post("productfile", "/v2/productfiles", storage)
     assert errors(foreign) == {"location_id": ["location_id provided is not valid"]}
 
@@ -313,7 +313,7 @@ def test_the_service_is_asked_for_by_name(shop, neighbour, errors):
 def test_files_outlive_a_restart(tmp_path, open_shop):
     """With their content."""
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        shop = open_shop(sandbox.facts)
+        shop = open_shop(sandbox.info)
         file = attach(shop, shop.invoice().json()["quickinvoice"], b"hello").json()["file"]["id"]
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
         assert sandbox.file(file) == b"hello"
@@ -331,7 +331,7 @@ def test_large_files_leave_nothing_behind(open_shop):
     """No thread and no open file outlives the sandbox, whatever became of the form."""
     before = threading.active_count()
     with Sandbox() as sandbox:
-        shop = open_shop(sandbox.facts)
+        shop = open_shop(sandbox.info)
         large = upload(0, b"x" * LARGEST_FILE)
         answers = [send(shop, large), send(shop, large, colour="red"), send(shop, upload(0, b"x" * FORM_LIMIT))]
     gc.collect()

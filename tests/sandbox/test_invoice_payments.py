@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_async.sandbox.state_machines.quick_invoices import LIFE, State, Trigger, codes_of
+from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, State, Trigger, codes_of
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -56,7 +56,7 @@ def pay(shop, invoice_id, **body):
 
 def test_a_full_payment_closes_an_invoice(shop, bill):
     """By default all that remains is paid, with a visa; the answer shows both records as GET does."""
-    invoice_id = bill(contact_id=shop.facts.contact_id)
+    invoice_id = bill(contact_id=shop.info.contact_id)
     answer = pay(shop, invoice_id)
     made, invoice = answer.json()["transaction"], answer.json()["quickinvoice"]
     assert answer.status_code == 200
@@ -64,7 +64,7 @@ def test_a_full_payment_closes_an_invoice(shop, bill):
     assert (made["transaction_amount"], made["status_id"], made["trx_source_id"]) == ("21.00", 101, 8)
     assert (made["quick_invoice_id"], made["contact_id"], made["last_four"]) == (
         invoice_id,
-        shop.facts.contact_id,
+        shop.info.contact_id,
         "1111",
     )
     assert made["product_transaction_id"] == invoice["cc_product_transaction_id"]
@@ -117,7 +117,7 @@ LIMITS = {"allow_partial_pay": 1, "single_payment_min_amount": "5.00", "single_p
 def test_a_payment_that_is_not_allowed_is_refused(shop, bill, fields, amount, reason):
     """422 with the reason, and nothing is charged."""
     if "ach_product_transaction_id" in fields:
-        fields = {"ach_product_transaction_id": shop.facts.ach_product_transaction_id}
+        fields = {"ach_product_transaction_id": shop.info.ach_product_transaction_id}
     invoice_id = bill(**fields)
     answer = pay(shop, invoice_id, amount=amount)
     assert (answer.status_code, answer.json()["message"].removeprefix(f"quickinvoice {invoice_id}: ")) == (422, reason)
@@ -188,7 +188,7 @@ def test_who_pays_is_thanked(sandbox, bill):
     paid, declined = (bill(email="ada@example.test", item_list={"Tea": due}) for due in (4, 5))
     for invoice_id in (paid, declined):
         sandbox.pay_quick_invoice(invoice_id)
-    assert [notice["occasion"] for notice in sandbox.outbox(paid)] == ["paid"]
+    assert [notice["event"] for notice in sandbox.outbox(paid)] == ["paid"]
     assert sandbox.outbox(declined) == []
 
 
@@ -348,7 +348,7 @@ def test_what_is_paid_outlives_a_restart(tmp_path, open_shop):
     from gateway_async.sandbox import Sandbox
 
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        invoice = open_shop(sandbox.facts).invoice(allow_partial_pay=1).json()["quickinvoice"]
+        invoice = open_shop(sandbox.info).invoice(allow_partial_pay=1).json()["quickinvoice"]
         sandbox.pay_quick_invoice(invoice["id"], "20.00")
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
         assert stands(sandbox.pay_quick_invoice(invoice["id"])["quickinvoice"]) == (0, 2, "0.00")
@@ -383,7 +383,7 @@ def test_the_table_says_what_happens(shop, bill, state, trigger):
     invoice_id = bill(allow_partial_pay=1)
     for step in BEFORE[state]:
         STEPS[step](shop, invoice_id)
-    answer, after = MOVES[trigger](shop, invoice_id), LIFE.after(state, trigger)
+    answer, after = MOVES[trigger](shop, invoice_id), MACHINE.next_state(state, trigger)
     assert answer.status_code == (422 if after is None else 200)
     record = read(shop, invoice_id)
     assert {name: record[name] for name in ("status_id", "payment_status_id")} == codes_of(after or state)

@@ -13,18 +13,19 @@ from contextlib import closing, suppress
 
 import anyio
 import anyio.to_thread
+import attrs
 import httpx
 import pytest
 
-from gateway_async.sandbox import Facts, Sandbox
+from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.sandbox.runtime.store import _APPLICATION_ID
 
 SERVE = """
 import sys
-from dataclasses import asdict
+from attrs import asdict
 from json import dumps
 from gateway_async.sandbox import serve
-serve(port=0, data=sys.argv[1], on_ready=lambda facts: print(dumps(asdict(facts)), flush=True))
+serve(port=0, data=sys.argv[1], on_ready=lambda info: print(dumps(asdict(info)), flush=True))
 """
 
 
@@ -52,7 +53,7 @@ def test_it_leaves_nothing_behind(eventually):
     """No thread, no socket and no task outlives the block, even with requests that still wait."""
     before = threading.active_count()
     with Sandbox(terminals="manual") as sandbox:
-        waiting = [threading.Thread(target=wait_at_terminal, args=(sandbox.facts,)) for _ in range(5)]
+        waiting = [threading.Thread(target=wait_at_terminal, args=(sandbox.info,)) for _ in range(5)]
         for one in waiting:
             one.start()
         eventually(lambda: len(sandbox.terminals()[0]["waiting"]) >= 5)
@@ -62,28 +63,28 @@ def test_it_leaves_nothing_behind(eventually):
     assert threading.active_count() == before
 
 
-def wait_at_terminal(facts):
+def wait_at_terminal(info):
     """Run a sale at a terminal, and expect to be cut off."""
     with pytest.raises(httpx.TransportError):
         httpx.post(
-            f"{facts.base_url}/v2/routertransactions",
-            headers=keys(facts),
+            f"{info.base_url}/v2/routertransactions",
+            headers=keys(info),
             timeout=30,
             json={
                 "routertransaction": {
                     "action": "sale",
                     "payment_method": "cc",
-                    "location_id": facts.location_id,
-                    "terminal_id": facts.terminal_id,
+                    "location_id": info.location_id,
+                    "terminal_id": info.terminal_id,
                     "transaction_amount": "1.00",
                 }
             },
         )
 
 
-def keys(facts):
+def keys(info):
     """The headers of a user."""
-    return {"developer-id": facts.developer_id, "user-id": facts.user_id, "user-api-key": facts.user_api_key}
+    return {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
 
 
 def test_it_logs_nothing(caplog, capfd):
@@ -171,9 +172,9 @@ def test_a_port_that_is_taken_is_an_error():
 
 
 def test_no_repr_shows_a_secret():
-    """Neither the sandbox's nor that of its facts."""
+    """Neither the sandbox's nor that of its info."""
     with Sandbox() as sandbox:
-        shown = f"{sandbox!r} {sandbox.facts!r}"
+        shown = f"{sandbox!r} {sandbox.info!r}"
         for secret in (sandbox.user_api_key, sandbox.user_hash_key, sandbox.password):
             assert secret not in shown
 
@@ -181,19 +182,19 @@ def test_no_repr_shows_a_secret():
 def test_two_sandboxes_have_nothing_in_common():
     """Each has its own port, credentials and records."""
     with Sandbox() as one, Sandbox() as two:
-        assert not set(vars(one.facts).values()) & set(vars(two.facts).values()) - {"Sandbox"}
-        assert httpx.get(f"{two.base_url}/v2/contacts", headers=keys(one.facts)).status_code == 401
+        assert not set(attrs.asdict(one.info).values()) & set(attrs.asdict(two.info).values()) - {"Sandbox"}
+        assert httpx.get(f"{two.base_url}/v2/contacts", headers=keys(one.info)).status_code == 401
 
 
 def test_a_file_keeps_everything(tmp_path, open_shop):
     """Credentials, ids and records are the same at the next start."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
-        first = sandbox.facts
+        first = sandbox.info
         sale = open_shop(first).pay(transaction_api_id="t1").json()["transaction"]
     with Sandbox(data=path) as sandbox:
-        assert vars(sandbox.facts) | {"base_url": ""} == vars(first) | {"base_url": ""}
-        found = open_shop(sandbox.facts).get(f"/v2/transactions/{sale['id']}").json()["transaction"]
+        assert attrs.asdict(sandbox.info) | {"base_url": ""} == attrs.asdict(first) | {"base_url": ""}
+        found = open_shop(sandbox.info).get(f"/v2/transactions/{sale['id']}").json()["transaction"]
     assert found | {"_links": {}} == sale | {"_links": {}}
 
 
@@ -201,13 +202,13 @@ def test_a_file_of_an_older_version_gets_the_missing_columns(tmp_path, open_shop
     """A column that is not there is added, with the default of its field."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
-        contact = open_shop(sandbox.facts).contact().json()["contact"]
+        contact = open_shop(sandbox.info).contact().json()["contact"]
     with closing(sqlite3.connect(path)) as records:
         for column in ("email_trx_receipt", "company_name"):
             records.execute(f"ALTER TABLE contacts DROP COLUMN {column}")
         records.commit()
     with Sandbox(data=path) as sandbox:
-        found = open_shop(sandbox.facts).get(f"/v2/contacts/{contact['id']}").json()["contact"]
+        found = open_shop(sandbox.info).get(f"/v2/contacts/{contact['id']}").json()["contact"]
     assert found | {"_links": {}} == contact | {"_links": {}}
 
 
@@ -238,7 +239,7 @@ def test_what_is_made_after_a_restart_is_newer(tmp_path, open_shop):
     made = []
     for _ in range(2):
         with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-            shop = open_shop(sandbox.facts)
+            shop = open_shop(sandbox.info)
             sandbox.advance(86_400 * (1 - len(made)))
             made.append(shop.paylink(email="a@b.de").json()["paylink"]["id"])
             listed = [paylink["id"] for paylink in shop.get("/v2/paylinks").json()["paylinks"]]
@@ -247,11 +248,11 @@ def test_what_is_made_after_a_restart_is_newer(tmp_path, open_shop):
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):
-    """Facts that are not a sandbox's are not guessed at."""
+    """SandboxInfo that are not a sandbox's are not guessed at."""
     path = tmp_path / "sandbox.db"
     with closing(sqlite3.connect(path)) as records:
         records.execute("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT)")
-        records.execute("INSERT INTO settings VALUES ('facts', '{}')")
+        records.execute("INSERT INTO settings VALUES ('info', '{}')")
         records.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         records.commit()
     with pytest.raises(sqlite3.DatabaseError, match="not made by this sandbox"), Sandbox(data=path):
@@ -260,14 +261,14 @@ def test_a_file_of_something_else_is_refused(tmp_path):
 
 @pytest.fixture
 def serve(tmp_path):
-    """Start a gateway in a process of its own, on one file; give back the process and its facts."""
+    """Start a gateway in a process of its own, on one file; give back the process and its info."""
     processes = []
 
     def start():
         command = [sys.executable, "-c", SERVE, str(tmp_path / "sandbox.db")]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603  # our own script
         processes.append(process)
-        return process, Facts(**json.loads(process.stdout.readline()))
+        return process, SandboxInfo(**json.loads(process.stdout.readline()))
 
     yield start
     for process in processes:
@@ -278,8 +279,8 @@ def serve(tmp_path):
 
 def test_what_was_answered_survives_a_kill(serve, open_shop, eventually):
     """Every payment that got its answer before kill -9 is there afterwards, and none twice."""
-    process, facts = serve()
-    shop, answered = open_shop(facts), []
+    process, info = serve()
+    shop, answered = open_shop(info), []
 
     def pay():
         with suppress(httpx.TransportError):
@@ -291,8 +292,8 @@ def test_what_was_answered_survives_a_kill(serve, open_shop, eventually):
     eventually(lambda: len(answered) >= 50)
     os.kill(process.pid, signal.SIGKILL)
     paying.join()
-    _, facts = serve()
-    ledger = httpx.get(f"{facts.base_url}/_sandbox/ledger").json()
+    _, info = serve()
+    ledger = httpx.get(f"{info.base_url}/_sandbox/ledger").json()
     assert set(answered) <= {one["id"] for one in ledger["transactions"]}
     assert set(ledger["charged"].values()) == {1}
 
@@ -300,10 +301,10 @@ def test_what_was_answered_survives_a_kill(serve, open_shop, eventually):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_cleanly(serve, number, eventually):
     """Exit code 0, with a request still waiting."""
-    process, facts = serve()
-    waiting = threading.Thread(target=wait_at_terminal, args=(facts,))
+    process, info = serve()
+    waiting = threading.Thread(target=wait_at_terminal, args=(info,))
     waiting.start()
-    eventually(lambda: httpx.get(f"{facts.base_url}/_sandbox/terminals").json()["terminals"][0]["waiting"])
+    eventually(lambda: httpx.get(f"{info.base_url}/_sandbox/terminals").json()["terminals"][0]["waiting"])
     process.send_signal(number)
     assert process.wait(20) == 0
     waiting.join()

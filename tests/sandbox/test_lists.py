@@ -26,7 +26,7 @@ def payments(shop, **query):
 def test_a_page_comes_with_its_meta(shop):
     """The page asked for is 1-based, currentPage 0-based, and links name the pages."""
     meta = shop.get("/v2/transactions", page_size=3, sort="transaction_amount").json()["meta"]
-    url = f"{shop.facts.base_url}/v2/transactions?page_size=3&sort=transaction_amount&page="
+    url = f"{shop.info.base_url}/v2/transactions?page_size=3&sort=transaction_amount&page="
     assert meta == {
         "pagination": {
             "links": {name: {"href": f"{url}{n}"} for name, n in (("self", 1), ("next", 2), ("last", 3))},
@@ -164,26 +164,26 @@ def test_a_list_is_of_ones_own_location(shop, neighbour):
     """Nobody sees the neighbour's records, however they ask."""
     neighbour.pay(transaction_api_id="theirs")
     assert payments(shop) == []
-    assert payments(shop, location_id=neighbour.facts.location_id) == []
+    assert payments(shop, location_id=neighbour.info.location_id) == []
 
 
 def test_expand_adds_related_records(shop):
     """A contact is a record without secrets, and null when there is none."""
-    shop.pay(transaction_api_id="with", contact_id=shop.facts.contact_id)
+    shop.pay(transaction_api_id="with", contact_id=shop.info.contact_id)
     shop.pay(transaction_api_id="without")
     body = shop.get("/v2/transactions", expand="contact,created_user").json()
     by_id = {one["transaction_api_id"]: one for one in body["transactions"]}
-    assert by_id["with"]["contact"]["id"] == shop.facts.contact_id
+    assert by_id["with"]["contact"]["id"] == shop.info.contact_id
     assert by_id["without"]["contact"] is None
-    assert by_id["with"]["created_user"]["username"] == shop.facts.username
-    assert shop.facts.user_api_key not in str(body)
+    assert by_id["with"]["created_user"]["username"] == shop.info.username
+    assert shop.info.user_api_key not in str(body)
 
 
 def test_links_do_not_repeat_credentials(shop):
     """Credentials in a query string are in no link."""
-    keys = {"developer-id": shop.facts.developer_id, "user-id": shop.facts.user_id}
-    response = shop.get("/v2/contacts", **keys, **{"user-api-key": shop.facts.user_api_key})
-    assert shop.facts.user_api_key not in response.text
+    keys = {"developer-id": shop.info.developer_id, "user-id": shop.info.user_id}
+    response = shop.get("/v2/contacts", **keys, **{"user-api-key": shop.info.user_api_key})
+    assert shop.info.user_api_key not in response.text
 
 
 def test_long_any_of_lists_are_fine(shop):
@@ -200,7 +200,7 @@ def test_a_filter_by_an_integrators_own_id_finds_its_like(shop, noun):
         getattr(shop, make)(**{api_id: name})
     listed = shop.get(f"/v2/{noun}s", **{api_id: "1"}).json()[f"{noun}s"]
     assert [one[api_id] for one in listed] == ["12", "1"]
-    found = shop.get(f"/v2/{noun}s/1", api_id=1, location_id=shop.facts.location_id).json()[noun]
+    found = shop.get(f"/v2/{noun}s/1", api_id=1, location_id=shop.info.location_id).json()[noun]
     assert found[api_id] == "1"
 
 
@@ -230,7 +230,7 @@ def test_large_lists_stream(shop, sandbox):
 def test_a_wrong_expand_is_noticed_before_anything_is_done(shop, sandbox, errors):
     """A POST that asks for a relation that there is not makes no payment."""
     sale = {"action": "sale", "account_number": "4111111111111111", "exp_date": "1230", "transaction_amount": "1.00"}
-    sale["location_id"] = shop.facts.location_id
+    sale["location_id"] = shop.info.location_id
     refused = shop.post("transaction", "/v2/transactions", sale, expand="nothing")
     assert list(errors(refused)) == ["expand"]
     assert sandbox.ledger()["transactions"] == []

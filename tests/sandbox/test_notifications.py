@@ -11,7 +11,7 @@ def invoice(shop):
 
     def make(**fields):
         said = {"title": "Tea", "due_date": "2030-01-31", "item_list": {"Cup": 10, "Pot": 11}}
-        said |= {"location_id": shop.facts.location_id, "email": EMAIL, "cell_phone": PHONE, "send_text_to_pay": 1}
+        said |= {"location_id": shop.info.location_id, "email": EMAIL, "cell_phone": PHONE, "send_text_to_pay": 1}
         return shop.post("quickinvoice", "/v2/quickinvoices", said | fields).json()["quickinvoice"]
 
     return make
@@ -19,8 +19,8 @@ def invoice(shop):
 
 @pytest.fixture
 def told(sandbox):
-    """Channel, address and occasion of each notice so far."""
-    return lambda **about: [(one["channel"], one["to"], one["occasion"]) for one in sandbox.outbox(**about)]
+    """Channel, address and event of each notice so far."""
+    return lambda **about: [(one["channel"], one["to"], one["event"]) for one in sandbox.outbox(**about)]
 
 
 def resend(shop, invoice, **query):
@@ -49,11 +49,11 @@ def test_a_paylink_notice_carries_the_link(shop, sandbox):
         "created_ts": paylink["created_ts"],
         "channel": "email",
         "to": EMAIL,
-        "occasion": "created",
+        "event": "created",
         "quick_invoice_id": None,
         "paylink_id": paylink["id"],
         "subject": "Engines",
-        "text": f"Engines: please pay 21.00.\n{shop.facts.base_url}?paylink_id={paylink['id']}",
+        "text": f"Engines: please pay 21.00.\n{shop.info.base_url}?paylink_id={paylink['id']}",
         "attachments": [],
     }
 
@@ -104,7 +104,7 @@ def test_an_invoice_is_sent_when_it_is_made_only_if_asked_for(invoice, told):
 def test_an_invoice_notice_carries_the_link(invoice, sandbox, shop):
     """With what remains to be paid, and the note to the customer."""
     made = invoice(send_email=1, note="Thank you for your order.")
-    link = f"{shop.facts.base_url}/quickinvoice/?id={made['id']}"
+    link = f"{shop.info.base_url}/quickinvoice/?id={made['id']}"
     email, sms = sandbox.outbox()
     assert email["text"] == sms["text"] == f"Tea: please pay 21.00.\nThank you for your order.\n{link}"
     assert (email["subject"], sms["subject"]) == ("Tea", None)
@@ -123,7 +123,7 @@ def test_an_invoice_notice_carries_the_link(invoice, sandbox, shop):
 def test_an_invoice_is_sent_again(invoice, shop, sandbox, query, channels):
     """By e-mail and text, or by the one that is not left out."""
     assert resend(shop, invoice(), **query).status_code == 204
-    assert [(one["channel"], one["occasion"]) for one in sandbox.outbox()] == [(way, "resend") for way in channels]
+    assert [(one["channel"], one["event"]) for one in sandbox.outbox()] == [(way, "resend") for way in channels]
 
 
 def test_an_invoice_is_sent_by_what_is_available(invoice, shop, told):
@@ -151,7 +151,7 @@ def test_who_paid_gets_an_email(invoice, shop, sandbox, told):
 @pytest.mark.parametrize(("attach", "names"), [(0, []), (1, ["menu.txt", "map.txt"])])
 def test_files_go_with_emails_if_asked_for(shop, sandbox, attach, names):
     """Only when `attach_files_to_email` is 1, and never with a text."""
-    form = {"title": "Tea", "due_date": "2030-01-31", "item_list][Cup": "10", "location_id": shop.facts.location_id}
+    form = {"title": "Tea", "due_date": "2030-01-31", "item_list][Cup": "10", "location_id": shop.info.location_id}
     form |= {"email": EMAIL, "cell_phone": PHONE, "send_text_to_pay": "1", "send_email": "1"}
     form["attach_files_to_email"] = str(attach)
     files = {f"quickinvoice[files][{n}]": (name, b"x") for n, name in enumerate(["menu.txt", "map.txt"])}

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.state_machines.paylinks import LIFE, State, Trigger
+from gateway_async.sandbox.state_machines.paylinks import MACHINE, State, Trigger
 
 DAY = 86_400
 FIELDS = {
@@ -63,7 +63,7 @@ def test_a_paylink_is_created_and_read_again(shop):
     assert (created.status_code, found.status_code) == (201, 200)
     assert found.json() == created.json()
     assert set(paylink) == FIELDS | {"_links"}
-    assert paylink["_links"]["self"]["href"] == f"{shop.facts.base_url}/v2/paylinks/{paylink['id']}"
+    assert paylink["_links"]["self"]["href"] == f"{shop.info.base_url}/v2/paylinks/{paylink['id']}"
 
 
 def test_what_is_left_out_has_a_default(made, sandbox):
@@ -90,7 +90,7 @@ def test_what_is_said_is_kept(made, shop):
     said = {
         "amount_due": "0.01",
         "paylink_api_id": "p1",
-        "contact_id": shop.facts.contact_id,
+        "contact_id": shop.info.contact_id,
         "cell_phone": "5551234567",
         "email": "ada@example.test",
         "description": "Engines",
@@ -141,8 +141,8 @@ def test_a_text_message_needs_a_phone(shop, made, errors):
 
 def test_a_merchant_account_serves_its_own_method(shop, errors):
     """A bank product takes no cards, and the neighbour's nothing here."""
-    facts = shop.facts
-    crossed = shop.paylink(cc_product_transaction_id=facts.ach_product_transaction_id)
+    info = shop.info
+    crossed = shop.paylink(cc_product_transaction_id=info.ach_product_transaction_id)
     assert errors(crossed) == {"cc_product_transaction_id": ["cc_product_transaction_id provided is not valid"]}
     assert list(errors(shop.paylink(ach_product_transaction_id="nowhere"))) == ["ach_product_transaction_id"]
 
@@ -164,7 +164,7 @@ def test_the_contacts_own_id_is_translated(shop, made):
 
 def test_a_paylink_is_found_changed_resent_and_deleted_by_its_own_id(shop, errors):
     """`?api_id=1` works wherever an id stands, and the id is unique in its location."""
-    where = {"api_id": 1, "location_id": shop.facts.location_id}
+    where = {"api_id": 1, "location_id": shop.info.location_id}
     created = shop.paylink(paylink_api_id="p 1").json()
     assert shop.get("/v2/paylinks/p%201", **where).json() == created
     expected = {"paylink_api_id": ["paylink_api_id already exists in this location"]}
@@ -198,16 +198,16 @@ def test_lists_are_filtered(shop, made):
 
 def test_every_relation_can_be_asked_for(shop, made):
     """What the sandbox has nothing of is null or empty."""
-    paylink = made(contact_id=shop.facts.contact_id)
+    paylink = made(contact_id=shop.info.contact_id)
     names = "contact,email_blacklist,sms_blacklist,location,tags,created_user,payment_url"
     found = shop.get(f"/v2/paylinks/{paylink['id']}", expand=names).json()["paylink"]
     assert [found[name]["id"] for name in ("contact", "location", "created_user")] == [
-        shop.facts.contact_id,
-        shop.facts.location_id,
-        shop.facts.user_id,
+        shop.info.contact_id,
+        shop.info.location_id,
+        shop.info.user_id,
     ]
     assert [found[name] for name in ("email_blacklist", "sms_blacklist", "tags")] == [None, None, []]
-    assert found["payment_url"] == f"{shop.facts.base_url}?paylink_id={paylink['id']}"
+    assert found["payment_url"] == f"{shop.info.base_url}?paylink_id={paylink['id']}"
 
 
 def test_a_deleted_paylink_is_gone(shop, made, pay):
@@ -228,7 +228,7 @@ def test_a_deleted_paylink_is_gone(shop, made, pay):
 @pytest.mark.parametrize(("action", "status_id"), [("sale", 101), ("auth-only", 102), ("authonly", 102)])
 def test_a_payment_makes_a_transaction(shop, made, pay, action, status_id):
     """Of the whole amount, by the action that the paylink asks for; it refers to the paylink and comes from it."""
-    paylink = made("12.34", paylink_action=action, contact_id=shop.facts.contact_id)
+    paylink = made("12.34", paylink_action=action, contact_id=shop.info.contact_id)
     paid = pay(paylink, card="5454545454545454")
     transaction = paid.json()["transaction"]
     expected = {
@@ -237,7 +237,7 @@ def test_a_payment_makes_a_transaction(shop, made, pay, action, status_id):
         "paylink_id": paylink["id"],
         "trx_source_id": 16,
         "account_type": "mc",
-        "contact_id": shop.facts.contact_id,
+        "contact_id": shop.info.contact_id,
         "product_transaction_id": paylink["cc_product_transaction_id"],
         "created_user_id": paylink["created_user_id"],
     }
@@ -341,7 +341,7 @@ def test_its_life_is_the_table(shop, made, pay, state, trigger):
     paylink = made("5.00" if (state, trigger) == (State.UNPAID, Trigger.DECLINE) else "21")
     if state is State.PAID:
         pay(paylink)
-    answer, after = act[trigger](), LIFE.after(state, trigger)
+    answer, after = act[trigger](), MACHINE.next_state(state, trigger)
     assert (answer.status_code == 422) == (after is None)
     assert read(shop, paylink)["status_id"] == (state if after is None else after)
 
@@ -357,10 +357,10 @@ def test_a_file_keeps_paylinks_and_what_was_sent(tmp_path, open_shop):
     """From one run to the next."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
-        paylink = open_shop(sandbox.facts).paylink(email="ada@example.test").json()["paylink"]
+        paylink = open_shop(sandbox.info).paylink(email="ada@example.test").json()["paylink"]
         sent = sandbox.outbox()
     with Sandbox(data=path) as sandbox:
-        assert read(open_shop(sandbox.facts), paylink) | {"_links": {}} == paylink | {"_links": {}}
+        assert read(open_shop(sandbox.info), paylink) | {"_links": {}} == paylink | {"_links": {}}
         assert sandbox.outbox() == sent
 
 

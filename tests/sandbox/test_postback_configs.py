@@ -17,7 +17,7 @@ def configure(shop):
     """Create a config, for contacts by default; `...` leaves a field out."""
 
     def create(query=None, **fields):
-        config = {"location_id": shop.facts.location_id, "resource": "contact", "url": "https://127.0.0.1/receiver"}
+        config = {"location_id": shop.info.location_id, "resource": "contact", "url": "https://127.0.0.1/receiver"}
         config = {name: value for name, value in (config | fields).items() if value is not ...}
         return shop.post("postbackconfig", PATH, config, **(query or {}))
 
@@ -31,12 +31,12 @@ def test_a_config_comes_back_as_recorded(shop, configure, resource):
     given = {name: sample[name] for name in ("resource", "on_create", "on_update", "on_delete", "is_active", "url")}
     given |= {"expands": sample["expands"]}
     if resource == "transaction":
-        given["product_transaction_id"] = shop.facts.cc_product_transaction_id
+        given["product_transaction_id"] = shop.info.cc_product_transaction_id
     response = configure(**given)
     config = response.json()["postbackconfig"]
     assert (response.status_code, set(sample) - set(config)) == (201, set())
     assert {name: config[name] for name in given} == given
-    assert config["_links"]["self"]["href"] == f"{shop.facts.base_url}{PATH}/{config['id']}"
+    assert config["_links"]["self"]["href"] == f"{shop.info.base_url}{PATH}/{config['id']}"
 
 
 def test_what_is_left_out_has_a_default(configure):
@@ -60,7 +60,7 @@ def test_a_flag_comes_back_in_its_spelling(shop, configure, flag, spelling):
 @pytest.mark.parametrize("resource", RESOURCES)
 def test_four_resources_can_be_watched(shop, configure, errors, resource):
     """Transactions and batches of one merchant account, which must be named and exist."""
-    product = {"product_transaction_id": shop.facts.ach_product_transaction_id}
+    product = {"product_transaction_id": shop.info.ach_product_transaction_id}
     assert configure(resource=resource, **product).status_code == 201
     if resource.startswith("transaction"):
         blank = {"product_transaction_id": ["Product Transaction Id cannot be blank."]}
@@ -173,9 +173,9 @@ def test_configs_outlive_a_restart(tmp_path, open_shop):
     """With their secrets and the spelling of their flags."""
     config = {"resource": "contact", "url": "http://127.0.0.1/", "on_create": "1", "basic_auth_password": "planted"}
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        shop = open_shop(sandbox.facts)
+        shop = open_shop(sandbox.info)
         made = shop.post("postbackconfig", PATH, config | {"location_id": sandbox.location_id}).json()
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
         path = f"{PATH}/{made['postbackconfig']['id']}"
-        kept = open_shop(sandbox.facts).put("postbackconfig", path, {}, expand="basic_auth_password").json()
+        kept = open_shop(sandbox.info).put("postbackconfig", path, {}, expand="basic_auth_password").json()
     assert {name: kept["postbackconfig"][name] for name in config} == config

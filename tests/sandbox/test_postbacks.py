@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_async.sandbox.runtime import deliveries
+from gateway_async.sandbox.runtime import postback_delivery
 from gateway_async.sandbox.runtime.store import Store
 from gateway_async.sandbox.schema import CONTACT
 
@@ -119,10 +119,10 @@ def test_a_contact_updated_by_a_create_is_an_update(shop, sandbox, receiver, con
 
 
 def test_whatever_changes_a_record_is_told(shop, sandbox, receiver, configure):
-    """Nights, terminals, pages for customers and the processor too."""
+    """EndOfDayScheduler, terminals, pages for customers and the processor too."""
     for resource in ("transaction", "transactionbatch", "accountvault"):
         configure(resource)
-    configure("transaction", product_transaction_id=shop.facts.ach_product_transaction_id)
+    configure("transaction", product_transaction_id=shop.info.ach_product_transaction_id)
 
     def told_of(act):
         before = len(receiver.requests)
@@ -163,7 +163,7 @@ def test_one_settle_is_one_update(shop, sandbox, receiver, configure):
 
 def test_each_night_is_told_as_it_was(shop, sandbox, receiver, configure):
     """A jump over three nights: each step of a bank payment, with the second of its midnight."""
-    configure("transaction", product_transaction_id=shop.facts.ach_product_transaction_id, on_create=0)
+    configure("transaction", product_transaction_id=shop.info.ach_product_transaction_id, on_create=0)
     shop.pay(**BANK)
     sandbox.advance(3 * DAY)
     sandbox.wait_until_idle()
@@ -179,7 +179,7 @@ def test_what_is_rolled_back_is_not_told(shop, sandbox, receiver, configure, mon
 
     configure("transaction")
     invoice = shop.invoice().json()["quickinvoice"]
-    monkeypatch.setattr("gateway_async.sandbox.handlers.invoice_payments.tell_of_invoice", fail)
+    monkeypatch.setattr("gateway_async.sandbox.handlers.invoice_payments.notify_about_invoice", fail)
     with pytest.raises(RuntimeError, match="behind the record"):
         sandbox.pay_quick_invoice(invoice["id"])
     sandbox.wait_until_idle()
@@ -420,7 +420,7 @@ def test_a_replay_need_not_wait(shop, sandbox, receiver, configure):
 
 def test_the_log_keeps_the_newest(shop, sandbox, receiver, configure, monkeypatch):
     """Of those that have ended; what still waits is never forgotten."""
-    monkeypatch.setattr(deliveries, "KEPT", 10)
+    monkeypatch.setattr(postback_delivery, "KEPT", 10)
     configure(number_of_attempts=2)
     receiver.answers[:] = [500]
     for number in range(40):

@@ -48,7 +48,7 @@ def test_an_invoice_looks_like_the_recorded_one(shop):
     """The recorded fields come in the recorded order, with the recorded values."""
     recorded = json.loads((SAMPLES / "quickinvoice-create-response.json").read_text())["quickinvoice"]
     sent = json.loads((SAMPLES / "quickinvoice-create-request.json").read_text())["quickinvoice"]
-    made = shop.invoice(**sent | {"location_id": shop.facts.location_id, "due_date": "2030-01-31"})
+    made = shop.invoice(**sent | {"location_id": shop.info.location_id, "due_date": "2030-01-31"})
     record = made.json()["quickinvoice"]
     own = {
         "id",
@@ -66,7 +66,7 @@ def test_an_invoice_looks_like_the_recorded_one(shop):
 
 def test_its_link_is_of_its_own_form(shop, invoice):
     """The contract's `/v2/quickinvoice/view?id=…`."""
-    expected = f"{shop.facts.base_url}/v2/quickinvoice/view?id={invoice['id']}"
+    expected = f"{shop.info.base_url}/v2/quickinvoice/view?id={invoice['id']}"
     assert invoice["_links"]["self"]["href"] == expected
 
 
@@ -75,12 +75,12 @@ def test_what_is_left_out_has_its_default(shop, invoice):
     assert [invoice[f"notification_{when}_due_date"] for when in ("days_before", "on", "days_after")] == [3, 1, 7]
     assert (invoice["single_payment_min_amount"], invoice["single_payment_max_amount"]) == ("0.00", "9999999.99")
     products = invoice["cc_product_transaction_id"], invoice["ach_product_transaction_id"]
-    assert products == (shop.facts.cc_product_transaction_id, None)
+    assert products == (shop.info.cc_product_transaction_id, None)
 
 
 def test_a_named_merchant_account_stands_alone(shop, errors):
     """With one of the two ids the other stays null; each must serve its payment method."""
-    ach = shop.facts.ach_product_transaction_id
+    ach = shop.info.ach_product_transaction_id
     record = shop.invoice(ach_product_transaction_id=ach).json()["quickinvoice"]
     assert (record["cc_product_transaction_id"], record["ach_product_transaction_id"]) == (None, ach)
     wrong = shop.invoice(cc_product_transaction_id=ach)
@@ -173,7 +173,7 @@ def test_the_contact_fills_the_email(shop):
 
 def test_an_own_id_serves_on_every_verb(shop):
     """It is unique in its location, and an empty one is none."""
-    where = {"api_id": 1, "location_id": shop.facts.location_id}
+    where = {"api_id": 1, "location_id": shop.info.location_id}
     created = shop.invoice(quick_invoice_api_id="i 1").json()["quickinvoice"]
     assert list(shop.invoice(quick_invoice_api_id="i 1").json()["errors"]) == ["quick_invoice_api_id"]
     assert [shop.invoice(quick_invoice_api_id="").status_code for _ in range(2)] == [201, 201]
@@ -195,15 +195,15 @@ def test_an_own_id_serves_on_every_verb(shop):
 
 def test_every_relation_of_the_contract_can_be_expanded(shop):
     """On a record and on a list; what the gateway has nothing of is null or empty."""
-    contact = {"contact_id": shop.facts.contact_id}
+    contact = {"contact_id": shop.info.contact_id}
     invoice = shop.invoice(tags=["red", "hot"], **contact).json()["quickinvoice"]
     names = "contact,email_blacklist,files,location,tags,created_user"
     names += ",quick_invoice_settings,quick_invoice_views,payment_url"
     record = shop.get(f"{PATH}/{invoice['id']}", expand=names).json()["quickinvoice"]
     assert record["contact"]["last_name"] == "Smith"
-    assert record["location"]["id"] == shop.facts.location_id
-    assert record["created_user"]["id"] == shop.facts.user_id
-    assert record["payment_url"] == f"{shop.facts.base_url}/#/quickinvoicepay/{invoice['id']}"
+    assert record["location"]["id"] == shop.info.location_id
+    assert record["created_user"]["id"] == shop.info.user_id
+    assert record["payment_url"] == f"{shop.info.base_url}/#/quickinvoicepay/{invoice['id']}"
     assert (record["tags"], record["files"], record["quick_invoice_views"]) == (["red", "hot"], [], [])
     assert (record["email_blacklist"], record["quick_invoice_settings"]) == (None, None)
     [listed] = shop.get(PATH, expand=names).json()["quickinvoices"]
@@ -297,8 +297,8 @@ def test_a_merchant_account_is_changed_before_the_first_payment_only(shop, sandb
     name, other = "cc_product_transaction_id", "ach_product_transaction_id"
     invoice = shop.invoice(allow_partial_pay=1).json()["quickinvoice"]
     assert list(errors(change(shop, invoice, **{name: None}))) == [name]
-    both = change(shop, invoice, **{other: shop.facts.ach_product_transaction_id}).json()["quickinvoice"]
-    assert both[other] == shop.facts.ach_product_transaction_id
+    both = change(shop, invoice, **{other: shop.info.ach_product_transaction_id}).json()["quickinvoice"]
+    assert both[other] == shop.info.ach_product_transaction_id
     sandbox.pay_quick_invoice(invoice["id"], "1.00")
     assert list(errors(change(shop, invoice, **{other: None}))) == [other]
     assert change(shop, invoice, **{other: both[other]}, title="x").status_code == 200
@@ -379,7 +379,7 @@ def test_a_deleted_invoice_is_gone(shop, invoice):
 
 def told(sandbox, invoice):
     """Occasion and channel of each notice about an invoice."""
-    return [(notice["occasion"], notice["channel"]) for notice in sandbox.outbox(quick_invoice_id=invoice["id"])]
+    return [(notice["event"], notice["channel"]) for notice in sandbox.outbox(quick_invoice_id=invoice["id"])]
 
 
 REACHABLE = {"email": "ada@example.test", "cell_phone": "2485551234", "send_text_to_pay": 1}

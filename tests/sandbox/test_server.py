@@ -10,7 +10,7 @@ from gateway_async.sandbox.http.server import Listener
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("way", ["shut", "close"])
+@pytest.mark.parametrize("way", ["pause", "close"])
 async def test_whoever_was_just_accepted_is_closed_properly(way: str) -> None:
     """Closing at the very moment of a connection drops it, and leaves nothing to the garbage collector."""
     listener = Listener(PlainTextResponse("here"), "127.0.0.1", 0)

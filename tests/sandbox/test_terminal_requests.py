@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gateway_async.sandbox import NothingWaitsError, Sandbox
-from gateway_async.sandbox.state_machines.terminal_requests import LIFE, State, Trigger
+from gateway_async.sandbox.state_machines.terminal_requests import MACHINE, State, Trigger
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def manual():
 @pytest.fixture
 def queue(manual, open_shop, eventually):
     """Make so many calls wait at the terminal."""
-    shop = open_shop(manual.facts)
+    shop = open_shop(manual.info)
     with ThreadPoolExecutor(8) as pool:
 
         def fill(count):
@@ -68,6 +68,6 @@ def test_who_is_cut_off_leaves_the_line(manual, queue):
 def test_what_has_ended_stays_so():
     """No move leads away from an end, and every call comes to one."""
     lively = {State.QUEUED, State.WAITING}
-    assert {before for before, _ in LIFE.moves} == lively
-    assert {*LIFE.moves.values()} == {*State} - {State.QUEUED}
-    assert {trigger for _, trigger in LIFE.moves} == {*Trigger}
+    assert {before for before, _ in MACHINE.transitions} == lively
+    assert {*MACHINE.transitions.values()} == {*State} - {State.QUEUED}
+    assert {trigger for _, trigger in MACHINE.transitions} == {*Trigger}

@@ -20,7 +20,7 @@ def manual():
 @pytest.fixture
 def counter(manual, open_shop):
     """The shop of that gateway."""
-    return open_shop(manual.facts)
+    return open_shop(manual.info)
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_terminal_left_alone_approves(shop):
     response = shop.at_terminal("12.50", transaction_api_id="t1", billing_zip="12345")
     sale = response.json()["routertransaction"]
     assert (response.status_code, sale["status_id"], sale["entry_mode_id"]) == (201, 101, "C")
-    assert sale["terminal_id"] == shop.facts.terminal_id
+    assert sale["terminal_id"] == shop.info.terminal_id
     assert sale["_links"]["self"]["href"].endswith(f"/v2/transactions/{sale['id']}")
     read = shop.get(f"/v2/transactions/{sale['id']}").json()["transaction"]
     assert read == sale
@@ -127,7 +127,7 @@ OPTIONAL = {
 def test_a_terminal_call_says_what_else_it_knows(shop):
     """The optional fields stand in the transaction, and the contact may be named by its api id."""
     contact = shop.contact(contact_api_id="c1").json()["contact"]
-    product = {"product_transaction_id": shop.facts.cc_product_transaction_id}
+    product = {"product_transaction_id": shop.info.cc_product_transaction_id}
     made = shop.at_terminal(**OPTIONAL, **product, save_account=1, contact_api_id="c1").json()["routertransaction"]
     expected = {**OPTIONAL, **product, "contact_id": contact["id"]}
     assert {name: made[name] for name in expected} == expected
@@ -143,7 +143,7 @@ def test_a_store_takes_five_fields(counter, errors, field):
 
 def test_a_terminal_of_another_location_is_not_found(shop, neighbour, errors):
     """Terminals belong to their location."""
-    assert list(errors(shop.at_terminal(terminal_id=neighbour.facts.terminal_id))) == ["terminal_id"]
+    assert list(errors(shop.at_terminal(terminal_id=neighbour.info.terminal_id))) == ["terminal_id"]
 
 
 def test_a_person_presents_a_card(manual, counter, pool):
@@ -220,7 +220,7 @@ async def test_a_call_is_waited_for(manual, counter, pool):
     """Whoever waits wakes when a call comes, on asyncio and trio, and is given the call."""
     called = pool.submit(manual.wait_for_call)
     sale = pool.submit(counter.at_terminal, "12.50")
-    assert called.result() == await manual.called()
+    assert called.result() == await manual.await_call()
     assert called.result().items() >= {"action": "sale", "amount": "12.50", "state": "waiting for a card"}.items()
     manual.present()
     assert sale.result().status_code == 201
@@ -376,7 +376,7 @@ def test_many_calls_wait_at_once(manual, eventually):
 
     async def sell(terminal_id):
         reader, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(manual.base_url).port)
-        writer.write(request(manual.facts, terminal_id))
+        writer.write(request(manual.info, terminal_id))
         status = await reader.readline()
         writer.close()
         return status
@@ -394,10 +394,10 @@ def test_many_calls_wait_at_once(manual, eventually):
     assert {one["status_id"] for one in manual.ledger()["transactions"]} == {301}
 
 
-def request(facts, terminal_id):
+def request(info, terminal_id):
     """The bytes of a sale at a terminal."""
-    sale = {"action": "sale", "payment_method": "cc", "location_id": facts.location_id, "transaction_amount": "1.00"}
+    sale = {"action": "sale", "payment_method": "cc", "location_id": info.location_id, "transaction_amount": "1.00"}
     body = json.dumps({"routertransaction": sale | {"terminal_id": terminal_id}})
-    keys = {"developer-id": facts.developer_id, "user-id": facts.user_id, "user-api-key": facts.user_api_key}
+    keys = {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
     head = "".join(f"{name}: {value}\r\n" for name, value in (keys | {"content-length": len(body)}).items())
     return f"POST /v2/routertransactions HTTP/1.1\r\n{head}\r\n{body}".encode()

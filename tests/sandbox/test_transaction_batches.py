@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.state_machines.transaction_batches import LIFE
+from gateway_async.sandbox.state_machines.transaction_batches import MACHINE
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 DAY = 24 * 60 * 60
@@ -64,7 +64,7 @@ def test_a_batch_begins_with_its_first_payment(shop):
     assert (sale["transaction_batch_id"], sale["batch"]) == (batch["id"], str(batch["batch_num"]))
     assert (batch["batch_num"], batch["is_open"], batch["processing_status_id"]) == (1, 1, 1)
     assert (batch["batch_close_ts"], batch["settlement_file_name"]) == (None, None)
-    assert batch["product_transaction_id"] == shop.facts.cc_product_transaction_id
+    assert batch["product_transaction_id"] == shop.info.cc_product_transaction_id
     assert batch["created_ts"] == sale["created_ts"]
 
 
@@ -137,7 +137,7 @@ def test_numbers_count_for_each_location(shop, neighbour, errors):
     assert numbers(shop) == [1]
     assert settle(shop, theirs["transaction_batch_id"]).status_code == 404
     assert shop.get(f"/v2/transactionbatches/{theirs['transaction_batch_id']}").status_code == 404
-    by_api_id = shop.get("/v2/transactionbatches/1", api_id=1, location_id=shop.facts.location_id)
+    by_api_id = shop.get("/v2/transactionbatches/1", api_id=1, location_id=shop.info.location_id)
     assert list(errors(by_api_id)) == ["api_id"]
 
 
@@ -278,8 +278,8 @@ def test_batches_are_found(shop, query, found):
 def test_batches_are_found_by_merchant_account(shop):
     """The one for bank accounts has none."""
     paid(shop)
-    assert numbers(shop, product_transaction_id=shop.facts.cc_product_transaction_id) == [1]
-    assert numbers(shop, product_transaction_id=shop.facts.ach_product_transaction_id) == []
+    assert numbers(shop, product_transaction_id=shop.info.cc_product_transaction_id) == [1]
+    assert numbers(shop, product_transaction_id=shop.info.ach_product_transaction_id) == []
 
 
 def test_a_page_of_batches_has_fifteen(shop):
@@ -307,7 +307,7 @@ def test_its_changelogs_tell_what_happened(shop, sandbox):
     }
     assert all(one.keys() == logs[0]["changelog_details"][0].keys() for one in update["changelog_details"])
     assert (update["model"], update["model_id"]) == ("TransactionBatch", batch["id"])
-    assert (update["user"]["id"], creation["changelog_details"]) == (shop.facts.user_id, [])
+    assert (update["user"]["id"], creation["changelog_details"]) == (shop.info.user_id, [])
     paid(shop)
     sandbox.advance(DAY)
     assert batches(shop, expand="changelogs")[0]["changelogs"][0]["user"] is None
@@ -389,15 +389,15 @@ def test_an_unknown_batch_is_named(sandbox):
 
 def test_the_life_is_printed():
     """As a table in words, beginning where batches begin."""
-    assert LIFE.print().splitlines()[4] == "| 1 to settle | settled by hand or at midnight | 2 settled |"
+    assert MACHINE.to_markdown().splitlines()[4] == "| 1 to settle | settled by hand or at midnight | 2 settled |"
 
 
 def test_batches_outlive_a_restart(tmp_path, open_shop):
     """Number and membership go on."""
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        sale = paid(open_shop(sandbox.facts))
+        sale = paid(open_shop(sandbox.info))
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        shop = open_shop(sandbox.facts)
+        shop = open_shop(sandbox.info)
         assert paid(shop)["transaction_batch_id"] == sale["transaction_batch_id"]
         settled(shop, sale["transaction_batch_id"])
         assert paid(shop)["batch"] == "2"

@@ -49,7 +49,7 @@ def test_a_payment_without_a_location_is_made_in_the_users_own(shop, location_id
         response = pay(location_id=location_id, transaction_api_id=pay.__name__)
         assert (response.status_code, next(iter(response.json().values()))["location_id"]) == (
             201,
-            shop.facts.location_id,
+            shop.info.location_id,
         )
         assert "transaction_api_id" in pay(transaction_api_id=pay.__name__).json()["errors"]
 
@@ -283,8 +283,8 @@ def test_a_bank_payment_carries_the_fields_of_the_recorded_one(shop):
 def test_the_merchant_account_is_the_locations_own_by_default(shop, errors):
     """Left out it is filled in; one for the other payment method is refused."""
     made = shop.pay().json()["transaction"]
-    assert made["product_transaction_id"] == shop.facts.cc_product_transaction_id
-    wrong = shop.pay(product_transaction_id=shop.facts.ach_product_transaction_id)
+    assert made["product_transaction_id"] == shop.info.cc_product_transaction_id
+    wrong = shop.pay(product_transaction_id=shop.info.ach_product_transaction_id)
     assert errors(wrong) == {"product_transaction_id": ["product_transaction_id provided is not valid"]}
     blank = {"product_transaction_id": ["Product Transaction Id cannot be blank."]}
     assert errors(shop.pay(product_transaction_id="")) == blank
@@ -316,9 +316,9 @@ def test_an_api_id_is_taken_while_its_request_waits(shop, sandbox, errors, event
 
 def test_save_account_stores_the_card(shop):
     """An approved payment with save_account leaves a vault behind, a declined one does not."""
-    made = shop.pay(save_account=1, contact_id=shop.facts.contact_id).json()["transaction"]
+    made = shop.pay(save_account=1, contact_id=shop.info.contact_id).json()["transaction"]
     vault = shop.get(f"/v2/accountvaults/{made['account_vault_id']}").json()["accountvault"]
-    assert (vault["last_four"], vault["contact_id"]) == ("1111", shop.facts.contact_id)
+    assert (vault["last_four"], vault["contact_id"]) == ("1111", shop.info.contact_id)
     assert shop.pay("5.00", save_account=1).json()["transaction"]["account_vault_id"] is None
 
 

@@ -3,53 +3,47 @@
 It is a location with a user, merchant accounts, a contact and a terminal.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import sqlite3
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
+import attrs
 import msgspec
 
-from gateway_async.sandbox.runtime.info import Facts
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.info import SandboxInfo
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
     CONTACT,
+    CREATED_RECORDS,
     LOCATION,
     PRODUCT_TRANSACTION,
-    RECORDS,
     TERMINAL,
     TICKET,
     USER,
 )
-from gateway_async.sandbox.simulators.cards import TEST_CARDS, read_card
-
-if TYPE_CHECKING:
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row, Table
-    from gateway_async.sandbox.simulators.cards import Account
+from gateway_async.sandbox.schema.fields import Row, Table
+from gateway_async.sandbox.simulators.cards import TEST_CARDS, Account, read_card
 
 _BATCH = 5000
 _CONTACT = {"first_name": "John", "last_name": "Smith"}
 
 
-def first_location(gateway: Gateway) -> Facts:
-    """Return the facts of the first location.
+def first_location(gateway: Gateway) -> SandboxInfo:
+    """Return the info of the first location.
 
-    The first start creates the location. Later starts return the same facts.
+    The first start creates the location. Later starts return the same info.
 
     Raises:
-        sqlite3.DatabaseError: The data file holds incompatible facts.
+        sqlite3.DatabaseError: The data file holds incompatible info.
     """
-    kept = gateway.store.settings()
-    if "facts" not in kept:
-        facts = add_location(gateway, developer_id=gateway.identifiers.new())
-        gateway.store.set("facts", msgspec.json.encode(facts).decode())
-        return facts
+    settings = gateway.store.read_settings()
+    if "info" not in settings:
+        info = add_location(gateway, developer_id=gateway.ids.new())
+        gateway.store.write_setting("info", msgspec.json.encode(info).decode())
+        return info
     try:
-        return replace(msgspec.json.decode(kept["facts"], type=Facts), base_url=gateway.base_url)
+        return attrs.evolve(msgspec.json.decode(settings["info"], type=SandboxInfo), base_url=gateway.base_url)
     except msgspec.DecodeError:
         raise sqlite3.DatabaseError("it was not made by this sandbox") from None
 
@@ -73,25 +67,25 @@ def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:
     return str(row["id"])
 
 
-def empty(gateway: Gateway) -> None:
+def delete_records(gateway: Gateway) -> None:
     """Delete what requests created.
 
     Locations, users and terminals stay, and so does the id of the first contact.
     """
     with gateway.store.transaction():
-        for table in RECORDS:
+        for table in CREATED_RECORDS:
             gateway.store.clear(table)
-        place = {"location_id": gateway.facts.location_id}
-        contact = gateway.new_row(CONTACT, place, _CONTACT) | {"id": gateway.facts.contact_id}
+        place = {"location_id": gateway.info.location_id}
+        contact = gateway.new_row(CONTACT, place, _CONTACT) | {"id": gateway.info.contact_id}
         gateway.store.insert(CONTACT, contact)
 
 
-def add_location(gateway: Gateway, developer_id: str, name: str = "Sandbox") -> Facts:
+def add_location(gateway: Gateway, developer_id: str, name: str = "Sandbox") -> SandboxInfo:
     """Create a location and its initial records.
 
     These are one user, two merchant accounts, a contact and a terminal.
     """
-    place: Row = {"location_id": gateway.identifiers.new()}
+    place: Row = {"location_id": gateway.ids.new()}
 
     def add(table: Table, **values: str) -> str:
         row = gateway.new_row(table, place, values)
@@ -103,7 +97,7 @@ def add_location(gateway: Gateway, developer_id: str, name: str = "Sandbox") -> 
     login = {"username": f"user-{secrets.token_hex(4)}", "domain": f"sandbox-{secrets.token_hex(4)}"}
     with gateway.store.transaction():
         gateway.store.insert(LOCATION, location)
-        return Facts(
+        return SandboxInfo(
             base_url=gateway.base_url,
             developer_id=developer_id,
             user_id=add(USER, first_name="Sandy", last_name="Box", **login, **secret),
@@ -145,7 +139,7 @@ async def add_vaults(gateway: Gateway, user: Row, count: int) -> None:
             "last_four": card.last_four,
             "exp_date": card.exp_date,
             "account_holder_name": "John Smith",
-            "contact_id": gateway.facts.contact_id,
+            "contact_id": gateway.info.contact_id,
         },
     )
     series = secrets.token_hex(4)
@@ -158,4 +152,4 @@ async def add_vaults(gateway: Gateway, user: Row, count: int) -> None:
 
 def _numbered(gateway: Gateway, template: Row, series: str, number: int) -> Row:
     own = {"account_vault_api_id": f"seed-{series}-{number}", "title": f"Vault {number}"}
-    return template | {"id": gateway.identifiers.new()} | own
+    return template | {"id": gateway.ids.new()} | own

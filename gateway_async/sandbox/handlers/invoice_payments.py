@@ -5,35 +5,26 @@ transactions of the invoice that took money. Therefore a void makes the amount d
 was given back is not due again.
 """
 
-from __future__ import annotations
+import attrs
+from starlette.responses import Response
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from gateway_async.sandbox.handlers.payment_pages import charge, decide, find_bill, is_expired
-from gateway_async.sandbox.handlers.payments import charged
+from gateway_async.sandbox.handlers.payment_pages import Amount, charge, decide, find_payable, is_expired
+from gateway_async.sandbox.handlers.payments import amount_charged
 from gateway_async.sandbox.http.errors import Problems
-from gateway_async.sandbox.http.responses import answer
-from gateway_async.sandbox.notifications.messages import tell_of_invoice
-from gateway_async.sandbox.request.records import change, locate, show
+from gateway_async.sandbox.http.responses import json_response
+from gateway_async.sandbox.notifications.messages import notify_about_invoice
+from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.records import find_record, show, update_record
 from gateway_async.sandbox.request.references import check_references
 from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import INVOICED_TRANSACTION, QUICK_INVOICE, TRANSACTION
+from gateway_async.sandbox.schema.codes import TransactionSource
+from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import MONEY, show_money
+from gateway_async.sandbox.simulators.cards import Account
 from gateway_async.sandbox.state_machines import transactions as payment_states
-from gateway_async.sandbox.state_machines.quick_invoices import LIFE, codes_of, state_of, trigger_of
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from gateway_async.sandbox.handlers.payment_pages import Amount
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
-    from gateway_async.sandbox.simulators.cards import Account
-
-_SOURCE = 8
-"""`trx_source_id` of a payment on the page of an invoice."""
+from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, codes_of, state_of, trigger_of
 
 
 async def pay(gateway: Gateway, invoice_id: str, amount: Amount | None, card: Account) -> tuple[Row, Row]:
@@ -55,18 +46,22 @@ async def pay(gateway: Gateway, invoice_id: str, amount: Amount | None, card: Ac
         ValueError: The invoice does not accept the payment.
     """
     invoice, cents = _payable(gateway, invoice_id, amount)
-    outcome = decide(cents, in_part=bool(invoice["allow_partial_pay"]))
+    outcome = decide(cents, allow_partial=bool(invoice["allow_partial_pay"]))
     if outcome.wait:
         await gateway.clock.sleep(outcome.wait)
         invoice, cents = _payable(
             gateway, invoice_id, show_money(cents)
         )  # another payment may have arrived in the meantime
-    values = {"transaction_amount": cents, "trx_source_id": _SOURCE, "quick_invoice_id": invoice_id}
+    values = {
+        "transaction_amount": cents,
+        "trx_source_id": TransactionSource.QUICK_INVOICE,
+        "quick_invoice_id": invoice_id,
+    }
     with gateway.store.transaction():
         transaction = charge(gateway, invoice, card, outcome, values)
         if outcome.approved:
             invoice = _recount(gateway, invoice, more=True)
-            tell_of_invoice(gateway, invoice, "paid")
+            notify_about_invoice(gateway, invoice, "paid")
     return transaction, invoice
 
 
@@ -77,9 +72,9 @@ async def add_transaction(call: Call) -> Response:
         problems.add("transaction_id", "The transaction belongs to an invoice already.")
     elif not _took_money(transaction):
         problems.add("transaction_id", "The transaction took no money.")
-    elif objection := _objection(call.gateway, invoice, charged(transaction)):
+    elif objection := _objection(call.gateway, invoice, amount_charged(transaction)):
         problems.add("transaction_id", f"The invoice {objection}")
-    problems.done()
+    problems.raise_if_any()
     return _move(call, invoice, transaction, to=invoice["id"])
 
 
@@ -88,18 +83,18 @@ async def remove_transaction(call: Call) -> Response:
     invoice, transaction, problems = await _read(call)
     if transaction["quick_invoice_id"] != invoice["id"]:
         problems.add("transaction_id", "The transaction does not belong to the invoice.")
-    problems.done()
+    problems.raise_if_any()
     return _move(call, invoice, transaction, to=None)
 
 
-def follow(gateway: Gateway, transaction: Row) -> None:
+def update_invoice_of(gateway: Gateway, transaction: Row) -> None:
     """Update the invoice of a changed transaction, if it belongs to one."""
     invoice_id = transaction["quick_invoice_id"]
     if invoice := invoice_id and gateway.store.find(QUICK_INVOICE, id=invoice_id):
         _recount(gateway, invoice)
 
 
-def counted(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
+def compute_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
     """Compute the balance and state of an invoice from its payments.
 
     Args:
@@ -108,7 +103,7 @@ def counted(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
         more: Whether more is paid than before.
     """
     paid, state = _paid(gateway, invoice), state_of(invoice)
-    after = LIFE.after(state, trigger_of(invoice, paid, more=more)) or state
+    after = MACHINE.next_state(state, trigger_of(invoice, paid, more=more)) or state
     return {"remaining_balance": _remaining(invoice, paid)} | codes_of(after)
 
 
@@ -118,7 +113,7 @@ def _transactions_of(gateway: Gateway, invoice: Row) -> list[Row]:
 
 
 def _payable(gateway: Gateway, invoice_id: str, amount: Amount | None) -> tuple[Row, int]:
-    invoice = find_bill(gateway, QUICK_INVOICE, invoice_id)
+    invoice = find_payable(gateway, QUICK_INVOICE, invoice_id)
     cents = invoice["remaining_balance"] if amount is None else _read_amount(amount)
     if objection := _objection(gateway, invoice, cents):
         raise ValueError(f"quickinvoice {invoice_id}: it {objection}")
@@ -137,26 +132,28 @@ def _read_amount(amount: Amount) -> int:
 
 
 async def _read(call: Call) -> tuple[Row, Row, Problems]:
-    body = await call.record("quickinvoice")
-    invoice, problems = locate(call, QUICK_INVOICE), Problems()
+    body = await call.read_record("quickinvoice")
+    invoice, problems = find_record(call, QUICK_INVOICE), Problems()
     values = read_fields(INVOICED_TRANSACTION, body, problems)
     check_references(call.gateway, call.user, INVOICED_TRANSACTION, values, problems)
-    problems.done()
+    problems.raise_if_any()
     return invoice, problems.require(call.gateway.store.find(TRANSACTION, id=values["transaction_id"])), problems
 
 
 def _move(call: Call, invoice: Row, transaction: Row, *, to: str | None) -> Response:
     by = {"modified_user_id": call.user["id"]}
     with call.gateway.store.transaction():
-        change(call, TRANSACTION, transaction, by | {"quick_invoice_id": to})
-        invoice = change(call, QUICK_INVOICE, invoice, by | counted(call.gateway, invoice, more=to is not None))
-    return answer({"quickinvoice": _show_with_transactions(call, invoice)})
+        update_record(call, TRANSACTION, transaction, by | {"quick_invoice_id": to})
+        invoice = update_record(
+            call, QUICK_INVOICE, invoice, by | compute_balance(call.gateway, invoice, more=to is not None)
+        )
+    return json_response({"quickinvoice": _show_with_transactions(call, invoice)})
 
 
 def _show_with_transactions(call: Call, invoice: Row) -> Row:
     spelled = {"is_active": "active"}
     record = {spelled.get(name, name): value for name, value in show(call, QUICK_INVOICE, invoice).items()}
-    plain = replace(call, expands={})
+    plain = attrs.evolve(call, expands={})
     return record | {"transactions": [show(plain, TRANSACTION, row) for row in _transactions_of(call.gateway, invoice)]}
 
 
@@ -164,7 +161,7 @@ def _objection(gateway: Gateway, invoice: Row, cents: int) -> str | None:
     """Return why an invoice rejects a payment of `cents`, as a predicate; None if it accepts it."""
     paid = _paid(gateway, invoice)
     remaining = _remaining(invoice, paid)
-    after = LIFE.after(state_of(invoice), trigger_of(invoice, paid + cents, more=True))
+    after = MACHINE.next_state(state_of(invoice), trigger_of(invoice, paid + cents, more=True))
     least, most = invoice["single_payment_min_amount"], invoice["single_payment_max_amount"]
     objections = {
         "is closed.": after is None,
@@ -178,17 +175,17 @@ def _objection(gateway: Gateway, invoice: Row, cents: int) -> str | None:
 
 
 def _recount(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
-    changes = counted(gateway, invoice, more=more) | {"modified_ts": gateway.clock.timestamp()}
+    changes = compute_balance(gateway, invoice, more=more) | {"modified_ts": gateway.clock.timestamp()}
     gateway.store.update(QUICK_INVOICE, invoice["id"], changes)
     return invoice | changes
 
 
 def _took_money(transaction: Row) -> bool:
-    return payment_states.after(payment_states.Trigger.REFUND, transaction) is not None
+    return payment_states.next_state(payment_states.Trigger.REFUND, transaction) is not None
 
 
 def _paid(gateway: Gateway, invoice: Row) -> int:
-    return sum(charged(row) for row in _transactions_of(gateway, invoice) if _took_money(row))
+    return sum(amount_charged(row) for row in _transactions_of(gateway, invoice) if _took_money(row))
 
 
 def _remaining(invoice: Row, paid: int) -> int:

@@ -1,15 +1,9 @@
 """Merchant accounts: the location's defaults, and checks of named accounts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PRODUCT_TRANSACTION
-
-if TYPE_CHECKING:
-    from gateway_async.sandbox.http.errors import Problems
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.schema.fields import Row
 
 _METHODS = {"cc_product_transaction_id": "cc", "ach_product_transaction_id": "ach"}
 

@@ -3,26 +3,18 @@
 A decline leaves the paylink unpaid. If the issuer would approve only a part, the payment is declined.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from gateway_async.sandbox.handlers.paylinks import ACTIONS
-from gateway_async.sandbox.handlers.payment_pages import charge, decide, find_bill, is_expired
-from gateway_async.sandbox.notifications.messages import tell_of_paylink
+from gateway_async.sandbox.handlers.payment_pages import Amount, charge, decide, find_payable, is_expired
+from gateway_async.sandbox.notifications.messages import notify_about_paylink
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PAYLINK
+from gateway_async.sandbox.schema.codes import TransactionSource
+from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import MONEY, show_money
-from gateway_async.sandbox.state_machines.paylinks import LIFE, State, Trigger
-
-if TYPE_CHECKING:
-    from gateway_async.sandbox.handlers.payment_pages import Amount
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
-    from gateway_async.sandbox.simulators.cards import Account
-
-_SOURCE = 16
-"""`trx_source_id` of a payment on the page of a paylink."""
+from gateway_async.sandbox.simulators.cards import Account
+from gateway_async.sandbox.state_machines.paylinks import MACHINE, State, Trigger
 
 
 async def pay(gateway: Gateway, paylink_id: str, amount: Amount | None, card: Account) -> tuple[Row, Row]:
@@ -44,24 +36,28 @@ async def pay(gateway: Gateway, paylink_id: str, amount: Amount | None, card: Ac
         ValueError: The paylink does not accept the payment.
     """
     paylink = _payable(gateway, paylink_id, amount)
-    outcome = decide(paylink["amount_due"], in_part=False)
+    outcome = decide(paylink["amount_due"], allow_partial=False)
     if outcome.wait:
         await gateway.clock.sleep(outcome.wait)
         paylink = _payable(gateway, paylink_id, amount)  # another payment may have arrived in the meantime
-    values = {"transaction_amount": paylink["amount_due"], "trx_source_id": _SOURCE, "paylink_id": paylink_id}
+    values = {
+        "transaction_amount": paylink["amount_due"],
+        "trx_source_id": TransactionSource.PAYLINK,
+        "paylink_id": paylink_id,
+    }
     values["action"] = ACTIONS[paylink["paylink_action"]]
     with gateway.store.transaction():
         transaction = charge(gateway, paylink, card, outcome, values)
         paylink = _settle(gateway, paylink, Trigger.PAY if outcome.approved else Trigger.DECLINE)
         if outcome.approved:
-            tell_of_paylink(gateway, paylink, "paid")
+            notify_about_paylink(gateway, paylink, "paid")
     return transaction, paylink
 
 
 def _payable(gateway: Gateway, paylink_id: str, amount: Amount | None) -> Row:
-    paylink = find_bill(gateway, PAYLINK, paylink_id)
+    paylink = find_payable(gateway, PAYLINK, paylink_id)
     due = paylink["amount_due"]
-    if LIFE.after(State(paylink["status_id"]), Trigger.PAY) is None:
+    if MACHINE.next_state(State(paylink["status_id"]), Trigger.PAY) is None:
         raise ValueError(f"paylink {paylink_id}: it is closed.")
     if is_expired(gateway, paylink):
         raise ValueError(f"paylink {paylink_id}: it has expired.")
@@ -79,7 +75,7 @@ def _is_amount(amount: Amount, cents: int) -> bool:
 
 
 def _settle(gateway: Gateway, paylink: Row, trigger: Trigger) -> Row:
-    state = LIFE.after(State(paylink["status_id"]), trigger)
+    state = MACHINE.next_state(State(paylink["status_id"]), trigger)
     changes = {"status_id": state, "modified_ts": gateway.clock.timestamp()}
     gateway.store.update(PAYLINK, paylink["id"], changes)
     return paylink | changes

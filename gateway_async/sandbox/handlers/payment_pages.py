@@ -3,27 +3,21 @@
 A customer enters a card, and the gateway charges it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from decimal import Decimal
 
 from gateway_async.sandbox.handlers.payments import record_payment
 from gateway_async.sandbox.http.errors import UnknownRecordError
-from gateway_async.sandbox.simulators import issuer
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema.fields import Row, Table
+from gateway_async.sandbox.simulators import issuer_decisions as issuer
+from gateway_async.sandbox.simulators.cards import Account
+from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row, Table
-    from gateway_async.sandbox.simulators.cards import Account
-    from gateway_async.sandbox.simulators.issuer import Outcome
-
-    Amount = Decimal | int | str
-    """Two-decimal money, as a number or a string."""
+Amount = Decimal | int | str
+"""Two-decimal money, as a number or a string."""
 
 
-def find_bill(gateway: Gateway, table: Table, record_id: str) -> Row:
+def find_payable(gateway: Gateway, table: Table, record_id: str) -> Row:
     """Return the invoice or paylink to pay, of any location.
 
     Raises:
@@ -43,13 +37,13 @@ def is_expired(gateway: Gateway, bill: Row) -> bool:
     return bill["expire_date"] is not None and bill["expire_date"] < gateway.clock.date().date().isoformat()
 
 
-def decide(cents: int, *, in_part: bool) -> Outcome:
+def decide(cents: int, *, allow_partial: bool) -> Outcome:
     """Return the issuer's decision on an amount.
 
-    Without `in_part`, a partial approval becomes a decline.
+    Without `allow_partial`, a partial approval becomes a decline.
     """
     outcome = issuer.decide(cents)
-    return outcome if in_part or outcome.auth_amount is None else issuer.declined(outcome.verbiage)
+    return outcome if allow_partial or outcome.auth_amount is None else issuer.decline(outcome.verbiage)
 
 
 def charge(gateway: Gateway, bill: Row, card: Account, outcome: Outcome, values: Row) -> Row:

@@ -1,24 +1,20 @@
 """Stores payments: the account, the amount and the issuer's decision."""
 
-from __future__ import annotations
-
 import secrets
-from typing import TYPE_CHECKING
 
 from gateway_async.sandbox.handlers.account_vaults import store_account
 from gateway_async.sandbox.handlers.merchant_accounts import default_product
 from gateway_async.sandbox.handlers.transaction_batches import batch_for
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION
+from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, ReasonCode
+from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import show_money
-from gateway_async.sandbox.simulators import issuer
+from gateway_async.sandbox.simulators import issuer_decisions as issuer
+from gateway_async.sandbox.simulators.cards import Account
+from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 from gateway_async.sandbox.state_machines import transactions as states
-
-if TYPE_CHECKING:
-    from gateway_async.sandbox.http.errors import Problems
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
-    from gateway_async.sandbox.simulators.cards import Account
-    from gateway_async.sandbox.simulators.issuer import Outcome
 
 
 def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | None, outcome: Outcome) -> Row:
@@ -68,13 +64,13 @@ def check_amount(values: Row, problems: Problems) -> None:
         problems.add("transaction_amount", "Transaction Amount must be greater than 0.00.")
 
 
-def charged(row: Row) -> int:
+def amount_charged(row: Row) -> int:
     """Return the cents that a transaction takes from the account.
 
     For a partial approval this is the approved part.
     """
     amount: int = row["transaction_amount"]
-    partial = row["reason_code_id"] == issuer.PARTIALLY_APPROVED
+    partial = row["reason_code_id"] == ReasonCode.PARTIALLY_APPROVED
     return min(amount, row["auth_amount"]) if partial else amount
 
 
@@ -84,16 +80,16 @@ def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Prob
     Without an amount, it returns the rest.
     """
     previous = gateway.store.find(TRANSACTION, id=previous_id)
-    if previous is None or states.after(states.Trigger.REFUND, previous) is None:
+    if previous is None or states.next_state(states.Trigger.REFUND, previous) is None:
         problems.add("previous_transaction_id", "The previous transaction cannot be refunded.")
         return
     refunded = gateway.store.total(
         TRANSACTION,
         "coalesce(sum(transaction_amount), 0)",
-        "previous_transaction_id = ? AND type_id IN (30, 40) AND status_id != ?",
-        (previous_id, states.State.DECLINED),
+        "previous_transaction_id = ? AND type_id IN (?, ?) AND status_id != ?",
+        (previous_id, *REFUNDING_TYPES, states.State.DECLINED),
     )
-    left = charged(previous) - refunded
+    left = amount_charged(previous) - refunded
     if not 0 < values.setdefault("transaction_amount", left) <= left:
         problems.add("transaction_amount", f"Transaction Amount must be above 0.00 and at most {show_money(left)}.")
 

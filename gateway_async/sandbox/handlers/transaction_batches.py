@@ -5,48 +5,44 @@ money to settle, so that no batch is ever empty. It holds sales, forces, refunds
 completed. Bank payments are not part of a batch; they are originated.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator
+from datetime import date, datetime
 
-from typing import TYPE_CHECKING
+from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.settlement import move_on
-from gateway_async.sandbox.http.errors import InvalidError
-from gateway_async.sandbox.http.responses import answer
+from gateway_async.sandbox.handlers.settlement import apply_trigger
+from gateway_async.sandbox.http.errors import ValidationError
+from gateway_async.sandbox.http.responses import json_response
+from gateway_async.sandbox.request.call import Call
 from gateway_async.sandbox.request.changelogs import log_creation, log_update
-from gateway_async.sandbox.request.records import lister, locate, reader, show
+from gateway_async.sandbox.request.records import find_record, make_get, make_list, show
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION, TRANSACTION_BATCH
+from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines import transactions
-from gateway_async.sandbox.state_machines.transaction_batches import BY_PROCESSOR, LIFE, OPEN, State, Trigger
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import date, datetime
-
-    from starlette.responses import Response
-
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.state_machines.transaction_batches import BY_PROCESSOR, MACHINE, OPEN, State, Trigger
 
 _MODEL = "TransactionBatch"
 _TROUBLE = 630
 _NO_USER: Row = {}
 
-get = reader(TRANSACTION_BATCH)
-get_list = lister(TRANSACTION_BATCH)
+get = make_get(TRANSACTION_BATCH)
+get_list = make_list(TRANSACTION_BATCH)
 
 
 async def settle(call: Call) -> Response:
     """Handle POST /v2/transactionbatches/{id}/settle."""
-    batch = locate(call, TRANSACTION_BATCH)
+    batch = find_record(call, TRANSACTION_BATCH)
     settled = _settle(call.gateway, batch, call.user)
     if settled is None:
         status = batch["processing_status_id"]
-        raise InvalidError({"processing_status_id": [f"Settle is not allowed when processing_status_id is {status}."]})
-    return answer({"transactionbatch": show(call, TRANSACTION_BATCH, settled)})
+        raise ValidationError(
+            {"processing_status_id": [f"Settle is not allowed when processing_status_id is {status}."]}
+        )
+    return json_response({"transactionbatch": show(call, TRANSACTION_BATCH, settled)})
 
 
-def close_overnight(gateway: Gateway, _day: date) -> None:
+def settle_open_batches(gateway: Gateway, _day: date) -> None:
     """Settle the open batches at midnight, as a settle request does."""
     for batch in gateway.store.select(TRANSACTION_BATCH, "is_open"):
         _settle(gateway, batch, _NO_USER)
@@ -98,11 +94,11 @@ def _begin(gateway: Gateway, user: Row, payment: Row) -> Row:
 
 def _settle(gateway: Gateway, batch: Row, user: Row) -> Row | None:
     troubled = any(row["transaction_amount"] == _TROUBLE for row in _payments(gateway, batch))
-    return _move(gateway, batch, Trigger.SETTLE_TROUBLED if troubled else Trigger.SETTLE, user)
+    return _move(gateway, batch, Trigger.SETTLE_WITH_ERROR if troubled else Trigger.SETTLE, user)
 
 
 def _move(gateway: Gateway, batch: Row, trigger: Trigger, user: Row) -> Row | None:
-    state = LIFE.after(State(batch["processing_status_id"]), trigger)
+    state = MACHINE.next_state(State(batch["processing_status_id"]), trigger)
     if state is None:
         return None
     changes = _changes(batch, state, gateway.clock.date())
@@ -111,7 +107,7 @@ def _move(gateway: Gateway, batch: Row, trigger: Trigger, user: Row) -> Row | No
         gateway.store.update(TRANSACTION_BATCH, batch["id"], changes)
         if state is State.SETTLED:
             for row in _payments(gateway, batch):
-                move_on(gateway, row, transactions.Trigger.SETTLE)
+                apply_trigger(gateway, row, transactions.Trigger.SETTLE)
     return batch | changes
 
 

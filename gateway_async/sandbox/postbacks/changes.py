@@ -4,16 +4,15 @@ Every config that asks for the change gets one. A postback is stored in the tran
 record as it is then. Therefore no postback is lost, and none reports a change that was rolled back.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gateway_async.sandbox.handlers import account_vaults
 from gateway_async.sandbox.http.responses import encode
 from gateway_async.sandbox.request.expands import read_expands
-from gateway_async.sandbox.request.records import nothing_derived
-from gateway_async.sandbox.runtime.store import ALIVE, WAITING
+from gateway_async.sandbox.request.records import Derive, derive_nothing
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.store import ALIVE, WAITING, Change
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
     CONTACT,
@@ -22,16 +21,9 @@ from gateway_async.sandbox.schema import (
     TRANSACTION,
     TRANSACTION_BATCH,
 )
+from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import is_set
-from gateway_async.sandbox.state_machines.postbacks import LIFE, State, Trigger
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from gateway_async.sandbox.request.records import Derive
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.runtime.store import Change
-    from gateway_async.sandbox.schema.fields import Row, Table
+from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigger
 
 _WATCHED = (CONTACT, ACCOUNT_VAULT, TRANSACTION, TRANSACTION_BATCH)
 _OF_A_PRODUCT = (TRANSACTION, TRANSACTION_BATCH)
@@ -56,7 +48,7 @@ def _note(gateway: Gateway, table: Table, change: Change, rows: Sequence[Row]) -
         if is_in_effect(config) and is_set(config[_SWITCHES[change]]):
             matching = [row for row in rows if _concerns(table, config, row)]
             gateway.store.insert(POSTBACK, *_postbacks(gateway, table, config, change, matching))
-            gateway.deliveries.wake()
+            gateway.postback_delivery.schedule_check()
 
 
 def _concerns(table: Table, config: Row, row: Row) -> bool:
@@ -74,8 +66,8 @@ def _postbacks(gateway: Gateway, table: Table, config: Row, change: Change, rows
 
 def _carried(gateway: Gateway, table: Table, row: Row, expands: str) -> Row:
     """Return the record in the form of the contract's "Records carried in postbacks"."""
-    record = table.show(row) | _DERIVED.get(table.plural, nothing_derived)(gateway, row)
-    for name in table.uncarried:
+    record = table.show(row) | _DERIVED.get(table.plural, derive_nothing)(gateway, row)
+    for name in table.not_in_postbacks:
         del record[name]
     return record | {name: find(gateway, row) for name, find in read_expands(table.plural, expands).items()}
 
@@ -88,6 +80,6 @@ def _follow(gateway: Gateway, _change: Change, configs: Sequence[Row]) -> None:
 
 
 def _cancel(gateway: Gateway, config_id: str) -> None:
-    cancelled = LIFE.after(State.WAITING, Trigger.CANCEL)
+    cancelled = MACHINE.next_state(State.WAITING, Trigger.CANCEL)
     for row in gateway.store.select(POSTBACK, f"config_id = ? AND {WAITING}", (config_id,)):
         gateway.store.update(POSTBACK, row["id"], {"state": cancelled})

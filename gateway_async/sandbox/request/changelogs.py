@@ -4,17 +4,13 @@ They show the creator, each change, and the earlier values. A change is logged b
 transaction. Therefore a postback about the change can include the log entry.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import CHANGELOG, USER
-
-if TYPE_CHECKING:
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.schema.fields import Row
 
 _USER = ("id", "username", "first_name", "last_name")
 
@@ -41,7 +37,7 @@ def _log(gateway: Gateway, action: str, model: str, row: Row, user: Row, former:
     entry = gateway.new_row(CHANGELOG, row, {"action": action, "model": model, "model_id": row["id"]})
     details = [
         {
-            "id": gateway.identifiers.new(),
+            "id": gateway.ids.new(),
             "changelog_id": entry["id"],
             "field": name,
             "old_value": None if value is None else str(value),
@@ -52,7 +48,7 @@ def _log(gateway: Gateway, action: str, model: str, row: Row, user: Row, former:
     gateway.store.insert(CHANGELOG, entry | told)
 
 
-def changelogs_of(gateway: Gateway, row: Row) -> list[Row]:
+def read_changelogs(gateway: Gateway, row: Row) -> list[Row]:
     """Return the change log of a record."""
     entries = gateway.store.select(CHANGELOG, "model_id = ? ORDER BY id DESC", (row["id"],))
     return [CHANGELOG.show(entry) | {"user": _show_user(gateway, entry["user_id"])} for entry in entries]

@@ -5,26 +5,22 @@ needs a developer id. The contract does not show how to obtain a bearer token; t
 `POST /v2/token`.
 """
 
-from __future__ import annotations
-
 import base64
 import hmac
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+
+import attrs
 
 from gateway_async.sandbox.http.errors import RefusedError
 from gateway_async.sandbox.request import tokens
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import USER
+from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.tokens import Trigger
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
-
-    Source = Mapping[str, str]
-    Find = Callable[[Gateway, Source], "Caller | None"]
+Source = Mapping[str, str]
+Find = Callable[[Gateway, Source], "Caller | None"]
 
 PARAMETERS = frozenset({"developer-id", "user-id", "user-api-key", "access-token", "timestamp", "hash-key"})
 """The names of credentials in a query string; they are never filters and never appear in links."""
@@ -34,14 +30,16 @@ _HASH_KEY_SECONDS = 15 * 60
 _TIMESTAMP = re.compile(r"[0-9]{1,15}")
 
 
-class Caller(NamedTuple):
+@attrs.frozen
+class Caller:
     """The user who sent a request, and the token, if any."""
 
     user: Row
     token: Row | None = None
 
 
-class Scheme(NamedTuple):
+@attrs.frozen
+class Scheme:
     """One kind of credentials.
 
     Attributes:
@@ -70,7 +68,7 @@ def authenticate(gateway: Gateway, operation: str, headers: Source, query: Sourc
         RefusedError: 401, the credentials are missing or invalid; 403, the operation does not accept them.
     """
     developer_id = headers.get("developer-id") or query.get("developer-id", "")
-    if not _equal(developer_id, gateway.facts.developer_id):
+    if not _equal(developer_id, gateway.info.developer_id):
         raise RefusedError(401, "developer-id is missing or unknown.")
     if operation in _WITHOUT:
         return Caller({})

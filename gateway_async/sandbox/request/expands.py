@@ -4,15 +4,15 @@ A table says what each record type can include, and where it comes from. The nam
 "Endpoints". Data that the sandbox does not have is null or empty.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from msgspec import Raw
 
-from gateway_async.sandbox.http.errors import InvalidError
+from gateway_async.sandbox.http.errors import ValidationError
 from gateway_async.sandbox.notifications.messages import paylink_url
-from gateway_async.sandbox.request.changelogs import changelogs_of
+from gateway_async.sandbox.request.changelogs import read_changelogs
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
     CONTACT,
@@ -29,15 +29,10 @@ from gateway_async.sandbox.schema import (
     TRANSACTION_BATCH,
     USER,
 )
+from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.state_machines import transactions as states
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row, Table
-
-    Expand = Callable[[Gateway, Row], Any]
+Expand = Callable[[Gateway, Row], Any]
 
 
 def read_expands(family: str, text: str) -> dict[str, Expand]:
@@ -48,12 +43,12 @@ def read_expands(family: str, text: str) -> dict[str, Expand]:
         text: Comma-separated names.
 
     Raises:
-        InvalidError: The record type has no such relation.
+        ValidationError: The record type has no such relation.
     """
     names = [name for name in text.split(",") if name]
     known = EXPANDS.get(family, {})
     if unknown := [name for name in names if name not in known]:
-        raise InvalidError({"expand": [f"Expand names a relation that there is not: {unknown[0][:64]!r}."]})
+        raise ValidationError({"expand": [f"Expand names a relation that there is not: {unknown[0][:64]!r}."]})
     return {name: known[name] for name in names}
 
 
@@ -95,7 +90,7 @@ def _default_product(gateway: Gateway, row: Row) -> Row | None:
 
 
 def _allowed(trigger: states.Trigger) -> Expand:
-    return lambda _gateway, row: states.after(trigger, row) is not None
+    return lambda _gateway, row: states.next_state(trigger, row) is not None
 
 
 _LOCATION = _related(LOCATION, "location_id")
@@ -139,7 +134,7 @@ _OF_TRANSACTIONS: dict[str, Expand] = {
 }
 _OF_BATCHES: dict[str, Expand] = {
     "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
-    "changelogs": changelogs_of,
+    "changelogs": read_changelogs,
 }
 _OF_INVOICES: dict[str, Expand] = {
     "location": _LOCATION,

@@ -10,25 +10,20 @@ Filters depend on the kind of the field:
 Days begin at midnight UTC and weeks on Monday. A name that is neither a column nor a list parameter is a problem.
 """
 
-from __future__ import annotations
-
 import json
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
+
+import attrs
 
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.request.credentials import PARAMETERS
-from gateway_async.sandbox.runtime.store import ALIVE
+from gateway_async.sandbox.runtime.store import ALIVE, Store
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 from gateway_async.sandbox.schema.kinds import Search
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from gateway_async.sandbox.runtime.store import Store
 
 LARGEST_PAGE_SIZE = 5000
 
@@ -38,7 +33,7 @@ _LONGEST_NUMBER = 15
 Condition = tuple[str, tuple[Any, ...]]
 
 
-@dataclass(frozen=True)
+@attrs.frozen
 class Listing:
     """One page of a list, as SQL that is ready to run.
 
@@ -95,7 +90,7 @@ def read_listing(table: Table, user: Row, query: Mapping[str, str], now: datetim
     """Read the query string of a list of the caller's records.
 
     Raises:
-        InvalidError: Names every invalid parameter.
+        ValidationError: Names every invalid parameter.
     """
     problems = Problems()
     conditions: list[Condition] = [("location_id = ?", (user["location_id"],)), (ALIVE, ())]
@@ -112,7 +107,7 @@ def read_listing(table: Table, user: Row, query: Mapping[str, str], now: datetim
         ),
         parameters={name: value for name, value in query.items() if name not in PARAMETERS | {"page"}},
     )
-    problems.done()
+    problems.raise_if_any()
     return listing
 
 
@@ -152,7 +147,7 @@ def _read_filters(table: Table, query: Mapping[str, str], now: datetime, problem
 def _is_bound(table: Table, name: str, query: Mapping[str, str]) -> bool:
     column = name.removesuffix("_from").removesuffix("_to")
     field = table.shown.get(column)
-    return bool(field and field.kind.search is Search.MOMENT and column != name and query.get(column) == "custom")
+    return bool(field and field.kind.search is Search.TIMESTAMP and column != name and query.get(column) == "custom")
 
 
 def _substring(field: Field, text: str, _query: Mapping[str, str], _now: datetime) -> Condition:
@@ -225,5 +220,5 @@ _SEARCHES: dict[Search, Callable[[Field, str, Mapping[str, str], datetime], Cond
     Search.SUBSTRING: _substring,
     Search.ANY_OF: _any_of,
     Search.AMOUNT: _amount,
-    Search.MOMENT: _moment,
+    Search.TIMESTAMP: _moment,
 }

@@ -4,16 +4,10 @@ Each must name a record in the caller's location. A contact's integrator id is r
 integrator id must not be in use.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import BY_PLURAL, CONTACT
 from gateway_async.sandbox.schema.fields import Row, Table, label
-
-if TYPE_CHECKING:
-    from gateway_async.sandbox.http.errors import Problems
-    from gateway_async.sandbox.runtime.gateway import Gateway
 
 _MISSING = {"terminal_id": "Terminal not found"}
 
@@ -33,7 +27,7 @@ def check_references(
     """
     _translate_contact(gateway, user, table, values, problems)
     for name, value in values.items():
-        target, known = table.by_name[name].refers, (current or {}).get(name)
+        target, known = table.by_name[name].references, (current or {}).get(name)
         if target and value not in {None, known} and not _exists(gateway, user, BY_PLURAL[target], value):
             problems.add(name, _MISSING.get(name, f"{name} provided is not valid"))
     _check_api_id(gateway, user, table, values, problems, current=current)

@@ -3,26 +3,20 @@
 They are issued for a user name, a password and a domain.
 """
 
-from __future__ import annotations
-
 import hmac
 import secrets
 from hashlib import sha256
-from typing import TYPE_CHECKING
+
+from starlette.responses import Response
 
 from gateway_async.sandbox.http.errors import Problems, RefusedError
-from gateway_async.sandbox.http.responses import answer, no_body
-from gateway_async.sandbox.request.calls import read_json
+from gateway_async.sandbox.http.responses import empty_response, json_response
+from gateway_async.sandbox.request.call import Call, read_json
 from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import LOCATION, LOGIN, TOKEN, USER
+from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.tokens import IDLE_SECONDS, Trigger, allows
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
 
 _PASSWORD_LIFETIME = 365 * 24 * 60 * 60
 _USER_TYPE = 200
@@ -34,7 +28,7 @@ async def create(call: Call) -> Response:
     user, now = _log_in(gateway, await _read_login(call)), gateway.clock.timestamp()
     row = gateway.new_row(TOKEN, user, {"user_id": user["id"], "used_ts": now})
     gateway.store.insert(TOKEN, row | {"id": _digest(token)})
-    return answer({"token": _show(gateway, user, token, now)}, 201)
+    return json_response({"token": _show(gateway, user, token, now)}, 201)
 
 
 async def delete(call: Call) -> Response:
@@ -43,7 +37,7 @@ async def delete(call: Call) -> Response:
     if row is None or row["user_id"] != call.user["id"]:
         raise RefusedError(404, "The token cannot be found.")
     call.gateway.store.update(TOKEN, row["id"], {"deleted_ts": call.gateway.clock.timestamp()})
-    return no_body()
+    return empty_response()
 
 
 def find(gateway: Gateway, token: str, trigger: Trigger) -> Row | None:
@@ -52,7 +46,7 @@ def find(gateway: Gateway, token: str, trigger: Trigger) -> Row | None:
     return row if row and allows(trigger, row, gateway.clock.now()) else None
 
 
-def prolong(gateway: Gateway, row: Row) -> None:
+def extend(gateway: Gateway, row: Row) -> None:
     """Restart the lifetime of a token after a successful request."""
     gateway.store.update(TOKEN, row["id"], {"used_ts": gateway.clock.timestamp()})
 
@@ -63,7 +57,7 @@ async def _read_login(call: Call) -> Row:
         raise RefusedError(400, "The body must be an object.")
     problems = Problems()
     values = read_fields(LOGIN, body, problems)
-    problems.done()
+    problems.raise_if_any()
     return values
 
 

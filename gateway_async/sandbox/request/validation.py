@@ -6,16 +6,12 @@ response. Therefore a client can read a record, change it and send it back whole
 default.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
-
-if TYPE_CHECKING:
-    from gateway_async.sandbox.http.errors import Problems
 
 
 def read_fields(table: Table, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
@@ -56,7 +52,7 @@ def _says_nothing_new(table: Table, field: Field | None, name: str, value: Any, 
         return field is not None and value is None
     if name == "_links":
         return True
-    if field is None or not field.kept:
+    if field is None or not field.stored:
         return field is not None and not field.settable
     return (value is None and current[name] is None) or _same(field, value, table.show(current).get(name))
 

@@ -4,11 +4,10 @@ An `Account` is all that remains after a request: brand, first six, last four, h
 does not leave the functions of this module.
 """
 
-from __future__ import annotations
-
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+import attrs
 
 _DIGITS = re.compile(r"[0-9]+")
 _EXPIRY = re.compile(r"(0[1-9]|1[0-2])[0-9]{2}")
@@ -41,7 +40,7 @@ EntryMode = Literal["S", "K", "C", "P", "F", "B"]
 """How a card is read: swiped, keyed, chip, contactless, fallback, bar code."""
 
 
-@dataclass(frozen=True, slots=True)
+@attrs.frozen
 class Account:
     """The permitted data of a card or a bank account.
 

@@ -4,17 +4,13 @@ Any amount that is not a trigger is approved. The tables are those of the vendor
 cents.
 """
 
-from __future__ import annotations
+import attrs
 
-from dataclasses import dataclass, replace
-
+from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.simulators.cards import TEST_CARDS
 
-APPROVED, AUTH_COMPLETED, VOIDED, PARTIALLY_APPROVED = 1000, 1001, 1200, 1201
-DENIED, COMMUNICATION_ERROR = 1500, 1531
 
-
-@dataclass(frozen=True, slots=True)
+@attrs.frozen
 class Outcome:
     """The issuer's decision on a payment.
 
@@ -23,7 +19,7 @@ class Outcome:
         wait: Seconds until the issuer responds.
     """
 
-    reason_code: int = APPROVED
+    reason_code: int = ReasonCode.APPROVED
     verbiage: str = "APPROVED"
     message: str | None = None
     auth_amount: int | None = None
@@ -32,10 +28,10 @@ class Outcome:
     @property
     def approved(self) -> bool:
         """Whether any money is approved."""
-        return self.reason_code in {APPROVED, PARTIALLY_APPROVED}
+        return self.reason_code in {ReasonCode.APPROVED, ReasonCode.PARTIALLY_APPROVED}
 
 
-def declined(text: str, reason_code: int = DENIED) -> Outcome:
+def decline(text: str, reason_code: int = ReasonCode.DENIED) -> Outcome:
     """Create a decline with its text."""
     return Outcome(reason_code, text, text)
 
@@ -46,18 +42,18 @@ _DECLINES |= {1622: "EXPIRED CARD"}
 _BATCH_TROUBLE = 30
 
 TRIGGERS = {
-    201: Outcome(PARTIALLY_APPROVED, "PARTIAL APPROVAL", auth_amount=100),
-    500: declined(_DECLINES[1500], 1500),
-    510: declined(_DECLINES[1510], 1510),
-    520: declined(_DECLINES[1520], 1520),
-    530: declined(_DECLINES[1530], 1530),
-    **{600 + n: declined(_DECLINES.get(1600 + n, "DECLINED"), 1600 + n) for n in range(1, 32) if n != _BATCH_TROUBLE},
+    201: Outcome(ReasonCode.PARTIALLY_APPROVED, "PARTIAL APPROVAL", auth_amount=100),
+    500: decline(_DECLINES[1500], 1500),
+    510: decline(_DECLINES[1510], 1510),
+    520: decline(_DECLINES[1520], 1520),
+    530: decline(_DECLINES[1530], 1530),
+    **{600 + n: decline(_DECLINES.get(1600 + n, "DECLINED"), 1600 + n) for n in range(1, 32) if n != _BATCH_TROUBLE},
     **{800 + seconds: Outcome(wait=seconds) for seconds in range(100)},
 }
-"""Amounts in cents and their effects on cards entered by hand or kept in a vault; 6.30 affects the batch instead."""
+"""Amounts in cents and their effects on cards entered by hand or stored in a vault; 6.30 affects the batch instead."""
 
 
-@dataclass(frozen=True, slots=True)
+@attrs.frozen
 class Script:
     """The automatic actions of a mock terminal for a trigger amount.
 
@@ -71,12 +67,12 @@ class Script:
     card: str | None = TEST_CARDS["visa"]
     entry_mode: str = "C"
     text: str | None = None
-    reason_code: int = COMMUNICATION_ERROR
+    reason_code: int = ReasonCode.COMMUNICATION_ERROR
     wait: int | None = None
     silent: bool = False
 
 
-def stops(text: str, reason_code: int = COMMUNICATION_ERROR) -> Script:
+def stop(text: str, reason_code: int = ReasonCode.COMMUNICATION_ERROR) -> Script:
     """Create a script that ends at once, without a card."""
     return Script(None, text=text, reason_code=reason_code, wait=0)
 
@@ -85,18 +81,18 @@ _MODES = {710: "K"} | dict.fromkeys((711, 712, 713), "S")
 _MODES |= dict.fromkeys((714, 715, 716, 717), "C") | dict.fromkeys((718, 719, 720, 721), "P")
 
 SCRIPTS = {
-    501: stops("CONNECT ERROR"),
-    531: stops("TIMEOUT"),
-    599: stops("ABORTED", DENIED),
+    501: stop("CONNECT ERROR"),
+    531: stop("TIMEOUT"),
+    599: stop("ABORTED", ReasonCode.DENIED),
     **{cents: Script(entry_mode=mode) for cents, mode in _MODES.items()},
     **{750 + n: Script(card, "K") for n, card in enumerate(TEST_CARDS.values())},
     **{754 + n: Script(card, "S") for n, card in enumerate(TEST_CARDS.values())},
-    770: stops("Transaction Timeout"),
+    770: stop("Transaction Timeout"),
     771: Script(silent=True),
-    772: stops("Card Entry Timeout"),
-    773: stops("Pin Entry Timeout"),
-    775: stops("Signature Input Timeout"),
-    776: stops("Signature Storage Timeout"),
+    772: stop("Card Entry Timeout"),
+    773: stop("Pin Entry Timeout"),
+    775: stop("Signature Input Timeout"),
+    776: stop("Signature Storage Timeout"),
     **{800 + seconds: Script(wait=seconds) for seconds in range(100)},
 }
 """Amounts in cents and their effects at a mock terminal; any other amount is a chip card."""
@@ -118,7 +114,7 @@ def decide(cents: int, street: str | None = None, zip_code: str | None = None) -
     """
     outcome = TRIGGERS.get(cents, Outcome())
     if outcome.approved and refuses_address(street, zip_code):
-        return replace(declined("AVS DECLINED"), wait=outcome.wait)
+        return attrs.evolve(decline("AVS DECLINED"), wait=outcome.wait)
     return outcome
 
 

@@ -3,28 +3,21 @@
 Configs can be created, changed and deleted. The contract does not show how to read them, so reading is not allowed.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from starlette.responses import Response
+
 from gateway_async.sandbox.http.errors import Problems
-from gateway_async.sandbox.http.responses import answer
+from gateway_async.sandbox.http.responses import json_response
+from gateway_async.sandbox.request.call import Call
 from gateway_async.sandbox.request.expands import EXPANDS
-from gateway_async.sandbox.request.records import changer, deleter, show
+from gateway_async.sandbox.request.records import make_delete, make_update, show
 from gateway_async.sandbox.request.references import check_references
 from gateway_async.sandbox.request.validation import read_fields
 from gateway_async.sandbox.schema import POSTBACK_CONFIG
-from gateway_async.sandbox.schema.fields import label
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.responses import Response
-
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.schema.fields import Row, label
 
 _FAMILIES = {
     "contact": "contacts",
@@ -40,15 +33,15 @@ _BOUNDS = {"number_of_attempts": (1, 5), "attempt_interval": (0, 86_400)}
 
 async def create(call: Call) -> Response:
     """Handle POST /v2/postbackconfigs."""
-    body = await call.record("postbackconfig")
+    body = await call.read_record("postbackconfig")
     problems = Problems()
     values = read_fields(POSTBACK_CONFIG, body, problems)
     check_references(call.gateway, call.user, POSTBACK_CONFIG, values, problems)
     _check({}, values, problems)
-    problems.done()
+    problems.raise_if_any()
     row = call.gateway.new_row(POSTBACK_CONFIG, call.user, values)
     call.gateway.store.insert(POSTBACK_CONFIG, row)
-    return answer({"postbackconfig": show(call, POSTBACK_CONFIG, row)}, 201)
+    return json_response({"postbackconfig": show(call, POSTBACK_CONFIG, row)}, 201)
 
 
 def _check(row: Row, values: Row, problems: Problems) -> None:
@@ -118,5 +111,5 @@ _CHECKS: dict[str, Callable[[Row], None]] = {
     **{name: partial(_check_bounds, name) for name in _BOUNDS},
 }
 
-update = changer(POSTBACK_CONFIG, _check)
-delete = deleter(POSTBACK_CONFIG)
+update = make_update(POSTBACK_CONFIG, _check)
+delete = make_delete(POSTBACK_CONFIG)

@@ -4,12 +4,12 @@ Exactly one of several request fields names it. Each field has a function that f
 does not leave that function.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Mapping
 
-from typing import TYPE_CHECKING
-
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, TICKET, TRANSACTION
-from gateway_async.sandbox.schema.fields import Row, label
+from gateway_async.sandbox.schema.fields import Row, Table, label
 from gateway_async.sandbox.simulators.cards import (
     Account,
     check_expiry,
@@ -19,15 +19,8 @@ from gateway_async.sandbox.simulators.cards import (
     read_track,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from gateway_async.sandbox.http.errors import Problems
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Table
-
-    Source = Callable[[Gateway, Row, Row, Problems], Account | None]
-    """Finds the account for the values of a request, and reports problems."""
+Source = Callable[[Gateway, Row, Row, Problems], Account | None]
+"""Finds the account for the values of a request, and reports problems."""
 
 PAYMENT_METHODS = ("cc", "ach")
 BANK_ACCOUNT_TYPES = ("checking", "savings")

@@ -3,19 +3,15 @@
 Therefore sorting by id sorts by age.
 """
 
-from __future__ import annotations
-
 import secrets
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from gateway_async.sandbox.simulators.clock import Clock
+from gateway_async.sandbox.simulators.clock import Clock
 
 _TIME = 16
 """The number of leading hexadecimal digits that increase; the digits after them are random."""
 
 
-class Identifiers:
+class IdGenerator:
     """Creates system ids that always increase.
 
     Each id is greater than the one before, even when the clock is set back or the gateway restarts.

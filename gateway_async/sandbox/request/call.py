@@ -4,31 +4,26 @@ Every request gets a record or a 4xx. A body is refused with a message if it is 
 is nested too deeply or repeats a key.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from gateway_async.sandbox.http.errors import InvalidError, RefusedError
+import attrs
+from starlette.requests import Request
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from starlette.requests import Request
-
-    from gateway_async.sandbox.request.expands import Expand
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.http.errors import RefusedError, ValidationError
+from gateway_async.sandbox.request.expands import Expand
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema.fields import Row
 
 BODY_LIMIT = 10 * 1024 * 1024
 """The size limit of a JSON body, in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@attrs.frozen
 class Call:
     """One request of one user.
 
@@ -54,7 +49,7 @@ class Call:
         except UnicodeDecodeError:
             raise RefusedError(404, "The record cannot be found.") from None
 
-    async def record(self, wrapper: str) -> Row:
+    async def read_record(self, wrapper: str) -> Row:
         """Return the object under the wrapper key of the body.
 
         Raises:
@@ -74,7 +69,7 @@ def read_query(request: Request) -> dict[str, str]:
 
     Raises:
         RefusedError: 400, the query is not UTF-8.
-        InvalidError: A parameter is given twice.
+        ValidationError: A parameter is given twice.
     """
     try:
         pairs = parse_qsl(request.scope["query_string"].decode(), keep_blank_values=True, errors="strict")
@@ -82,7 +77,7 @@ def read_query(request: Request) -> dict[str, str]:
         raise RefusedError(400, "The query string is not UTF-8.") from None
     query = dict(pairs)
     if len(query) < len(pairs):
-        raise InvalidError({name: [f"{name} is given twice."] for name in _twice(pairs)})
+        raise ValidationError({name: [f"{name} is given twice."] for name in _twice(pairs)})
     return query
 
 

@@ -5,35 +5,28 @@ sent before the change that it reports is committed. The first attempts of a con
 go before repeated attempts. A slow receiver delays only its own config.
 """
 
-from __future__ import annotations
-
 import asyncio
 from base64 import b64encode
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import msgspec
 
 from gateway_async.sandbox.http.responses import encode
-from gateway_async.sandbox.http.webhook_client import Parcel
-from gateway_async.sandbox.runtime.store import ALIVE, WAITING
+from gateway_async.sandbox.http.webhook_client import DeliveryResult, PostbackRequest, WebhookClient
+from gateway_async.sandbox.runtime.store import ALIVE, WAITING, Store
 from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG
-from gateway_async.sandbox.state_machines.postbacks import LIFE, State, Trigger
-
-if TYPE_CHECKING:
-    from gateway_async.sandbox.http.webhook_client import Receipt, WebhookClient
-    from gateway_async.sandbox.runtime.store import Store
-    from gateway_async.sandbox.schema.fields import Row
-    from gateway_async.sandbox.simulators.clock import Clock, Timer
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.simulators.clock import Clock, Timer
+from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigger
 
 KEPT = 10_000
 """How many ended postbacks are kept; all waiting postbacks are kept."""
 
-_ATTEMPTS_KEPT = 20
-_IN_LANE = f"config_id = ? AND {WAITING}"
+_ATTEMPTS_STORED = 20
+_WAITING_OF_CONFIG = f"config_id = ? AND {WAITING}"
 
 
-class Deliveries:
+class PostbackDelivery:
     """Delivers the waiting postbacks of one gateway.
 
     Args:
@@ -44,104 +37,104 @@ class Deliveries:
 
     def __init__(self, store: Store, clock: Clock, webhook_client: WebhookClient) -> None:
         self._store, self._clock, self._webhook_client = store, clock, webhook_client
-        self._lanes: dict[str, asyncio.Task[None]] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
         self._timer: Timer | None = None
-        self._is_open = self._is_called = False
+        self._is_running = self._check_scheduled = False
         self._ended = 0
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Start delivering, first the postbacks that an earlier run left."""
-        self._is_open = True
-        self._hasten()
-        self._forget_old()
-        self.wake()
+        self._is_running = True
+        self._limit_waiting_times()
+        self._delete_old()
+        self.schedule_check()
 
-    def wake(self) -> None:
+    def schedule_check(self) -> None:
         """Schedule a check for due postbacks.
 
         The check runs after the current callback and its transaction have ended.
         """
-        if self._is_open and not self._is_called:
-            self._is_called = True
-            asyncio.get_running_loop().call_soon(self._look)
+        if self._is_running and not self._check_scheduled:
+            self._check_scheduled = True
+            asyncio.get_running_loop().call_soon(self._check_due)
 
-    async def idle(self) -> bool:
+    async def wait_until_idle(self) -> bool:
         """Wait until no attempt is due or in progress.
 
         The result says whether there was one.
         """
-        self._look()
-        waited = bool(self._lanes)
-        while self._lanes:
-            await asyncio.wait(self._lanes.values())
-            self._look()
+        self._check_due()
+        waited = bool(self._tasks)
+        while self._tasks:
+            await asyncio.wait(self._tasks.values())
+            self._check_due()
         return waited
 
-    async def cut_off(self) -> None:
+    async def cancel_attempts(self) -> None:
         """Cancel every attempt in progress.
 
-        The postbacks stay stored and are delivered when `wake` is called again.
+        The postbacks stay stored and are delivered when `schedule_check` is called again.
         """
-        tasks = list(self._lanes.values())
-        self._lanes.clear()
+        tasks = list(self._tasks.values())
+        self._tasks.clear()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def close(self) -> None:
         """Cancel every attempt in progress, and make no more."""
-        self._is_open = False
-        self._ring_at(None)
-        await self.cut_off()
+        self._is_running = False
+        self._set_timer(None)
+        await self.cancel_attempts()
 
-    def _look(self) -> None:
-        self._is_called = False
-        if not self._is_open:
+    def _check_due(self) -> None:
+        self._check_scheduled = False
+        if not self._is_running:
             return
         now, later = self._clock.now(), []
         for config in self._store.select(POSTBACK_CONFIG, ALIVE):
-            due = self._store.least(POSTBACK, "due_ts", _IN_LANE, (config["id"],))
+            due = self._store.minimum(POSTBACK, "due_ts", _WAITING_OF_CONFIG, (config["id"],))
             if due is not None and due > now:
                 later.append(due)
             elif due is not None:
-                self._open_lane(config["id"])
-        self._ring_at(min(later, default=None))
+                self._start_task(config["id"])
+        self._set_timer(min(later, default=None))
 
-    def _ring_at(self, when: float | None) -> None:
+    def _set_timer(self, when: float | None) -> None:
         if self._timer:
             self._timer.cancel()
-        self._timer = None if when is None else self._clock.call_at(when, self.wake)
+        self._timer = None if when is None else self._clock.call_at(when, self.schedule_check)
 
-    def _open_lane(self, config_id: str) -> None:
-        if config_id in self._lanes:
+    def _start_task(self, config_id: str) -> None:
+        if config_id in self._tasks:
             return
         task = asyncio.get_running_loop().create_task(self._run(config_id))
-        self._lanes[config_id] = task
-        task.add_done_callback(lambda _: self._close_lane(config_id, task))
+        self._tasks[config_id] = task
+        task.add_done_callback(lambda _: self._end_task(config_id, task))
 
-    def _close_lane(self, config_id: str, lane: asyncio.Task[None]) -> None:
-        if self._lanes.get(config_id) is not lane:
+    def _end_task(self, config_id: str, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(config_id) is not task:
             return
-        del self._lanes[config_id]
-        if error := lane.exception():  # an internal error: a restart would fail again without end
-            lane.get_loop().call_exception_handler({"message": "a postback lane ended", "exception": error})
+        del self._tasks[config_id]
+        if error := task.exception():  # an internal error: a restart would fail again without end
+            task.get_loop().call_exception_handler({"message": "postback delivery task failed", "exception": error})
         else:
-            self.wake()
+            self.schedule_check()
 
     async def _run(self, config_id: str) -> None:
         while postback := self._next(config_id):
             config = self._store.select(POSTBACK_CONFIG, "id = ?", (config_id,))[0]
-            number, when = last_attempt(postback) + 1, self._clock.now()
-            receipt = await self._webhook_client.carry(_parcel(config, postback, number))
-            attempt = {"number": number, "when": round(when, 3), "url": shown_url(config["url"])}
-            self._note(postback["id"], attempt | {"status": receipt.status, "error": receipt.error}, receipt)
+            number, when = last_attempt_number(postback) + 1, self._clock.now()
+            result = await self._webhook_client.send(_make_request(config, postback, number))
+            attempt = {"number": number, "when": round(when, 3), "url": mask_url(config["url"])}
+            self._record_attempt(postback["id"], attempt | {"status": result.status, "error": result.error}, result)
             await asyncio.sleep(0)  # yields to other tasks: a host that is not allowed fails without waiting
 
     def _next(self, config_id: str) -> Row | None:
-        rest = f"{_IN_LANE} AND due_ts <= ? ORDER BY due_ts, id LIMIT 1"
-        return next(iter(self._store.select(POSTBACK, rest, (config_id, self._clock.now()))), None)
+        condition = f"{_WAITING_OF_CONFIG} AND due_ts <= ? ORDER BY due_ts, id LIMIT 1"
+        return next(iter(self._store.select(POSTBACK, condition, (config_id, self._clock.now()))), None)
 
-    def _note(self, postback_id: str, attempt: Row, receipt: Receipt) -> None:
+    def _record_attempt(self, postback_id: str, attempt: Row, result: DeliveryResult) -> None:
         """Record the result of an attempt.
 
         The current state of the postback and its config decides what follows.
@@ -150,10 +143,10 @@ class Deliveries:
         config = postback and self._store.find(POSTBACK_CONFIG, id=postback["config_id"])
         if postback is None or config is None:
             return
-        attempts = [*attempts_of(postback), attempt][-_ATTEMPTS_KEPT:]
+        attempts = [*read_attempts(postback), attempt][-_ATTEMPTS_STORED:]
         changes: Row = {"attempts": encode(attempts).decode()}
         state = State(postback["state"])
-        after = LIFE.after(state, _trigger(attempt["number"], config, receipt)) or state
+        after = MACHINE.next_state(state, _trigger(attempt["number"], config, result)) or state
         due = self._clock.now() + config["attempt_interval"]
         self._store.update(POSTBACK, postback_id, changes | {"state": after, "due_ts": due})
         if after is not State.WAITING:
@@ -162,37 +155,37 @@ class Deliveries:
     def _count_ended(self) -> None:
         self._ended += 1
         if self._ended > KEPT // 10:
-            self._forget_old()
+            self._delete_old()
 
-    def _forget_old(self) -> None:
+    def _delete_old(self) -> None:
         self._ended = 0
         newest = f"NOT {WAITING} ORDER BY id DESC LIMIT 1 OFFSET ?"
         for row in self._store.select(POSTBACK, newest, (KEPT,)):
             self._store.clear(POSTBACK, f"NOT {WAITING} AND id <= ?", (row["id"],))
 
-    def _hasten(self) -> None:
+    def _limit_waiting_times(self) -> None:
         """Limit each waiting time to the config's interval.
 
         The clock may have been ahead in an earlier run, which would delay the attempts for too long.
         """
         for config in self._store.select(POSTBACK_CONFIG, ALIVE):
             latest = self._clock.now() + config["attempt_interval"]
-            for row in self._store.select(POSTBACK, f"{_IN_LANE} AND due_ts > ?", (config["id"], latest)):
+            for row in self._store.select(POSTBACK, f"{_WAITING_OF_CONFIG} AND due_ts > ?", (config["id"], latest)):
                 self._store.update(POSTBACK, row["id"], {"due_ts": latest})
 
 
-def attempts_of(postback: Row) -> list[Row]:
+def read_attempts(postback: Row) -> list[Row]:
     """Return the recorded attempts, newest last."""
     attempts: list[Row] = msgspec.json.decode(postback["attempts"])
     return attempts
 
 
-def last_attempt(postback: Row) -> int:
+def last_attempt_number(postback: Row) -> int:
     """Return the number of the last attempt; 0 before the first."""
-    return max((attempt["number"] for attempt in attempts_of(postback)), default=0)
+    return max((attempt["number"] for attempt in read_attempts(postback)), default=0)
 
 
-def fields_of(postback: Row, number: int) -> Row:
+def body_fields(postback: Row, number: int) -> Row:
     """Return the four fields of the body (contract, "Events").
 
     Args:
@@ -207,7 +200,7 @@ def fields_of(postback: Row, number: int) -> Row:
     }
 
 
-def shown_url(url: str) -> str:
+def mask_url(url: str) -> str:
     """Return a receiver's address without credentials and query string.
 
     Both may be secret.
@@ -218,22 +211,22 @@ def shown_url(url: str) -> str:
     return f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}{'?…' if query else ''}"
 
 
-def _trigger(number: int, config: Row, receipt: Receipt) -> Trigger:
-    if receipt.is_acknowledged:
+def _trigger(number: int, config: Row, result: DeliveryResult) -> Trigger:
+    if result.is_acknowledged:
         return Trigger.ACKNOWLEDGE
     return Trigger.FAIL if number < config["number_of_attempts"] else Trigger.FAIL_AT_LAST
 
 
-def _parcel(config: Row, postback: Row, number: int) -> Parcel:
-    fields = fields_of(postback, number)
+def _make_request(config: Row, postback: Row, number: int) -> PostbackRequest:
+    fields = body_fields(postback, number)
     if config["format"] == "json":
         content_type, body = "application/json", encode(fields)
     else:
         content_type, body = "application/x-www-form-urlencoded", urlencode(fields).encode()
-    return Parcel(config["url"], {"content-type": content_type} | _login(config), body)
+    return PostbackRequest(config["url"], {"content-type": content_type} | _authorization(config), body)
 
 
-def _login(config: Row) -> dict[str, str]:
+def _authorization(config: Row) -> dict[str, str]:
     username, password = config["basic_auth_username"], config["basic_auth_password"]
     if not username or not password:
         return {}
