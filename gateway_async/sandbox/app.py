@@ -19,10 +19,9 @@ from gateway_async.sandbox.admin.fault_effects import with_faults
 from gateway_async.sandbox.http.errors import RefusedError, ValidationError
 from gateway_async.sandbox.http.responses import error_response, json_response
 from gateway_async.sandbox.request.call import Call, read_query
-from gateway_async.sandbox.request.credentials import authenticate
+from gateway_async.sandbox.request.credentials import authenticate, extend_token
 from gateway_async.sandbox.request.expands import read_expands
 from gateway_async.sandbox.request.records import Handler
-from gateway_async.sandbox.request.tokens import extend
 from gateway_async.sandbox.routes import ROUTES
 from gateway_async.sandbox.runtime.gateway import Gateway
 
@@ -56,7 +55,7 @@ def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
         expands = read_expands(path.split("/")[2], query.get("expand", ""))
         response = await handlers[method](Call(gateway, caller.user, query, expands, request))
         if caller.token and response.status_code < HTTPStatus.MULTIPLE_CHOICES:
-            extend(gateway, caller.token)
+            extend_token(gateway, caller.token)
         return response
 
     return run

@@ -10,8 +10,9 @@ from typing import TypeVar
 
 from gateway_async.sandbox.admin.control_calls import CONTROL_CALLS
 from gateway_async.sandbox.schema.kinds import show_money
-from gateway_async.sandbox.simulators.issuer_decisions import SCRIPTS, TRIGGERS, Outcome, Script
+from gateway_async.sandbox.simulators.issuer_decisions import TRIGGERS, Outcome
 from gateway_async.sandbox.simulators.scenarios import SCENARIOS
+from gateway_async.sandbox.simulators.terminal_scripts import SCRIPTS, Script
 from gateway_async.sandbox.state_machines import (
     paylinks,
     postbacks,

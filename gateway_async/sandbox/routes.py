@@ -10,11 +10,11 @@ from gateway_async.sandbox.handlers import (
     product_files,
     quick_invoices,
     router,
+    tokens,
     transaction_batches,
     transaction_updates,
     transactions,
 )
-from gateway_async.sandbox.request import tokens
 from gateway_async.sandbox.request.records import Handler
 from gateway_async.sandbox.simulators.faults import matches_path
 

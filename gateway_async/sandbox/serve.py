@@ -25,16 +25,8 @@ def serve(
 ) -> None:
     """Serve a sandbox until SIGINT or SIGTERM.
 
-    Call it from the main thread, because it installs signal handlers.
-
-    Args:
-        port: The port to listen on; 0 picks a free port.
-        host: The address to listen on.
-        data: A file that keeps credentials and records between runs; None keeps them in memory.
-        terminals: `auto` or `manual`, as in `Sandbox`.
-        terminal_delay: Seconds until a card is presented automatically.
-        postback_hosts: Names and addresses of other hosts that may receive postbacks, besides this machine.
-        on_ready: Called with the info of the sandbox when it accepts requests.
+    Call it from the main thread, because it installs signal handlers. The arguments are those of `Sandbox`, and
+    `on_ready` is called with the address, the credentials and the ids when the sandbox accepts requests.
 
     Raises:
         ValueError: The terminal mode is unknown, the delay is negative or not finite, or a host is invalid.

@@ -16,7 +16,7 @@ import msgspec
 
 from gateway_async.sandbox.admin import end_of_day, seed
 from gateway_async.sandbox.admin.fault_effects import close_port
-from gateway_async.sandbox.handlers import invoice_payments, paylink_payments, transaction_batches
+from gateway_async.sandbox.handlers import invoice_payments, paylinks, transaction_batches
 from gateway_async.sandbox.handlers.payment_pages import Amount
 from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.request.records import make_links
@@ -150,7 +150,7 @@ async def pay_paylink(gateway: Gateway, paylink_id: str, card: str, amount: Amou
         ValueError: The paylink does not accept the payment, or the card is invalid.
     """
     account = read_test_card(card, _EXP_DATE)
-    transaction, paylink = await paylink_payments.pay(gateway, paylink_id, amount, account)
+    transaction, paylink = await paylinks.pay(gateway, paylink_id, amount, account)
     return {"transaction": _record(gateway, TRANSACTION, transaction), "paylink": _record(gateway, PAYLINK, paylink)}
 
 

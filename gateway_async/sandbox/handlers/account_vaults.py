@@ -16,9 +16,15 @@ from gateway_async.sandbox.handlers.account_sources import (
 from gateway_async.sandbox.http.errors import Problems, ValidationError
 from gateway_async.sandbox.http.responses import json_response
 from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.records import find_record, make_delete, make_get, make_list, make_update, show
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.request.records import (
+    find_record,
+    make_delete,
+    make_get,
+    make_list,
+    make_update,
+    read_new,
+    show,
+)
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT
 from gateway_async.sandbox.schema.fields import Row
@@ -60,10 +66,7 @@ async def create(call: Call) -> Response:
 
     The source in the body selects the mode.
     """
-    body = await call.read_record("accountvault")
-    problems = Problems()
-    values = read_fields(ACCOUNT_VAULT, body, problems)
-    check_references(call.gateway, call.user, ACCOUNT_VAULT, values, problems)
+    values, problems = await read_new(call, ACCOUNT_VAULT)
     found = find_account(call.gateway, call.user, VAULT_SOURCES, values, problems)
     _check_create(values, found, problems)
     row = store_account(call.gateway, call.user, problems.require(found), values)

@@ -14,9 +14,7 @@ from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.http.responses import json_response
 from gateway_async.sandbox.notifications.messages import notify_about_invoice
 from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.records import find_record, show, update_record
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.request.records import check_values, find_record, show, update_record
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import INVOICED_TRANSACTION, QUICK_INVOICE, TRANSACTION
 from gateway_async.sandbox.schema.codes import TransactionSource
@@ -109,7 +107,7 @@ def compute_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Ro
 
 def _transactions_of(gateway: Gateway, invoice: Row) -> list[Row]:
     """Return the transactions of an invoice, including declined ones, oldest first."""
-    return gateway.store.select(TRANSACTION, "quick_invoice_id = ? ORDER BY id", (invoice["id"],))
+    return gateway.store.filter(TRANSACTION, quick_invoice_id=invoice["id"])
 
 
 def _payable(gateway: Gateway, invoice_id: str, amount: Amount | None) -> tuple[Row, int]:
@@ -134,8 +132,7 @@ def _read_amount(amount: Amount) -> int:
 async def _read(call: Call) -> tuple[Row, Row, Problems]:
     body = await call.read_record("quickinvoice")
     invoice, problems = find_record(call, QUICK_INVOICE), Problems()
-    values = read_fields(INVOICED_TRANSACTION, body, problems)
-    check_references(call.gateway, call.user, INVOICED_TRANSACTION, values, problems)
+    values = check_values(call, INVOICED_TRANSACTION, body, problems)
     problems.raise_if_any()
     return invoice, problems.require(call.gateway.store.find(TRANSACTION, id=values["transaction_id"])), problems
 

@@ -1,21 +1,35 @@
-"""Paylinks (contract, "Paylinks"): links to pay one amount.
+"""Paylinks (contract, "Paylinks"): links to pay one amount, and their payments.
 
-The gateway or the merchant sends the link.
+The gateway or the merchant sends the link. The page charges the whole amount at once. A decline leaves the paylink
+unpaid. If the issuer would approve only a part, the payment is declined.
 """
+
+from contextlib import suppress
 
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.merchant_accounts import check_products, default_products
+from gateway_async.sandbox.handlers.payment_pages import Amount, charge, decide, find_payable, is_expired
 from gateway_async.sandbox.http.errors import Problems, ValidationError
 from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.notifications.messages import BY_SMS, notify_about_paylink
 from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.records import find_record, make_delete, make_get, make_list, show, update_record
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.request.records import (
+    find_record,
+    make_delete,
+    make_get,
+    make_list,
+    read_new,
+    read_update,
+    show,
+    update_record,
+)
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PAYLINK
-from gateway_async.sandbox.schema.codes import DeliveryMethod
+from gateway_async.sandbox.schema.codes import DeliveryMethod, TransactionSource
 from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.schema.kinds import MONEY, show_money
+from gateway_async.sandbox.simulators.cards import Account
 from gateway_async.sandbox.state_machines.paylinks import MACHINE, State, Trigger
 
 ACTIONS = {"sale": "sale", "auth-only": "authonly", "authonly": "authonly"}
@@ -24,9 +38,8 @@ ACTIONS = {"sale": "sale", "auth-only": "authonly", "authonly": "authonly"}
 
 async def create(call: Call) -> Response:
     """Handle POST /v2/paylinks; the customer is notified at once, by `delivery_method`."""
-    body = await call.read_record("paylink")
-    problems = Problems()
-    values = _read(call, body, problems)
+    values, problems = await read_new(call, PAYLINK)
+    _check(call, values, problems)
     if values.get("amount_due") == 0:
         problems.add("amount_due", "Amount Due must be greater than 0.00.")
     problems.raise_if_any()
@@ -41,11 +54,10 @@ async def create(call: Call) -> Response:
 
 async def update(call: Call) -> Response:
     """Handle PUT /v2/paylinks/{id}; a closed paylink is refused."""
-    body = await call.read_record("paylink")
-    row, problems = find_record(call, PAYLINK), Problems()
+    row, values, problems = await read_update(call, PAYLINK)
     if MACHINE.next_state(State(row["status_id"]), Trigger.CHANGE) is None:
         raise ValidationError({"status_id": ["The paylink is closed."]})
-    values = _read(call, body, problems, current=row)
+    _check(call, values, problems, current=row)
     problems.raise_if_any()
     by = {"modified_user_id": call.user["id"]}
     return json_response({"paylink": show(call, PAYLINK, update_record(call, PAYLINK, row, values | by))})
@@ -57,13 +69,10 @@ async def resend(call: Call) -> Response:
     return empty_response()
 
 
-def _read(call: Call, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
-    values = read_fields(PAYLINK, body, problems, current=current)
-    check_references(call.gateway, call.user, PAYLINK, values, problems, current=current)
+def _check(call: Call, values: Row, problems: Problems, *, current: Row | None = None) -> None:
     check_products(call.gateway, values, problems, current=current)
     _check_words(values, problems)
     _check_delivery((current or {}) | values, problems)
-    return values
 
 
 def _check_words(values: Row, problems: Problems) -> None:
@@ -76,6 +85,70 @@ def _check_words(values: Row, problems: Problems) -> None:
 def _check_delivery(values: Row, problems: Problems) -> None:
     if values.get("delivery_method") in BY_SMS and not values.get("cell_phone") and "cell_phone" not in problems:
         problems.add("cell_phone", "Cell Phone cannot be blank when Delivery Method is 2 or 3.")
+
+
+async def pay(gateway: Gateway, paylink_id: str, amount: Amount | None, card: Account) -> tuple[Row, Row]:
+    """Pay a paylink on its page.
+
+    The customer is notified if the payment is approved.
+
+    Args:
+        gateway: The gateway that has the paylink.
+        paylink_id: The id of the paylink.
+        amount: Two-decimal money, which must equal the amount due; None pays the amount due.
+        card: The card that the customer enters.
+
+    Returns:
+        The transaction, approved or declined, and the updated paylink.
+
+    Raises:
+        UnknownRecordError: The paylink is unknown.
+        ValueError: The paylink does not accept the payment.
+    """
+    paylink = _payable(gateway, paylink_id, amount)
+    outcome = decide(paylink["amount_due"], allow_partial=False)
+    if outcome.wait:
+        await gateway.clock.sleep(outcome.wait)
+        paylink = _payable(gateway, paylink_id, amount)  # another payment may have arrived in the meantime
+    values = {
+        "transaction_amount": paylink["amount_due"],
+        "trx_source_id": TransactionSource.PAYLINK,
+        "paylink_id": paylink_id,
+    }
+    values["action"] = ACTIONS[paylink["paylink_action"]]
+    with gateway.store.transaction():
+        transaction = charge(gateway, paylink, card, outcome, values)
+        paylink = _settle(gateway, paylink, Trigger.PAY if outcome.approved else Trigger.DECLINE)
+        if outcome.approved:
+            notify_about_paylink(gateway, paylink, "paid")
+    return transaction, paylink
+
+
+def _payable(gateway: Gateway, paylink_id: str, amount: Amount | None) -> Row:
+    paylink = find_payable(gateway, PAYLINK, paylink_id)
+    due = paylink["amount_due"]
+    if MACHINE.next_state(State(paylink["status_id"]), Trigger.PAY) is None:
+        raise ValueError(f"paylink {paylink_id}: it is closed.")
+    if is_expired(gateway, paylink):
+        raise ValueError(f"paylink {paylink_id}: it has expired.")
+    if paylink["cc_product_transaction_id"] is None:
+        raise ValueError(f"paylink {paylink_id}: it takes no cards.")
+    if amount is not None and not _is_amount(amount, due):
+        raise ValueError(f"amount: must be {show_money(due)}.")
+    return paylink
+
+
+def _is_amount(amount: Amount, cents: int) -> bool:
+    with suppress(ValueError):
+        return MONEY.read(amount) == cents
+    return False
+
+
+def _settle(gateway: Gateway, paylink: Row, trigger: Trigger) -> Row:
+    state = MACHINE.next_state(State(paylink["status_id"]), trigger)
+    changes = {"status_id": state, "modified_ts": gateway.clock.timestamp()}
+    gateway.store.update(PAYLINK, paylink["id"], changes)
+    return paylink | changes
 
 
 get = make_get(PAYLINK)

@@ -7,15 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from urllib.parse import urlsplit
 
-from starlette.responses import Response
-
 from gateway_async.sandbox.http.errors import Problems
-from gateway_async.sandbox.http.responses import json_response
-from gateway_async.sandbox.request.call import Call
 from gateway_async.sandbox.request.expands import EXPANDS
-from gateway_async.sandbox.request.records import make_delete, make_update, show
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.request.records import make_create, make_delete, make_update
 from gateway_async.sandbox.schema import POSTBACK_CONFIG
 from gateway_async.sandbox.schema.fields import Row, label
 
@@ -29,19 +23,6 @@ _OF_A_PRODUCT = frozenset({"transaction", "transactionbatch"})
 _FORMATS = ("api-default", "json")
 _BOUNDS = {"number_of_attempts": (1, 5), "attempt_interval": (0, 86_400)}
 """The interval may be below the 300 seconds of production gateways, so that a test need not wait."""
-
-
-async def create(call: Call) -> Response:
-    """Handle POST /v2/postbackconfigs."""
-    body = await call.read_record("postbackconfig")
-    problems = Problems()
-    values = read_fields(POSTBACK_CONFIG, body, problems)
-    check_references(call.gateway, call.user, POSTBACK_CONFIG, values, problems)
-    _check({}, values, problems)
-    problems.raise_if_any()
-    row = call.gateway.new_row(POSTBACK_CONFIG, call.user, values)
-    call.gateway.store.insert(POSTBACK_CONFIG, row)
-    return json_response({"postbackconfig": show(call, POSTBACK_CONFIG, row)}, 201)
 
 
 def _check(row: Row, values: Row, problems: Problems) -> None:
@@ -111,5 +92,6 @@ _CHECKS: dict[str, Callable[[Row], None]] = {
     **{name: partial(_check_bounds, name) for name in _BOUNDS},
 }
 
+create = make_create(POSTBACK_CONFIG, _check)
 update = make_update(POSTBACK_CONFIG, _check)
 delete = make_delete(POSTBACK_CONFIG)

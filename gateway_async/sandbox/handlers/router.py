@@ -14,9 +14,7 @@ from gateway_async.sandbox.handlers.payments import check_action, check_amount, 
 from gateway_async.sandbox.http.errors import Problems, ValidationError
 from gateway_async.sandbox.http.responses import json_response
 from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.records import show
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.request.records import read_new, show
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
@@ -28,7 +26,8 @@ from gateway_async.sandbox.schema import (
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators import issuer_decisions as issuer
 from gateway_async.sandbox.simulators.cards import Account, read_card
-from gateway_async.sandbox.simulators.issuer_decisions import Outcome, Script
+from gateway_async.sandbox.simulators.issuer_decisions import Outcome
+from gateway_async.sandbox.simulators.terminal_scripts import Script
 
 _EXP_DATE = "1230"
 _HOLDER = "SAMPLE TEST"
@@ -64,10 +63,7 @@ async def create_account_vault(call: Call) -> Response:
 
 
 async def _accept(call: Call, table: Table, check: Callable[[Gateway, Row, Problems], None]) -> Row:
-    body = await call.read_record(table.singular)
-    problems = Problems()
-    values = read_fields(table, body, problems)
-    check_references(call.gateway, call.user, table, values, problems)
+    values, problems = await read_new(call, table)
     if values.get("payment_method") not in {None, "cc"}:
         problems.add("payment_method", "Payment Method must be cc.")
     check(call.gateway, values, problems)

@@ -14,9 +14,7 @@ from gateway_async.sandbox.handlers.transaction_batches import batch_for
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.http.responses import json_response
 from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.records import find_record, show, update_record
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.request.records import read_update, show, update_record
 from gateway_async.sandbox.schema import TRANSACTION
 from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.schema.fields import Row, label
@@ -31,10 +29,7 @@ _MONEY = ("transaction_amount", "tip_amount", "tax", "subtotal_amount")
 
 async def update(call: Call) -> Response:
     """Handle PUT /v2/transactions/{id}; without an `action` it edits the transaction."""
-    body = await call.read_record("transaction")
-    row, problems = find_record(call, TRANSACTION), Problems()
-    values = read_fields(TRANSACTION, body, problems, current=row)
-    check_references(call.gateway, call.user, TRANSACTION, values, problems, current=row)
+    row, values, problems = await read_update(call, TRANSACTION)
     changes = _changes(values.get("action") or "edit", row, values, problems)
     problems.raise_if_any()
     if "void_date" in changes:

@@ -24,9 +24,7 @@ from gateway_async.sandbox.handlers.payments import (
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.http.responses import json_response
 from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.records import make_get, make_list, show
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.request.records import make_get, make_list, read_new, show
 from gateway_async.sandbox.schema import TRANSACTION
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators import issuer_decisions as issuer
@@ -37,7 +35,7 @@ from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 async def create(call: Call) -> Response:
     """Handle POST /v2/transactions."""
     gateway, user = call.gateway, call.user
-    values, account = _accept(call, await call.read_record("transaction"))
+    values, account = await _accept(call)
     outcome = _decide(values, account)
     with gateway.reserve(TRANSACTION, user, values):
         use_up_ticket(gateway, values)
@@ -47,10 +45,8 @@ async def create(call: Call) -> Response:
     return json_response({"transaction": show(call, TRANSACTION, row)}, 201)
 
 
-def _accept(call: Call, body: Row) -> tuple[Row, Account]:
-    problems = Problems()
-    values = read_fields(TRANSACTION, body, problems)
-    check_references(call.gateway, call.user, TRANSACTION, values, problems)
+async def _accept(call: Call) -> tuple[Row, Account]:
+    values, problems = await read_new(call, TRANSACTION)
     check_exp_date(values, problems)
     found = find_account(call.gateway, call.user, PAYMENT_SOURCES, values, problems)
     check_kind(values, found, problems)

@@ -52,9 +52,7 @@ def read(gateway: Gateway, **about: str | None) -> list[Row]:
 
     The list has all messages, or those about one invoice or paylink.
     """
-    wanted = {field: record_id for field, record_id in about.items() if record_id is not None}
-    where = " AND ".join(["1", *(f"{field} = ?" for field in wanted)])
-    return [_show(row) for row in gateway.store.select(MESSAGE, f"{where} ORDER BY id", tuple(wanted.values()))]
+    return [_show(row) for row in gateway.store.filter(MESSAGE, **about)]
 
 
 def _show(row: Row) -> Row:

@@ -23,11 +23,8 @@ def read(gateway: Gateway, **about: str | None) -> list[Row]:
 
     The list has all postbacks, or those of one `config_id` or `record_id`.
     """
-    wanted = {field: value for field, value in about.items() if value is not None}
-    where = " AND ".join(["1", *(f"{field} = ?" for field in wanted)])
     configs = {config["id"]: config for config in gateway.store.select(POSTBACK_CONFIG)}
-    rows = gateway.store.select(POSTBACK, f"{where} ORDER BY id", tuple(wanted.values()))
-    return [_show(row, configs[row["config_id"]]) for row in rows]
+    return [_show(row, configs[row["config_id"]]) for row in gateway.store.filter(POSTBACK, **about)]
 
 
 def replay(gateway: Gateway, postback_id: str) -> Row:

@@ -9,15 +9,15 @@ import base64
 import hmac
 import re
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 
 import attrs
 
 from gateway_async.sandbox.http.errors import RefusedError
-from gateway_async.sandbox.request import tokens
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import USER
+from gateway_async.sandbox.schema import TOKEN, USER
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.state_machines.tokens import Trigger
+from gateway_async.sandbox.state_machines.tokens import Trigger, allows
 
 Source = Mapping[str, str]
 Find = Callable[[Gateway, Source], "Caller | None"]
@@ -148,7 +148,7 @@ def _check_key(gateway: Gateway, user_id: str | None, key: str | None) -> Caller
 def _check_token(gateway: Gateway, name: str, text: str | None) -> Caller | None:
     if text is None:
         return None
-    token = tokens.find(gateway, text, Trigger.USE)
+    token = find_token(gateway, text, Trigger.USE)
     user = token and gateway.store.find(USER, id=token["user_id"])
     if user is None:
         raise RefusedError(401, f"{name} is not valid, or has expired.")
@@ -162,3 +162,19 @@ def _is_fresh(gateway: Gateway, timestamp: str) -> bool:
 
 def _equal(given: str, known: str) -> bool:
     return hmac.compare_digest(given.encode(), known.encode())
+
+
+def find_token(gateway: Gateway, token: str, trigger: Trigger) -> Row | None:
+    """Return the stored token if its state allows the trigger."""
+    row = gateway.store.find(TOKEN, id=token_digest(token))
+    return row if row and allows(trigger, row, gateway.clock.now()) else None
+
+
+def extend_token(gateway: Gateway, row: Row) -> None:
+    """Restart the lifetime of a token after a successful request."""
+    gateway.store.update(TOKEN, row["id"], {"used_ts": gateway.clock.timestamp()})
+
+
+def token_digest(token: str) -> str:
+    """Return the id of a stored token."""
+    return sha256(token.encode()).hexdigest()

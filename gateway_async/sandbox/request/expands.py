@@ -62,7 +62,7 @@ def _related(table: Table, column: str) -> Expand:
 
 def _belonging(table: Table, column: str) -> Expand:
     def find(gateway: Gateway, row: Row) -> list[Row]:
-        return [table.show(one) for one in gateway.store.select(table, f"{column} = ? ORDER BY id", (row["id"],))]
+        return [table.show(one) for one in gateway.store.filter(table, **{column: row["id"]})]
 
     return find
 

@@ -84,15 +84,19 @@ async def _read_parts(request: Request, stack: ExitStack) -> list[tuple[str, Any
         for _, value in parts:
             if isinstance(value, UploadFile):
                 stack.callback(value.file.close)
-        if not parser.is_complete:
-            raise ValueError("its last boundary is missing")
-        if len(parts) > PART_LIMIT:
-            raise ValueError(f"it has more than {PART_LIMIT} parts")
+        _check_parts(parser, len(parts))
         return [(_unescape(_decode(name)), _decode_part(value)) for name, value in parts]
     except (MultiPartException, ValueError) as problem:
         raise RefusedError(400, f"The form cannot be read: {getattr(problem, 'message', problem)}") from None
     finally:
         _is_parsing.reset(token)
+
+
+def _check_parts(parser: _Parser, count: int) -> None:
+    if not parser.is_complete:
+        raise ValueError("the last boundary is missing.")
+    if count > PART_LIMIT:
+        raise ValueError(f"more than {PART_LIMIT} parts.")
 
 
 async def _read_stream(request: Request) -> AsyncGenerator[bytes, None]:

@@ -72,6 +72,52 @@ def find_record(call: Call, table: Table) -> Row:
     return row
 
 
+async def read_new(call: Call, table: Table) -> tuple[Row, Problems]:
+    """Return the fields of the body of a POST, with their problems.
+
+    Raises:
+        RefusedError: 400 or 413; the body has no record or is too large.
+    """
+    body, problems = await call.read_record(table.singular), Problems()
+    return check_values(call, table, body, problems), problems
+
+
+async def read_update(call: Call, table: Table) -> tuple[Row, Row, Problems]:
+    """Return the record that the path names, and the fields of the body with their problems.
+
+    Raises:
+        RefusedError: As in `read_new` and `find_record`.
+        ValidationError: The query is invalid.
+    """
+    body = await call.read_record(table.singular)
+    row, problems = find_record(call, table), Problems()
+    return row, check_values(call, table, body, problems, current=row), problems
+
+
+def check_values(call: Call, table: Table, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
+    """Return the fields of a record in stored form, with their ids checked."""
+    values = read_fields(table, body, problems, current=current)
+    check_references(call.gateway, call.user, table, values, problems, current=current)
+    return values
+
+
+def make_create(table: Table, check: Check = _nothing_to_check, derive: Derive = derive_nothing) -> Handler:
+    """Create the handler of POST on a list.
+
+    `check` applies the additional rules of the record type.
+    """
+
+    async def create(call: Call) -> Response:
+        values, problems = await read_new(call, table)
+        check({}, values, problems)
+        problems.raise_if_any()
+        row = call.gateway.new_row(table, call.user, values)
+        call.gateway.store.insert(table, row)
+        return json_response({table.singular: show(call, table, row, derive)}, 201)
+
+    return create
+
+
 def make_get(table: Table, derive: Derive = derive_nothing) -> Handler:
     """Create the handler of GET on a record."""
 
@@ -103,10 +149,7 @@ def make_update(table: Table, check: Check = _nothing_to_check, derive: Derive =
     """
 
     async def put(call: Call) -> Response:
-        body = await call.read_record(table.singular)
-        row, problems = find_record(call, table), Problems()
-        values = read_fields(table, body, problems, current=row)
-        check_references(call.gateway, call.user, table, values, problems, current=row)
+        row, values, problems = await read_update(call, table)
         check(row, values, problems)
         problems.raise_if_any()
         return json_response({table.singular: show(call, table, update_record(call, table, row, values), derive)})

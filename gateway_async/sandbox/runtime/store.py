@@ -193,6 +193,12 @@ class Store:
         found = self._connection.execute(f"SELECT {', '.join(columns)} FROM {table.plural} WHERE {condition}", values)  # noqa: S608  # names from our own tables
         return [dict(zip(columns, row, strict=True)) for row in found]
 
+    def filter(self, table: Table, **equal: Any) -> list[Row]:
+        """Return the records with these column values, oldest first; None does not restrict a column."""
+        wanted = {column: value for column, value in equal.items() if value is not None}
+        where = " AND ".join(["1", *(f"{column} = ?" for column in wanted)])
+        return self.select(table, f"{where} ORDER BY id", tuple(wanted.values()))
+
     def newest(self, tables: Iterable[Table]) -> str:
         """Return the greatest id in the tables; empty if there is none."""
         found = (self._connection.execute(f"SELECT max(id) FROM {table.plural}").fetchone()[0] for table in tables)  # noqa: S608  # names from our own tables

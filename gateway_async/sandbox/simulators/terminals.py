@@ -15,7 +15,7 @@ import attrs
 
 from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.simulators.clock import Clock, Timer
-from gateway_async.sandbox.simulators.issuer_decisions import SCRIPTS, Script, stop
+from gateway_async.sandbox.simulators.terminal_scripts import SCRIPTS, Script, stop
 from gateway_async.sandbox.state_machines.terminal_requests import MACHINE, State, Trigger
 
 OVERALL_TIMEOUT = 300.0

@@ -5,18 +5,18 @@ They are issued for a user name, a password and a domain.
 
 import hmac
 import secrets
-from hashlib import sha256
 
 from starlette.responses import Response
 
 from gateway_async.sandbox.http.errors import Problems, RefusedError
 from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.request.call import Call, read_json
+from gateway_async.sandbox.request.credentials import find_token, token_digest
 from gateway_async.sandbox.request.validation import read_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import LOCATION, LOGIN, TOKEN, USER
 from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.state_machines.tokens import IDLE_SECONDS, Trigger, allows
+from gateway_async.sandbox.state_machines.tokens import IDLE_SECONDS, Trigger
 
 _PASSWORD_LIFETIME = 365 * 24 * 60 * 60
 _USER_TYPE = 200
@@ -27,28 +27,17 @@ async def create(call: Call) -> Response:
     gateway, token = call.gateway, secrets.token_hex(16)
     user, now = _log_in(gateway, await _read_login(call)), gateway.clock.timestamp()
     row = gateway.new_row(TOKEN, user, {"user_id": user["id"], "used_ts": now})
-    gateway.store.insert(TOKEN, row | {"id": _digest(token)})
+    gateway.store.insert(TOKEN, row | {"id": token_digest(token)})
     return json_response({"token": _show(gateway, user, token, now)}, 201)
 
 
 async def delete(call: Call) -> Response:
     """Handle DELETE /v2/token/{token}; a user can revoke only its own tokens."""
-    row = find(call.gateway, call.path_id("token"), Trigger.REVOKE)
+    row = find_token(call.gateway, call.path_id("token"), Trigger.REVOKE)
     if row is None or row["user_id"] != call.user["id"]:
         raise RefusedError(404, "The token cannot be found.")
     call.gateway.store.update(TOKEN, row["id"], {"deleted_ts": call.gateway.clock.timestamp()})
     return empty_response()
-
-
-def find(gateway: Gateway, token: str, trigger: Trigger) -> Row | None:
-    """Return the stored token if its state allows the trigger."""
-    row = gateway.store.find(TOKEN, id=_digest(token))
-    return row if row and allows(trigger, row, gateway.clock.now()) else None
-
-
-def extend(gateway: Gateway, row: Row) -> None:
-    """Restart the lifetime of a token after a successful request."""
-    gateway.store.update(TOKEN, row["id"], {"used_ts": gateway.clock.timestamp()})
 
 
 async def _read_login(call: Call) -> Row:
@@ -85,7 +74,3 @@ def _show(gateway: Gateway, user: Row, token: str, now: int) -> Row:
         "timezone": location and location["timezone"],
         "user_type_id": _USER_TYPE,
     }
-
-
-def _digest(token: str) -> str:
-    return sha256(token.encode()).hexdigest()
