@@ -108,8 +108,8 @@ PATHS += [f"POST /v2/{plural}" for plural in ("transactions", "accountvaults", "
 PATHS += [f"GET /v2/{plural}/{{id}}" for plural in ("transactions", "accountvaults", "quickinvoices")]
 FAULTS = [
     "reset_before_commit", "reset_after_commit", "close_after_commit", "error_before_commit", "error_after_commit",
-    "cut_body", "double_response", "swap_response", "wrong_length", "drip", "silence", "delay", "rate_limit", "unavailable",
-    "garbage", "html", "empty",
+    "cut_body", "double_response", "swap_response", "wrong_length", "drip", "silence", "delay", "rate_limit",
+    "unavailable", "garbage", "html", "empty",
 ]  # fmt: skip
 CREDENTIALS = ["headers", "query", "basic", "password", "token", "hash key", "bearer", "asked bearer"]
 

@@ -5,7 +5,6 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 import attrs
-
 from rich.console import Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text

@@ -25,6 +25,8 @@ from gateway_async.sandbox.request.records import Handler
 from gateway_async.sandbox.routes import ROUTES
 from gateway_async.sandbox.runtime.gateway import Gateway
 
+__all__ = ["make_app"]
+
 
 def make_app(gateway: Gateway) -> ASGIApp:
     """Create the ASGI application of one gateway."""

@@ -23,6 +23,9 @@ from gateway_async.sandbox.state_machines import (
     transactions,
 )
 
+__all__ = ["TABLES", "card_amounts", "control_calls", "scenarios", "state_transitions", "terminal_amounts"]
+
+
 _Value = TypeVar("_Value")
 _Run = list[tuple[int, _Value]]
 

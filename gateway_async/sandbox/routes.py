@@ -18,6 +18,9 @@ from gateway_async.sandbox.handlers import (
 from gateway_async.sandbox.request.records import Handler
 from gateway_async.sandbox.simulators.faults import matches_path
 
+__all__ = ["ROUTES", "is_operation"]
+
+
 ROUTES: dict[str, dict[str, Handler]] = {
     "/v2/contacts": {"GET": contacts.get_list, "POST": contacts.create},
     "/v2/contacts/{id}": {"GET": contacts.get, "PUT": contacts.update, "DELETE": contacts.delete},

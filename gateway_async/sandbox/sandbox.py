@@ -35,6 +35,9 @@ from gateway_async.sandbox.simulators.clock import Clock
 from gateway_async.sandbox.simulators.faults import FaultName, Plan
 from gateway_async.sandbox.simulators.terminals import Mode, TerminalOptions, Terminals
 
+__all__ = ["Sandbox"]
+
+
 if TYPE_CHECKING:
     from gateway_async import AsyncGateway
     from gateway_async.client import Options

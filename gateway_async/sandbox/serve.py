@@ -11,6 +11,9 @@ from gateway_async.sandbox.runtime.info import SandboxInfo
 from gateway_async.sandbox.sandbox import Sandbox
 from gateway_async.sandbox.simulators.terminals import Mode
 
+__all__ = ["serve"]
+
+
 _CONNECTIONS = 10_240
 
 

@@ -30,7 +30,7 @@ def test_one_wrong_digit_is_noticed(number):
 def test_a_track_holds_number_name_and_expiry():
     """Track 1 has YYMM; an expiry here is MMYY."""
     account = read_track("%B371449635398431^SMITH/JOHN ^3109101?")
-    assert (account.last_four, account.holder, account.exp_date) == ("8431", "SMITH/JOHN", "0931")
+    assert (account.last_four, account.account_holder_name, account.exp_date) == ("8431", "SMITH/JOHN", "0931")
 
 
 @pytest.mark.parametrize("track", ["", "4111111111111111", ";4111111111111112=3012?", ";4111111111111111=3013?"])

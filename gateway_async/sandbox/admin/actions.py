@@ -32,6 +32,27 @@ from gateway_async.sandbox.simulators.scenarios import make_plans
 from gateway_async.sandbox.simulators.terminals import Terminals
 from gateway_async.sandbox.state_machines.transactions import State
 
+__all__ = [
+    "UnknownTerminalError",
+    "add_fault",
+    "add_scenario",
+    "clear_faults",
+    "faults",
+    "ledger",
+    "operate_terminal",
+    "pay_paylink",
+    "pay_quick_invoice",
+    "present",
+    "process_batch",
+    "read_test_card",
+    "reset",
+    "terminal",
+    "terminals",
+    "wait_for_call",
+    "wait_until_idle",
+]
+
+
 _EXP_DATE = "1230"
 """The expiry of cards that customers enter on payment pages."""
 

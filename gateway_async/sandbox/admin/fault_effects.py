@@ -21,6 +21,9 @@ from gateway_async.sandbox.http.server import TRANSPORT
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.simulators.faults import Plan
 
+__all__ = ["EFFECTS", "CapturedResponse", "Effect", "FaultContext", "close_port", "with_faults"]
+
+
 _NO_LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 _NOT_JSON = b'\x00\xff{"transaction": \xfe\xfe'
 _HTML = b"<html><body><h1>502 Bad Gateway</h1></body></html>"

@@ -25,6 +25,9 @@ from gateway_async.sandbox.schema import (
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators.cards import TEST_CARDS, Account, read_card
 
+__all__ = ["add_location", "add_terminal", "add_ticket", "add_vaults", "delete_records", "first_location"]
+
+
 _BATCH = 5000
 _CONTACT = {"first_name": "John", "last_name": "Smith"}
 
@@ -49,10 +52,7 @@ def first_location(gateway: Gateway) -> SandboxInfo:
 
 
 def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:
-    """Create a ticket and return its id.
-
-    A ticket stands in for a card once.
-    """
+    """Create a ticket, which can replace a card once, and return its id."""
     row = gateway.new_row(
         TICKET,
         user,

@@ -6,6 +6,8 @@ does not leave that function.
 
 from collections.abc import Callable, Mapping
 
+import attrs
+
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, TICKET, TRANSACTION
@@ -18,6 +20,19 @@ from gateway_async.sandbox.simulators.cards import (
     read_card,
     read_track,
 )
+
+__all__ = [
+    "BANK_ACCOUNT_TYPES",
+    "PAYMENT_METHODS",
+    "PAYMENT_SOURCES",
+    "VAULT_SOURCES",
+    "Source",
+    "check_exp_date",
+    "check_kind",
+    "find_account",
+    "use_up_ticket",
+]
+
 
 Source = Callable[[Gateway, Row, Row, Problems], Account | None]
 """Finds the account for the values of a request, and reports problems."""
@@ -33,14 +48,8 @@ def find_account(
 ) -> Account | None:
     """Return the account that a request names.
 
-    The result is None, with a problem reported, if the request names no account or several.
-
-    Args:
-        gateway: The gateway that stores the records.
-        user: The caller.
-        sources: The fields that may name an account.
-        values: The values of the request.
-        problems: Collects the problems.
+    The result is None, with a problem reported, if the request names no account or several. `sources` has the fields
+    that may name an account.
     """
     _check_sec_code(values, problems)
     given = [name for name in sources if values.get(name) is not None]
@@ -110,45 +119,36 @@ def _record(table: Table, field: str, column: str, read: Callable[[Row], Account
     return find
 
 
-def _of_ticket(row: Row) -> Account:
-    return Account("cc", row["account_type"], row["first_six"], row["last_four"], row["exp_date"])
+_COLUMNS = (
+    "account_type",
+    "first_six",
+    "last_four",
+    "exp_date",
+    "account_holder_name",
+    "routing",
+    "ach_sec_code",
+    "billing_street",
+    "billing_zip",
+)
+
+
+def _of_row(row: Row) -> Account:
+    """Return the account of a stored record; a ticket is always for a card."""
+    return Account(row.get("payment_method", "cc"), **{name: row[name] for name in _COLUMNS if name in row})
 
 
 def _of_vault(row: Row) -> Account:
-    return Account(
-        row["payment_method"],
-        row["account_type"],
-        row["first_six"],
-        row["last_four"],
-        row["exp_date"],
-        row["account_holder_name"],
-        ach_sec_code=row["ach_sec_code"],
-        billing_street=row["billing_address"],
-        billing_zip=row["billing_zip"],
-        vault_id=row["id"],
-    )
+    return attrs.evolve(_of_row(row), billing_street=row["billing_address"], vault_id=row["id"])
 
 
 def _of_transaction(row: Row) -> Account:
-    return Account(
-        row["payment_method"],
-        row["account_type"],
-        row["first_six"],
-        row["last_four"],
-        row["exp_date"],
-        row["account_holder_name"],
-        row["routing"],
-        row["ach_sec_code"],
-        billing_street=row["billing_street"],
-        billing_zip=row["billing_zip"],
-        transaction_id=row["id"],
-    )
+    return attrs.evolve(_of_row(row), transaction_id=row["id"])
 
 
 _GIVEN: dict[str, Source] = {
     "account_number": _number,
     "track_data": _track,
-    "ticket": _record(TICKET, "ticket", "id", _of_ticket),
+    "ticket": _record(TICKET, "ticket", "id", _of_row),
     "previous_transaction_id": _record(TRANSACTION, "previous_transaction_id", "id", _of_transaction),
     "previous_transaction_api_id": _record(
         TRANSACTION, "previous_transaction_api_id", "transaction_api_id", _of_transaction

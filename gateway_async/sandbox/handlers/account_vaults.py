@@ -31,6 +31,9 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators import issuer_decisions as issuer
 from gateway_async.sandbox.simulators.cards import Account
 
+__all__ = ["bin_info", "create", "delete", "derive", "get", "get_list", "store_account", "update"]
+
+
 _BIN_PRODUCTS = {"visa": "V", "mc": "M", "amex": "A", "disc": "D", "jcb": "J", "diners": "N"}
 _BIN_INFO = {
     "issuer_bank_name": "Sandbox Bank",
@@ -50,10 +53,7 @@ _BIN_INFO = {
 
 
 def derive(gateway: Gateway, row: Row) -> Row:
-    """Return the fields of a vault that depend on the date.
-
-    The months until the card expires are never below 0.
-    """
+    """Return the months until the card expires, never below 0."""
     expiry, today = row["exp_date"], gateway.clock.date()
     if expiry is None:
         return {"expiring_in_months": None}
@@ -62,10 +62,7 @@ def derive(gateway: Gateway, row: Row) -> Row:
 
 
 async def create(call: Call) -> Response:
-    """Handle POST /v2/accountvaults.
-
-    The source in the body selects the mode.
-    """
+    """Handle POST /v2/accountvaults; the source in the body selects the mode."""
     values, problems = await read_new(call, ACCOUNT_VAULT)
     found = find_account(call.gateway, call.user, VAULT_SOURCES, values, problems)
     _check_create(values, found, problems)
@@ -75,13 +72,10 @@ async def create(call: Call) -> Response:
 
 
 def store_account(gateway: Gateway, user: Row, account: Account, values: Row) -> Row:
-    """Store an account as a new vault.
-
-    Values of the request take precedence over values of the account.
-    """
+    """Store an account as a new vault; values of the request take precedence."""
     known: Row = {
         "payment_method": account.payment_method,
-        "account_holder_name": account.holder,
+        "account_holder_name": account.account_holder_name,
         "exp_date": account.exp_date,
         "ach_sec_code": account.ach_sec_code,
         "billing_address": account.billing_street,

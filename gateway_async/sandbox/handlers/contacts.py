@@ -11,12 +11,11 @@ from gateway_async.sandbox.request.validation import read_fields
 from gateway_async.sandbox.schema import CONTACT
 from gateway_async.sandbox.schema.fields import Row
 
+__all__ = ["create", "delete", "get", "get_list", "update"]
+
 
 async def create(call: Call) -> Response:
-    """Handle POST /v2/contacts.
-
-    With `update_if_exists`, a known `contact_api_id` updates the contact.
-    """
+    """Handle POST /v2/contacts; with `update_if_exists` it may update a contact."""
     body = await call.read_record("contact")
     problems = Problems()
     values = read_fields(CONTACT, body, problems)

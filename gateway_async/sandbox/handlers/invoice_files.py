@@ -18,6 +18,9 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import FILE_CONTENT, QUICK_INVOICE, QUICK_INVOICE_FILE
 from gateway_async.sandbox.schema.fields import Row, label
 
+__all__ = ["LARGEST_FILE", "MOST_FILES", "attach", "check_files", "read_file", "remove", "store_file"]
+
+
 MOST_FILES, LARGEST_FILE = 4, 5 * 1024 * 1024
 
 _UNTYPED = "application/octet-stream"
@@ -54,15 +57,9 @@ async def remove(call: Call) -> Response:
 def check_files(
     gateway: Gateway, owner: Row, files: Any, problems: Problems, *, field: str = "files", stored: int = 0
 ) -> list[UploadFile]:
-    """Check that an invoice can have files, and return them.
+    """Return the files of a form field, and check that an invoice can have them.
 
-    Args:
-        gateway: The gateway that would store them.
-        owner: A record of the same location.
-        files: The value of the form field.
-        problems: Collects the problems.
-        field: The name of the field in the form.
-        stored: How many files the invoice has already.
+    `owner` is a record of the same location. `stored` is the number of files that the invoice has already.
     """
     given = files if isinstance(files, list) else [files]
     uploads = [file for file in given if isinstance(file, UploadFile)]

@@ -24,20 +24,13 @@ from gateway_async.sandbox.simulators.cards import Account
 from gateway_async.sandbox.state_machines import transactions as payment_states
 from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, codes_of, state_of, trigger_of
 
+__all__ = ["add_transaction", "compute_balance", "pay", "remove_transaction", "update_invoice_of"]
+
 
 async def pay(gateway: Gateway, invoice_id: str, amount: Amount | None, card: Account) -> tuple[Row, Row]:
-    """Pay an invoice on its page.
+    """Pay an invoice on its page, and return the transaction and the updated invoice.
 
-    The customer is notified if the payment is approved.
-
-    Args:
-        gateway: The gateway that has the invoice.
-        invoice_id: The id of the invoice.
-        amount: Two-decimal money; None pays the remaining balance.
-        card: The card that the customer enters.
-
-    Returns:
-        The transaction, approved or declined, and the updated invoice.
+    The customer is notified if the payment is approved. Without an amount, the remaining balance is paid.
 
     Raises:
         UnknownRecordError: The invoice is unknown.
@@ -93,12 +86,9 @@ def update_invoice_of(gateway: Gateway, transaction: Row) -> None:
 
 
 def compute_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
-    """Compute the balance and state of an invoice from its payments.
+    """Return the balance and state of an invoice, computed from its payments.
 
-    Args:
-        gateway: The gateway that stores the transactions.
-        invoice: The invoice, with its `amount_due`.
-        more: Whether more is paid than before.
+    `more` says whether more is paid than before.
     """
     paid, state = _paid(gateway, invoice), state_of(invoice)
     after = MACHINE.next_state(state, trigger_of(invoice, paid, more=more)) or state

@@ -32,6 +32,9 @@ from gateway_async.sandbox.schema.kinds import MONEY, show_money
 from gateway_async.sandbox.simulators.cards import Account
 from gateway_async.sandbox.state_machines.paylinks import MACHINE, State, Trigger
 
+__all__ = ["ACTIONS", "create", "delete", "get", "get_list", "pay", "resend", "update"]
+
+
 ACTIONS = {"sale": "sale", "auth-only": "authonly", "authonly": "authonly"}
 """The values of `paylink_action`, and the action of the transaction that each leads to."""
 
@@ -88,18 +91,9 @@ def _check_delivery(values: Row, problems: Problems) -> None:
 
 
 async def pay(gateway: Gateway, paylink_id: str, amount: Amount | None, card: Account) -> tuple[Row, Row]:
-    """Pay a paylink on its page.
+    """Pay a paylink on its page, and return the transaction and the updated paylink.
 
-    The customer is notified if the payment is approved.
-
-    Args:
-        gateway: The gateway that has the paylink.
-        paylink_id: The id of the paylink.
-        amount: Two-decimal money, which must equal the amount due; None pays the amount due.
-        card: The card that the customer enters.
-
-    Returns:
-        The transaction, approved or declined, and the updated paylink.
+    The customer is notified if the payment is approved. The amount must equal the amount due; None pays the amount due.
 
     Raises:
         UnknownRecordError: The paylink is unknown.

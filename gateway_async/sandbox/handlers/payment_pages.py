@@ -13,6 +13,9 @@ from gateway_async.sandbox.simulators import issuer_decisions as issuer
 from gateway_async.sandbox.simulators.cards import Account
 from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 
+__all__ = ["Amount", "charge", "decide", "find_payable", "is_expired"]
+
+
 Amount = Decimal | int | str
 """Two-decimal money, as a number or a string."""
 
@@ -30,10 +33,7 @@ def find_payable(gateway: Gateway, table: Table, record_id: str) -> Row:
 
 
 def is_expired(gateway: Gateway, bill: Row) -> bool:
-    """Return whether the `expire_date`, if any, has passed.
-
-    Days end at midnight UTC.
-    """
+    """Return whether the `expire_date` has passed; days end at midnight UTC."""
     return bill["expire_date"] is not None and bill["expire_date"] < gateway.clock.date().date().isoformat()
 
 
@@ -49,12 +49,8 @@ def decide(cents: int, *, allow_partial: bool) -> Outcome:
 def charge(gateway: Gateway, bill: Row, card: Account, outcome: Outcome, values: Row) -> Row:
     """Store the result of a payment for the creator of the bill.
 
-    Args:
-        gateway: The gateway that stores the payment.
-        bill: The stored invoice or paylink, with its contact and its merchant account for cards.
-        card: The card that the customer entered.
-        outcome: The issuer's decision.
-        values: `transaction_amount` in cents, `trx_source_id`, the id of the bill, and an `action` other than a sale.
+    `values` has the `transaction_amount` in cents, the `trx_source_id`, the id of the bill, and an `action` other
+    than a sale.
     """
     known = {
         "payment_method": "cc",

@@ -16,16 +16,14 @@ from gateway_async.sandbox.simulators.cards import Account
 from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 from gateway_async.sandbox.state_machines import transactions as states
 
+__all__ = ["amount_charged", "billing_address", "check_action", "check_amount", "check_refund", "record_payment"]
+
 
 def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | None, outcome: Outcome) -> Row:
     """Store a payment, and its account too if `save_account` is set.
 
-    Args:
-        gateway: The gateway that stores the payment.
-        user: The caller.
-        values: The checked fields of the request, with `payment_method` and `action`.
-        account: The charged account; None if a terminal ended without a card.
-        outcome: The decision of the issuer, or the result of the terminal.
+    `values` are the checked fields of the request, with `payment_method` and `action`. The account is None if a
+    terminal ended without a card.
     """
     given = {name: value for name, value in values.items() if value is not None}
     known: Row = {
@@ -53,10 +51,7 @@ def check_action(values: Row, method: str | None, problems: Problems) -> None:
 
 
 def check_amount(values: Row, problems: Problems) -> None:
-    """Check that a payment has an amount.
-
-    Only an address check may be zero.
-    """
+    """Check that a payment has an amount; only an address check may be zero."""
     amount = values.get("transaction_amount")
     if amount is None and "transaction_amount" not in problems:
         problems.add("transaction_amount", "Transaction Amount cannot be blank.")
@@ -65,20 +60,14 @@ def check_amount(values: Row, problems: Problems) -> None:
 
 
 def amount_charged(row: Row) -> int:
-    """Return the cents that a transaction takes from the account.
-
-    For a partial approval this is the approved part.
-    """
+    """Return the cents charged: of a partial approval, the approved part."""
     amount: int = row["transaction_amount"]
     partial = row["reason_code_id"] == ReasonCode.PARTIALLY_APPROVED
     return min(amount, row["auth_amount"]) if partial else amount
 
 
 def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Problems) -> None:
-    """Check that a refund returns at most the remaining charged amount.
-
-    Without an amount, it returns the rest.
-    """
+    """Check that a refund is at most the remaining charged amount, its default."""
     previous = gateway.store.find(TRANSACTION, id=previous_id)
     if previous is None or states.next_state(states.Trigger.REFUND, previous) is None:
         problems.add("previous_transaction_id", "The previous transaction cannot be refunded.")
@@ -99,12 +88,8 @@ def _of_user(user: Row) -> Row:
 
 
 def _known_of_account(account: Account) -> Row:
-    return {
-        "account_holder_name": account.holder,
-        "exp_date": account.exp_date,
-        "routing": account.routing,
-        "ach_sec_code": account.ach_sec_code,
-    }
+    names = ("account_holder_name", "exp_date", "routing", "ach_sec_code")
+    return {name: getattr(account, name) for name in names}
 
 
 def _of_account(account: Account) -> Row:
@@ -132,10 +117,7 @@ def _of_checks(values: Row, account: Account) -> Row:
 
 
 def billing_address(values: Row, account: Account) -> tuple[str | None, str | None]:
-    """Return street and zip of a payment.
-
-    They come from the request, or else from the account.
-    """
+    """Return street and zip from the request, or else from the account."""
     street, zip_code = values.get("billing_street"), values.get("billing_zip")
     return street or account.billing_street, zip_code or account.billing_zip
 

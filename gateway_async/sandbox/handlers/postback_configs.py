@@ -13,6 +13,9 @@ from gateway_async.sandbox.request.records import make_create, make_delete, make
 from gateway_async.sandbox.schema import POSTBACK_CONFIG
 from gateway_async.sandbox.schema.fields import Row, label
 
+__all__ = ["create", "delete", "update"]
+
+
 _FAMILIES = {
     "contact": "contacts",
     "transaction": "transactions",

@@ -7,6 +7,9 @@ from gateway_async.sandbox.request.records import make_create
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PRODUCT_FILE
 
+__all__ = ["can_store_files", "create"]
+
+
 create = make_create(PRODUCT_FILE)
 """Handles POST /v2/productfiles, which enables file storage for the location."""
 

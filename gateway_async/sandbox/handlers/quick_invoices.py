@@ -14,15 +14,24 @@ from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.notifications.messages import notify_about_invoice
 from gateway_async.sandbox.request.call import Call
 from gateway_async.sandbox.request.forms import is_form, read_form
-from gateway_async.sandbox.request.records import find_record, make_delete, make_get, make_list, show, update_record
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.request.records import (
+    check_values,
+    find_record,
+    make_delete,
+    make_get,
+    make_list,
+    show,
+    update_record,
+)
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import CONTACT, QUICK_INVOICE
 from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus
 from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import BIT, total
 from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, Trigger, codes_of, state_of
+
+__all__ = ["Rule", "create", "delete", "get", "get_list", "reopen", "resend", "update"]
+
 
 Rule = tuple[tuple[str, ...], str, Callable[[Row], bool]]
 """The fields concerned, the message for the first of them, and a test for a broken rule."""
@@ -44,7 +53,7 @@ def _create(call: Call, body: Row, files: Any) -> Response:
     values = _read(call, body, problems)
     uploads = check_files(gateway, call.user, files, problems)
     problems.raise_if_any()
-    row = _new(call, values)
+    row = _make_row(call, values)
     with gateway.store.transaction():
         gateway.store.insert(QUICK_INVOICE, row)
         for upload in uploads:
@@ -69,7 +78,7 @@ async def update(call: Call) -> Response:
     now = row | {name: value for name, value in values.items() if name in row}
     now |= {"amount_due": total(now["item_list"]), "modified_user_id": call.user["id"]}
     now |= compute_balance(call.gateway, now)
-    now = update_record(call, QUICK_INVOICE, row, _closed(now) if closes else now)
+    now = update_record(call, QUICK_INVOICE, row, _close(now) if closes else now)
     return json_response({"quickinvoice": show(call, QUICK_INVOICE, now)})
 
 
@@ -92,7 +101,7 @@ async def resend(call: Call) -> Response:
     The response is 204, also without an address to send to.
     """
     row, problems = find_record(call, QUICK_INVOICE), Problems()
-    email, sms = (_flag(call, name, problems) for name in ("email", "sms"))
+    email, sms = (_read_flag(call, name, problems) for name in ("email", "sms"))
     if not email and not sms:
         problems.add("email", "One of Email and Sms must be sent.")
     problems.raise_if_any()
@@ -101,27 +110,26 @@ async def resend(call: Call) -> Response:
 
 
 def _read(call: Call, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
-    values = read_fields(QUICK_INVOICE, body, problems, current=current)
-    check_references(call.gateway, call.user, QUICK_INVOICE, values, problems, current=current)
+    values = check_values(call, QUICK_INVOICE, body, problems, current=current)
     check_products(call.gateway, values, problems, current=current)
     _check_rules((current or {}) | values, problems)
     if current:
-        _check_products_kept(current, values, problems)
+        _check_same_products(current, values, problems)
     return values
 
 
-def _new(call: Call, values: Row) -> Row:
+def _make_row(call: Call, values: Row) -> Row:
     gateway, user = call.gateway, call.user
     closes = values.pop("status_id", None) in _CLOSED
     given = {name: value for name, value in values.items() if value is not None}
     due = total(values["item_list"])
     sums = {"amount_due": due, "remaining_balance": due}
     by = {"created_user_id": user["id"], "modified_user_id": user["id"]}
-    row = gateway.new_row(QUICK_INVOICE, user, _known(gateway, user, values) | given | sums | by)
-    return _closed(row) if closes else row
+    row = gateway.new_row(QUICK_INVOICE, user, _defaults(gateway, user, values) | given | sums | by)
+    return _close(row) if closes else row
 
 
-def _known(gateway: Gateway, user: Row, values: Row) -> Row:
+def _defaults(gateway: Gateway, user: Row, values: Row) -> Row:
     """Return the defaults that come from the location and the contact."""
     contact = values.get("contact_id") and gateway.store.find(CONTACT, id=values["contact_id"])
     known = {"email": contact["email"] or None if contact else None}
@@ -130,12 +138,12 @@ def _known(gateway: Gateway, user: Row, values: Row) -> Row:
     return known
 
 
-def _closed(row: Row) -> Row:
+def _close(row: Row) -> Row:
     state = MACHINE.next_state(state_of(row), Trigger.CLOSE)
     return row | codes_of(state) if state else row
 
 
-def _flag(call: Call, name: str, problems: Problems) -> bool:
+def _read_flag(call: Call, name: str, problems: Problems) -> bool:
     try:
         return bool(BIT.read(call.query.get(name, "1")))
     except ValueError as reason:
@@ -149,7 +157,7 @@ def _check_rules(row: Row, problems: Problems) -> None:
             problems.add(fields[0], sentence)
 
 
-def _check_products_kept(current: Row, values: Row, problems: Problems) -> None:
+def _check_same_products(current: Row, values: Row, problems: Problems) -> None:
     for name in PRODUCTS:
         if current["payment_status_id"] != PaymentStatus.UNPAID and values.get(name, current[name]) != current[name]:
             problems.add(name, f"{label(name)} cannot be changed once a payment was made.")

@@ -29,6 +29,9 @@ from gateway_async.sandbox.simulators.cards import Account, read_card
 from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 from gateway_async.sandbox.simulators.terminal_scripts import Script
 
+__all__ = ["create_account_vault", "create_transaction"]
+
+
 _EXP_DATE = "1230"
 _HOLDER = "SAMPLE TEST"
 _RECEIPT = (

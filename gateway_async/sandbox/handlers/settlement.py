@@ -10,6 +10,9 @@ from gateway_async.sandbox.schema import TRANSACTION
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.transactions import State, Trigger, next_state
 
+__all__ = ["advance_bank_payments", "apply_trigger"]
+
+
 _UNDER_WAY = (State.PENDING_ORIGINATION, State.ORIGINATING, State.ORIGINATED)
 
 
@@ -22,10 +25,7 @@ def advance_bank_payments(gateway: Gateway, day: date) -> None:
 
 
 def apply_trigger(gateway: Gateway, row: Row, trigger: Trigger) -> None:
-    """Apply a trigger to a payment.
-
-    A settled payment also gets its settlement date.
-    """
+    """Apply a trigger to a payment; a settled one gets its settlement date."""
     state = next_state(trigger, row)
     changes: Row = {"status_id": state, "modified_ts": gateway.clock.timestamp()}
     if state is State.SETTLED:

@@ -18,6 +18,9 @@ from gateway_async.sandbox.schema import LOCATION, LOGIN, TOKEN, USER
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.tokens import IDLE_SECONDS, Trigger
 
+__all__ = ["create", "delete"]
+
+
 _PASSWORD_LIFETIME = 365 * 24 * 60 * 60
 _USER_TYPE = 200
 

@@ -22,6 +22,9 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines import transactions
 from gateway_async.sandbox.state_machines.transaction_batches import BY_PROCESSOR, MACHINE, OPEN, State, Trigger
 
+__all__ = ["batch_for", "get", "get_list", "process", "settle", "settle_open_batches"]
+
+
 _MODEL = "TransactionBatch"
 _TROUBLE = 630
 _NO_USER: Row = {}

@@ -21,6 +21,9 @@ from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.state_machines import transactions as states
 
+__all__ = ["Effect", "update"]
+
+
 Effect = Callable[[Row, Row, Problems], Row]
 """Computes further changes from the stored record and the values of the request."""
 

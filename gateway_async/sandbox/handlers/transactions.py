@@ -31,6 +31,8 @@ from gateway_async.sandbox.simulators import issuer_decisions as issuer
 from gateway_async.sandbox.simulators.cards import Account
 from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 
+__all__ = ["create", "get", "get_list"]
+
 
 async def create(call: Call) -> Response:
     """Handle POST /v2/transactions."""

@@ -3,6 +3,9 @@
 from collections import defaultdict
 from typing import TypeVar
 
+__all__ = ["Problems", "RefusedError", "UnknownRecordError", "ValidationError"]
+
+
 _T = TypeVar("_T")
 
 

@@ -6,6 +6,9 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
+__all__ = ["empty_response", "encode", "error_response", "json_response"]
+
+
 encode = msgspec.json.Encoder(decimal_format="number").encode
 """Encodes a record as JSON."""
 

@@ -15,6 +15,9 @@ from uvicorn.server import ServerState
 
 from gateway_async.sandbox.http.responses import error_response
 
+__all__ = ["TRANSPORT", "Listener"]
+
+
 TRANSPORT = "gateway_async.sandbox.transport"
 """The ASGI extension through which faults reach the connection."""
 
@@ -31,10 +34,7 @@ _logger.setLevel(logging.ERROR)  # callers that send invalid HTTP get a response
 
 
 class _Protocol(HttpToolsProtocol):
-    """An HTTP protocol that shares its transport with the application.
-
-    It sends 400 as JSON.
-    """
+    """An HTTP protocol that shares its transport with the application and sends 400 as JSON."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -53,14 +53,9 @@ class _Protocol(HttpToolsProtocol):
 
 
 class Listener:
-    """Serves an application on one address.
+    """Serves an application on one address, in the event loop that opens it.
 
-    It runs in the event loop that opens it.
-
-    Args:
-        app: The application that handles the requests.
-        host: The address to listen on.
-        port: The port; 0 picks a free one.
+    Port 0 picks a free port.
     """
 
     def __init__(self, app: ASGIApp, host: str, port: int) -> None:
@@ -130,10 +125,7 @@ class Listener:
         self._resuming = asyncio.ensure_future(self.resume())
 
     async def wait_until_idle(self) -> None:
-        """Wait until no request is in progress.
-
-        Unread requests in the sockets count too.
-        """
+        """Wait until no request is in progress or unread in a socket."""
         await self._send_probe()
         current_task = asyncio.current_task()
         while tasks := self._requests.keys() - {current_task}:
@@ -147,10 +139,7 @@ class Listener:
         writer.close()
 
     async def cancel_requests(self) -> None:
-        """Cancel every other request and abort its connection.
-
-        The request that calls this method continues.
-        """
+        """Cancel every other request than the current one, and abort its connection."""
         current_task = asyncio.current_task()
         requests = {task: transport for task, transport in self._requests.items() if task is not current_task}
         for transport in requests.values():

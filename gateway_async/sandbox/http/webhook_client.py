@@ -16,6 +16,9 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 import attrs
 import httpx
 
+__all__ = ["SECONDS", "DeliveryResult", "HostNotAllowedError", "PostbackRequest", "WebhookClient", "read_hosts"]
+
+
 SECONDS = 10.0
 """The longest duration of an attempt, in seconds of real time."""
 
@@ -76,8 +79,7 @@ def read_hosts(hosts: Collection[str]) -> frozenset[str]:
 class WebhookClient:
     """Sends postbacks; several can be in progress at once.
 
-    Args:
-        hosts: The result of `read_hosts`: allowed names and addresses besides those of this machine.
+    `hosts` is the result of `read_hosts`: allowed names and addresses besides those of this machine.
     """
 
     def __init__(self, hosts: frozenset[str] = frozenset()) -> None:
@@ -140,7 +142,7 @@ class WebhookClient:
 def _transport(context: ssl.SSLContext) -> httpx.AsyncHTTPTransport:
     """Create a transport that opens a new connection for each request.
 
-    A stored connection might have been closed by the receiver, which would waste an attempt.
+    A reused connection might have been closed by the receiver, which would waste an attempt.
     """
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
     return httpx.AsyncHTTPTransport(verify=context, trust_env=False, limits=limits)

@@ -17,6 +17,9 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.state_machines.paylinks import State
 
+__all__ = ["BY_EMAIL", "BY_SMS", "Event", "invoice_url", "notify_about_invoice", "notify_about_paylink", "paylink_url"]
+
+
 Event = Literal["created", "resend", "before due", "due", "after due", "paid"]
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
@@ -39,12 +42,7 @@ BY_SMS = frozenset({DeliveryMethod.SMS, DeliveryMethod.EMAIL_AND_SMS})
 def notify_about_invoice(gateway: Gateway, invoice: Row, event: Event, *, email: bool = True, sms: bool = True) -> None:
     """Send the customer a message about an invoice, on each available channel.
 
-    Args:
-        gateway: The gateway that has the invoice.
-        invoice: The stored invoice.
-        event: The reason for the message. Thanks for a payment go by e-mail only.
-        email: Whether to send an e-mail.
-        sms: Whether to send a text message, if the invoice has `send_text_to_pay`.
+    A text message needs `send_text_to_pay`. Thanks for a payment go by e-mail only.
     """
     sentence = _sentence(event, invoice["title"], invoice["remaining_balance"], invoice["due_date"])
     text = _lines(sentence, invoice["note"], invoice_url(gateway, invoice))
@@ -54,10 +52,7 @@ def notify_about_invoice(gateway: Gateway, invoice: Row, event: Event, *, email:
 
 
 def notify_about_paylink(gateway: Gateway, paylink: Row, event: Event) -> None:
-    """Send the customer a message about a paylink.
-
-    The channels are those of its `delivery_method` that have a recipient.
-    """
+    """Send the customer a message about a paylink, by its `delivery_method`."""
     title, delivery_method = paylink["description"] or "Payment", paylink["delivery_method"]
     due = 0 if paylink["status_id"] == State.PAID else paylink["amount_due"]
     text = _lines(_sentence(event, title, due), paylink_url(gateway, paylink))

@@ -13,6 +13,9 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import MESSAGE
 from gateway_async.sandbox.schema.fields import Row
 
+__all__ = ["Channel", "Message", "read", "send"]
+
+
 Channel = Literal["email", "sms"]
 
 
@@ -48,10 +51,7 @@ def send(gateway: Gateway, message: Message, channel: Channel, recipient: str) -
 
 
 def read(gateway: Gateway, **about: str | None) -> list[Row]:
-    """Return the messages, newest last.
-
-    The list has all messages, or those about one invoice or paylink.
-    """
+    """Return the messages, or those about one invoice or paylink, newest last."""
     return [_show(row) for row in gateway.store.filter(MESSAGE, **about)]
 
 

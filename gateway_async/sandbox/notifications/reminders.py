@@ -17,6 +17,9 @@ from gateway_async.sandbox.schema import MESSAGE, QUICK_INVOICE
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.quick_invoices import State, state_of
 
+__all__ = ["Reminder", "plan"]
+
+
 _REMINDED = frozenset({State.OPEN_UNPAID, State.OPEN_IN_PART})
 
 

@@ -25,6 +25,9 @@ from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import is_set
 from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigger
 
+__all__ = ["is_in_effect", "watch"]
+
+
 _WATCHED = (CONTACT, ACCOUNT_VAULT, TRANSACTION, TRANSACTION_BATCH)
 _OF_A_PRODUCT = (TRANSACTION, TRANSACTION_BATCH)
 _DERIVED: Mapping[str, Derive] = {ACCOUNT_VAULT.plural: account_vaults.derive}

@@ -15,14 +15,14 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.cards import passes_luhn
 from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigger
 
+__all__ = ["read", "replay"]
+
+
 _NUMBER = re.compile(r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z])")
 
 
 def read(gateway: Gateway, **about: str | None) -> list[Row]:
-    """Return the postbacks, newest last.
-
-    The list has all postbacks, or those of one `config_id` or `record_id`.
-    """
+    """Return the postbacks, or those of one `config_id` or `record_id`, newest last."""
     configs = {config["id"]: config for config in gateway.store.select(POSTBACK_CONFIG)}
     return [_show(row, configs[row["config_id"]]) for row in gateway.store.filter(POSTBACK, **about)]
 

@@ -19,6 +19,9 @@ from gateway_async.sandbox.request.expands import Expand
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema.fields import Row
 
+__all__ = ["BODY_LIMIT", "Call", "read_body", "read_json", "read_query"]
+
+
 BODY_LIMIT = 10 * 1024 * 1024
 """The size limit of a JSON body, in bytes."""
 

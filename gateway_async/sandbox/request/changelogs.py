@@ -12,6 +12,9 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import CHANGELOG, USER
 from gateway_async.sandbox.schema.fields import Row
 
+__all__ = ["log_creation", "log_update", "read_changelogs"]
+
+
 _USER = ("id", "username", "first_name", "last_name")
 
 
@@ -23,12 +26,8 @@ def log_creation(gateway: Gateway, model: str, row: Row, user: Row) -> None:
 def log_update(gateway: Gateway, model: str, row: Row, user: Row, changes: Row) -> None:
     """Log a change of a record, with the earlier values.
 
-    Args:
-        gateway: The gateway that stores the log.
-        model: The record type as change logs spell it, such as `TransactionBatch`.
-        row: The record before the change.
-        user: The user who made the change; a row without an `id` if there was no user.
-        changes: The new values.
+    `model` is the record type as change logs spell it, such as `TransactionBatch`. `row` is the record before the
+    change. `user` has no `id` if no user made the change.
     """
     _log(gateway, "UPDATE", model, row, user, {name: row[name] for name in changes if changes[name] != row[name]})
 

@@ -19,6 +19,20 @@ from gateway_async.sandbox.schema import TOKEN, USER
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.tokens import Trigger, allows
 
+__all__ = [
+    "PARAMETERS",
+    "SCHEMES",
+    "Caller",
+    "Find",
+    "Scheme",
+    "Source",
+    "authenticate",
+    "extend_token",
+    "find_token",
+    "token_digest",
+]
+
+
 Source = Mapping[str, str]
 Find = Callable[[Gateway, Source], "Caller | None"]
 
@@ -54,15 +68,9 @@ class Scheme:
 
 
 def authenticate(gateway: Gateway, operation: str, headers: Source, query: Source) -> Caller:
-    """Return the user who sent a request.
+    """Return the user who sent a request, such as `GET /v2/contacts/{id}`.
 
     The user is empty for operations that need only a developer id.
-
-    Args:
-        gateway: The gateway that knows the users.
-        operation: Method and path of the request, such as `GET /v2/contacts/{id}`.
-        headers: The headers of the request.
-        query: The query parameters of the request.
 
     Raises:
         RefusedError: 401, the credentials are missing or invalid; 403, the operation does not accept them.

@@ -32,6 +32,9 @@ from gateway_async.sandbox.schema import (
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.state_machines import transactions as states
 
+__all__ = ["EXPANDS", "Expand", "read_expands"]
+
+
 Expand = Callable[[Gateway, Row], Any]
 
 

@@ -25,6 +25,9 @@ from gateway_async.sandbox.runtime.store import ALIVE, Store
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 from gateway_async.sandbox.schema.kinds import Search
 
+__all__ = ["LARGEST_PAGE_SIZE", "Condition", "Listing", "read_listing"]
+
+
 LARGEST_PAGE_SIZE = 5000
 
 _PARAMETERS = {"page", "page_size", "sort", "expand"} | PARAMETERS
@@ -61,10 +64,7 @@ class Listing:
         return store.select(self.table, rest, (*self.values, self.page_size, skipped)), total
 
     def meta(self, url: str, total: int) -> Row:
-        """Return the `meta` object of the response.
-
-        `url` is the address of the list.
-        """
+        """Return the `meta` object of the response to a list at `url`."""
         pages = ceil(total / self.page_size)
         links = {"self": self._link(url, self.page)}
         if self.page < pages:

@@ -16,6 +16,26 @@ from gateway_async.sandbox.request.validation import read_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema.fields import Row, Table
 
+__all__ = [
+    "Check",
+    "Derive",
+    "Handler",
+    "check_values",
+    "derive_nothing",
+    "find_record",
+    "make_create",
+    "make_delete",
+    "make_get",
+    "make_links",
+    "make_list",
+    "make_update",
+    "read_new",
+    "read_update",
+    "show",
+    "update_record",
+]
+
+
 Handler = Callable[[Call], Awaitable[Response]]
 Derive = Callable[[Gateway, Row], Row]
 """Computes the derived fields of a stored record for a response."""
@@ -30,10 +50,7 @@ def _nothing_to_check(_row: Row, _values: Row, _problems: Problems) -> None:
 
 
 def derive_nothing(_gateway: Gateway, _row: Row) -> Row:
-    """Return no derived fields.
-
-    Record types use it if they show only what is stored.
-    """
+    """Return no derived fields, for records that show only what is stored."""
     return {}
 
 
@@ -102,10 +119,7 @@ def check_values(call: Call, table: Table, body: Row, problems: Problems, *, cur
 
 
 def make_create(table: Table, check: Check = _nothing_to_check, derive: Derive = derive_nothing) -> Handler:
-    """Create the handler of POST on a list.
-
-    `check` applies the additional rules of the record type.
-    """
+    """Create the handler of POST; `check` applies the rules of the record type."""
 
     async def create(call: Call) -> Response:
         values, problems = await read_new(call, table)
@@ -143,10 +157,7 @@ def make_list(table: Table, derive: Derive = derive_nothing) -> Handler:
 
 
 def make_update(table: Table, check: Check = _nothing_to_check, derive: Derive = derive_nothing) -> Handler:
-    """Create the handler of PUT on a record.
-
-    `check` applies the additional rules of the record type.
-    """
+    """Create the handler of PUT; `check` applies the rules of the record type."""
 
     async def put(call: Call) -> Response:
         row, values, problems = await read_update(call, table)

@@ -9,6 +9,9 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import BY_PLURAL, CONTACT
 from gateway_async.sandbox.schema.fields import Row, Table, label
 
+__all__ = ["check_references"]
+
+
 _MISSING = {"terminal_id": "Terminal not found"}
 
 
@@ -17,13 +20,8 @@ def check_references(
 ) -> None:
     """Check every id among the values of a request, and translate `contact_api_id`.
 
-    Args:
-        gateway: The gateway that stores the records.
-        user: The caller, with a `location_id`.
-        table: The table of the request.
-        values: The values of the request; `contact_id` is filled in, and an empty integrator id is removed.
-        problems: Collects the problems.
-        current: The stored record that a PUT changes; None for a POST.
+    In `values`, `contact_id` is filled in and an empty integrator id is removed. `current` is the stored record that a
+    PUT changes; None for a POST.
     """
     _translate_contact(gateway, user, table, values, problems)
     for name, value in values.items():

@@ -13,18 +13,13 @@ import msgspec
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 
+__all__ = ["read_fields"]
+
 
 def read_fields(table: Table, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
-    """Convert the fields of a body to their stored form.
+    """Return the valid fields of a body in stored form, and report problems with the others.
 
-    Args:
-        table: The field table.
-        body: The object inside the wrapper.
-        problems: Collects the problems.
-        current: The stored record that a PUT changes; None for a POST.
-
-    Returns:
-        The valid fields of the body.
+    `current` is the stored record that a PUT changes; None for a POST.
     """
     method = "POST" if current is None else "PUT"
     values: Row = {}

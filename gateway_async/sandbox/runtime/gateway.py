@@ -16,6 +16,9 @@ from gateway_async.sandbox.simulators.clock import Clock
 from gateway_async.sandbox.simulators.faults import Faults
 from gateway_async.sandbox.simulators.terminals import Terminals
 
+__all__ = ["Gateway"]
+
+
 _OWN_IDS = {table.api_id: table for table in STORED if table.api_id}
 _NUMBERED = [table for table in STORED if table is not TOKEN]
 """The tables with system ids; the id of a token is its digest."""
@@ -55,10 +58,7 @@ class Gateway:
         return {"location_id": self.info.location_id}
 
     def new_row(self, table: Table, user: Row, values: Row) -> Row:
-        """Create a record in its first stored form.
-
-        It has the defaults, the values, an id and timestamps.
-        """
+        """Return a new record with the defaults, the values, an id and timestamps."""
         now = self.clock.timestamp()
         row: Row = {field.name: field.default for field in table.stored}
         row |= {name: value for name, value in values.items() if name in row and value is not None}
@@ -79,10 +79,7 @@ class Gateway:
 
     @contextmanager
     def reserve(self, table: Table, user: Row, values: Row) -> Iterator[None]:
-        """Reserve the integrator id of a request while the request waits.
-
-        A second request cannot use the id in the meantime.
-        """
+        """Reserve the integrator id of a request while the request waits."""
         api_id = values.get(table.api_id)
         if api_id is None:
             yield

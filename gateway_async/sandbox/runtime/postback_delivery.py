@@ -19,6 +19,9 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.clock import Clock, Timer
 from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigger
 
+__all__ = ["KEPT", "PostbackDelivery", "body_fields", "last_attempt_number", "mask_url", "read_attempts"]
+
+
 KEPT = 10_000
 """How many ended postbacks are kept; all waiting postbacks are kept."""
 
@@ -27,13 +30,7 @@ _WAITING_OF_CONFIG = f"config_id = ? AND {WAITING}"
 
 
 class PostbackDelivery:
-    """Delivers the waiting postbacks of one gateway.
-
-    Args:
-        store: The store that holds the postbacks.
-        clock: The clock that schedules repeated attempts.
-        webhook_client: The client that makes an attempt.
-    """
+    """Delivers the waiting postbacks of one gateway."""
 
     def __init__(self, store: Store, clock: Clock, webhook_client: WebhookClient) -> None:
         self._store, self._clock, self._webhook_client = store, clock, webhook_client
@@ -59,10 +56,7 @@ class PostbackDelivery:
             asyncio.get_running_loop().call_soon(self._check_due)
 
     async def wait_until_idle(self) -> bool:
-        """Wait until no attempt is due or in progress.
-
-        The result says whether there was one.
-        """
+        """Wait until no attempt is due or in progress; return whether one was."""
         self._check_due()
         waited = bool(self._tasks)
         while self._tasks:
@@ -186,12 +180,7 @@ def last_attempt_number(postback: Row) -> int:
 
 
 def body_fields(postback: Row, number: int) -> Row:
-    """Return the four fields of the body (contract, "Events").
-
-    Args:
-        postback: The stored postback.
-        number: The number of the attempt.
-    """
+    """Return the four fields of the body (contract, "Events") in an attempt."""
     return {
         "type": postback["type"],
         "resource": postback["resource"],
@@ -201,10 +190,7 @@ def body_fields(postback: Row, number: int) -> Row:
 
 
 def mask_url(url: str) -> str:
-    """Return a receiver's address without credentials and query string.
-
-    Both may be secret.
-    """
+    """Return a receiver's address without credentials and query string, which may be secret."""
     scheme, _, rest = url.partition("://")
     address, query, _ = rest.partition("#")[0].partition("?")
     authority, slash, path = address.partition("/")

@@ -17,6 +17,9 @@ from typing import Any, Literal
 from gateway_async.sandbox.schema import STORED
 from gateway_async.sandbox.schema.fields import Field, Row, Table
 
+__all__ = ["ALIVE", "WAITING", "Change", "Store", "Watcher"]
+
+
 Change = Literal["CREATE", "UPDATE", "DELETE"]
 Watcher = Callable[[Change, Sequence[Row]], None]
 """A callback for a change: its type, and the changed records with their new values."""
@@ -102,10 +105,7 @@ class Store:
 
     @property
     def change_count(self) -> int:
-        """The number of changes to records since the store was opened.
-
-        Added, changed and deleted records count.
-        """
+        """The number of records added, changed and deleted since the store was opened."""
         return self._connection.total_changes
 
     @contextmanager
@@ -205,18 +205,12 @@ class Store:
         return max(filter(None, found), default="")
 
     def total(self, table: Table, what: str, where: str, values: Sequence[Any]) -> int:
-        """Return a count or sum over matching records.
-
-        The records are those that match an SQL condition.
-        """
+        """Return a count or sum over the records that match an SQL condition."""
         found = self._connection.execute(f"SELECT {what} FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
         return int(found.fetchone()[0])
 
     def minimum(self, table: Table, column: str, where: str, values: Sequence[Any]) -> Any:
-        """Return the least value of a column in matching records, or None.
-
-        The records are those that match an SQL condition.
-        """
+        """Return the least value of a column in matching records, or None."""
         found = self._connection.execute(f"SELECT min({column}) FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
         return found.fetchone()[0]
 
@@ -245,23 +239,25 @@ def _column(field: Field) -> str:
     return f"{field.name} {field.kind.column}{key}{default}"
 
 
+_INDEXED = {
+    "contact_id": "contact_id",
+    "previous_transaction_id": "previous_transaction_id",
+    "quick_invoice_id": "quick_invoice_id, id",
+    "transaction_batch_id": "transaction_batch_id",
+    "batch_num": "product_transaction_id, batch_num",
+    "model_id": "model_id, id",
+}
+"""The columns of further indexes, by the column that a table must have."""
+
+
 def _indexes(table: Table) -> Iterable[str]:
     prefix = f"INDEX IF NOT EXISTS {table.plural}"
     if "location_id" in table.by_name:
         yield f"CREATE {prefix}_by_id ON {table.plural} (location_id, id) WHERE {ALIVE}"
         yield f"CREATE {prefix}_by_time ON {table.plural} (location_id, created_ts, id) WHERE {ALIVE}"
-    if "contact_id" in table.by_name:
-        yield f"CREATE {prefix}_by_contact ON {table.plural} (contact_id)"
-    if "previous_transaction_id" in table.shown:
-        yield f"CREATE {prefix}_by_previous ON {table.plural} (previous_transaction_id)"
-    if "quick_invoice_id" in table.shown:
-        yield f"CREATE {prefix}_by_invoice ON {table.plural} (quick_invoice_id, id)"
-    if "transaction_batch_id" in table.shown:
-        yield f"CREATE {prefix}_by_batch ON {table.plural} (transaction_batch_id)"
-    if "batch_num" in table.shown:
-        yield f"CREATE {prefix}_by_number ON {table.plural} (product_transaction_id, batch_num)"
-    if "model_id" in table.shown:
-        yield f"CREATE {prefix}_by_model ON {table.plural} (model_id, id)"
+    for column, columns in _INDEXED.items():
+        if column in table.shown:
+            yield f"CREATE {prefix}_by_{column} ON {table.plural} ({columns})"
     if "due_ts" in table.shown:
         yield f"CREATE {prefix}_waiting ON {table.plural} (config_id, due_ts, id) WHERE {WAITING}"
         yield f"CREATE {prefix}_ended ON {table.plural} (id) WHERE NOT {WAITING}"

@@ -8,6 +8,9 @@ Of a card, only the brand, the first six and the last four digits are stored.
 from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table
 from gateway_async.sandbox.schema.kinds import CODE, FLAG, INTEGER, TEXT, TIMESTAMP
 
+__all__ = ["ACCOUNT_VAULT", "ROUTER_ACCOUNT_VAULT", "TICKET"]
+
+
 ACCOUNT_VAULT = Table(
     "accountvault",
     "accountvaults",

@@ -6,6 +6,9 @@ An entry says who created or changed a record, when, and the earlier values.
 from gateway_async.sandbox.schema.fields import Field, Table
 from gateway_async.sandbox.schema.kinds import CODE, OBJECT, TIMESTAMP
 
+__all__ = ["CHANGELOG"]
+
+
 CHANGELOG = Table(
     "changelog",
     "changelogs",

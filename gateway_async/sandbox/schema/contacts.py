@@ -7,6 +7,9 @@ postbacks do.
 from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table
 from gateway_async.sandbox.schema.kinds import BIT, CODE, DATE, FLAG, INTEGER, MONEY, TEXT, TIMESTAMP
 
+__all__ = ["CONTACT"]
+
+
 CONTACT = Table(
     "contact",
     "contacts",

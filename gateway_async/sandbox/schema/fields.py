@@ -12,6 +12,9 @@ import attrs
 
 from gateway_async.sandbox.schema.kinds import Kind, Stored
 
+__all__ = ["ALWAYS", "NEVER", "ONCE", "Field", "Row", "Table", "label"]
+
+
 Row = dict[str, Any]
 """A stored record: every column of its table, in stored form."""
 
@@ -110,10 +113,7 @@ class Table:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The names of the SQL columns.
-
-        Every table also has a column for the deletion time.
-        """
+        """The names of the SQL columns, with one for the deletion time."""
         return (*(field.name for field in self.stored), "deleted_ts")
 
     @cached_property

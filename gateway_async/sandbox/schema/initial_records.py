@@ -3,6 +3,9 @@
 from gateway_async.sandbox.schema.fields import Field, Table
 from gateway_async.sandbox.schema.kinds import CODE, FLAG, TEXT, TIMESTAMP
 
+__all__ = ["LOCATION", "PRODUCT_TRANSACTION", "TERMINAL", "USER"]
+
+
 LOCATION = Table(
     "location",
     "locations",

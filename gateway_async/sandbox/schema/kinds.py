@@ -16,6 +16,29 @@ from typing import Any, Literal
 import attrs
 import msgspec
 
+__all__ = [
+    "BIT",
+    "BYTES",
+    "CODE",
+    "DATE",
+    "FLAG",
+    "INTEGER",
+    "ITEMS",
+    "MONEY",
+    "OBJECT",
+    "RAW_FLAG",
+    "TAGS",
+    "TEXT",
+    "TIMESTAMP",
+    "Kind",
+    "Search",
+    "Stored",
+    "is_set",
+    "show_money",
+    "total",
+]
+
+
 Stored = str | int | None
 
 _AMOUNT = re.compile(r"([0-9]{1,8})(?:\.([0-9]{1,2}))?")

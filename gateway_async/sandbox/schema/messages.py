@@ -6,6 +6,9 @@
 from gateway_async.sandbox.schema.fields import Field, Table
 from gateway_async.sandbox.schema.kinds import CODE, OBJECT, TEXT, TIMESTAMP
 
+__all__ = ["MESSAGE"]
+
+
 MESSAGE = Table(
     "message",
     "outbox",

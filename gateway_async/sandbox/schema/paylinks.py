@@ -8,6 +8,9 @@ from gateway_async.sandbox.schema.codes import DeliveryMethod
 from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table
 from gateway_async.sandbox.schema.kinds import BIT, CODE, DATE, INTEGER, MONEY, TEXT, TIMESTAMP
 
+__all__ = ["PAYLINK"]
+
+
 PAYLINK = Table(
     "paylink",
     "paylinks",

@@ -7,6 +7,9 @@ stays true.
 from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table
 from gateway_async.sandbox.schema.kinds import CODE, INTEGER, RAW_FLAG, TEXT, TIMESTAMP
 
+__all__ = ["POSTBACK_CONFIG"]
+
+
 POSTBACK_CONFIG = Table(
     "postbackconfig",
     "postbackconfigs",

@@ -22,6 +22,9 @@ from gateway_async.sandbox.schema.kinds import (
     TIMESTAMP,
 )
 
+__all__ = ["FILE_CONTENT", "INVOICED_TRANSACTION", "PRODUCT_FILE", "QUICK_INVOICE", "QUICK_INVOICE_FILE"]
+
+
 QUICK_INVOICE = Table(
     "quickinvoice",
     "quickinvoices",

@@ -6,6 +6,9 @@ The token itself is not stored. Its `id` is its digest, which can be computed fr
 from gateway_async.sandbox.schema.fields import Field, Table
 from gateway_async.sandbox.schema.kinds import CODE, TEXT, TIMESTAMP
 
+__all__ = ["LOGIN", "TOKEN"]
+
+
 LOGIN = Table(
     "token",
     "token",

@@ -6,6 +6,9 @@ The location of a batch is stored but not shown.
 from gateway_async.sandbox.schema.fields import NEVER, Field, Table
 from gateway_async.sandbox.schema.kinds import BIT, CODE, INTEGER, TEXT, TIMESTAMP
 
+__all__ = ["TRANSACTION_BATCH"]
+
+
 TRANSACTION_BATCH = Table(
     "transactionbatch",
     "transactionbatches",

@@ -9,6 +9,9 @@ from gateway_async.sandbox.schema.codes import TransactionSource
 from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table
 from gateway_async.sandbox.schema.kinds import BIT, CODE, DATE, FLAG, INTEGER, MONEY, OBJECT, TEXT, TIMESTAMP
 
+__all__ = ["ROUTER_TRANSACTION", "TRANSACTION"]
+
+
 TRANSACTION = Table(
     "transaction",
     "transactions",

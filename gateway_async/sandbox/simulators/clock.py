@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
+__all__ = ["Clock", "Timer"]
+
+
 _EARLIEST, _LATEST = 0.0, datetime(9000, 1, 1, tzinfo=UTC).timestamp()
 
 
@@ -91,10 +94,7 @@ class Clock:
 
     @contextmanager
     def at_time(self, now: float) -> Iterator[None]:
-        """Show another time inside the block.
-
-        The code in the block must not wait.
-        """
+        """Show another time inside the block, which must not wait."""
         offset, self._offset = self._offset, now - time.monotonic()
         try:
             yield

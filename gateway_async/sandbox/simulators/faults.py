@@ -15,6 +15,9 @@ from typing import Any, Literal, get_args
 
 import attrs
 
+__all__ = ["FAULTS", "FaultName", "Faults", "Plan", "matches_path"]
+
+
 FaultName = Literal[
     "refuse",
     "reset_before_commit",

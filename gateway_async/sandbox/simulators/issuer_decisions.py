@@ -8,6 +8,8 @@ import attrs
 
 from gateway_async.sandbox.schema.codes import ReasonCode
 
+__all__ = ["AVS_ENHANCED", "TRIGGERS", "Outcome", "check_address", "check_cvv", "decide", "decline", "refuses_address"]
+
 
 @attrs.frozen
 class Outcome:
@@ -63,10 +65,7 @@ _CVV_OF_BRAND = {"amex": {"1234": "M", "9999": "N"}}
 
 
 def decide(cents: int, street: str | None = None, zip_code: str | None = None) -> Outcome:
-    """Decide on a card payment.
-
-    The amount, in cents, and the billing address determine the decision.
-    """
+    """Approve or decline a card payment by its amount in cents and billing address."""
     outcome = TRIGGERS.get(cents, Outcome())
     if outcome.approved and refuses_address(street, zip_code):
         return attrs.evolve(decline("AVS DECLINED"), wait=outcome.wait)
@@ -79,18 +78,12 @@ def refuses_address(street: str | None, zip_code: str | None) -> bool:
 
 
 def check_address(street: str | None, zip_code: str | None) -> str | None:
-    """Return the `avs` of a payment.
-
-    The values are GOOD, STREET, ZIP, BAD, and None without an address.
-    """
+    """Return the `avs` of a payment: GOOD, STREET, ZIP, BAD; None without an address."""
     if not street and not zip_code:
         return None
     return _AVS[(street or "").lower().strip() == _GOOD[0], zip_code == _GOOD[1]]
 
 
 def check_cvv(cvv: str | None, brand: str) -> str | None:
-    """Return the `cvv_response` of a payment.
-
-    The values are M match, N no match, P not processed, and None without a CVV.
-    """
+    """Return the `cvv_response`: M match, N no match, P not processed; None without a CVV."""
     return None if cvv is None else _CVV_OF_BRAND.get(brand, _CVV).get(cvv, "P")

@@ -8,6 +8,9 @@ import attrs
 
 from gateway_async.sandbox.simulators.faults import FAULTS, Plan
 
+__all__ = ["SCENARIOS", "Scenario", "make_plans"]
+
+
 _SALE = "POST /v2/transactions"
 _SALE_AT_TERMINAL = "POST /v2/routertransactions"
 _STORE = "POST /v2/accountvaults"

@@ -8,6 +8,8 @@ import attrs
 from gateway_async.sandbox.schema.codes import ReasonCode
 from gateway_async.sandbox.simulators.cards import TEST_CARDS
 
+__all__ = ["SCRIPTS", "Script", "stop"]
+
 
 @attrs.frozen
 class Script:

@@ -18,6 +18,17 @@ from gateway_async.sandbox.simulators.clock import Clock, Timer
 from gateway_async.sandbox.simulators.terminal_scripts import SCRIPTS, Script, stop
 from gateway_async.sandbox.state_machines.terminal_requests import MACHINE, State, Trigger
 
+__all__ = [
+    "OVERALL_TIMEOUT",
+    "Mode",
+    "NothingWaitsError",
+    "TerminalOptions",
+    "TerminalQueue",
+    "TerminalRequest",
+    "Terminals",
+]
+
+
 OVERALL_TIMEOUT = 300.0
 """Seconds from the arrival of a call at a terminal until its timeout."""
 
@@ -91,12 +102,7 @@ class TerminalQueue:
 
 
 class Terminals:
-    """The terminals of a gateway and their queues of calls.
-
-    Args:
-        clock: The sandbox clock.
-        options: How cards are presented.
-    """
+    """The terminals of a gateway and their queues of requests."""
 
     def __init__(self, clock: Clock, options: TerminalOptions) -> None:
         self._clock = clock
@@ -105,14 +111,9 @@ class Terminals:
         self._arrival = asyncio.Event()
 
     async def process(self, terminal_id: str, action: str, amount: int | None = None) -> Script:
-        """Queue a call at a terminal and wait for its end.
+        """Queue a request at a terminal, wait for its end, and return what the terminal did.
 
-        The result is what the terminal did.
-
-        Args:
-            terminal_id: The id of an existing terminal.
-            action: `sale`, `store` …, shown by control calls.
-            amount: The amount in cents.
+        `action` is shown by control calls. The amount is in cents.
         """
         now = self._clock.now()
         request = TerminalRequest(terminal_id, action, amount, now)
@@ -152,10 +153,7 @@ class Terminals:
         self._act(terminal_id, Trigger.CANCEL, _CANCEL)
 
     def silence(self, terminal_id: str) -> None:
-        """Stop the automatic actions of a terminal.
-
-        The next card, decline or cancellation resumes them.
-        """
+        """Stop the automatic actions of a terminal until the next manual one."""
         queue = self._queues[terminal_id]
         queue.silent = True
         for request in queue.requests:

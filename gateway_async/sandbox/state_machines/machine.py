@@ -9,15 +9,15 @@ from typing import Generic, TypeVar
 
 import attrs
 
+__all__ = ["NumericState", "StateMachine"]
+
+
 _State = TypeVar("_State", bound=Enum)
 _Trigger = TypeVar("_Trigger", bound=StrEnum)
 
 
 class NumericState(IntEnum):
-    """States that records store as numbers.
-
-    The text form is the number and the name.
-    """
+    """States that records store as numbers; the text has the number and the name."""
 
     def __str__(self) -> str:
         return f"{self.value} {self.name.lower().replace('_', ' ')}"

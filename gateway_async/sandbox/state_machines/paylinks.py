@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
 
+__all__ = ["MACHINE", "State", "Trigger"]
+
 
 class State(NumericState):
     """`status_id` of a paylink."""

@@ -4,6 +4,8 @@ from enum import StrEnum
 
 from gateway_async.sandbox.state_machines.machine import StateMachine
 
+__all__ = ["MACHINE", "State", "Trigger"]
+
 
 class State(StrEnum):
     """The state of a postback."""

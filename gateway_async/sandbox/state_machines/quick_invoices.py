@@ -10,6 +10,8 @@ from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.machine import StateMachine
 
+__all__ = ["MACHINE", "State", "Trigger", "codes_of", "state_of", "trigger_of"]
+
 
 class State(StrEnum):
     """The state of an invoice: its `status_id` and `payment_status_id`, in words."""

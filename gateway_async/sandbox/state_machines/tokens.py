@@ -5,6 +5,9 @@ from enum import StrEnum
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.machine import StateMachine
 
+__all__ = ["IDLE_SECONDS", "MACHINE", "State", "Trigger", "allows"]
+
+
 IDLE_SECONDS = 15 * 60
 """How long a token stays valid without a successful request."""
 
@@ -36,10 +39,7 @@ MACHINE = StateMachine(
 
 
 def allows(trigger: Trigger, row: Row, now: float) -> bool:
-    """Return whether a trigger is allowed for a stored token.
-
-    `now` is in Unix seconds.
-    """
+    """Return whether a trigger is allowed for a stored token at a Unix time."""
     return MACHINE.next_state(_state_of(row, now), trigger) is not None
 
 

@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
 
+__all__ = ["BY_PROCESSOR", "MACHINE", "OPEN", "State", "Trigger"]
+
 
 class State(NumericState):
     """`processing_status_id` of a batch."""
@@ -21,10 +23,7 @@ class State(NumericState):
 
 
 class Trigger(StrEnum):
-    """The events that can change a batch.
-
-    They are a settlement, by hand or at midnight, and the steps of its processor.
-    """
+    """The settlements and processor steps that can change a batch."""
 
     SETTLE = "settled by hand or at midnight"
     SETTLE_WITH_ERROR = "the same, with a transaction of 6.30 in it"

@@ -11,6 +11,8 @@ from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, TransactionType
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
 
+__all__ = ["MACHINE", "SETTLEABLE", "STARTS", "Start", "State", "Trigger", "next_state"]
+
 
 class State(NumericState):
     """`status_id` of a transaction."""
@@ -28,10 +30,7 @@ class State(NumericState):
 
 
 class Trigger(StrEnum):
-    """The events that can change a transaction.
-
-    They are PUT actions, a refund, and settlement steps.
-    """
+    """The PUT actions, refunds and settlement steps that can change a transaction."""
 
     VOID = "void"
     COMPLETE = "authcomplete"
