@@ -35,11 +35,11 @@ def make_app(gateway: Gateway) -> ASGIApp:
     app.router.redirect_slashes = False
     app.state.gateway = gateway
 
-    spoiled = with_faults(app, gateway)
+    app_with_faults = with_faults(app, gateway)
 
     async def with_encoded_path(scope: Scope, receive: Receive, send: Send) -> None:
         scope["path"] = scope["raw_path"].decode("ascii").rstrip("/") or "/"
-        await spoiled(scope, receive, send)
+        await app_with_faults(scope, receive, send)
 
     return with_encoded_path
 
@@ -63,34 +63,34 @@ def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
     return run
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
+async def _handle_refusal(_request: Request, error: Exception) -> Response:
     refused = cast("RefusedError", error)
     return error_response(refused.status, refused.message)
 
 
-async def _invalid(_request: Request, error: Exception) -> Response:
+async def _handle_invalid_fields(_request: Request, error: Exception) -> Response:
     return json_response({"errors": cast("ValidationError", error).problems}, 422)
 
 
-async def _unrouted(_request: Request, error: Exception) -> Response:
+async def _handle_http_error(_request: Request, error: Exception) -> Response:
     http = cast("HTTPException", error)
     response = error_response(http.status_code, f"{http.detail}.")
     response.headers.update(http.headers or {})
     return response
 
 
-async def _hung_up(_request: Request, _error: Exception) -> Response:
+async def _handle_disconnect(_request: Request, _error: Exception) -> Response:
     return Response(status_code=400)
 
 
-async def _failed(_request: Request, _error: Exception) -> Response:
+async def _handle_failure(_request: Request, _error: Exception) -> Response:
     return error_response(500, "The sandbox failed; this is an error of its own.")
 
 
 _HANDLERS: dict[Any, Any] = {
-    RefusedError: _refused,
-    ValidationError: _invalid,
-    HTTPException: _unrouted,
-    ClientDisconnect: _hung_up,
-    Exception: _failed,
+    RefusedError: _handle_refusal,
+    ValidationError: _handle_invalid_fields,
+    HTTPException: _handle_http_error,
+    ClientDisconnect: _handle_disconnect,
+    Exception: _handle_failure,
 }

@@ -131,6 +131,6 @@ def _script(run: _Run[Script]) -> str:
     if script.text:
         return f"ends at once: {script.text}"
     if script.silent:
-        return "no card comes; the overall time-out ends it"
+        return "no card is presented; the overall timeout ends it"
     when = f" {_BY_CENTS}" if script.wait else ""
     return f"card {script.card}, entry mode {script.entry_mode}{when}"

@@ -174,10 +174,10 @@ class Sandbox:
         Raises:
             RuntimeError: The sandbox is not running.
         """
-        return self._live.gateway.info
+        return self._current.gateway.info
 
     @property
-    def _live(self) -> _Running:
+    def _current(self) -> _Running:
         if self._running is None:
             raise RuntimeError("The sandbox is not running.")
         return self._running
@@ -404,7 +404,7 @@ class Sandbox:
             RuntimeError: The sandbox was stopped during the wait.
         """
         try:
-            return self._run(actions.wait_for_call, self._at(terminal_id), timeout)
+            return self._run(actions.wait_for_call, self._or_first_terminal(terminal_id), timeout)
         except CancelledError:
             raise RuntimeError("The sandbox is not running.") from None
 
@@ -427,7 +427,7 @@ class Sandbox:
             NothingWaitsError: No call waits at the terminal.
             ValueError: The terminal, the card or the entry mode is unknown.
         """
-        self._call(actions.present, self._at(terminal_id), card, entry_mode)
+        self._call(actions.present, self._or_first_terminal(terminal_id), card, entry_mode)
 
     def decline(self, terminal_id: str | None = None) -> None:
         """Let the issuer decline the card at a terminal.
@@ -436,7 +436,7 @@ class Sandbox:
             NothingWaitsError: No call waits at the terminal.
             ValueError: The terminal is unknown.
         """
-        self._call(actions.operate_terminal, self._at(terminal_id), Terminals.decline)
+        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.decline)
 
     def cancel(self, terminal_id: str | None = None) -> None:
         """Press the cancel key of a terminal.
@@ -445,7 +445,7 @@ class Sandbox:
             NothingWaitsError: No call waits at the terminal.
             ValueError: The terminal is unknown.
         """
-        self._call(actions.operate_terminal, self._at(terminal_id), Terminals.cancel)
+        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.cancel)
 
     def silence(self, terminal_id: str | None = None) -> None:
         """Stop the automatic actions of a terminal until the next manual action.
@@ -455,11 +455,11 @@ class Sandbox:
         Raises:
             ValueError: The terminal is unknown.
         """
-        self._call(actions.operate_terminal, self._at(terminal_id), Terminals.silence)
+        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.silence)
 
     def add_terminal(self, title: str = "Terminal") -> str:
         """Add a terminal and return its id."""
-        return self._call(seed.add_terminal, self._live.gateway.first_location, title)
+        return self._call(seed.add_terminal, self._current.gateway.first_location, title)
 
     def add_location(self, name: str = "Second") -> SandboxInfo:
         """Add a location with its own user, and return its info."""
@@ -471,16 +471,16 @@ class Sandbox:
         Raises:
             ValueError: The count is negative.
         """
-        self._run(seed.add_vaults, self._live.gateway.first_location, count)
+        self._run(seed.add_vaults, self._current.gateway.first_location, count)
 
     def ticket(self, card: str = "4111111111111111", exp_date: str = "1230") -> str:
-        """Create a ticket, which stands in for a card once.
+        """Create a ticket, which can replace a card once.
 
         Raises:
             ValueError: The card number is invalid, or the expiry does not have the form MMYY.
         """
         account = actions.read_test_card(card, exp_date)
-        return self._call(seed.add_ticket, self._live.gateway.first_location, account)
+        return self._call(seed.add_ticket, self._current.gateway.first_location, account)
 
     def wait_until_idle(self, *, timeout: float = 10.0, postbacks: bool = True) -> None:
         """Wait until no request is in progress.
@@ -502,14 +502,14 @@ class Sandbox:
         """Cancel waiting calls, delete records and faults, and reset the clock."""
         self._run(actions.reset)
 
-    def _at(self, terminal_id: str | None) -> str:
+    def _or_first_terminal(self, terminal_id: str | None) -> str:
         return self.terminal_id if terminal_id is None else terminal_id
 
     def _call(self, act: Callable[[Gateway, Unpack[_Args]], _T], *args: *_Args) -> _T:
-        return self._live.portal.call(act, self._live.gateway, *args)
+        return self._current.portal.call(act, self._current.gateway, *args)
 
     def _run(self, act: Callable[[Gateway, Unpack[_Args]], Awaitable[_T]], *args: *_Args) -> _T:
-        return self._live.portal.call(act, self._live.gateway, *args)
+        return self._current.portal.call(act, self._current.gateway, *args)
 
     async def _open(self, portal: BlockingPortal, stack: ExitStack) -> Gateway:
         store = Store(self._data)

@@ -335,7 +335,7 @@ def test_a_port_that_was_taken_meanwhile_is_waited_for(shop, sandbox, eventually
 
 def serves(sandbox):
     """Whether the port of a sandbox is open."""
-    return sandbox._live.gateway.listener._server.is_serving()
+    return sandbox._current.gateway.listener._server.is_serving()
 
 
 @pytest.mark.parametrize(

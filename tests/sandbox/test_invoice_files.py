@@ -323,7 +323,7 @@ def test_a_new_beginning_forgets_files(shop, sandbox, invoice):
     """And what they held."""
     file = attach(shop, invoice).json()["file"]["id"]
     sandbox.reset()
-    with pytest.raises(ValueError, match="no such"):
+    with pytest.raises(ValueError, match="not found"):
         sandbox.file(file)
 
 

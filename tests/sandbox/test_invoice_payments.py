@@ -175,7 +175,7 @@ def test_a_slow_issuer_charges_nobody_twice(shop, sandbox, bill, eventually):
     paying = [threading.Thread(target=lambda: answers.append(pay(shop, invoice_id))) for _ in range(2)]
     for one in paying:
         one.start()
-    eventually(lambda: len(sandbox._live.gateway.clock.timers) >= 3)
+    eventually(lambda: len(sandbox._current.gateway.clock.timers) >= 3)
     sandbox.advance(60)
     for one in paying:
         one.join()

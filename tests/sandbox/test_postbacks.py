@@ -405,7 +405,7 @@ def test_a_replay_sends_it_once_more(shop, sandbox, receiver, configure):
     told = [(request.data["last_name"], request.fields["number_of_attempts"]) for request in receiver.requests]
     assert told == [("One", "1"), ("Two", "1"), ("One", "2"), ("Two", "2")]
     unknown = shop.http.post("/_sandbox/postbacks/nothing/replay")
-    assert (unknown.status_code, unknown.json()["message"]) == (404, "postback nothing: there is no such record.")
+    assert (unknown.status_code, unknown.json()["message"]) == (404, "postback nothing: not found.")
 
 
 def test_a_replay_need_not_wait(shop, sandbox, receiver, configure):
@@ -420,7 +420,7 @@ def test_a_replay_need_not_wait(shop, sandbox, receiver, configure):
 
 def test_the_log_keeps_the_newest(shop, sandbox, receiver, configure, monkeypatch):
     """Of those that have ended; what still waits is never forgotten."""
-    monkeypatch.setattr(postback_delivery, "KEPT", 10)
+    monkeypatch.setattr(postback_delivery, "MOST_ENDED", 10)
     configure(number_of_attempts=2)
     receiver.answers[:] = [500]
     for number in range(40):

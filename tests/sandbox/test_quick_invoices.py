@@ -354,7 +354,7 @@ def test_a_partly_paid_invoice_is_reopened(shop, sandbox):
 
 def test_an_expired_invoice_is_not_reopened(shop, sandbox, errors):
     """From the midnight after its expire date; until then it is."""
-    today = sandbox._live.gateway.clock.date().date().isoformat()
+    today = sandbox._current.gateway.clock.date().date().isoformat()
     invoice = shop.invoice(expire_date=today, status_id=0).json()["quickinvoice"]
     assert stands(act(shop, invoice, "reopen")) == (1, 1)
     change(shop, invoice, status_id=0)

@@ -205,7 +205,7 @@ def test_a_call_that_was_ended_waits_no_more(manual, counter, pool, act):
         ("HERE/present", {}, 409, "terminal HERE: no call waits there."),
         ("HERE/cancel", {}, 409, "terminal HERE: no call waits there."),
         ("HERE/present", {"card": "4111111111111112"}, 422, "card: is not a valid card number."),
-        ("nowhere/silence", {}, 404, "terminal nowhere: there is no such terminal."),
+        ("nowhere/silence", {}, 404, "terminal nowhere: not found."),
     ],
 )
 def test_a_control_call_says_what_is_wrong(manual, counter, path, body, status, message):
@@ -228,7 +228,7 @@ async def test_a_call_is_waited_for(manual, counter, pool):
 
 def test_a_call_that_does_not_come(manual):
     """The time to wait is real time, and the terminal is named."""
-    with pytest.raises(TimeoutError, match=f"terminal {manual.terminal_id}: no call came within 0.01 seconds."):
+    with pytest.raises(TimeoutError, match=f"terminal {manual.terminal_id}: no call arrived within 0.01 seconds."):
         manual.wait_for_call(timeout=0.01)
 
 
@@ -236,7 +236,7 @@ def test_a_sandbox_that_stops_lets_go_who_waits(pool, eventually):
     """At once, whatever their time-out, with the error of a sandbox that does not run."""
     with Sandbox(terminals="manual") as sandbox:
         waiting = pool.submit(sandbox.wait_for_call, timeout=3600)
-        eventually(lambda: sandbox._live.gateway.terminals._arrival._waiters)
+        eventually(lambda: sandbox._current.gateway.terminals._arrival._waiters)
     with pytest.raises(RuntimeError, match="not running"):
         waiting.result()
 
@@ -339,7 +339,7 @@ def test_8_xx_waits_as_long_as_it_says(shop, sandbox, pool, eventually):
     at_terminal = pool.submit(shop.at_terminal, "8.45")
     sandbox.wait_for_call()
     keyed = pool.submit(shop.pay, "8.45")
-    eventually(lambda: len(sandbox._live.gateway.clock.timers) >= 4)  # midnight is one of them
+    eventually(lambda: len(sandbox._current.gateway.clock.timers) >= 4)  # midnight is one of them
     sandbox.advance(44)
     assert not at_terminal.done()
     assert not keyed.done()
@@ -358,7 +358,7 @@ def test_nobody_waits_and_nothing_can_be_presented(manual):
 @pytest.mark.parametrize("act", ["present", "decline", "cancel", "silence", "wait_for_call"])
 def test_an_unknown_terminal_is_named(manual, act):
     """By every method that takes one."""
-    with pytest.raises(ValueError, match=r"^terminal nowhere: there is no such terminal"):
+    with pytest.raises(ValueError, match=r"^terminal nowhere: not found"):
         getattr(manual, act)("nowhere")
 
 

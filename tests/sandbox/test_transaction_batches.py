@@ -383,7 +383,7 @@ ALLOWED = {(1, 5), (1, 6), (3, 4), (3, 6), (4, 5), (4, 6), (5, 2), (5, 3), (5, 6
 
 def test_an_unknown_batch_is_named(sandbox):
     """As every unknown record is."""
-    with pytest.raises(ValueError, match=r"^transactionbatch nowhere: there is no such record\."):
+    with pytest.raises(ValueError, match=r"^transactionbatch nowhere: not found\."):
         sandbox.process_batch("nowhere", 5)
 
 

@@ -307,7 +307,7 @@ def test_an_api_id_is_taken_while_its_request_waits(shop, sandbox, errors, event
     """A second request with the id of one that still waits is refused too."""
     slow = threading.Thread(target=shop.pay, args=("8.60",), kwargs={"transaction_api_id": "t1"})
     slow.start()
-    eventually(lambda: sandbox._live.gateway._reserved)
+    eventually(lambda: sandbox._current.gateway._reserved)
     assert list(errors(shop.pay(transaction_api_id="t1"))) == ["transaction_api_id"]
     sandbox.advance(60)
     slow.join()

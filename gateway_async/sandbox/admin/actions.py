@@ -81,7 +81,7 @@ class UnknownTerminalError(ValueError):
     """A control call that names an unknown terminal."""
 
     def __init__(self, terminal_id: str) -> None:
-        super().__init__(f"terminal {terminal_id}: there is no such terminal.")
+        super().__init__(f"terminal {terminal_id}: not found.")
 
 
 async def add_fault(gateway: Gateway, plan: Plan) -> None:
@@ -221,7 +221,7 @@ async def wait_for_call(gateway: Gateway, terminal_id: str, seconds: float) -> R
         async with asyncio.timeout(seconds):
             await gateway.terminals.wait_for_call(terminal_id)
     except TimeoutError:
-        raise TimeoutError(f"terminal {terminal_id}: no call came within {seconds:g} seconds.") from None
+        raise TimeoutError(f"terminal {terminal_id}: no call arrived within {seconds:g} seconds.") from None
     call: Row = _describe(gateway, row)["waiting"][0]
     return call
 

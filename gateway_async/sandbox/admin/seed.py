@@ -75,8 +75,8 @@ def delete_records(gateway: Gateway) -> None:
     with gateway.store.transaction():
         for table in CREATED_RECORDS:
             gateway.store.clear(table)
-        place = {"location_id": gateway.info.location_id}
-        contact = gateway.new_row(CONTACT, place, _CONTACT) | {"id": gateway.info.contact_id}
+        owner = {"location_id": gateway.info.location_id}
+        contact = gateway.new_row(CONTACT, owner, _CONTACT) | {"id": gateway.info.contact_id}
         gateway.store.insert(CONTACT, contact)
 
 
@@ -85,14 +85,14 @@ def add_location(gateway: Gateway, developer_id: str, name: str = "Sandbox") -> 
 
     These are one user, two merchant accounts, a contact and a terminal.
     """
-    place: Row = {"location_id": gateway.ids.new()}
+    owner: Row = {"location_id": gateway.ids.new()}
 
     def add(table: Table, **values: str) -> str:
-        row = gateway.new_row(table, place, values)
+        row = gateway.new_row(table, owner, values)
         gateway.store.insert(table, row)
         return str(row["id"])
 
-    location = gateway.new_row(LOCATION, place, {"name": name, "timezone": "UTC"}) | {"id": place["location_id"]}
+    location = gateway.new_row(LOCATION, owner, {"name": name, "timezone": "UTC"}) | {"id": owner["location_id"]}
     secret = {name: secrets.token_hex(16) for name in ("password", "user_api_key", "user_hash_key")}
     login = {"username": f"user-{secrets.token_hex(4)}", "domain": f"sandbox-{secrets.token_hex(4)}"}
     with gateway.store.transaction():
@@ -107,7 +107,7 @@ def add_location(gateway: Gateway, developer_id: str, name: str = "Sandbox") -> 
             contact_id=add(CONTACT, **_CONTACT),
             cc_product_transaction_id=add(PRODUCT_TRANSACTION, payment_method="cc", title="Cards"),
             ach_product_transaction_id=add(PRODUCT_TRANSACTION, payment_method="ach", title="Bank accounts"),
-            terminal_id=add_terminal(gateway, place, "Counter"),
+            terminal_id=add_terminal(gateway, owner, "Counter"),
         )
 
 
@@ -146,10 +146,10 @@ async def add_vaults(gateway: Gateway, user: Row, count: int) -> None:
     for start in range(0, count, _BATCH):
         with gateway.store.transaction():
             numbers = range(start, min(start + _BATCH, count))
-            gateway.store.insert(ACCOUNT_VAULT, *(_numbered(gateway, template, series, n) for n in numbers))
+            gateway.store.insert(ACCOUNT_VAULT, *(_make_vault(gateway, template, series, n) for n in numbers))
         await asyncio.sleep(0)
 
 
-def _numbered(gateway: Gateway, template: Row, series: str, number: int) -> Row:
+def _make_vault(gateway: Gateway, template: Row, series: str, number: int) -> Row:
     own = {"account_vault_api_id": f"seed-{series}-{number}", "title": f"Vault {number}"}
     return template | {"id": gateway.ids.new()} | own

@@ -64,7 +64,7 @@ def find_account(
     return None
 
 
-def _number(_gateway: Gateway, _user: Row, values: Row, problems: Problems) -> Account | None:
+def _find_by_number(_gateway: Gateway, _user: Row, values: Row, problems: Problems) -> Account | None:
     read = _read_bank_account if values.get("payment_method") == "ach" else _read_card
     return read(values, problems)
 
@@ -99,7 +99,7 @@ def _read_bank_account(values: Row, problems: Problems) -> Account | None:
         return None
 
 
-def _track(_gateway: Gateway, _user: Row, values: Row, problems: Problems) -> Account | None:
+def _find_by_track(_gateway: Gateway, _user: Row, values: Row, problems: Problems) -> Account | None:
     try:
         return read_track(values["track_data"])
     except ValueError as reason:
@@ -107,7 +107,7 @@ def _track(_gateway: Gateway, _user: Row, values: Row, problems: Problems) -> Ac
         return None
 
 
-def _record(table: Table, field: str, column: str, read: Callable[[Row], Account]) -> Source:
+def _make_source(table: Table, field: str, column: str, read: Callable[[Row], Account]) -> Source:
     def find(gateway: Gateway, user: Row, values: Row, problems: Problems) -> Account | None:
         where = {"location_id": user["location_id"], column: values[field]}
         row = gateway.store.find(table, **where)
@@ -145,29 +145,29 @@ def _of_transaction(row: Row) -> Account:
     return attrs.evolve(_of_row(row), transaction_id=row["id"])
 
 
-_GIVEN: dict[str, Source] = {
-    "account_number": _number,
-    "track_data": _track,
-    "ticket": _record(TICKET, "ticket", "id", _of_row),
-    "previous_transaction_id": _record(TRANSACTION, "previous_transaction_id", "id", _of_transaction),
-    "previous_transaction_api_id": _record(
+_COMMON_SOURCES: dict[str, Source] = {
+    "account_number": _find_by_number,
+    "track_data": _find_by_track,
+    "ticket": _make_source(TICKET, "ticket", "id", _of_row),
+    "previous_transaction_id": _make_source(TRANSACTION, "previous_transaction_id", "id", _of_transaction),
+    "previous_transaction_api_id": _make_source(
         TRANSACTION, "previous_transaction_api_id", "transaction_api_id", _of_transaction
     ),
 }
 
 
-def _vault(prefix: str) -> dict[str, Source]:
+def _vault_sources(prefix: str) -> dict[str, Source]:
     by_id, by_api_id = f"{prefix}account_vault_id", f"{prefix}account_vault_api_id"
     return {
-        by_id: _record(ACCOUNT_VAULT, by_id, "id", _of_vault),
-        by_api_id: _record(ACCOUNT_VAULT, by_api_id, "account_vault_api_id", _of_vault),
+        by_id: _make_source(ACCOUNT_VAULT, by_id, "id", _of_vault),
+        by_api_id: _make_source(ACCOUNT_VAULT, by_api_id, "account_vault_api_id", _of_vault),
     }
 
 
-VAULT_SOURCES = _GIVEN | _vault("previous_")
+VAULT_SOURCES = _COMMON_SOURCES | _vault_sources("previous_")
 """The fields that can be the source of an account vault."""
 
-PAYMENT_SOURCES = _GIVEN | _vault("")
+PAYMENT_SOURCES = _COMMON_SOURCES | _vault_sources("")
 """The fields that can be the source of a payment."""
 
 

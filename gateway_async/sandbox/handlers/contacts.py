@@ -20,7 +20,7 @@ async def create(call: Call) -> Response:
     problems = Problems()
     values = read_fields(CONTACT, body, problems)
     _read_header_type(None, values, problems)
-    known = _known(call, values)
+    known = _find_existing(call, values)
     check_references(call.gateway, call.user, CONTACT, values, problems, current=known)
     problems.raise_if_any()
     if known:
@@ -38,7 +38,7 @@ def _read_header_type(_row: Row | None, values: Row, problems: Problems) -> None
         problems.add("header_message_type", "Header Message Type and Header Message Type Id differ.")
 
 
-def _known(call: Call, values: Row) -> Row | None:
+def _find_existing(call: Call, values: Row) -> Row | None:
     api_id = values.get("contact_api_id")
     if not values.get("update_if_exists") or api_id is None:
         return None

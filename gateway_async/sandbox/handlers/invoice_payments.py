@@ -36,11 +36,11 @@ async def pay(gateway: Gateway, invoice_id: str, amount: Amount | None, card: Ac
         UnknownRecordError: The invoice is unknown.
         ValueError: The invoice does not accept the payment.
     """
-    invoice, cents = _payable(gateway, invoice_id, amount)
+    invoice, cents = _find_payable(gateway, invoice_id, amount)
     outcome = decide(cents, allow_partial=bool(invoice["allow_partial_pay"]))
     if outcome.wait:
         await gateway.clock.sleep(outcome.wait)
-        invoice, cents = _payable(
+        invoice, cents = _find_payable(
             gateway, invoice_id, show_money(cents)
         )  # another payment may have arrived in the meantime
     values = {
@@ -51,38 +51,38 @@ async def pay(gateway: Gateway, invoice_id: str, amount: Amount | None, card: Ac
     with gateway.store.transaction():
         transaction = charge(gateway, invoice, card, outcome, values)
         if outcome.approved:
-            invoice = _recount(gateway, invoice, more=True)
+            invoice = _update_balance(gateway, invoice, more=True)
             notify_about_invoice(gateway, invoice, "paid")
     return transaction, invoice
 
 
 async def add_transaction(call: Call) -> Response:
     """Handle PUT /v2/quickinvoices/{id}/addTransaction, for a payment made through another channel."""
-    invoice, transaction, problems = await _read(call)
+    invoice, transaction, problems = await _read_transaction(call)
     if transaction["quick_invoice_id"] is not None:
         problems.add("transaction_id", "The transaction belongs to an invoice already.")
     elif not _took_money(transaction):
         problems.add("transaction_id", "The transaction took no money.")
-    elif objection := _objection(call.gateway, invoice, amount_charged(transaction)):
+    elif objection := _find_objection(call.gateway, invoice, amount_charged(transaction)):
         problems.add("transaction_id", f"The invoice {objection}")
     problems.raise_if_any()
-    return _move(call, invoice, transaction, to=invoice["id"])
+    return _assign(call, invoice, transaction, to=invoice["id"])
 
 
 async def remove_transaction(call: Call) -> Response:
     """Handle PUT /v2/quickinvoices/{id}/removeTransaction; a closed invoice stays closed."""
-    invoice, transaction, problems = await _read(call)
+    invoice, transaction, problems = await _read_transaction(call)
     if transaction["quick_invoice_id"] != invoice["id"]:
         problems.add("transaction_id", "The transaction does not belong to the invoice.")
     problems.raise_if_any()
-    return _move(call, invoice, transaction, to=None)
+    return _assign(call, invoice, transaction, to=None)
 
 
 def update_invoice_of(gateway: Gateway, transaction: Row) -> None:
     """Update the invoice of a changed transaction, if it belongs to one."""
     invoice_id = transaction["quick_invoice_id"]
     if invoice := invoice_id and gateway.store.find(QUICK_INVOICE, id=invoice_id):
-        _recount(gateway, invoice)
+        _update_balance(gateway, invoice)
 
 
 def compute_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
@@ -90,9 +90,9 @@ def compute_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Ro
 
     `more` says whether more is paid than before.
     """
-    paid, state = _paid(gateway, invoice), state_of(invoice)
+    paid, state = _sum_payments(gateway, invoice), state_of(invoice)
     after = MACHINE.next_state(state, trigger_of(invoice, paid, more=more)) or state
-    return {"remaining_balance": _remaining(invoice, paid)} | codes_of(after)
+    return {"remaining_balance": _remaining_balance(invoice, paid)} | codes_of(after)
 
 
 def _transactions_of(gateway: Gateway, invoice: Row) -> list[Row]:
@@ -100,10 +100,10 @@ def _transactions_of(gateway: Gateway, invoice: Row) -> list[Row]:
     return gateway.store.filter(TRANSACTION, quick_invoice_id=invoice["id"])
 
 
-def _payable(gateway: Gateway, invoice_id: str, amount: Amount | None) -> tuple[Row, int]:
+def _find_payable(gateway: Gateway, invoice_id: str, amount: Amount | None) -> tuple[Row, int]:
     invoice = find_payable(gateway, QUICK_INVOICE, invoice_id)
     cents = invoice["remaining_balance"] if amount is None else _read_amount(amount)
-    if objection := _objection(gateway, invoice, cents):
+    if objection := _find_objection(gateway, invoice, cents):
         raise ValueError(f"quickinvoice {invoice_id}: it {objection}")
     if invoice["cc_product_transaction_id"] is None:
         raise ValueError(f"quickinvoice {invoice_id}: it takes no cards.")
@@ -119,7 +119,7 @@ def _read_amount(amount: Amount) -> int:
         raise ValueError(f"amount: {reason}") from None
 
 
-async def _read(call: Call) -> tuple[Row, Row, Problems]:
+async def _read_transaction(call: Call) -> tuple[Row, Row, Problems]:
     body = await call.read_record("quickinvoice")
     invoice, problems = find_record(call, QUICK_INVOICE), Problems()
     values = check_values(call, INVOICED_TRANSACTION, body, problems)
@@ -127,7 +127,7 @@ async def _read(call: Call) -> tuple[Row, Row, Problems]:
     return invoice, problems.require(call.gateway.store.find(TRANSACTION, id=values["transaction_id"])), problems
 
 
-def _move(call: Call, invoice: Row, transaction: Row, *, to: str | None) -> Response:
+def _assign(call: Call, invoice: Row, transaction: Row, *, to: str | None) -> Response:
     by = {"modified_user_id": call.user["id"]}
     with call.gateway.store.transaction():
         update_record(call, TRANSACTION, transaction, by | {"quick_invoice_id": to})
@@ -144,10 +144,10 @@ def _show_with_transactions(call: Call, invoice: Row) -> Row:
     return record | {"transactions": [show(plain, TRANSACTION, row) for row in _transactions_of(call.gateway, invoice)]}
 
 
-def _objection(gateway: Gateway, invoice: Row, cents: int) -> str | None:
+def _find_objection(gateway: Gateway, invoice: Row, cents: int) -> str | None:
     """Return why an invoice rejects a payment of `cents`, as a predicate; None if it accepts it."""
-    paid = _paid(gateway, invoice)
-    remaining = _remaining(invoice, paid)
+    paid = _sum_payments(gateway, invoice)
+    remaining = _remaining_balance(invoice, paid)
     after = MACHINE.next_state(state_of(invoice), trigger_of(invoice, paid + cents, more=True))
     least, most = invoice["single_payment_min_amount"], invoice["single_payment_max_amount"]
     objections = {
@@ -161,7 +161,7 @@ def _objection(gateway: Gateway, invoice: Row, cents: int) -> str | None:
     return next((objection for objection, holds in objections.items() if holds), None)
 
 
-def _recount(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
+def _update_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
     changes = compute_balance(gateway, invoice, more=more) | {"modified_ts": gateway.clock.timestamp()}
     gateway.store.update(QUICK_INVOICE, invoice["id"], changes)
     return invoice | changes
@@ -171,9 +171,9 @@ def _took_money(transaction: Row) -> bool:
     return payment_states.next_state(payment_states.Trigger.REFUND, transaction) is not None
 
 
-def _paid(gateway: Gateway, invoice: Row) -> int:
+def _sum_payments(gateway: Gateway, invoice: Row) -> int:
     return sum(amount_charged(row) for row in _transactions_of(gateway, invoice) if _took_money(row))
 
 
-def _remaining(invoice: Row, paid: int) -> int:
+def _remaining_balance(invoice: Row, paid: int) -> int:
     return max(0, int(invoice["amount_due"]) - paid)

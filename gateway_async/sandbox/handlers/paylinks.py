@@ -74,11 +74,11 @@ async def resend(call: Call) -> Response:
 
 def _check(call: Call, values: Row, problems: Problems, *, current: Row | None = None) -> None:
     check_products(call.gateway, values, problems, current=current)
-    _check_words(values, problems)
+    _check_choices(values, problems)
     _check_delivery((current or {}) | values, problems)
 
 
-def _check_words(values: Row, problems: Problems) -> None:
+def _check_choices(values: Row, problems: Problems) -> None:
     if values.get("delivery_method", 0) not in {*DeliveryMethod}:
         problems.add("delivery_method", "Delivery Method must be 0, 1, 2 or 3.")
     if values.get("paylink_action", "sale") not in ACTIONS:
@@ -99,11 +99,11 @@ async def pay(gateway: Gateway, paylink_id: str, amount: Amount | None, card: Ac
         UnknownRecordError: The paylink is unknown.
         ValueError: The paylink does not accept the payment.
     """
-    paylink = _payable(gateway, paylink_id, amount)
+    paylink = _find_payable(gateway, paylink_id, amount)
     outcome = decide(paylink["amount_due"], allow_partial=False)
     if outcome.wait:
         await gateway.clock.sleep(outcome.wait)
-        paylink = _payable(gateway, paylink_id, amount)  # another payment may have arrived in the meantime
+        paylink = _find_payable(gateway, paylink_id, amount)  # another payment may have arrived in the meantime
     values = {
         "transaction_amount": paylink["amount_due"],
         "trx_source_id": TransactionSource.PAYLINK,
@@ -112,13 +112,13 @@ async def pay(gateway: Gateway, paylink_id: str, amount: Amount | None, card: Ac
     values["action"] = ACTIONS[paylink["paylink_action"]]
     with gateway.store.transaction():
         transaction = charge(gateway, paylink, card, outcome, values)
-        paylink = _settle(gateway, paylink, Trigger.PAY if outcome.approved else Trigger.DECLINE)
+        paylink = _apply(gateway, paylink, Trigger.PAY if outcome.approved else Trigger.DECLINE)
         if outcome.approved:
             notify_about_paylink(gateway, paylink, "paid")
     return transaction, paylink
 
 
-def _payable(gateway: Gateway, paylink_id: str, amount: Amount | None) -> Row:
+def _find_payable(gateway: Gateway, paylink_id: str, amount: Amount | None) -> Row:
     paylink = find_payable(gateway, PAYLINK, paylink_id)
     due = paylink["amount_due"]
     if MACHINE.next_state(State(paylink["status_id"]), Trigger.PAY) is None:
@@ -138,7 +138,7 @@ def _is_amount(amount: Amount, cents: int) -> bool:
     return False
 
 
-def _settle(gateway: Gateway, paylink: Row, trigger: Trigger) -> Row:
+def _apply(gateway: Gateway, paylink: Row, trigger: Trigger) -> Row:
     state = MACHINE.next_state(State(paylink["status_id"]), trigger)
     changes = {"status_id": state, "modified_ts": gateway.clock.timestamp()}
     gateway.store.update(PAYLINK, paylink["id"], changes)

@@ -71,7 +71,7 @@ def _check_expands(config: Row) -> None:
     family = _FAMILIES.get(config.get("resource", ""))
     asked = filter(None, (config.get("expands") or "").split(","))
     if family and set(asked) - EXPANDS[family].keys():
-        raise ValueError("names a relation that there is not.")
+        raise ValueError("names an unknown relation.")
 
 
 def _check_username(config: Row) -> None:

@@ -25,8 +25,8 @@ from gateway_async.sandbox.state_machines.transaction_batches import BY_PROCESSO
 __all__ = ["batch_for", "get", "get_list", "process", "settle", "settle_open_batches"]
 
 
-_MODEL = "TransactionBatch"
-_TROUBLE = 630
+_CHANGELOG_MODEL = "TransactionBatch"
+_FAILING_AMOUNT = 630
 _NO_USER: Row = {}
 
 get = make_get(TRANSACTION_BATCH)
@@ -62,7 +62,7 @@ def process(gateway: Gateway, batch: Row, status_id: int) -> Row:
     trigger = BY_PROCESSOR.get(status_id)
     if trigger is None:
         raise ValueError(f"processing_status_id: must be one of {', '.join(map(str, BY_PROCESSOR))}.")
-    processed = _move(gateway, batch, trigger, _NO_USER)
+    processed = _change_state(gateway, batch, trigger, _NO_USER)
     if processed is None:
         raise ValueError(f"processing_status_id: {status_id} cannot follow {batch['processing_status_id']}.")
     return processed
@@ -75,7 +75,7 @@ def batch_for(gateway: Gateway, user: Row, payment: Row) -> Row:
     """
     if payment["status_id"] not in transactions.SETTLEABLE or payment["transaction_batch_id"]:
         return {}
-    batch = _open_batch(gateway, payment["product_transaction_id"]) or _begin(gateway, user, payment)
+    batch = _open_batch(gateway, payment["product_transaction_id"]) or _create_batch(gateway, user, payment)
     return {"transaction_batch_id": batch["id"], "batch": str(batch["batch_num"])}
 
 
@@ -84,32 +84,32 @@ def _open_batch(gateway: Gateway, product_id: str) -> Row | None:
     return next(iter(gateway.store.select(TRANSACTION_BATCH, where, (product_id,))), None)
 
 
-def _begin(gateway: Gateway, user: Row, payment: Row) -> Row:
+def _create_batch(gateway: Gateway, user: Row, payment: Row) -> Row:
     product_id = payment["product_transaction_id"]
     number = gateway.store.total(
         TRANSACTION_BATCH, "coalesce(max(batch_num), 0) + 1", "product_transaction_id = ?", (product_id,)
     )
     batch = gateway.new_row(TRANSACTION_BATCH, user, {"product_transaction_id": product_id, "batch_num": number})
-    log_creation(gateway, _MODEL, batch, user)
+    log_creation(gateway, _CHANGELOG_MODEL, batch, user)
     gateway.store.insert(TRANSACTION_BATCH, batch)
     return batch
 
 
 def _settle(gateway: Gateway, batch: Row, user: Row) -> Row | None:
-    troubled = any(row["transaction_amount"] == _TROUBLE for row in _payments(gateway, batch))
-    return _move(gateway, batch, Trigger.SETTLE_WITH_ERROR if troubled else Trigger.SETTLE, user)
+    fails = any(row["transaction_amount"] == _FAILING_AMOUNT for row in _open_payments(gateway, batch))
+    return _change_state(gateway, batch, Trigger.SETTLE_WITH_ERROR if fails else Trigger.SETTLE, user)
 
 
-def _move(gateway: Gateway, batch: Row, trigger: Trigger, user: Row) -> Row | None:
+def _change_state(gateway: Gateway, batch: Row, trigger: Trigger, user: Row) -> Row | None:
     state = MACHINE.next_state(State(batch["processing_status_id"]), trigger)
     if state is None:
         return None
     changes = _changes(batch, state, gateway.clock.date())
     with gateway.store.transaction():
-        log_update(gateway, _MODEL, batch, user, changes)
+        log_update(gateway, _CHANGELOG_MODEL, batch, user, changes)
         gateway.store.update(TRANSACTION_BATCH, batch["id"], changes)
         if state is State.SETTLED:
-            for row in _payments(gateway, batch):
+            for row in _open_payments(gateway, batch):
                 apply_trigger(gateway, row, transactions.Trigger.SETTLE)
     return batch | changes
 
@@ -125,6 +125,6 @@ def _changes(batch: Row, state: State, now: datetime) -> Row:
     }
 
 
-def _payments(gateway: Gateway, batch: Row) -> Iterator[Row]:
+def _open_payments(gateway: Gateway, batch: Row) -> Iterator[Row]:
     rows = gateway.store.select(TRANSACTION, "transaction_batch_id = ?", (batch["id"],))
     return (row for row in rows if row["status_id"] in transactions.SETTLEABLE)

@@ -41,7 +41,7 @@ class UnknownRecordError(ValueError):
     """A control call that names an unknown record."""
 
     def __init__(self, name: str, record_id: str) -> None:
-        super().__init__(f"{name} {record_id}: there is no such record.")
+        super().__init__(f"{name} {record_id}: not found.")
 
 
 class Problems:

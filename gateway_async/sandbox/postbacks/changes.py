@@ -31,14 +31,14 @@ __all__ = ["is_in_effect", "watch"]
 _WATCHED = (CONTACT, ACCOUNT_VAULT, TRANSACTION, TRANSACTION_BATCH)
 _OF_A_PRODUCT = (TRANSACTION, TRANSACTION_BATCH)
 _DERIVED: Mapping[str, Derive] = {ACCOUNT_VAULT.plural: account_vaults.derive}
-_SWITCHES: Mapping[Change, str] = {"CREATE": "on_create", "UPDATE": "on_update", "DELETE": "on_delete"}
+_FLAGS: Mapping[Change, str] = {"CREATE": "on_create", "UPDATE": "on_update", "DELETE": "on_delete"}
 
 
 def watch(gateway: Gateway) -> None:
     """Start to store postbacks for the changes that configs ask for."""
     for table in _WATCHED:
-        gateway.store.watch(table, partial(_note, gateway, table))
-    gateway.store.watch(POSTBACK_CONFIG, partial(_follow, gateway))
+        gateway.store.watch(table, partial(_store_postbacks, gateway, table))
+    gateway.store.watch(POSTBACK_CONFIG, partial(_cancel_if_inactive, gateway))
 
 
 def is_in_effect(config: Row) -> bool:
@@ -46,15 +46,15 @@ def is_in_effect(config: Row) -> bool:
     return config["deleted_ts"] is None and is_set(config["is_active"])
 
 
-def _note(gateway: Gateway, table: Table, change: Change, rows: Sequence[Row]) -> None:
+def _store_postbacks(gateway: Gateway, table: Table, change: Change, rows: Sequence[Row]) -> None:
     for config in gateway.store.select(POSTBACK_CONFIG, f"resource = ? AND {ALIVE} ORDER BY id", (table.singular,)):
-        if is_in_effect(config) and is_set(config[_SWITCHES[change]]):
-            matching = [row for row in rows if _concerns(table, config, row)]
+        if is_in_effect(config) and is_set(config[_FLAGS[change]]):
+            matching = [row for row in rows if _matches(table, config, row)]
             gateway.store.insert(POSTBACK, *_postbacks(gateway, table, config, change, matching))
             gateway.postback_delivery.schedule_check()
 
 
-def _concerns(table: Table, config: Row, row: Row) -> bool:
+def _matches(table: Table, config: Row, row: Row) -> bool:
     if row["location_id"] != config["location_id"]:
         return False
     return table not in _OF_A_PRODUCT or row["product_transaction_id"] == config["product_transaction_id"]
@@ -63,11 +63,11 @@ def _concerns(table: Table, config: Row, row: Row) -> bool:
 def _postbacks(gateway: Gateway, table: Table, config: Row, change: Change, rows: Sequence[Row]) -> Iterator[Row]:
     common: Row = {"config_id": config["id"], "resource": table.singular, "type": change}
     for row in rows:
-        data = encode(_carried(gateway, table, row, config["expands"] or "")).decode()
+        data = encode(_make_data(gateway, table, row, config["expands"] or "")).decode()
         yield gateway.new_row(POSTBACK, row, common | {"record_id": row["id"], "data": data})
 
 
-def _carried(gateway: Gateway, table: Table, row: Row, expands: str) -> Row:
+def _make_data(gateway: Gateway, table: Table, row: Row, expands: str) -> Row:
     """Return the record in the form of the contract's "Records carried in postbacks"."""
     record = table.show(row) | _DERIVED.get(table.plural, derive_nothing)(gateway, row)
     for name in table.not_in_postbacks:
@@ -75,14 +75,14 @@ def _carried(gateway: Gateway, table: Table, row: Row, expands: str) -> Row:
     return record | {name: find(gateway, row) for name, find in read_expands(table.plural, expands).items()}
 
 
-def _follow(gateway: Gateway, _change: Change, configs: Sequence[Row]) -> None:
+def _cancel_if_inactive(gateway: Gateway, _change: Change, configs: Sequence[Row]) -> None:
     """Cancel the waiting postbacks of configs that no longer deliver."""
     for config in configs:
         if not is_in_effect(config):
-            _cancel(gateway, config["id"])
+            _cancel_waiting(gateway, config["id"])
 
 
-def _cancel(gateway: Gateway, config_id: str) -> None:
+def _cancel_waiting(gateway: Gateway, config_id: str) -> None:
     cancelled = MACHINE.next_state(State.WAITING, Trigger.CANCEL)
     for row in gateway.store.select(POSTBACK, f"config_id = ? AND {WAITING}", (config_id,)):
         gateway.store.update(POSTBACK, row["id"], {"state": cancelled})

@@ -80,7 +80,7 @@ def read_query(request: Request) -> dict[str, str]:
         raise RefusedError(400, "The query string is not UTF-8.") from None
     query = dict(pairs)
     if len(query) < len(pairs):
-        raise ValidationError({name: [f"{name} is given twice."] for name in _twice(pairs)})
+        raise ValidationError({name: [f"{name} is given twice."] for name in _find_duplicates(pairs)})
     return query
 
 
@@ -100,7 +100,7 @@ async def read_json(request: Request) -> Any:
     except RecursionError:
         raise RefusedError(400, "The body is nested too deeply.") from None
     except ValueError as problem:
-        raise RefusedError(400, f"The body is not JSON: {_reason(problem)}.") from None
+        raise RefusedError(400, f"The body is not JSON: {_describe_error(problem)}.") from None
     return value
 
 
@@ -121,11 +121,11 @@ async def read_body(request: Request) -> bytes:
 def _read_object(pairs: list[tuple[str, Any]]) -> Row:
     record = dict(pairs)
     if len(record) < len(pairs):
-        raise ValueError(f"{_twice(pairs)[0][:100]!r} occurs twice in one object")
+        raise ValueError(f"{_find_duplicates(pairs)[0][:100]!r} occurs twice in one object")
     return record
 
 
-def _twice(pairs: Sequence[tuple[str, Any]]) -> list[str]:
+def _find_duplicates(pairs: Sequence[tuple[str, Any]]) -> list[str]:
     return [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
 
 
@@ -137,7 +137,7 @@ def _refuse_lone_surrogates(value: Any) -> None:
     json.dumps(value, ensure_ascii=False, default=str).encode()
 
 
-def _reason(problem: ValueError) -> str:
+def _describe_error(problem: ValueError) -> str:
     if isinstance(problem, json.JSONDecodeError):
         return f"{problem.msg} at character {problem.pos}"
     return str(problem)

@@ -43,8 +43,8 @@ def _log(gateway: Gateway, action: str, model: str, row: Row, user: Row, former:
         }
         for name, value in sorted((former or {}).items())
     ]
-    told = {"user_id": user.get("id"), "changelog_details": msgspec.json.encode(details).decode()}
-    gateway.store.insert(CHANGELOG, entry | told)
+    entry |= {"user_id": user.get("id"), "changelog_details": msgspec.json.encode(details).decode()}
+    gateway.store.insert(CHANGELOG, entry)
 
 
 def read_changelogs(gateway: Gateway, row: Row) -> list[Row]:

@@ -39,7 +39,7 @@ Find = Callable[[Gateway, Source], "Caller | None"]
 PARAMETERS = frozenset({"developer-id", "user-id", "user-api-key", "access-token", "timestamp", "hash-key"})
 """The names of credentials in a query string; they are never filters and never appear in links."""
 
-_WITHOUT = frozenset({"POST /v2/token"})
+_WITHOUT_CREDENTIALS = frozenset({"POST /v2/token"})
 _HASH_KEY_SECONDS = 15 * 60
 _TIMESTAMP = re.compile(r"[0-9]{1,15}")
 
@@ -58,13 +58,13 @@ class Scheme:
 
     Attributes:
         find: Returns the caller from headers or query; None if they have no such credentials.
-        places: The parts of a request that may hold them.
-        families: The path segments that accept them; empty for all.
+        parts: The parts of a request that may hold them.
+        path_segments: The path segments that accept them; empty for all.
     """
 
     find: Find
-    places: tuple[str, ...] = ("headers", "query")
-    families: frozenset[str] = frozenset()
+    parts: tuple[str, ...] = ("headers", "query")
+    path_segments: frozenset[str] = frozenset()
 
 
 def authenticate(gateway: Gateway, operation: str, headers: Source, query: Source) -> Caller:
@@ -78,27 +78,27 @@ def authenticate(gateway: Gateway, operation: str, headers: Source, query: Sourc
     developer_id = headers.get("developer-id") or query.get("developer-id", "")
     if not _equal(developer_id, gateway.info.developer_id):
         raise RefusedError(401, "developer-id is missing or unknown.")
-    if operation in _WITHOUT:
+    if operation in _WITHOUT_CREDENTIALS:
         return Caller({})
     sources = {"headers": headers, "query": query}
     for scheme in SCHEMES:
-        for place in scheme.places:
-            if caller := scheme.find(gateway, sources[place]):
-                _check_family(scheme, operation)
+        for part in scheme.parts:
+            if caller := scheme.find(gateway, sources[part]):
+                _check_path_segment(scheme, operation)
                 return caller
     raise RefusedError(401, "Your request was made without credentials.")
 
 
-def _check_family(scheme: Scheme, operation: str) -> None:
-    if scheme.families and operation.split("/")[2] not in scheme.families:
+def _check_path_segment(scheme: Scheme, operation: str) -> None:
+    if scheme.path_segments and operation.split("/")[2] not in scheme.path_segments:
         raise RefusedError(403, "These credentials are not accepted at this endpoint.")
 
 
-def _by_key(gateway: Gateway, source: Source) -> Caller | None:
+def _find_by_key(gateway: Gateway, source: Source) -> Caller | None:
     return _check_key(gateway, source.get("user-id"), source.get("user-api-key"))
 
 
-def _by_basic(gateway: Gateway, headers: Source) -> Caller | None:
+def _find_by_basic(gateway: Gateway, headers: Source) -> Caller | None:
     scheme, _, encoded = headers.get("authorization", "").partition(" ")
     if scheme.lower() != "basic":
         return None
@@ -109,16 +109,16 @@ def _by_basic(gateway: Gateway, headers: Source) -> Caller | None:
     return _check_key(gateway, user_id, key if colon else None)
 
 
-def _by_access_token(gateway: Gateway, source: Source) -> Caller | None:
+def _find_by_access_token(gateway: Gateway, source: Source) -> Caller | None:
     return _check_token(gateway, "access-token", source.get("access-token"))
 
 
-def _by_bearer_token(gateway: Gateway, headers: Source) -> Caller | None:
+def _find_by_bearer_token(gateway: Gateway, headers: Source) -> Caller | None:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return _check_token(gateway, "The bearer token", token.strip()) if scheme.lower() == "bearer" else None
 
 
-def _by_hash_key(gateway: Gateway, source: Source) -> Caller | None:
+def _find_by_hash_key(gateway: Gateway, source: Source) -> Caller | None:
     if (hash_key := source.get("hash-key")) is None:
         return None
     user_id, timestamp = source.get("user-id", ""), source.get("timestamp", "")
@@ -132,11 +132,11 @@ def _by_hash_key(gateway: Gateway, source: Source) -> Caller | None:
 
 
 SCHEMES: tuple[Scheme, ...] = (
-    Scheme(_by_key),
-    Scheme(_by_access_token),
-    Scheme(_by_hash_key, families=frozenset({"accountvaults", "routeraccountvaults", "transactions"})),
-    Scheme(_by_basic, places=("headers",)),
-    Scheme(_by_bearer_token, places=("headers",)),
+    Scheme(_find_by_key),
+    Scheme(_find_by_access_token),
+    Scheme(_find_by_hash_key, path_segments=frozenset({"accountvaults", "routeraccountvaults", "transactions"})),
+    Scheme(_find_by_basic, parts=("headers",)),
+    Scheme(_find_by_bearer_token, parts=("headers",)),
 )
 """Every kind of credentials, in order of priority.
 

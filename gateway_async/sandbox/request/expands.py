@@ -51,7 +51,7 @@ def read_expands(family: str, text: str) -> dict[str, Expand]:
     names = [name for name in text.split(",") if name]
     known = EXPANDS.get(family, {})
     if unknown := [name for name in names if name not in known]:
-        raise ValidationError({"expand": [f"Expand names a relation that there is not: {unknown[0][:64]!r}."]})
+        raise ValidationError({"expand": [f"Expand names an unknown relation: {unknown[0][:64]!r}."]})
     return {name: known[name] for name in names}
 
 
@@ -63,22 +63,22 @@ def _related(table: Table, column: str) -> Expand:
     return find
 
 
-def _belonging(table: Table, column: str) -> Expand:
+def _related_list(table: Table, column: str) -> Expand:
     def find(gateway: Gateway, row: Row) -> list[Row]:
         return [table.show(one) for one in gateway.store.filter(table, **{column: row["id"]})]
 
     return find
 
 
-def _none(_gateway: Gateway, _row: Row) -> None:
+def _no_record(_gateway: Gateway, _row: Row) -> None:
     return None
 
 
-def _empty(_gateway: Gateway, _row: Row) -> list[Any]:
+def _empty_list(_gateway: Gateway, _row: Row) -> list[Any]:
     return []
 
 
-def _secret(name: str) -> Expand:
+def _column(name: str) -> Expand:
     return lambda _gateway, row: row[name]
 
 
@@ -99,26 +99,26 @@ def _allowed(trigger: states.Trigger) -> Expand:
 _LOCATION = _related(LOCATION, "location_id")
 _CONTACT = _related(CONTACT, "contact_id")
 
-_OF_CONTACTS: dict[str, Expand] = {"location": _LOCATION, "tags": _empty, "changelogs": _empty}
+_OF_CONTACTS: dict[str, Expand] = {"location": _LOCATION, "tags": _empty_list, "changelogs": _empty_list}
 _OF_VAULTS: dict[str, Expand] = {
     "location": _LOCATION,
     "contact": _CONTACT,
-    "signature": _none,
+    "signature": _no_record,
     "created_user": _related(USER, "created_user_id"),
     "product_transaction": _default_product,
-    "account_vault_cau_product_transaction": _none,
-    "account_vault_cau_logs": _empty,
-    "tags": _empty,
-    "changelogs": _empty,
+    "account_vault_cau_product_transaction": _no_record,
+    "account_vault_cau_logs": _empty_list,
+    "tags": _empty_list,
+    "changelogs": _empty_list,
 }
 _OF_PAYLINKS: dict[str, Expand] = {
     "location": _LOCATION,
     "contact": _CONTACT,
     "created_user": _related(USER, "created_user_id"),
-    "email_blacklist": _none,
-    "sms_blacklist": _none,
+    "email_blacklist": _no_record,
+    "sms_blacklist": _no_record,
     "payment_url": paylink_url,
-    "tags": _empty,
+    "tags": _empty_list,
 }
 _OF_TRANSACTIONS: dict[str, Expand] = {
     "location": _LOCATION,
@@ -127,9 +127,9 @@ _OF_TRANSACTIONS: dict[str, Expand] = {
     "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
     "created_user": _related(USER, "created_user_id"),
     "terminal": _related(TERMINAL, "terminal_id"),
-    "signature": _none,
-    "tags": _empty,
-    "changelogs": _empty,
+    "signature": _no_record,
+    "tags": _empty_list,
+    "changelogs": _empty_list,
     "is_voidable": _allowed(states.Trigger.VOID),
     "is_refundable": _allowed(states.Trigger.REFUND),
     "is_completable": _allowed(states.Trigger.COMPLETE),
@@ -143,14 +143,14 @@ _OF_INVOICES: dict[str, Expand] = {
     "location": _LOCATION,
     "contact": _CONTACT,
     "created_user": _related(USER, "created_user_id"),
-    "email_blacklist": _none,
-    "files": _belonging(QUICK_INVOICE_FILE, "quick_invoice_id"),
+    "email_blacklist": _no_record,
+    "files": _related_list(QUICK_INVOICE_FILE, "quick_invoice_id"),
     "payment_url": _payment_page,
-    "quick_invoice_settings": _none,
-    "quick_invoice_views": _empty,
+    "quick_invoice_settings": _no_record,
+    "quick_invoice_views": _empty_list,
     "tags": lambda _gateway, row: Raw(row["tags"].encode()),
 }
-_OF_CONFIGS: dict[str, Expand] = {name: _secret(name) for name in ("basic_auth_username", "basic_auth_password")}
+_OF_CONFIGS: dict[str, Expand] = {name: _column(name) for name in ("basic_auth_username", "basic_auth_password")}
 
 EXPANDS = {
     CONTACT.plural: _OF_CONTACTS,

@@ -193,7 +193,7 @@ def _id_column(call: Call, table: Table) -> str:
     if flag not in _YES | _NO:
         problems.add("api_id", "Api Id must be 1 or true.")
     elif flag in _YES and not table.api_id:
-        problems.add("api_id", "These records have no id of an integrator's own.")
+        problems.add("api_id", "These records have no integrator id.")
     elif flag in _YES and "location_id" not in call.query:
         problems.add("location_id", "Location Id cannot be blank.")
     elif flag in _YES and call.query["location_id"] != call.user["location_id"]:

@@ -39,8 +39,8 @@ def _check_api_id(
         values[api_id] = None  # an empty id means that the record has none, which several records may share
     if values.get(api_id) is None:
         return
-    but = current["id"] if current else None
-    if gateway.is_taken(table, user["location_id"], values[api_id], but=but):
+    except_id = current["id"] if current else None
+    if gateway.is_taken(table, user["location_id"], values[api_id], except_id=except_id):
         problems.add(api_id, f"{api_id} already exists in this location")
 
 

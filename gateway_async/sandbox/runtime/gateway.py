@@ -65,17 +65,17 @@ class Gateway:
         row |= {"id": self.ids.new(), "location_id": user["location_id"], "deleted_ts": None}
         return row | {"created_ts": now, "modified_ts": now}
 
-    def is_taken(self, table: Table, location_id: str, api_id: str, *, but: str | None = None) -> bool:
+    def is_taken(self, table: Table, location_id: str, api_id: str, *, except_id: str | None = None) -> bool:
         """Return whether an integrator id is in use in a location.
 
-        A record other than the one with the id `but`, or a waiting request, may use it. Router requests share the
+        A record other than the one with the id `except_id`, or a waiting request, may use it. Router requests share the
         integrator ids of the records that they create.
         """
         if (location_id, table.api_id, api_id) in self._reserved:
             return True
         where = {"location_id": location_id, table.api_id: api_id}
         found = self.store.find(_OWN_IDS[table.api_id], **where)
-        return found is not None and found["deleted_ts"] is None and found["id"] != but
+        return found is not None and found["deleted_ts"] is None and found["id"] != except_id
 
     @contextmanager
     def reserve(self, table: Table, user: Row, values: Row) -> Iterator[None]:

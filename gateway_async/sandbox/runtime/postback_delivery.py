@@ -19,13 +19,13 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.clock import Clock, Timer
 from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigger
 
-__all__ = ["KEPT", "PostbackDelivery", "body_fields", "last_attempt_number", "mask_url", "read_attempts"]
+__all__ = ["MOST_ENDED", "PostbackDelivery", "body_fields", "last_attempt_number", "mask_url", "read_attempts"]
 
 
-KEPT = 10_000
+MOST_ENDED = 10_000
 """How many ended postbacks are kept; all waiting postbacks are kept."""
 
-_ATTEMPTS_STORED = 20
+_MOST_ATTEMPTS = 20
 _WAITING_OF_CONFIG = f"config_id = ? AND {WAITING}"
 
 
@@ -137,10 +137,10 @@ class PostbackDelivery:
         config = postback and self._store.find(POSTBACK_CONFIG, id=postback["config_id"])
         if postback is None or config is None:
             return
-        attempts = [*read_attempts(postback), attempt][-_ATTEMPTS_STORED:]
+        attempts = [*read_attempts(postback), attempt][-_MOST_ATTEMPTS:]
         changes: Row = {"attempts": encode(attempts).decode()}
         state = State(postback["state"])
-        after = MACHINE.next_state(state, _trigger(attempt["number"], config, result)) or state
+        after = MACHINE.next_state(state, _trigger_of(attempt["number"], config, result)) or state
         due = self._clock.now() + config["attempt_interval"]
         self._store.update(POSTBACK, postback_id, changes | {"state": after, "due_ts": due})
         if after is not State.WAITING:
@@ -148,13 +148,13 @@ class PostbackDelivery:
 
     def _count_ended(self) -> None:
         self._ended += 1
-        if self._ended > KEPT // 10:
+        if self._ended > MOST_ENDED // 10:
             self._delete_old()
 
     def _delete_old(self) -> None:
         self._ended = 0
         newest = f"NOT {WAITING} ORDER BY id DESC LIMIT 1 OFFSET ?"
-        for row in self._store.select(POSTBACK, newest, (KEPT,)):
+        for row in self._store.select(POSTBACK, newest, (MOST_ENDED,)):
             self._store.clear(POSTBACK, f"NOT {WAITING} AND id <= ?", (row["id"],))
 
     def _limit_waiting_times(self) -> None:
@@ -197,7 +197,7 @@ def mask_url(url: str) -> str:
     return f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}{'?…' if query else ''}"
 
 
-def _trigger(number: int, config: Row, result: DeliveryResult) -> Trigger:
+def _trigger_of(number: int, config: Row, result: DeliveryResult) -> Trigger:
     if result.is_acknowledged:
         return Trigger.ACKNOWLEDGE
     return Trigger.FAIL if number < config["number_of_attempts"] else Trigger.FAIL_AT_LAST

@@ -1,6 +1,6 @@
 """The field tables of every record type.
 
-A new record type begins with a file in this package.
+To add a record type, add a file to this package.
 """
 
 from gateway_async.sandbox.schema.account_vaults import ACCOUNT_VAULT, ROUTER_ACCOUNT_VAULT, TICKET

@@ -40,7 +40,7 @@ def decline(text: str, reason_code: int = ReasonCode.DENIED) -> Outcome:
 _DECLINES = {1500: "DECLINED", 1510: "CALL", 1520: "PICK UP CARD", 1530: "RETRY", 1616: "INSUFFICIENT FUNDS"}
 _DECLINES |= {1622: "EXPIRED CARD"}
 
-_BATCH_TROUBLE = 30
+_BATCH_ERROR = 30
 
 TRIGGERS = {
     201: Outcome(ReasonCode.PARTIALLY_APPROVED, "PARTIAL APPROVAL", auth_amount=100),
@@ -48,7 +48,7 @@ TRIGGERS = {
     510: decline(_DECLINES[1510], 1510),
     520: decline(_DECLINES[1520], 1520),
     530: decline(_DECLINES[1530], 1530),
-    **{600 + n: decline(_DECLINES.get(1600 + n, "DECLINED"), 1600 + n) for n in range(1, 32) if n != _BATCH_TROUBLE},
+    **{600 + n: decline(_DECLINES.get(1600 + n, "DECLINED"), 1600 + n) for n in range(1, 32) if n != _BATCH_ERROR},
     **{800 + seconds: Outcome(wait=seconds) for seconds in range(100)},
 }
 """Amounts in cents and their effects on cards entered by hand or stored in a vault; 6.30 affects the batch instead."""

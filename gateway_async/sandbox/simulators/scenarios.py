@@ -39,7 +39,7 @@ def _each_by_chance(operations: Sequence[str]) -> list[Callable[[], Plan]]:
 
 SCENARIOS = {
     "response lost after approval": Scenario(
-        "a sale is approved, and the connection ends without an answer",
+        "a sale is approved, and the connection ends without a response",
         [partial(Plan, _SALE, "close_after_commit")],
     ),
     "response lost at the terminal": Scenario(
@@ -47,7 +47,7 @@ SCENARIOS = {
         [partial(Plan, _SALE_AT_TERMINAL, "reset_after_commit")],
     ),
     "card stored, response cut in half": Scenario(
-        "an account vault is stored, and half of the answer comes",
+        "an account vault is stored, and half of the response arrives",
         [partial(Plan, _STORE, "cut_body")],
     ),
     "gateway restarts while a sale is under way": Scenario(
@@ -55,23 +55,23 @@ SCENARIOS = {
         [partial(Plan, _SALE, "reset_after_commit"), partial(Plan, _SALE, "refuse", nth=2)],
     ),
     "rate limited, then fine": Scenario(
-        "two sales get 429 with a `Retry-After` of 0.1 seconds, the third is welcome",
+        "two sales get 429 with a `Retry-After` of 0.1 seconds, the third is accepted",
         [partial(Plan, _SALE, "rate_limit", times=2, retry_after=0.1)],
     ),
     "another customer's response": Scenario(
-        "a sale is approved, and somebody else's answer comes",
+        "a sale is approved, and another customer's response arrives",
         [partial(Plan, _SALE, "swap_response")],
     ),
     "no response, and no lookup at first": Scenario(
-        "a sale is approved without an answer, and the next two lookups of a transaction get 503",
+        "a sale is approved without a response, and the next two lookups of a transaction get 503",
         [partial(Plan, _SALE, "silence"), partial(Plan, _LOOKUP, "unavailable", times=2, retry_after=0.1)],
     ),
     "a bad day": Scenario(
-        "each fault applies 2 % of all sales, changes to them, vault stores and settlements",
+        "each fault affects 2 % of all sales, changes to them, vault stores and settlements",
         _each_by_chance(_WRITES),
     ),
     "a bad day for lookups": Scenario(
-        "each fault applies 2 % of the reads of a transaction, a vault or a batch",
+        "each fault affects 2 % of the reads of a transaction, a vault or a batch",
         _each_by_chance(_LOOKUPS),
     ),
 }

@@ -1,6 +1,6 @@
 """The state machine of a request at a terminal.
 
-An ended request never changes again. After a card was read, the issuer's decision begins the states of a transaction.
+An ended request never changes again. After a card was read, the transaction has its own states.
 """
 
 from enum import StrEnum

@@ -14,7 +14,7 @@ import pytest
 import trustme
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
-from gateway_async.sandbox.http import webhook_client as couriers
+from gateway_async.sandbox.http import webhook_client
 
 from .receiver import DAY, PATH, closed_port, configured, ends, reconfigure
 
@@ -124,8 +124,8 @@ def test_a_slow_receiver_delays_nobody_else(shop, sandbox, listen, receiver, con
 
 def test_an_attempt_has_a_limit(shop, sandbox, receiver, configure, monkeypatch):
     """Ten seconds of real time, less in this test; a clock that is moved does not end it."""
-    assert couriers.SECONDS == 10
-    monkeypatch.setattr(couriers, "SECONDS", 0.3)
+    assert webhook_client.SECONDS == 10
+    monkeypatch.setattr(webhook_client, "SECONDS", 0.3)
     receiver.may_answer.clear()
     configure()
     shop.contact()
@@ -148,7 +148,7 @@ def test_the_status_is_enough(shop, sandbox, receiver, configure):
 
 def test_a_body_that_never_comes_is_not_waited_for(shop, sandbox, configure, monkeypatch):
     """Longer than the attempt may take; it was acknowledged all the same."""
-    monkeypatch.setattr(couriers, "SECONDS", 0.3)
+    monkeypatch.setattr(webhook_client, "SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as server:
         configure(url=f"http://127.0.0.1:{server.getsockname()[1]}/")
         shop.contact()
