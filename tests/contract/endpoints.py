@@ -111,17 +111,17 @@ CREDENTIALS: dict[str, Callable[[SandboxInfo, str], Credentials]] = {
 
 
 def works(endpoint: Endpoint, credentials: str) -> bool:
-    """Whether an endpoint takes a kind of credentials."""
+    """Return whether an endpoint accepts a kind of credentials."""
     return endpoint.hash_key is not False or not credentials.startswith("hmac")
 
 
 def case(endpoint: Endpoint, credentials: str) -> str:
-    """What stands between the brackets of a test's id."""
+    """Return the text between the brackets of a test's id."""
     return f"{endpoint.verb}-{credentials}"
 
 
 def print_table() -> str:
-    """The table of endpoints and credentials, in Markdown, each cell with the test that proves it."""
+    """Return the table of endpoints and credentials, in Markdown, with the test behind each cell."""
     lines = [
         f"| endpoint | {' | '.join(CREDENTIALS)} |",
         f"|---|{'---|' * len(CREDENTIALS)}",
@@ -135,6 +135,6 @@ def _cell(endpoint: Endpoint, credentials: str) -> str:
 
 
 def print_out_of_scope() -> str:
-    """What has no row, and why, in Markdown."""
+    """Return the endpoints without a row, and the reasons, in Markdown."""
     lines = ["| named by the contract | why it has no row |", "|---|---|"]
     return "\n".join([*lines, *(f"| {name} | {reason} |" for name, reason in OUT_OF_SCOPE.items())])

@@ -47,7 +47,7 @@ class Row:
 
     @property
     def bounds(self) -> tuple[int, int] | None:
-        """The shortest and the longest value that is taken; None when the length does not matter."""
+        """The lengths of the shortest and the longest accepted value; None if the length is unlimited."""
         length = self.contract if self.taken == "-" else self.taken
         if length == "-" or self.type == "money":
             return None
@@ -56,7 +56,7 @@ class Row:
 
     @property
     def settable(self) -> bool:
-        """Whether any request carries it."""
+        """Whether any request may include the field."""
         return self.post != "no" or self.put != "no"
 
 

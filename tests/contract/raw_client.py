@@ -1,4 +1,4 @@
-"""A merchant's desk at a sandbox: raw JSON over HTTP, and what other requests need to exist first."""
+"""A client for one location of a sandbox: raw JSON over HTTP, and records that other requests need."""
 
 import ssl
 from collections import Counter
@@ -25,11 +25,11 @@ def _client(info: SandboxInfo, headers: Mapping[str, str] = MappingProxyType({})
     return httpx.Client(base_url=info.base_url, headers=dict(headers), timeout=20, verify=_NO_CERTIFICATES)
 
 
-class Desk:
+class RawClient:
     """One location of a sandbox, by its user's key.
 
     Attributes:
-        http: a client with the user's key; `stranger` is one without.
+        http: a client with the user's key; `anonymous` is one without.
     """
 
     def __init__(self, sandbox: Sandbox) -> None:
@@ -37,20 +37,20 @@ class Desk:
         self._sandbox = sandbox
         self._given: Counter[int] = Counter()
         self.http = self.another_client()
-        self.stranger = _client(self.info)
+        self.anonymous = _client(self.info)
 
     def close(self) -> None:
         """Leave."""
         self.http.close()
-        self.stranger.close()
+        self.anonymous.close()
 
-    def begin_anew(self) -> None:
-        """Forget all records, and which integrator ids were given away."""
+    def reset(self) -> None:
+        """Delete all records, and the record of used integrator ids."""
         self._sandbox.reset()
         self._given.clear()
 
     def another_client(self) -> httpx.Client:
-        """A client with the user's key, and connections of its own."""
+        """Return a client with the user's key and its own connections."""
         names = ("developer_id", "user_id", "user_api_key")
         return _client(self.info, {name.replace("_", "-"): getattr(self.info, name) for name in names})
 
@@ -63,7 +63,7 @@ class Desk:
         return self.http.put(path, json={wrapper: record})
 
     def made(self, path: str, wrapper: str, **fields: Any) -> dict[str, Any]:
-        """POST a record that is sure to be accepted, and return it."""
+        """POST a record that must be accepted, and return it."""
         answer = self.post(path, wrapper, {"location_id": self.info.location_id} | fields)
         assert answer.is_success, answer.text
         record: dict[str, Any] = answer.json()[wrapper]
@@ -97,10 +97,10 @@ class Desk:
         return self.made("/v2/contacts", "contact", last_name="Smith", **fields)
 
 
-class Blank:
-    """A desk with nothing behind it: every id is one that could be."""
+class FakeClient:
+    """A raw_client with nothing behind it: every id is one that could be."""
 
-    class info:  # noqa: N801  an attribute of the desk
+    class info:  # noqa: N801  an attribute of the raw_client
         """SandboxInfo of no sandbox."""
 
         location_id = contact_id = terminal_id = "a" * 24

@@ -1,4 +1,4 @@
-"""A running sandbox and a plain HTTP client that knows its way around it."""
+"""A running sandbox, and a plain HTTP client that knows its endpoints."""
 
 import ssl
 import time
@@ -18,7 +18,7 @@ _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading them takes
 
 
 class Shop:
-    """A merchant who speaks raw JSON to one location of a sandbox."""
+    """A merchant's client that sends raw JSON for one location of a sandbox."""
 
     def __init__(self, info: SandboxInfo) -> None:
         self.info = info
@@ -26,7 +26,7 @@ class Shop:
         self.http = httpx.Client(base_url=info.base_url, headers=keys, timeout=20, verify=_NO_CERTIFICATES)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connections."""
         self.http.close()
 
     def post(self, noun: str, path: str, record: Any, **query: Any) -> httpx.Response:
@@ -42,7 +42,7 @@ class Shop:
         return self.http.get(path, params=query)
 
     def contact(self, **fields: Any) -> httpx.Response:
-        """Create a contact; `...` leaves a field out, here and below."""
+        """Create a contact; `...` omits a field, here and below."""
         return self.post("contact", "/v2/contacts", self._with({"last_name": "Smith"}, fields))
 
     def vault(self, **fields: Any) -> httpx.Response:
@@ -87,27 +87,27 @@ class Shop:
 
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
-    """A gateway whose terminals do not dawdle."""
+    """A gateway whose terminals present cards without delay."""
     with Sandbox(terminal_delay=0.0) as sandbox:
         yield sandbox
 
 
 @pytest.fixture
 def open_shop() -> Iterator[Callable[[SandboxInfo], Shop]]:
-    """Open the shop of any location, until the test ends."""
+    """Open the client of any location until the test ends."""
     with ExitStack() as stack:
         yield lambda info: stack.enter_context(closing(Shop(info)))
 
 
 @pytest.fixture
 def shop(sandbox: Sandbox, open_shop: Callable[[SandboxInfo], Shop]) -> Shop:
-    """The shop of the sandbox's own location."""
+    """The client of the sandbox's first location."""
     return open_shop(sandbox.info)
 
 
 @pytest.fixture
 def neighbour(sandbox: Sandbox, open_shop: Callable[[SandboxInfo], Shop]) -> Shop:
-    """A shop in a second location of the same gateway."""
+    """A client in a second location of the same gateway."""
     return open_shop(sandbox.add_location())
 
 
@@ -126,19 +126,19 @@ def listen() -> Iterator[Callable[..., Receiver]]:
 
 @pytest.fixture
 def receiver(listen: Callable[..., Receiver]) -> Receiver:
-    """A receiver that takes everything."""
+    """A receiver that acknowledges every postback."""
     return listen()
 
 
 @pytest.fixture
 def configure(shop: Shop, receiver: Receiver) -> Callable[..., dict[str, Any]]:
-    """Create a config for the receiver, with every switch on, and give back the record."""
+    """Create a config for the receiver with every switch on, and return the record."""
     return lambda resource="contact", url=receiver.url, **fields: configured(shop, url, resource, **fields)
 
 
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], Any]], Any]:
-    """Wait until a question is answered with something true, and return it."""
+    """Wait until a function returns a true value, and return it."""
 
     def wait(ask: Callable[[], Any]) -> Any:
         while not (answer := ask()):
@@ -150,7 +150,7 @@ def eventually() -> Callable[[Callable[[], Any]], Any]:
 
 @pytest.fixture
 def errors() -> Callable[[httpx.Response], dict[str, list[str]]]:
-    """The problems that a 422 names."""
+    """Return the problems in a 422."""
 
     def read(response: httpx.Response) -> dict[str, list[str]]:
         assert response.status_code == 422, response.text

@@ -1,4 +1,4 @@
-"""Starting, stopping, and what outlives both."""
+"""Starting, stopping, and the data that survives both."""
 
 import gc
 import json
@@ -31,7 +31,7 @@ serve(port=0, data=sys.argv[1], on_ready=lambda info: print(dumps(asdict(info)),
 
 @pytest.mark.anyio
 async def test_it_runs_under_any_event_loop():
-    """`async with` works on asyncio and trio, and answers while the loop of its caller is blocked."""
+    """`async with` works on asyncio and trio, and responds while the caller's loop is blocked."""
     async with Sandbox() as sandbox:
         answer = httpx.get(f"{sandbox.base_url}/_sandbox/clock")  # noqa: ASYNC210  # the loop shall be blocked
     assert answer.status_code == 200
@@ -39,7 +39,7 @@ async def test_it_runs_under_any_event_loop():
 
 @pytest.mark.anyio
 async def test_a_cancelled_block_stops_it():
-    """Nothing listens after a cancellation."""
+    """The port is closed after a cancellation."""
     with anyio.CancelScope() as scope:
         async with Sandbox() as sandbox:
             url = sandbox.base_url
@@ -50,7 +50,7 @@ async def test_a_cancelled_block_stops_it():
 
 
 def test_it_leaves_nothing_behind(eventually):
-    """No thread, no socket and no task outlives the block, even with requests that still wait."""
+    """No thread, socket or task remains after the block, even with waiting requests."""
     before = threading.active_count()
     with Sandbox(terminals="manual") as sandbox:
         waiting = [threading.Thread(target=wait_at_terminal, args=(sandbox.info,)) for _ in range(5)]
@@ -64,7 +64,7 @@ def test_it_leaves_nothing_behind(eventually):
 
 
 def wait_at_terminal(info):
-    """Run a sale at a terminal, and expect to be cut off."""
+    """Run a sale at a terminal, and expect a disconnection."""
     with pytest.raises(httpx.TransportError):
         httpx.post(
             f"{info.base_url}/v2/routertransactions",
@@ -83,12 +83,12 @@ def wait_at_terminal(info):
 
 
 def keys(info):
-    """The headers of a user."""
+    """Return the headers of a user."""
     return {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
 
 
 def test_it_logs_nothing(caplog, capfd):
-    """Neither starting, nor serving, nor bad requests, nor stopping writes a line."""
+    """Neither starting, serving, bad requests nor stopping writes a log line."""
     caplog.set_level(0)
     with (
         Sandbox() as sandbox,
@@ -101,7 +101,7 @@ def test_it_logs_nothing(caplog, capfd):
 
 
 def test_a_sandbox_that_does_not_run_says_so():
-    """Before and after the block its attributes raise RuntimeError."""
+    """Before and after the block, its attributes raise RuntimeError."""
     sandbox = Sandbox()
     for _ in range(2):
         with pytest.raises(RuntimeError, match="not running"):
@@ -120,14 +120,14 @@ def test_a_sandbox_that_does_not_run_says_so():
         ({"terminal_delay": float("nan")}, "terminal_delay"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, subject):
-    """Before anything is started."""
+def test_invalid_options_are_refused(options, subject):
+    """They are refused before anything starts."""
     with pytest.raises(ValueError, match=f"^{subject}: "):
         Sandbox(**options)
 
 
-def test_what_is_asked_for_is_named(sandbox):
-    """A negative count, and a ticket for what is no card, are ValueErrors."""
+def test_invalid_arguments_are_named(sandbox):
+    """A negative count and an invalid card are ValueErrors."""
     for subject, ask in {
         "count": lambda: sandbox.add_vaults(-1),
         "card": lambda: sandbox.ticket("4111111111111112"),
@@ -139,7 +139,7 @@ def test_what_is_asked_for_is_named(sandbox):
 
 
 def has_ipv6():
-    """Whether this machine can be reached over IPv6."""
+    """Return whether this machine can be reached over IPv6."""
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
@@ -159,20 +159,20 @@ needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="needs IPv6")
     ],
 )
 def test_the_address_is_one_that_can_be_reached(host, reached):
-    """IPv6 in brackets, and this machine where every address is listened on."""
+    """IPv6 is in brackets, and listening on all addresses shows this machine."""
     with Sandbox(host=host) as sandbox:
         assert sandbox.base_url.startswith(f"http://{reached}:")
         assert httpx.get(f"{sandbox.base_url}/_sandbox/clock").status_code == 200
 
 
 def test_a_port_that_is_taken_is_an_error():
-    """OSError, and nothing half started."""
+    """The error is an OSError, and nothing is left half started."""
     with Sandbox() as sandbox, pytest.raises(OSError, match="in use"), Sandbox(port=httpx.URL(sandbox.base_url).port):
         pass
 
 
 def test_no_repr_shows_a_secret():
-    """Neither the sandbox's nor that of its info."""
+    """Neither the sandbox nor its info shows one."""
     with Sandbox() as sandbox:
         shown = f"{sandbox!r} {sandbox.info!r}"
         for secret in (sandbox.user_api_key, sandbox.user_hash_key, sandbox.password):
@@ -199,7 +199,7 @@ def test_a_file_keeps_everything(tmp_path, open_shop):
 
 
 def test_a_file_of_an_older_version_gets_the_missing_columns(tmp_path, open_shop):
-    """A column that is not there is added, with the default of its field."""
+    """A missing column is added with the default of its field."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
         contact = open_shop(sandbox.info).contact().json()["contact"]
@@ -213,7 +213,7 @@ def test_a_file_of_an_older_version_gets_the_missing_columns(tmp_path, open_shop
 
 
 def test_a_file_belongs_to_one_sandbox_at_a_time(tmp_path):
-    """A second one is refused, as is a file that is no database."""
+    """A second sandbox is refused, as is a file that is not a database."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path), pytest.raises(sqlite3.DatabaseError, match="locked"), Sandbox(data=path):
         pass
@@ -223,7 +223,7 @@ def test_a_file_belongs_to_one_sandbox_at_a_time(tmp_path):
 
 
 def test_another_programs_database_is_left_alone(tmp_path):
-    """A wrong path must not put our tables into somebody's file."""
+    """A wrong path must not add tables to another program's file."""
     path = tmp_path / "books.db"
     with closing(sqlite3.connect(path)) as books:
         books.execute("CREATE TABLE books (title TEXT)")
@@ -235,7 +235,7 @@ def test_another_programs_database_is_left_alone(tmp_path):
 
 
 def test_what_is_made_after_a_restart_is_newer(tmp_path, open_shop):
-    """Also when the clock was far ahead before: lists begin with the newest, and notices end with it."""
+    """This holds even if the clock was far ahead: the order of lists and messages stays right."""
     made = []
     for _ in range(2):
         with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
@@ -243,12 +243,12 @@ def test_what_is_made_after_a_restart_is_newer(tmp_path, open_shop):
             sandbox.advance(86_400 * (1 - len(made)))
             made.append(shop.paylink(email="a@b.de").json()["paylink"]["id"])
             listed = [paylink["id"] for paylink in shop.get("/v2/paylinks").json()["paylinks"]]
-            told = [notice["paylink_id"] for notice in sandbox.outbox()]
-    assert (listed, told) == (made[::-1], made)
+            sent = [message["paylink_id"] for message in sandbox.outbox()]
+    assert (listed, sent) == (made[::-1], made)
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):
-    """SandboxInfo that are not a sandbox's are not guessed at."""
+    """A file with an incompatible info is refused."""
     path = tmp_path / "sandbox.db"
     with closing(sqlite3.connect(path)) as records:
         records.execute("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT)")
@@ -261,7 +261,7 @@ def test_a_file_of_something_else_is_refused(tmp_path):
 
 @pytest.fixture
 def serve(tmp_path):
-    """Start a gateway in a process of its own, on one file; give back the process and its info."""
+    """Start a gateway in its own process, on one file; return the process and its info."""
     processes = []
 
     def start():
@@ -278,7 +278,7 @@ def serve(tmp_path):
 
 
 def test_what_was_answered_survives_a_kill(serve, open_shop, eventually):
-    """Every payment that got its answer before kill -9 is there afterwards, and none twice."""
+    """Every acknowledged payment exists after kill -9, and none twice."""
     process, info = serve()
     shop, answered = open_shop(info), []
 
@@ -300,7 +300,7 @@ def test_what_was_answered_survives_a_kill(serve, open_shop, eventually):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_cleanly(serve, number, eventually):
-    """Exit code 0, with a request still waiting."""
+    """The exit code is 0, even with a waiting request."""
     process, info = serve()
     waiting = threading.Thread(target=wait_at_terminal, args=(info,))
     waiting.start()

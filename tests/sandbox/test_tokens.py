@@ -1,4 +1,4 @@
-"""Tokens: how one logs in, what keeps a token alive, and what ends it."""
+"""Tokens: login, expiry and revocation."""
 
 import json
 import sqlite3
@@ -16,14 +16,14 @@ MINUTES = 60
 
 
 def log_in(info, **changes):
-    """Log in with nothing but the developer id; `...` leaves a field out."""
+    """Log in with only the developer id; `...` omits a field."""
     login = {"username": info.username, "password": info.password, "domain": info.domain} | changes
     login = {name: value for name, value in login.items() if value is not ...}
     return httpx.post(f"{info.base_url}/v2/token", json=login, headers={"developer-id": info.developer_id})
 
 
 def token_of(info):
-    """A token."""
+    """Return a token."""
     return str(log_in(info).json()["token"]["token"])
 
 
@@ -34,7 +34,7 @@ def ask(info, token, path="/v2/contacts"):
 
 
 def test_a_login_answers_with_a_token(sandbox):
-    """201, in the shape of the recorded answer, for 15 minutes."""
+    """The response is 201 in the recorded form, with 15 minutes."""
     recorded = json.loads((SAMPLES / "token-create-response.json").read_text())["token"]
     response = log_in(sandbox.info)
     token = response.json()["token"]
@@ -47,7 +47,7 @@ def test_a_login_answers_with_a_token(sandbox):
 
 
 def test_each_login_has_a_token_of_its_own(sandbox):
-    """The first lives on after the second."""
+    """The first stays valid after the second."""
     first, second = token_of(sandbox.info), token_of(sandbox.info)
     assert first != second
     assert (ask(sandbox.info, first), ask(sandbox.info, second)) == (200, 200)
@@ -57,7 +57,7 @@ def test_each_login_has_a_token_of_its_own(sandbox):
     ("field", "message"), [("username", "invalid user"), ("domain", "invalid user"), ("password", "invalid password")]
 )
 def test_a_wrong_login_says_what_is_wrong(sandbox, field, message):
-    """401 with the message, which repeats nothing of the login."""
+    """The response is a 401 whose message repeats nothing of the login."""
     response = log_in(sandbox.info, **{field: "planted"})
     assert (response.status_code, response.json()["message"]) == (401, message)
     assert "planted" not in response.text
@@ -73,12 +73,12 @@ def test_the_login_of_another_domain_is_another_users(sandbox):
 @pytest.mark.parametrize("value", [..., "", None, 7, ["x"]])
 @pytest.mark.parametrize("field", ["username", "password", "domain"])
 def test_a_login_has_three_fields(sandbox, errors, field, value):
-    """Each is a text and must be there."""
+    """Each is a required text."""
     assert list(errors(log_in(sandbox.info, **{field: value}))) == [field]
 
 
 def test_a_login_is_a_flat_object(sandbox, errors):
-    """Without a wrapper, and with nothing more in it."""
+    """It has no wrapper, and no further field."""
     developer = {"developer-id": sandbox.developer_id}
     for body in (b"[]", b'"x"', b"", b"{"):
         response = httpx.post(f"{sandbox.base_url}/v2/token", content=body, headers=developer)
@@ -87,14 +87,14 @@ def test_a_login_is_a_flat_object(sandbox, errors):
 
 
 def test_a_login_needs_the_developer_id_only(sandbox):
-    """Without it, it is 401, whatever else is right."""
+    """Without it, any login is a 401."""
     login = {"username": sandbox.username, "password": sandbox.password, "domain": sandbox.domain}
     response = httpx.post(f"{sandbox.base_url}/v2/token", json=login, headers={"user-id": sandbox.user_id})
     assert response.status_code == 401
 
 
 def test_a_token_idles_out(sandbox):
-    """After 15 minutes without a request, and not before."""
+    """It expires after 15 minutes without a request, and not before."""
     token = token_of(sandbox.info)
     sandbox.advance(15 * MINUTES - 5)
     assert ask(sandbox.info, token) == 200
@@ -105,10 +105,10 @@ def test_a_token_idles_out(sandbox):
 
 
 @pytest.mark.parametrize(
-    ("path", "status"), [("/v2/contacts/nobody", 404), ("/v2/contacts?sort=x", 422), ("/v2/nowhere", 404)]
+    ("path", "status"), [("/v2/contacts/unknown", 404), ("/v2/contacts?sort=x", 422), ("/v2/nowhere", 404)]
 )
 def test_only_success_keeps_a_token_alive(sandbox, path, status):
-    """A refused request gives it no time."""
+    """A refused request does not extend it."""
     token = token_of(sandbox.info)
     sandbox.advance(10 * MINUTES)
     assert ask(sandbox.info, token, path) == status
@@ -117,7 +117,7 @@ def test_only_success_keeps_a_token_alive(sandbox, path, status):
 
 
 def test_a_wait_at_a_terminal_ends_no_token(sandbox, shop):
-    """The answer that comes after 15 minutes gives it its full time again."""
+    """A response after 15 minutes extends it again."""
     token = token_of(sandbox.info)
     sandbox.advance(14 * MINUTES)
     shop.http.headers = {"developer-id": sandbox.developer_id, "access-token": token}
@@ -127,7 +127,7 @@ def test_a_wait_at_a_terminal_ends_no_token(sandbox, shop):
 
 
 def test_a_token_is_revoked(sandbox, shop):
-    """204 and it ends at once; a second time it is not found, as one that never was."""
+    """204, and it ends at once; a second time it is a 404, like an unknown one."""
     token, other = token_of(sandbox.info), token_of(sandbox.info)
     answers = [shop.http.delete(f"/v2/token/{token}") for _ in range(2)]
     assert [(answer.status_code, answer.content == b"") for answer in answers] == [(204, True), (404, False)]
@@ -137,7 +137,7 @@ def test_a_token_is_revoked(sandbox, shop):
 
 
 def test_a_token_revokes_itself(sandbox):
-    """It is the credential of its own revocation."""
+    """A token can be the credential of its own revocation."""
     token = token_of(sandbox.info)
     headers = {"developer-id": sandbox.developer_id, "access-token": token}
     url = f"{sandbox.base_url}/v2/token/{token}"
@@ -145,33 +145,33 @@ def test_a_token_revokes_itself(sandbox):
 
 
 def test_an_expired_token_is_not_found(sandbox, shop):
-    """There is nothing left to revoke."""
+    """It cannot be revoked."""
     token = token_of(sandbox.info)
     sandbox.advance(15 * MINUTES)
     assert shop.http.delete(f"/v2/token/{token}").status_code == 404
 
 
 def test_another_users_token_is_not_found(sandbox, neighbour):
-    """One revokes one's own."""
+    """Users can revoke only their own tokens."""
     token = token_of(sandbox.info)
     assert neighbour.http.delete(f"/v2/token/{token}").status_code == 404
     assert ask(sandbox.info, token) == 200
 
 
 def test_a_token_cannot_be_read(shop):
-    """405: it can be made and revoked."""
+    """The response is a 405."""
     assert shop.get("/v2/token").status_code == 405
     assert shop.get("/v2/token/x").status_code == 405
 
 
 def test_a_token_sees_its_own_location(sandbox, neighbour):
-    """As its user does."""
+    """It sees what its user sees."""
     theirs = neighbour.contact().json()["contact"]
     assert ask(sandbox.info, token_of(sandbox.info), f"/v2/contacts/{theirs['id']}") == 404
 
 
 def test_a_token_outlives_a_restart(tmp_path):
-    """A revoked one stays revoked, and no file holds either."""
+    """A revoked one stays revoked, and no file contains either."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
         kept, revoked = token_of(sandbox.info), token_of(sandbox.info)
@@ -185,6 +185,6 @@ def test_a_token_outlives_a_restart(tmp_path):
     assert revoked not in dump
 
 
-def test_the_life_is_printed():
-    """As a table in words."""
+def test_the_state_machine_is_printed():
+    """The table is in words."""
     assert MACHINE.to_markdown().splitlines()[-1] == "| valid | DELETE | revoked |"
