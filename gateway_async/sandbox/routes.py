@@ -1,4 +1,7 @@
-"""The operations that need credentials: path, method and handler."""
+"""The endpoints of the contract: path, method and handler.
+
+To add an endpoint, add a line here, a function in `handlers/` and its fields in `schema/`.
+"""
 
 from gateway_async.sandbox.handlers import (
     account_vaults,

@@ -141,4 +141,4 @@ CALLS: dict[str, Callable[[AsyncGateway, RawClient], Awaitable[Any]]] = {
     "contacts.list": lambda to, _: to.contacts.list().first(),
     "contacts.delete": lambda to, at: to.contacts.delete(at.contact()["id"]),
 }
-"""By name: from a client and a raw_client to the verb's result."""
+"""The calls by name: from an SDK client and a raw client to the method's result."""

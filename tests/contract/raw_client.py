@@ -18,7 +18,7 @@ BANK_ACCOUNT = {
     "account_holder_name": "John Smith",
 }
 _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading them takes longer than most tests
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def _client(info: SandboxInfo, headers: Mapping[str, str] = MappingProxyType({})) -> httpx.Client:
@@ -26,7 +26,7 @@ def _client(info: SandboxInfo, headers: Mapping[str, str] = MappingProxyType({})
 
 
 class RawClient:
-    """One location of a sandbox, by its user's key.
+    """A client with the credentials of one location of a sandbox.
 
     Attributes:
         http: a client with the user's key; `anonymous` is one without.
@@ -74,12 +74,12 @@ class RawClient:
         number, digits = self._given[length], ""
         self._given[length] += 1
         while len(digits) < length and (number or not digits):
-            number, digit = divmod(number, len(_LETTERS))
-            digits = _LETTERS[digit] + digits
+            number, digit = divmod(number, len(_CHARACTERS))
+            digits = _CHARACTERS[digit] + digits
         return digits.rjust(length, "-")
 
     def ticket(self) -> str:
-        """A ticket, which stands for a card once."""
+        """A ticket, which can replace a card once."""
         return self._sandbox.ticket()
 
     def sale(self, **fields: Any) -> dict[str, Any]:
@@ -98,10 +98,10 @@ class RawClient:
 
 
 class FakeClient:
-    """A raw_client with nothing behind it: every id is one that could be."""
+    """A raw client without a sandbox, with invented ids."""
 
-    class info:  # noqa: N801  an attribute of the raw_client
-        """SandboxInfo of no sandbox."""
+    class info:  # noqa: N801  an attribute of a raw client
+        """Invented ids and credentials."""
 
         location_id = contact_id = terminal_id = "a" * 24
         cc_product_transaction_id = ach_product_transaction_id = "b" * 24

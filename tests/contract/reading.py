@@ -49,7 +49,7 @@ Reader = Callable[[Any], Any]
 
 
 def reader(operation: str) -> Reader:
-    """How the SDK reads the answer to an operation, whichever record it is about."""
+    """Return the function with which the SDK reads the response to an operation."""
     method, _, path = operation.partition(" ")
     if method == "DELETE" or path.endswith("/resend"):
         return _nothing

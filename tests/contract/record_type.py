@@ -19,7 +19,7 @@ class Way:
         name: what recipes call it.
         request: the SDK's class that asks for it.
         body: a smallest body; without any one of its fields it is refused.
-        otherwise: fields whose absence is told by other names, and which: without a ticket, say, a number is missed.
+        otherwise: fields whose absence is reported under other names: without a ticket, a number is missing.
     """
 
     name: str
@@ -63,17 +63,17 @@ class RecordType:
 
     Attributes:
         path: where records are made; empty when no request of their own makes them.
-        record: the SDK's model of an answer; empty where answers are another record_type's.
+        record: the SDK's model of a response; empty if it is another record type's.
         ways: the ways to make one.
         update: the SDK's class for a change; empty when there is none.
         wrapper: of a request; empty when it has none.
-        answer: of an answer.
+        answer: the wrapper of a response.
         recipes: for the fields that need one, or several.
         arguments: fields that the SDK takes beside the request.
         expanded: relations that the SDK's record has fields for, though they come only when they are asked for.
         left_open: fields of which the contract does not say whether a POST needs them or a PUT may change them: this
             sandbox is strict, and the SDK leaves it to the gateway.
-        computed: fields that are worked out anew for each answer: what a PUT says of them is of no matter.
+        computed: fields that are computed for each response; a PUT may contain any value of them.
     """
 
     table: Table

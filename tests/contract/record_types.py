@@ -1,6 +1,6 @@
 """How records of each table are made, and what trying a field takes.
 
-A table of `rows.py` says what a field is; what stands here only makes it possible to try.
+A table of `rows.py` describes a field; this module only makes it possible to try.
 """
 
 from typing import Any

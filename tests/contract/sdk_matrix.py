@@ -92,7 +92,7 @@ def required_problems(record_type: RecordType, way: Way) -> Iterator[str]:
         request = _request(kind, body)
         object.__setattr__(request, name, None)
         if default not in (attrs.NOTHING, None):
-            continue  # what the class says when nothing is said
+            continue  # the default of the class
         names = way.otherwise.get(name, {name})
         if not any(_names(line, other) for line in problems(request) for other in names):
             yield f"{record_type}.{name}: {kind.__name__} does not miss it"

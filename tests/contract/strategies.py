@@ -28,7 +28,7 @@ EVERY_OPERATION = tuple(f"{method} {path}" for path, handlers in ROUTES.items() 
 ACTIONS = ("sale", "authonly", "avsonly", "force", "refund", "debit", "credit", "void", "authcomplete", "authincrement",
            "partialreversal", "tipadjust", "edit")  # fmt: skip
 DEADLINE = 5.0
-"""Seconds in which every answer is there."""
+"""Seconds within which every response must arrive."""
 
 _FAMILIES = {record_type.path: record_type for record_type in RECORD_TYPES if record_type.path}
 

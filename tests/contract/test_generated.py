@@ -1,4 +1,4 @@
-"""Whatever is sent to the sandbox, it answers in time, never with a 5xx, and in words that the SDK can read.
+"""The sandbox responds to any request in time, without a 5xx, and readably for the SDK.
 
 A short run with fixed requests by default. `GATEWAY_FUZZ_SECONDS=1200 pytest tests/contract/test_generated.py -k long`
 goes on with new ones for as long.
@@ -60,7 +60,7 @@ UNFIT = {
     "a record without an id": (200, '{"contacts": [{"last_name": "Smith"}]}'),
     "no reason": (422, '{"message": "x"}'),
 }
-"""Answers to a list of contacts that must not be."""
+"""Invalid responses to a list of contacts."""
 
 
 def one_request(data: st.DataObject, raw_client: RawClient, operation: str) -> None:

@@ -10,7 +10,7 @@ from .record_type import Recipe
 
 UNKNOWN_ID = "f" * 24
 LARGEST = {"10": "9999999.99", "10,2": "99999999.99", "-": "9999999.99"}
-"""The largest amounts: of ten characters, and of ten digits. Where nobody says how much, ten characters will do."""
+"""The largest amounts: of ten characters, and of ten digits. Ten characters are the default."""
 
 _SAMPLES: dict[str, Any] = {
     "text": "x",

@@ -1,6 +1,6 @@
 """The field tables of every record type.
 
-To add a record type, add a file to this package.
+Start at `fields.py`, and at `kinds.py` for the types of values. To add a record type, add a file to this package.
 """
 
 from gateway_async.sandbox.schema.account_vaults import ACCOUNT_VAULT, ROUTER_ACCOUNT_VAULT, TICKET
