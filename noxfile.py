@@ -60,10 +60,11 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Is it tidy? ruff's rules and format."""
+    """Is it tidy, and in plain English? ruff's rules and format, and the check of names and sentences."""
     session.install(*PROJECT["optional-dependencies"]["lint"])
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
+    session.run("python", "tests/architecture/prose.py")
 
 
 @nox.session

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .source import PACKAGE, TESTS, ids, modules, name_of, tree
+from .source import ids, modules, tree
 
 MOST_FILES = 13
 """In one folder, without its `__init__.py`."""
@@ -19,12 +19,6 @@ BY_NOUN = {"_wire", "models", "resources", "cli", "cli/migrate", "sandbox/handle
 PARTICIPLES = re.compile(
     r"_*(?:[a-z_]*_)?(answered|asked|carried|created|fetched|found|handled|kept|looked_up|read_back|sent|settled|stored|taken|told|tried|written)"
 )
-METAPHORS = re.compile(
-    r"(?i)(?<![a-z])(scribe|crew|courier|mishap|shelf|witness|deed|letters?|whom|whoever|nobody|somebody|anew|books?)(?![a-z])"
-)
-"""Words that no identifier of the package uses."""
-
-SPELLED = {"__all__", "letters"}
 
 
 def folders() -> list[Path]:
@@ -60,31 +54,3 @@ def functions(path: Path) -> Iterator[ast.AsyncFunctionDef]:
 def test_no_async_function_is_called_by_a_participle(path: Path) -> None:
     """A function that does something is named for it: `find`, not `found`."""
     assert [node.name for node in functions(path) if PARTICIPLES.fullmatch(node.name)] == []
-
-
-def identifiers(path: Path) -> Iterator[str]:
-    """The names that a module gives: of functions, classes, arguments, variables and attributes."""
-    yield from name_of(path).split(".")
-    for node in ast.walk(tree(path)):
-        match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                yield node.name
-            case ast.arg():
-                yield node.arg
-            case ast.Name(ctx=ast.Store()):
-                yield node.id
-            case ast.Attribute(ctx=ast.Store()):
-                yield node.attr
-
-
-@pytest.mark.parametrize("path", modules(), ids=ids)
-def test_no_identifier_is_a_metaphor(path: Path) -> None:
-    """Every name is the word that a reader of the field would search for."""
-    words = (re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name) for name in identifiers(path))
-    assert sorted({word for word in words if METAPHORS.search(word.replace("_", " "))} - SPELLED) == []
-
-
-def test_the_tests_need_no_module_of_guards() -> None:
-    """Rules of the architecture are in one folder."""
-    assert not (TESTS / "test_guards.py").exists()
-    assert PACKAGE.is_dir()
