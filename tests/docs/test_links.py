@@ -1,4 +1,4 @@
-"""What the documents point at is there, and what they count agrees."""
+"""The links of the documents work, and their lists agree with the code."""
 
 import re
 import tomllib
@@ -44,12 +44,12 @@ def headlines(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", DOCUMENTS[1:])
 def test_the_readme_links_to_every_page(page: str) -> None:
-    """No page is hard to find."""
+    """The README has a link to each page."""
     assert f"]({page})" in read("README.md")
 
 
 def test_the_error_tree_of_the_documents_is_the_tree_of_the_classes() -> None:
-    """Every public error is drawn below a class that it is derived from."""
+    """The tree shows every public error below one of its base classes."""
     (drawing,) = blocks("docs/errors.md", "text")
     parents: dict[str, str] = {}
     path: list[str] = []
@@ -64,7 +64,7 @@ def test_the_error_tree_of_the_documents_is_the_tree_of_the_classes() -> None:
 
 
 def test_the_newest_version_in_the_changelog_is_the_packages() -> None:
-    """A release has its entry before it has its version."""
+    """The version of the package has an entry in the changelog."""
     versions = re.findall(r"^## \[(\d[^]]*)\]", read("CHANGELOG.md"), re.MULTILINE)
     assert versions[0] == tomllib.loads(read("pyproject.toml"))["project"]["version"]
 
