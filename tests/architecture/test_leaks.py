@@ -32,8 +32,7 @@ from gateway_async._wire.call import Call
 from gateway_async.observe import AttemptFailed, CallEnded, Event
 from gateway_async.postbacks import PostbackReceiver, PostbackRefusedError
 from gateway_async.sandbox import Sandbox
-
-from .leaks import leaks, reachable, token_of
+from tests.support.leaks import leaks, reachable, token_of
 
 CARD = "5454545454545454"
 TRACK = ";4012888888881881=30121010000012345678?"
