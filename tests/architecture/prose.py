@@ -150,7 +150,7 @@ def is_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionD
 def sentences(passage: Passage) -> Iterator[tuple[int, str]]:
     """Yield the sentences of a text, with their lines; code, tables and argument lists are left out."""
     text = CODE_BLOCK.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), passage.text)
-    text = INLINE_CODE.sub(lambda match: "code" + "\n" * match[0].count("\n"), text)
+    text = INLINE_CODE.sub(lambda match: "Code" + "\n" * match[0].count("\n"), text)
     text = SECTION.split(text)[0]
     position = 0
     for end in [*SENTENCE_END.finditer(text), None]:

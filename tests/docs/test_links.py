@@ -11,6 +11,7 @@ from gateway_async import GatewayError
 
 from .documents import DOCUMENTS, ROOT, blocks, read
 
+MAX_TERMS = 40
 LINKING = sorted({path.name for path in ROOT.glob("*.md")} | {*DOCUMENTS})
 BRANCH = re.compile(r"^(?P<indent>[│├└─ ]*)(?P<name>\w+)", re.MULTILINE)
 
@@ -46,6 +47,13 @@ def headlines(path: Path) -> set[str]:
 def test_the_readme_links_to_every_page(page: str) -> None:
     """The README has a link to each page."""
     assert f"]({page})" in read("README.md")
+
+
+def test_the_glossary_is_short_and_sorted() -> None:
+    """The glossary has 40 terms at most, each once, in alphabetical order."""
+    terms = re.findall(r"^\| (?!term|-)([^|]+) \|", read("docs/glossary.md"), re.MULTILINE)
+    assert terms == sorted(set(terms), key=str.lower)
+    assert len(terms) <= MAX_TERMS
 
 
 def test_the_error_tree_of_the_documents_is_the_tree_of_the_classes() -> None:
