@@ -21,6 +21,7 @@ PATHS = (
     "benchmarks",
     "docs",
     "noxfile.py",
+    "pyproject.toml",
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
