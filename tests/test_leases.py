@@ -29,7 +29,7 @@ from gateway_async.sandbox import Sandbox
 from .cli.processes import Process, start_python
 
 REDIS = os.environ.get("GATEWAY_TEST_REDIS", "")
-TILL = str(Path(__file__).with_name("terminal_process.py"))
+TILL = str(Path(__file__).with_name("support") / "terminal_process.py")
 redis_only = pytest.mark.skipif(not REDIS, reason="needs a Redis: GATEWAY_TEST_REDIS=redis://127.0.0.1:6379/0")
 asyncio_only = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
