@@ -1,10 +1,9 @@
 """`plan_migration`: check and count a migration's rows before anything is sent."""
 
-import os
 import re
 from collections import Counter
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
@@ -13,16 +12,16 @@ import attrs
 from gateway_async._secrets import mask_text
 from gateway_async._wire.validation import problems as problems_of
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.engine.iteration import each_of
-from gateway_async.migration.rows.duplicates import Duplicates, Twice
+from gateway_async.migration.engine.iteration import iterate
 from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.rows.temporary_table import DuplicateCount, DuplicateFinder
 from gateway_async.models.account_vaults import AchVaultCreate, CardVaultCreate, VaultCreate
 
 __all__ = ["Plan", "Remark", "plan_migration"]
 
 _OFTEN: Final = 256
-_MOST_EXAMPLES: Final = 5
-_MOST_REMARKS: Final = 200
+_MAX_EXAMPLES: Final = 5
+_MAX_REMARKS: Final = 200
 _SOON_MONTHS: Final = 3
 _MONTHS: Final = 12
 _OTHER: Final = "other problems"
@@ -90,8 +89,8 @@ class Plan:
     brands: Mapping[str, int]
     problems: tuple[Remark, ...]
     warnings: tuple[Remark, ...]
-    duplicate_keys: Twice
-    duplicate_accounts: Twice
+    duplicate_keys: DuplicateCount
+    duplicate_accounts: DuplicateCount
     seconds: float
     assumed: str
 
@@ -115,8 +114,8 @@ async def plan_migration(
 ) -> Plan:
     """Read all rows and report their content. Nothing is sent and nothing is written.
 
-    Duplicates are found by digests of eight bytes. They take 24 bytes of memory for each row, 240 MB for ten million.
-    Digests of accounts are keyed with a random number. They stay in memory and are dropped at the end of this call.
+    Duplicates are found by keyed digests of eight bytes, in a temporary table of about 25 bytes for each key and each
+    account. It is in memory, or in a private temporary file if it is large, and is deleted at the end of this call.
 
     Args:
         rows: as for `migrate_vaults`.
@@ -130,14 +129,14 @@ async def plan_migration(
         InvalidRequestError: a number is not above 0, or the source of the rows cannot be read.
     """
     _check(rate=rate, concurrency=concurrency, latency=latency)
-    count = _Count(today or datetime.now(UTC).date())
-    async with aclosing(each_of(rows)) as all_rows:
-        async for given in all_rows:
-            count.add(_row(given))
-            if on_progress and count.rows % _OFTEN == 0:
-                on_progress(count.rows)
-    per_second, assumed = _speed(rate, concurrency, latency)
-    return count.plan(per_second, assumed)
+    with closing(_Count(today or datetime.now(UTC).date())) as count:
+        async with aclosing(iterate(rows)) as all_rows:
+            async for given in all_rows:
+                count.add(_row(given))
+                if on_progress and count.rows % _OFTEN == 0:
+                    on_progress(count.rows)
+        per_second, assumed = _speed(rate, concurrency, latency)
+        return count.plan(per_second, assumed)
 
 
 def _check(**numbers: float | None) -> None:
@@ -175,8 +174,8 @@ class _Count:
         self._brands: Counter[str] = Counter()
         self._problems = _Remarks()
         self._warnings = _Remarks()
-        self._keys = Duplicates(os.urandom(32), most_examples=_MOST_EXAMPLES)
-        self._accounts = Duplicates(os.urandom(32), most_examples=_MOST_EXAMPLES)
+        self._keys = DuplicateFinder()
+        self._accounts = DuplicateFinder()
 
     def add(self, row: VaultRow) -> None:
         """Count one more row."""
@@ -193,6 +192,11 @@ class _Count:
             self._look_at(row.request, line, ready=not row.problems)
         self._ready += row.request is not None and not row.problems
 
+    def close(self) -> None:
+        """Delete the temporary tables."""
+        self._keys.close()
+        self._accounts.close()
+
     def plan(self, per_second: float, assumed: str) -> Plan:
         """Return the plan for a rate of `per_second` rows."""
         ready = self._ready - self._keys.count_marked()
@@ -203,8 +207,8 @@ class _Count:
             dict(self._brands.most_common()),
             self._problems.found(),
             self._warnings.found(),
-            self._keys.found(),
-            self._accounts.found(),
+            self._keys.find(_MAX_EXAMPLES),
+            self._accounts.find(_MAX_EXAMPLES),
             ready / per_second,
             assumed,
         )
@@ -242,11 +246,11 @@ class _Remarks:
         first, *rest = _NUMBER.split(said)  # text and numbers alternate
         parts = [field + separator + first, *rest]
         kind = "#".join(parts[::2])
-        if kind not in self._found and len(self._found) >= _MOST_REMARKS:
+        if kind not in self._found and len(self._found) >= _MAX_REMARKS:
             kind, parts = _OTHER, [_OTHER]
         others, count, lines = self._found.get(kind, (parts, 0, ()))
         common = [part if part == other else _VARIES for part, other in zip(parts, others, strict=True)]
-        self._found[kind] = (common, count + 1, (*lines, line) if len(lines) < _MOST_EXAMPLES else lines)
+        self._found[kind] = (common, count + 1, (*lines, line) if len(lines) < _MAX_EXAMPLES else lines)
 
     def found(self) -> tuple[Remark, ...]:
         """Return all remarks, the most frequent first."""
@@ -286,7 +290,7 @@ def _more(remark: Remark) -> str:
     return ", …" if remark.count > len(remark.lines) else ""
 
 
-def _doubles(title: str, twice: Twice) -> Iterator[str]:
+def _doubles(title: str, twice: DuplicateCount) -> Iterator[str]:
     if twice.count:
         lines = ", ".join(f"{line} as {first}" for line, first in twice.examples)
         yield f"{title}:"

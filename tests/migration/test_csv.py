@@ -121,7 +121,7 @@ async def test_any_cell_comes_back(cells: list[tuple[str, str]], delimiter: str)
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"format": None}, "format: cannot be told from the name"),
+        ({"format": None}, "format: not given and not clear from the file name"),
         ({"delimiter": ";;"}, "delimiter: must be one ASCII character"),
         ({"quotechar": "«"}, "quotechar: must be one ASCII character"),
         ({"encoding": "utf-99"}, "encoding: utf-99 is not known"),
@@ -186,5 +186,8 @@ async def test_a_cell_may_have_several_lines(tmp_path: Path) -> None:
 async def test_counts_are_told(tmp_path: Path) -> None:
     """Too few and too many cells; empty ones at the end are none too many."""
     rows = await read(put(tmp_path, lines("1,2", card_row(2) + ",x", card_row(3) + ",,")))
-    assert wrong(rows) == {2: ("row: has 2 cells, the header has 4",), 3: ("row: has 5 cells, the header has 4",)}
+    assert wrong(rows) == {
+        2: ("row: has 2 cells (expected 4 as in the header)",),
+        3: ("row: has 5 cells (expected 4 as in the header)",),
+    }
     assert keys(rows) == ["3"]

@@ -90,12 +90,12 @@ async def test_a_text_that_is_none_is_its_rows_problem(tmp_path: Path) -> None:
     """Bytes of another encoding in one cell do not cost the others."""
     table = {**cards(2), "title": pyarrow.array([b"\xe9", b"ok"]).view(pyarrow.string())}
     rows = await read(written(tmp_path, table))
-    assert wrong(rows) == {1: ("title: is no UTF-8 text",)}
+    assert wrong(rows) == {1: ("title: not valid UTF-8",)}
 
 
 async def test_an_unknown_column_is_named(tmp_path: Path) -> None:
     """As of any file."""
-    with pytest.raises(InvalidRequestError, match="'acount': is no field"):
+    with pytest.raises(InvalidRequestError, match="'acount': not a field"):
         await read(written(tmp_path, {**cards(1), "acount": [1]}))
 
 

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 import anyio.lowlevel
 
-__all__ = ["each_of"]
+__all__ = ["iterate"]
 
 R = TypeVar("R")
 
@@ -14,7 +14,7 @@ _BREATH: Final = 64
 """Rows of a plain iterable that are read before other tasks may run."""
 
 
-async def each_of(rows: Iterable[R] | AsyncIterable[R]) -> AsyncGenerator[R, None]:
+async def iterate(rows: Iterable[R] | AsyncIterable[R]) -> AsyncGenerator[R, None]:
     """Yield all rows in order. Close it if you may stop before the end."""
     if isinstance(rows, AsyncIterable):
         async with _closed_at_last(aiter(rows)) as iterator:

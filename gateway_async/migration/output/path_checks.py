@@ -6,18 +6,18 @@ from typing import Final
 
 from gateway_async._storage.private_file import check_owner
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.output.atomic_file import former_of, part_of
+from gateway_async.migration.output.atomic_file import backup_path, part_path
 from gateway_async.migration.output.vault_ids import SUFFIXES
 from gateway_async.migration.rows.columns import PROBLEMS
 
-__all__ = ["check_out", "check_rejects", "check_report"]
+__all__ = ["check_rejects", "check_report", "check_vault_ids"]
 
-_REPORT_MARKS: Final = (b'<p class="over">Migration', b'"rows_per_second"')
+_REPORT_SIGNATURES: Final = (b'<p class="overline">Migration', b'"rows_per_second"')
 _PEEK: Final = 65_536
 
 
-def check_out(path: Path, *, force: bool = False) -> None:
-    """Reject a path that `write_out` could not write, or that holds another file, before anything is sent.
+def check_vault_ids(path: Path, *, force: bool = False) -> None:
+    """Reject a path that `write_vault_ids` could not write, or that holds another file, before anything is sent.
 
     Raises:
         InvalidRequestError: its folder does not exist, its suffix is unknown, or another file is there.
@@ -43,7 +43,10 @@ def check_rejects(path: Path, source: Path | None, *, force: bool = False) -> No
     _check_folder("rejects", path)
     if source is not None and path.exists() and path.samefile(source):
         raise InvalidRequestError(f"rejects: {path} is the input")
-    for used, what in ((former_of(path), "the former {} is kept"), (part_of(path), "{} is written until it is whole")):
+    for used, what in (
+        (backup_path(path), "the former {} is kept"),
+        (part_path(path), "{} is written until it is whole"),
+    ):
         if source is not None and used.exists() and used.samefile(source):
             raise InvalidRequestError(f"rejects: {used}, the input, is where {what.format(path.name)}")
     content = _content(path)
@@ -60,7 +63,7 @@ def check_report(name: str, path: Path, *, force: bool = False) -> None:
     """
     _check_folder(name, path)
     content = _content(path)
-    if not force and content and not any(mark in content for mark in _REPORT_MARKS):
+    if not force and content and not any(mark in content for mark in _REPORT_SIGNATURES):
         raise InvalidRequestError(f"{name}: {path} is no report of a migration; --force replaces it")
 
 

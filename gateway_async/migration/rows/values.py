@@ -10,7 +10,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
-__all__ = ["EXPIRY_FORMS", "read_value", "written"]
+__all__ = ["EXPIRY_FORMS", "cell_text", "read_value"]
 
 _INVISIBLE: Final = re.compile("[\u200b-\u200f\u2060\ufeff]")
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -51,7 +51,7 @@ _FULL_DATE: Final = re.compile(r"(\d{1,2})[/\-.](\d{1,2})[/\-.](20\d{2})")
 _YEAR_END: Final = 12
 
 
-def written(raw: Any) -> str:
+def cell_text(raw: Any) -> str:
     """Return a cell's value as text without surrounding blanks; "" if it is empty.
 
     Raises:
@@ -79,7 +79,7 @@ def read_value(field: str, text: str) -> Any:
 
     Args:
         field: the contract's name.
-        text: the result of `written`, not empty.
+        text: the result of `cell_text`, not empty.
 
     Raises:
         ValueError: it cannot be read; the message says what is accepted.

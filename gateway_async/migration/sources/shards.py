@@ -7,8 +7,7 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.sources.files import NO_PARTS, Format, Rows, read_rows
 from gateway_async.migration.sources.parquet import parquet_shards
-from gateway_async.migration.sources.records import RawRecord
-from gateway_async.migration.sources.shard import Shard
+from gateway_async.migration.sources.records import RawRecord, Shard
 
 __all__ = ["shards"]
 

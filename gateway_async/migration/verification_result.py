@@ -7,7 +7,7 @@ import attrs
 
 __all__ = ["Finding", "Verdict", "Verification"]
 
-_MOST_FINDINGS: Final = 1000
+_MAX_FINDINGS: Final = 1000
 
 
 class Verdict(StrEnum):
@@ -77,5 +77,5 @@ class Verification:
         """Count and store a finding."""
         name = finding.verdict.name.lower()
         setattr(self, name, getattr(self, name) + 1)
-        if len(self.findings) < _MOST_FINDINGS:
+        if len(self.findings) < _MAX_FINDINGS:
             self.findings.append(finding)
