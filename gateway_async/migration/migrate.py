@@ -122,7 +122,7 @@ async def _run_monitored(runner: Runner, rows: Any, run: int, monitor: "_Monitor
 
 @contextmanager
 def _ungroup_errors() -> Iterator[None]:
-    """Raise the first of several errors, not the exception group of the tasks."""
+    """Raise the first error of an exception group."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -159,7 +159,7 @@ class _Monitor:
             await anyio.sleep(_TICK_SECONDS)
 
     def update(self) -> None:
-        """Update the report, pass it to the callbacks, and stop if one asks for it."""
+        """Update the report, call the callbacks, and stop if asked to."""
         report, limiter = self._report, self._limiter
         report.seconds = anyio.current_time() - self._began
         report.failed_attempts, report.limit, report.in_flight = (

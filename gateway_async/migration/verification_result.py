@@ -14,11 +14,11 @@ class Verdict(StrEnum):
     """The problem of an account."""
 
     DIFFERENT = "different"
-    """It is stored with other values."""
+    """The account has other values."""
     MISSING = "missing"
     """The journal has it as stored, but the gateway does not have it."""
     UNREAD = "unread"
-    """It could not be read."""
+    """The account could not be read."""
     NOT_STORED = "not stored"
     """The input has it, but the journal does not have it as stored."""
 

@@ -133,7 +133,7 @@ class _Checker:
 
     @contextmanager
     def _stop_on_error(self, scope: anyio.CancelScope) -> Iterator[None]:
-        """On an error of the block, keep it and cancel the scope, because a task group would wrap it."""
+        """Store an error of the block and cancel the scope."""
         try:
             yield
         except GatewayError as error:
@@ -156,7 +156,7 @@ class _Checker:
             self._compare(entry, wanted, vault)
 
     def _count_unread(self, error: GatewayError) -> None:
-        """Stop after many failed reads in a row, because millions of rows would fail the same way."""
+        """Stop after many failed reads in a row."""
         self._unread += 1
         if self._unread == _MAX_UNREAD:
             self.result.stopped = f"{self._unread} accounts in a row could not be read: {error}"

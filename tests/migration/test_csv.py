@@ -150,7 +150,7 @@ async def test_an_unknown_column_stops_it_before_a_row_is_read(tmp_path: Path) -
 
 async def test_shards_of_an_encoding_with_two_bytes_are_refused(tmp_path: Path) -> None:
     """Its bytes are not where its lines are."""
-    with pytest.raises(InvalidRequestError, match=r"encoding: .* make it UTF-8"):
+    with pytest.raises(InvalidRequestError, match=r"encoding: .*expected UTF-8"):
         shards(put(tmp_path, lines(card_row(1)).encode("utf-16")), 10)
 
 
@@ -180,7 +180,7 @@ async def test_a_cell_may_have_several_lines(tmp_path: Path) -> None:
     path = put(tmp_path, 'key,account_number,exp_date,notes\n1,4111111111111111,1230,"called\r\ntwice, so"\n')
     assert keys(await read(path, columns=Columns(ignore=["notes"]))) == ["1"]
     rows = await read(path, columns=Columns(names={"notes": "title"}))
-    assert wrong(rows) == {2: ("title: holds a line break or another control character",)}
+    assert wrong(rows) == {2: ("title: contains a line break or another control character",)}
 
 
 async def test_counts_are_told(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ async def test_a_shard_that_is_carried_out_twice_at_once(
     async with distributed.Client(cluster.address, asynchronous=True, set_as_default=False) as client:
         await client.wait_for_workers(2, timeout=30)
         submit = partial(
-            client.submit, _dask_shards.carry_out, name, work, shard, pure=False, allow_other_workers=False
+            client.submit, _dask_shards.run_shard, name, work, shard, pure=False, allow_other_workers=False
         )
         results = await asyncio.gather(*(submit(workers=[worker]) for worker in await client.nthreads()))
     assert [result.report.rows for result in results] == [300, 300]
@@ -242,7 +242,7 @@ async def test_killed_workers_do_not_exceed_a_cap(sandbox: Sandbox, database: st
         killer = Killer(cluster, 300)
 
         def look(report: Report) -> None:
-            killer.update(report)
+            killer.look(report)
             most[0] = max(most[0], report.stored)
 
         report = await migrate_vaults_dask(
@@ -363,7 +363,7 @@ async def test_a_worker_that_sees_another_file(
     write_rows(cluster.folder / "other.jsonl", [row("k"), row("l")])
     write_rows(tmp_path / "other.jsonl", [row("k")])
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidRequestError, match=r"is it another file\?"):
+    with pytest.raises(InvalidRequestError, match=r"as on the coordinator\?"):
         await migrate("/proc/self/cwd/other.jsonl")
 
 
@@ -414,7 +414,7 @@ async def test_an_address_where_no_scheduler_is(tmp_path: Path) -> None:
 
 async def test_a_scheduler_without_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When none comes in time, that is said."""
-    monkeypatch.setattr(dask, "_COMING_SECONDS", 0.3)
+    monkeypatch.setattr(dask, "_FIRST_WORKER_SECONDS", 0.3)
     path = write_rows(tmp_path / "cards.jsonl", [row("k")])
     with cluster_of(tmp_path, {}, workers=0) as cluster, pytest.raises(InvalidRequestError, match="no worker has come"):
         await migrate_vaults_dask(cluster.address, path, journal=partial(SqliteJournal, tmp_path / "j"), name="m")

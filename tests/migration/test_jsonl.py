@@ -44,7 +44,7 @@ async def test_line_ends_and_blank_lines_may_be_mixed(tmp_path: Path) -> None:
             '{"key": 1, "account_number": ["4111111111111111"], "exp_date": "1230"}',
             "account_number: must be text, not a list",
         ),
-        ('{"key": 1, "account_number": 4.111e15, "exp_date": "1230"}', "account_number: is in scientific notation"),
+        ('{"key": 1, "account_number": 4.111e15, "exp_date": "1230"}', "account_number: scientific notation"),
         ('{"key": 1, "acount": 1, "account_number": "4111111111111111", "exp_date": "1230"}', "'acount': not a field"),
         ('{"key": 1, "exp_date": "1230", "EXP_DATE": "1230", "ticket": "t"}', "exp_date: mapped from 2 columns"),
     ],

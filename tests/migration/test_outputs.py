@@ -86,7 +86,11 @@ async def test_a_file_that_is_not_finished_replaces_nothing(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("none/out.csv", "there is no folder"), ("out.txt", "must end in .csv"), ("diary.csv", "--force replaces it")],
+    [
+        ("none/out.csv", "does not exist"),
+        ("out.txt", "must end in .csv"),
+        ("diary.csv", "expected --force to replace it"),
+    ],
 )
 def test_a_place_for_vault_ids_is_refused_before_anything_is_sent(tmp_path: Path, name: str, said: str) -> None:
     """A folder that is not there, a suffix that says nothing, a file of somebody else's."""
@@ -104,15 +108,15 @@ def test_a_place_for_rejects_is_refused_before_anything_is_sent(tmp_path: Path) 
     former.write_text("Customer,problems\n")
     with pytest.raises(InvalidRequestError, match="is the input"):
         check_rejects(source, source, force=True)
-    with pytest.raises(InvalidRequestError, match="--force replaces it"):
+    with pytest.raises(InvalidRequestError, match="expected --force to replace it"):
         check_rejects(diary, source)
     check_rejects(diary, source, force=True)
     check_rejects(former, source)
     kept = source.rename(tmp_path / "rejects.csv~")
-    with pytest.raises(InvalidRequestError, match=r"is where the former rejects\.csv is kept"):
+    with pytest.raises(InvalidRequestError, match=r"would be the backup of rejects\.csv"):
         check_rejects(former, kept)
     part = kept.rename(tmp_path / "rejects.csv.part")
-    with pytest.raises(InvalidRequestError, match=r"is where rejects\.csv is written until it is whole"):
+    with pytest.raises(InvalidRequestError, match=r"would be the temporary file of rejects\.csv"):
         check_rejects(former, part, force=True)
 
 
@@ -243,7 +247,7 @@ def test_a_folder_that_takes_nothing_is_refused_before_anything_is_sent(
     """Not after hours, when all is stored; for every kind of file."""
     monkeypatch.setattr("os.access", lambda path, _mode: Path(path) != tmp_path)
     for check in (check_vault_ids, partial(check_rejects, source=None), partial(check_report, "report")):
-        with pytest.raises(InvalidRequestError, match=f"nothing can be written into {tmp_path}"):
+        with pytest.raises(InvalidRequestError, match=f"folder {tmp_path} is not writable"):
             check(tmp_path / "out.csv")
 
 

@@ -34,7 +34,7 @@ async def test_problems_are_gathered(tmp_path: Path) -> None:
     """The same with other numbers is the same; the most frequent first, with lines of a few."""
     many = [f"{key},411111111111111{key % 10},1230," for key in range(2, 10)]
     plan = await plan_migration(read_rows(put(tmp_path, lines("a,1", *many))), today=TODAY)
-    assert [(each.what, each.count, each.lines) for each in plan.problems] == [
+    assert [(each.text, each.count, each.lines) for each in plan.problems] == [
         ("account_number: fails the check digit", 8, (3, 4, 5, 6, 7)),
         ("row: has 2 cells (expected 4 as in the header)", 1, (2,)),
     ]
@@ -46,7 +46,7 @@ async def test_what_is_said_of_several_rows_is_true_of_each() -> None:
     rows = [VaultRow(key=str(place), line=place, problems=(said,)) for place, said in enumerate(problems)]
     rows += [VaultRow(key=f"c{end}", problems=(f"account_number: fails, ends in {end}",)) for end in (1112, 2222)]
     plan = await plan_migration(rows, today=TODAY)
-    assert [each.what for each in plan.problems] == [
+    assert [each.text for each in plan.problems] == [
         "row: has … cells (expected 4)",
         "a1: is no 7",
         "account_number: fails",
@@ -71,7 +71,7 @@ async def test_what_is_sent_all_the_same_is_told() -> None:
         for expiry, zipped in [("0930", None), ("1030", "01234"), ("0131", "1234"), ("0231", None)]
     ]
     plan = await plan_migration(rows, today=TODAY)
-    assert {each.what.split(";")[0]: each.lines for each in plan.warnings} == {
+    assert {each.text.split(";")[0]: each.lines for each in plan.warnings} == {
         "exp_date: the card has expired": (1,),
         "exp_date: the card expires within 3 months": (2, 3),
         "billing_zip: has four digits": (3,),
@@ -84,7 +84,7 @@ async def test_keys_that_look_like_card_numbers_are_told() -> None:
     card = CardVaultCreate(account_number=CARD, exp_date="1240")
     rows = [VaultRow(key=key, line=line, request=card) for line, key in enumerate(["c1", OTHER_CARD], start=2)]
     (warning,) = (await plan_migration(rows, today=TODAY)).warnings
-    assert (warning.what, warning.lines) == ("key: looks like a card's number; the journal keeps keys", (3,))
+    assert (warning.text, warning.lines) == ("key: looks like a card number, and the journal stores keys", (3,))
 
 
 async def test_doubles_are_found() -> None:
@@ -108,9 +108,9 @@ async def test_doubles_are_found() -> None:
 async def test_bare_requests_are_looked_at_too() -> None:
     """One without an id cannot be found again; one that breaks a limit is told."""
     plan = await plan_migration([CardVaultCreate(account_number=CARD, exp_date="1330")], today=TODAY)
-    assert [each.what for each in plan.problems] == [
+    assert [each.text for each in plan.problems] == [
         "exp_date: must be MMYY, such as 0930",
-        "account_vault_api_id: is missing",
+        "account_vault_api_id: required",
     ]
     assert plan.ready == 0
 

@@ -85,7 +85,7 @@ def test_a_month_without_its_zero_is_read(raw: Any) -> None:
 )
 def test_an_ambiguous_expiry_is_refused(raw: str) -> None:
     """What can be read in two ways, or in none, is refused."""
-    with pytest.raises(ValueError, match=r"such as 1230, 12/30|digits are lost"):
+    with pytest.raises(ValueError, match=r"such as 1230, 12/30|has lost digits"):
         value("exp_date", raw)
 
 
@@ -104,14 +104,14 @@ def test_a_number_is_read(raw: Any) -> None:
 @pytest.mark.parametrize("raw", ["4.11111E+15", "4,11111E+15", "4e15", 1e22])
 def test_a_number_that_lost_digits_is_refused(raw: Any) -> None:
     """A spreadsheet's scientific notation is not guessed at, nor repeated."""
-    with pytest.raises(ValueError, match=r"^is in scientific notation, so digits are lost"):
+    with pytest.raises(ValueError, match=r"^scientific notation, which has lost digits"):
         value("account_number", raw)
 
 
 @pytest.mark.parametrize("raw", ["************1111", "XXXX1111", "xxxx-xxxx-xxxx-1111", "**** **** **** 1111", "****"])
 def test_a_masked_number_is_called_that(raw: str) -> None:
     """A row of a file of rejects that was not mended says so."""
-    with pytest.raises(ValueError, match="is masked"):
+    with pytest.raises(ValueError, match="masked"):
         value("account_number", raw)
 
 

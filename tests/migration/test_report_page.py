@@ -94,7 +94,7 @@ def test_the_picture_shows_every_curve() -> None:
 def test_nothing_to_show_is_no_picture() -> None:
     """A run that ended before it began has a page too."""
     html = render_page(Report("cards"))
-    assert "There was nothing to migrate" in html
+    assert "Nothing to migrate" in html
     assert "svg" not in outline(html).seen
     assert "How to continue" not in render_page(Report("cards", stored=1), resume_command=AGAIN)
 
@@ -120,7 +120,7 @@ def test_a_short_rest_is_no_peak() -> None:
     [
         (Report(stored=2), "Complete: every row is stored."),
         (Report(stored=2, rejected=1), "Every row has ended; 1 of 3 were rejected."),
-        (Report(unknown=3), "Every row has ended, and of 3 nobody knows yet whether they are stored."),
+        (Report(unknown=3), "Every row has ended; the outcome of 3 is unknown."),
         (Report(stopped="the key is wrong."), "Stopped before the end: the key is wrong."),
     ],
 )

@@ -121,7 +121,7 @@ def run(  # noqa: PLR0913  the options of a command
         typer.Option(metavar="URL", rich_help_panel=_CLUSTER, help="The Redis through which workers share --rate."),
     ] = None,
 ) -> None:
-    """Store a file of cards and bank accounts in the vault, each once.
+    """Store a file of cards and bank accounts in the vault.
 
     Run it again to continue where it stopped. Start with --plan, then with --max-rows 10. Then `migrate verify` reads
     back what was stored, and `migrate journal` lists the state of each row. `migrate fields` lists the fields that a
@@ -130,8 +130,8 @@ def run(  # noqa: PLR0913  the options of a command
     Ctrl-C finishes the calls in progress and shows the command that continues. A second Ctrl-C exits immediately; the
     journal stays consistent.
 
-    Exit status: 0 if every row is stored, 3 if some were rejected, 4 if some are unknown (run it again), 5 after
-    a limit, 1 after a failure, 2 for wrong usage (nothing was sent), 130 after Ctrl-C, 143 after SIGTERM.
+    Exit status 0: every row is stored. 1: failure. 2: wrong usage, nothing was sent. 3: some rows were rejected.
+    4: some are unknown, run it again. 5: stopped at a limit. 130: Ctrl-C. 143: SIGTERM.
     Reads the GATEWAY_* variables of the environment.
     """
     from gateway_async.cli.migrate.settings import OutputFiles, Settings

@@ -41,12 +41,12 @@ class _WithDefault(TyperGroup):
 
 
 def _reflow(command: Callable[..., None]) -> str:
-    """Return a command's docstring with one line for each paragraph, so that it wraps at any terminal width."""
+    """Return a command's docstring with one line for each paragraph."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in (getdoc(command) or "").split("\n\n"))
 
 
 migrate = typer.Typer(
-    cls=_WithDefault, add_completion=False, help="Store a file of cards and bank accounts in the vault, each once."
+    cls=_WithDefault, add_completion=False, help="Store a file of cards and bank accounts in the vault."
 )
 migrate.command(cls=_Default, help=_reflow(run))(run)
 for _command in (verify, journal, fields):

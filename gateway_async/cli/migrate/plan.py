@@ -32,7 +32,7 @@ def show_plan(settings: Settings) -> None:
 
 @contextmanager
 def _shown_while_read(rows: Any, console: Console) -> Iterator[Callable[[int], object]]:
-    """Show a progress bar on a terminal, because millions of rows take minutes."""
+    """Show a progress bar on a terminal."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeRemainingColumn())

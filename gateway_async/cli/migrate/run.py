@@ -185,7 +185,7 @@ class _MigrationRun:
                 self._rejects.add(row, result)
 
     def _share(self) -> float | None:
-        """Return the share of the input that has ended, from the engine or from the read position."""
+        """Return the share of the input that has ended; None if not known."""
         rows = self._rows
         if self._report.share is not None or self._settings.dask:
             return self._report.share

@@ -32,7 +32,7 @@ class OutputFiles:
     force: bool = False
 
     def check(self, source: Path | None, journal: Path | None) -> None:
-        """Reject paths that could not be written, or would replace something else, before anything is sent.
+        """Reject unusable paths before anything is sent.
 
         Raises:
             InvalidRequestError: a path is rejected; the message names it and the reason.

@@ -105,9 +105,9 @@ class Coordinator:
             self.report.stopped = describe_cap(self.report, self._max_rows)
         self._update_report(counts, [])
 
-    def stop(self, why: str) -> None:
+    def stop(self, reason: str) -> None:
         """Start no more shards. The first reason counts."""
-        self.report.stopped = self.report.stopped or why
+        self.report.stopped = self.report.stopped or reason
         self._grants.close()
 
     # --- shards
@@ -147,17 +147,17 @@ class Coordinator:
         return result
 
     async def _run_with_retries(self, shard: Any, grant: int) -> ShardResult | None:
-        trouble = ""
+        problem = ""
         for attempt in range(self._retries + 1):
             try:
                 return await self._run_once(shard, grant)
             except Exception as error:  # noqa: BLE001  any failure of the worker
-                trouble = f"{type(error).__name__}: {error}"
+                problem = f"{type(error).__name__}: {error}"
             if self.report.stopped or attempt == self._retries:
                 break
-            _logger.warning("%r failed: %s", shard, trouble)
+            _logger.warning("shard failed, it is retried: %r: %s", shard, problem)
             await anyio.sleep(min(2**attempt, _MAX_PAUSE))
-        self._give_up(f"{shard!r} was given up: {trouble}")
+        self._give_up(f"{shard!r} was given up: {problem}")
         return None
 
     async def _run_once(self, shard: Any, grant: int) -> ShardResult:
@@ -186,10 +186,10 @@ class Coordinator:
             self.report.at_cap = not self._given_up
             self.stop("; ".join(self._given_up) or describe_cap(self.report, self._max_rows))
 
-    def _give_up(self, why: str) -> None:
-        self._given_up.append(why)
+    def _give_up(self, reason: str) -> None:
+        self._given_up.append(reason)
         if len(self._given_up) >= _MAX_GIVEN_UP:
-            self.stop(why)
+            self.stop(reason)
 
     async def _report_rows(self, shard: Any, result: ShardResult) -> None:
         """Report rows that are not stored. They are read again here, because workers do not return rows."""
@@ -206,17 +206,17 @@ class Coordinator:
         while True:
             await self._adapt_to_workers()
             self._update_report(await self._counter.count(), list(self._running.values()))
-            if self._callbacks.stop_when and (why := self._callbacks.stop_when(self.report)):
-                self.stop(why)
+            if self._callbacks.stop_when and (reason := self._callbacks.stop_when(self.report)):
+                self.stop(reason)
             if self.report.stopped:
                 await self._stop_workers()
             await anyio.sleep(TICK_SECONDS)
 
     def _receive_progress(self, event: tuple[float, Mapping[str, Any]]) -> None:
         """Receive the progress of a shard from a worker."""
-        _, said = event
-        if said["shard"] in self._running:
-            self._running[said["shard"]] = Report(**said["report"])
+        _, message = event
+        if message["shard"] in self._running:
+            self._running[message["shard"]] = Report(**message["report"])
 
     async def _stop_workers(self) -> None:
         """Ask all workers to stop, also those that connected later."""

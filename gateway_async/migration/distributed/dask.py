@@ -120,16 +120,16 @@ async def migrate_vaults_dask(
     )
     await read_rows(file, **reading).header()
     shards = await anyio.to_thread.run_sync(lambda: list(shards_of(file, rows_per_shard, **reading)))
-    async with _connect(scheduler) as client, _closing(open_journal(journal, name)) as kept:
-        run = await kept.start(name)
+    async with _connect(scheduler) as client, _closing(open_journal(journal, name)) as store:
+        run = await store.start(name)
         await _check_workers(client, job)
         if retry_rejected:
-            await kept.delete_rejected()
+            await store.delete_rejected()
         job = attrs.evolve(job, name=run.name, since=run.number)
-        before = await kept.counts()
+        before = await store.counts()
         callbacks = Callbacks(stop_when, on_row, on_progress)
         total = ReportTotals(run.name, before)
-        coordinator = Coordinator(client, job, kept, total, retries=retries, max_rows=max_rows, callbacks=callbacks)
+        coordinator = Coordinator(client, job, store, total, retries=retries, max_rows=max_rows, callbacks=callbacks)
         await coordinator.run(shards)
     return coordinator.report
 
@@ -156,7 +156,7 @@ def _check(*, rate: Any, redis: str | None, max_rows: int | None, **numbers: flo
         f"{name}: must be a number above 0" for name, number in numbers.items() if not 0 < number < float("inf")
     ]
     if isinstance(rate, int | float) and redis is None:
-        problems.append("rate: workers can only share it through a Redis: say redis, too")
+        problems.append("rate: redis required, through which workers share the rate")
     if problems:
         raise InvalidRequestError(problems)
 
@@ -181,9 +181,9 @@ async def _closing(journal: Journal) -> AsyncIterator[Journal]:
 
 @asynccontextmanager
 async def _connect(scheduler: Any) -> AsyncIterator[Any]:
-    """Create a separate client on this event loop, whatever kind the caller has."""
+    """Create a client on this event loop."""
     client_class = _client_class()
-    address, security = (scheduler, None) if isinstance(scheduler, str) else _place_of(scheduler)
+    address, security = (scheduler, None) if isinstance(scheduler, str) else _address_of(scheduler)
     try:
         client = await client_class(address, asynchronous=True, security=security, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -195,7 +195,7 @@ async def _connect(scheduler: Any) -> AsyncIterator[Any]:
             await client.close(timeout=RESPONSE_SECONDS)
 
 
-def _place_of(client: Any) -> tuple[str, Any]:
+def _address_of(client: Any) -> tuple[str, Any]:
     return client.scheduler.address, client.security
 
 
@@ -217,11 +217,13 @@ async def _check_workers(client: Any, job: ShardJob) -> None:
     try:
         await client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
     except TimeoutError:
-        raise InvalidRequestError(f"scheduler: no worker has come for {_FIRST_WORKER_SECONDS} s") from None
-    said: dict[str, Any] = await client.run(find_problem, job, on_error="return")
+        raise InvalidRequestError(f"scheduler: no worker connected within {_FIRST_WORKER_SECONDS} s") from None
+    results: dict[str, Any] = await client.run(find_problem, job, on_error="return")
     gone = OSError  # a worker that has just died is not a problem of the others
     problems = [
-        f"worker {where}: {trouble}" for where, trouble in said.items() if trouble and not isinstance(trouble, gone)
+        f"worker {worker}: {problem}"
+        for worker, problem in results.items()
+        if problem and not isinstance(problem, gone)
     ]
     if problems:
         raise InvalidRequestError(problems)

@@ -73,7 +73,7 @@ class ShardJob:
     reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
 
     def check_file(self) -> None:
-        """Check that the file can be read here and is the one that was split into shards.
+        """Check that the file is the one that was split into shards.
 
         Raises:
             InvalidRequestError: it cannot be read, or has another size.
@@ -84,7 +84,9 @@ class ShardJob:
         except OSError as error:
             raise InvalidRequestError(f"path: {self.path} cannot be read here: {error.strerror}") from None
         if size != self.size:
-            raise InvalidRequestError(f"path: {self.path} has {size} bytes here, not {self.size}: is it another file?")
+            raise InvalidRequestError(
+                f"path: {self.path} has {size} bytes here (expected {self.size}, as on the coordinator)"
+            )
 
     async def check_client(self) -> None:
         """Check that a client can be created here.
@@ -107,7 +109,7 @@ class ShardJob:
         stop_when: Callable[[Report], str | None],
         on_progress: Callable[[Report], object],
     ) -> ShardResult:
-        """Store the rows of one shard, on a separate event loop in this thread.
+        """Store the rows of one shard, on a new event loop.
 
         Args:
             shard: the part of the file.
@@ -219,7 +221,7 @@ class _ShardJournal:
         return [entry and self._entry_for_shard(row, entry) for row, entry in zip(rows, known, strict=True)]
 
     def _entry_for_shard(self, row: RowStarted, entry: JournalEntry) -> JournalEntry:
-        """Return an entry of this run if another row has the key, of an earlier one if it is the row's own."""
+        """Give the entry this run's number if another row has the key."""
         if entry.run < self._since:
             return entry
         if entry.line != row.line:

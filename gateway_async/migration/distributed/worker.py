@@ -14,7 +14,7 @@ __all__ = ["TICK_SECONDS", "find_problem", "run_shard", "stop"]
 TICK_SECONDS: Final = 0.5
 """Seconds between two progress reports of a shard, and between two updates of the coordinator."""
 
-_ASKED: Final = "it was asked to stop"
+_STOP_REASON: Final = "the coordinator asked to stop"
 _stopping: set[str] = set()
 """Ids of migrations that were asked to stop."""
 
@@ -32,7 +32,7 @@ async def find_problem(job: ShardJob) -> str:
 
 
 def stop(migration: str) -> None:
-    """Let the shards of a migration in this worker finish their calls in progress and stop."""
+    """Stop the shards of a migration in this worker."""
     _stopping.add(migration)
 
 
@@ -43,9 +43,9 @@ def run_shard(migration: str, job: ShardJob, shard: Any, grant: int | None = Non
     sender = _ProgressSender(get_worker(), migration, shard)
 
     def stop_when(_report: Report) -> str | None:
-        return _ASKED if migration in _stopping else None
+        return _STOP_REASON if migration in _stopping else None
 
-    return job.run_shard(shard, grant=grant, stop_when=stop_when, on_progress=sender.tell)
+    return job.run_shard(shard, grant=grant, stop_when=stop_when, on_progress=sender.send)
 
 
 class _ProgressSender:
@@ -57,7 +57,7 @@ class _ProgressSender:
         self._start = shard.start
         self._next = float("-inf")
 
-    def tell(self, report: Report) -> None:
+    def send(self, report: Report) -> None:
         """Send the report, unless one was just sent."""
         now = anyio.current_time()
         if now >= self._next:

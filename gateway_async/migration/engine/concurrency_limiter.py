@@ -67,7 +67,7 @@ class Rate(Protocol):
         ...
 
     async def pause(self, seconds: float) -> None:
-        """Let no call through for some seconds, because the gateway asked for a pause."""
+        """Let no call through for some seconds."""
         ...
 
 
@@ -129,7 +129,7 @@ class ConcurrencyLimiter:
         return False
 
     async def acquire(self) -> None:
-        """Wait until the limit, the pause and the rate allow one more call."""
+        """Wait until limit, pause and rate allow one more call."""
         if self.in_flight >= self.limit or self._waiting:
             await self._wait_for_slot()
         else:
@@ -141,7 +141,7 @@ class ConcurrencyLimiter:
             raise
 
     def release(self, seconds: float) -> None:
-        """End a call that took some seconds, and adapt the limit after a full round."""
+        """End a call. After a full round, the limit adapts."""
         self._round.seconds.append(seconds)
         if len(self._round.seconds) >= max(self.limit, 1 / _TOLERATED):
             self._adapt(self._round)
@@ -179,7 +179,7 @@ class ConcurrencyLimiter:
         await self._wait_for_pause()
 
     async def _wait_for_pause(self) -> None:
-        """Wait until the end of the gateway's pause, and pass the pause on to the shared rate."""
+        """Wait until the gateway's pause ends. A shared rate is paused, too."""
         if self._rate is not None and self._unshared_pause:
             pause, self._unshared_pause = self._unshared_pause, 0.0
             await self._rate.pause(pause)

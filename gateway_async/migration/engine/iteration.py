@@ -28,5 +28,5 @@ async def iterate(rows: Iterable[R] | AsyncIterable[R]) -> AsyncGenerator[R, Non
 
 
 def _closed_at_last(iterator: AsyncIterator[R]) -> AbstractAsyncContextManager[AsyncIterator[R]]:
-    """Return a context that closes a generator, which may hold an open file. The caller owns other iterators."""
+    """Return a context that closes a generator. The caller owns other iterators."""
     return aclosing(iterator) if isinstance(iterator, AsyncGenerator) else nullcontext(iterator)

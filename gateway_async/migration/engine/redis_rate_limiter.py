@@ -29,10 +29,10 @@ local pause = tonumber(redis.call('HGET', KEYS[1], 'pause') or 0)
 if pause > now then
     earliest = pause
 end
-local task = math.max(tonumber(redis.call('HGET', KEYS[1], 'next') or 0), earliest)
-redis.call('HSET', KEYS[1], 'next', string.format('%.0f', task + ARGV[1]))
+local moment = math.max(tonumber(redis.call('HGET', KEYS[1], 'next') or 0), earliest)
+redis.call('HSET', KEYS[1], 'next', string.format('%.0f', moment + ARGV[1]))
 redis.call('EXPIRE', KEYS[1], ARGV[3])
-return string.format('%.0f', math.max(0, task - now))
+return string.format('%.0f', math.max(0, moment - now))
 """
 _PAUSE_SCRIPT: Final = """
 local time = redis.call('TIME')
@@ -107,7 +107,7 @@ class RedisRate:
             await asyncio.sleep(left)  # a pause began meanwhile, so the moment that was taken has passed
 
     async def pause(self, seconds: float) -> None:
-        """Let no call through for some seconds, because the gateway asked for a pause.
+        """Let no call through for some seconds.
 
         Raises:
             NotSentError: Redis was unavailable for too long.
@@ -131,7 +131,9 @@ class RedisRate:
             except (RedisError, OSError, TimeoutError) as error:
                 self._log_unavailable(error)
                 if loop.time() >= until:
-                    raise NotSentError(f"the rate {self._name!r} cannot be asked: {type(error).__name__}") from error
+                    raise NotSentError(
+                        f"rate {self._name!r}: Redis does not respond: {type(error).__name__}"
+                    ) from error
             else:
                 self._is_unavailable = False
                 return microseconds / 1e6
@@ -140,7 +142,7 @@ class RedisRate:
 
     def _log_unavailable(self, error: Exception) -> None:
         if not self._is_unavailable:
-            logger.warning("the rate %r waits: Redis does not answer (%s)", self._name, type(error).__name__)
+            logger.warning("rate %r paused: Redis does not respond (%s)", self._name, type(error).__name__)
         self._is_unavailable = True
 
 

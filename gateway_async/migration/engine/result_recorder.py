@@ -113,5 +113,5 @@ def _result(journal_row: RowStarted, state: RowState, **details: Any) -> RowResu
 
 
 def _masked(reasons: Iterable[str]) -> tuple[str, ...]:
-    """Return reasons without card numbers and without characters that a journal cannot store."""
+    """Mask card numbers and replace characters that a journal cannot store."""
     return tuple(mask_text(reason).replace("\0", "?").encode(errors="replace").decode() for reason in reasons)

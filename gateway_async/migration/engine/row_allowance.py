@@ -138,7 +138,7 @@ class RowGrants:
 
 
 def describe_cap(report: Report, rows: int) -> str:
-    """Return the reason that a run stops because it has used its `rows`."""
+    """Return the reason of a stop at the maximum of `rows`."""
     if report.stored >= rows:
         return f"maximum of {rows:,} rows stored"
     return f"maximum of {rows:,} rows reached: {report.stored:,} stored, {report.unknown:,} unknown"

@@ -113,7 +113,7 @@ class _BoundedQueue(Generic[T]):
             self._getters.popleft().set()
 
     async def wait_for_room(self) -> None:
-        """If the queue is full, wait until it is half empty."""
+        """Wait until a full queue is half empty."""
         if self.is_full and not self._closed:
             self._producer = anyio.Event()
             await self._producer.wait()

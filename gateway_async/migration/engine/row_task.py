@@ -46,7 +46,7 @@ class InvalidRow:
 
 
 def as_vault_row(given: Any) -> VaultRow:
-    """Return a given row as it is, or make one of a bare request.
+    """Return the row, or a row for a bare request.
 
     Raises:
         InvalidRequestError: it is neither.

@@ -213,7 +213,7 @@ class Runner:
         return create_row_task(row, row.request, self._name)
 
     async def _admit(self, task: RowTask | InvalidRow) -> bool:
-        """Admit a row if it needs no sending, or when it has acquired one of the rows that may be stored."""
+        """Admit a row that is not sent, or that acquires an allowance."""
         if isinstance(task, InvalidRow) or not self._needs_allowance(task):
             return True
         task.admitted = await self._allowance.acquire()
@@ -328,7 +328,7 @@ class Runner:
         return f"no call has succeeded for {seconds:.0f} s: {self._failure}" if seconds >= _OUTAGE_SECONDS else ""
 
     def _defer(self, task: RowTask, error: GatewayError) -> None:
-        """Keep an unresolved row for a lookup after all others, or record it as unknown."""
+        """Defer an unresolved row to the end, or record it as unknown."""
         if self._deferred is not None and len(self._deferred) < _MAX_DEFERRED:
             self._deferred.append(task)
         else:

@@ -52,7 +52,7 @@ CREATE TABLE @ (
 
 
 def _json_rows(*names: str) -> str:
-    """Return SQL for the JSON objects of the third parameter as rows, in the order of their keys.
+    """Return SQL that reads the third parameter as rows, ordered by key.
 
     Rows are locked in that order, so that two processes cannot wait for each other.
     """
@@ -213,7 +213,7 @@ class PostgresJournal:
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Any]:
-        """Yield a connection in a transaction in which each statement sees what was committed before it."""
+        """Yield a connection in a transaction with isolation READ COMMITTED."""
         driver = self._database.driver
         errors = (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError, TimeoutError)
         try:

@@ -27,11 +27,11 @@ class RowState(StrEnum):
     """The state of a row."""
 
     SENDING = "sending"
-    """It may have been sent; its result must be looked up."""
+    """The row may have been sent and must be looked up."""
     STORED = "stored"
     REJECTED = "rejected"
     UNKNOWN = "unknown"
-    """It was sent, and a lookup could not find out the result."""
+    """The row was sent, and a lookup could not find out the result."""
 
 
 UNRESOLVED_STATES: Final = frozenset({RowState.SENDING, RowState.UNKNOWN})
@@ -162,7 +162,13 @@ class Journal(Protocol):
     async def entries(
         self, state: RowState | None = None, *, after: str | None = None, limit: int = 5000
     ) -> Sequence[JournalEntry]:
-        """Return rows in the order of their keys, from the one after `after`; only those of `state` if it is given."""
+        """Return rows in the order of their keys.
+
+        Args:
+            state: only rows in this state; None for all.
+            after: only rows with a greater key.
+            limit: maximum number of rows.
+        """
         ...
 
     async def counts(self) -> Mapping[RowState, int]:
@@ -177,7 +183,7 @@ class Journal(Protocol):
 def split_new_rows(
     rows: Sequence[RowStarted], known: Mapping[str, JournalEntry], run: int, now: datetime
 ) -> tuple[Sequence[JournalEntry | None], Sequence[RowStarted]]:
-    """Return the results of a journal's `begin` for rows and their known entries, and the rows to be written."""
+    """Return the result of `record_starts` for each row, and the new rows."""
     known = dict(known)
     entries: list[JournalEntry | None] = []
     new: list[RowStarted] = []

@@ -20,7 +20,7 @@ class AtomicFile:
 
     @staticmethod
     def clear(path: Path) -> None:
-        """Remove a part that a killed process left behind, because it may contain card numbers.
+        """Remove an incomplete file of a killed process. It may contain card numbers.
 
         Raises:
             OSError: it cannot be removed.
@@ -83,7 +83,7 @@ class AtomicFile:
 
 
 def part_path(path: Path) -> Path:
-    """Return the path of the part, which holds a file until it is complete."""
+    """Return the path at which an incomplete file is written."""
     return path.with_name(path.name + ".part")
 
 

@@ -120,5 +120,5 @@ _WRITERS: Final[Mapping[str, Callable[[TextIO, InputFormat], Writer]]] = {
 
 
 def create_writer(file: TextIO, input_format: InputFormat) -> Writer:
-    """Return a writer of rows in a format, each with its problems in an additional column."""
+    """Return a writer of rows and their problems in a format."""
     return _WRITERS[input_format.format](file, input_format)

@@ -30,7 +30,7 @@ def mask_row(row: Mapping[str, Any], mapping: ColumnMapping) -> dict[str, Any]:
 
 
 def mask_unreadable(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Hide values of a row that cannot be split into cells, because any of them may be a card number."""
+    """Hide values that may contain a card number."""
     return {name: _HIDDEN if _UNSURE.search(str(value)) else value for name, value in row.items()}
 
 

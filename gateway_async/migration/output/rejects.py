@@ -71,7 +71,7 @@ class Rejects:
         return True
 
     def back_up(self) -> Path | None:
-        """Move the rejects of an earlier run aside after a run that rejected nothing. Return the new path, if any.
+        """Keep the rejects of an earlier run under another name. Return the new path, if any.
 
         Raises:
             OSError: it cannot be moved.

@@ -17,7 +17,7 @@ _TOTALS: Final[Mapping[RowState, str]] = {
     RowState.STORED: "stored",
     RowState.REJECTED: "rejected",
     RowState.UNKNOWN: "unknown",
-    RowState.SENDING: "to be looked up",
+    RowState.SENDING: "in progress",
 }
 
 
@@ -43,9 +43,9 @@ def headline(report: Report) -> str:
     if report.stopped:
         return f"Stopped before the end: {report.stopped.rstrip('.')}."
     if report.unknown:
-        return f"Every row has ended, and of {report.unknown:,} nobody knows yet whether they are stored."
+        return f"Every row has ended; the outcome of {report.unknown:,} is unknown."
     if not report.rows:
-        return "There was nothing to migrate: the input holds no rows."
+        return "Nothing to migrate: the input has no rows."
     if report.rejected:
         return f"Every row has ended; {report.rejected:,} of {report.rows:,} were rejected."
     return "Complete: every row is stored."
@@ -94,7 +94,7 @@ def facts(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
     """Yield the facts of a report as pairs of name and text."""
     if report.gateway:
         yield "gateway", report.gateway
-        yield "location", report.location or "none of the client's own"
+        yield "location", report.location or "none"
     if context.input:
         yield "input", "standard input" if context.input == "-" else context.input
     if context.journal:
@@ -133,7 +133,7 @@ def _most_frequent(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def format_local_time(moment: datetime | None, separator: str = " ") -> str:
-    """Format a moment in local time with its offset from UTC, to the second; "" for None."""
+    """Format a moment in local time with its offset from UTC."""
     return "" if moment is None else moment.astimezone().isoformat(separator, "seconds")
 
 

@@ -19,7 +19,7 @@ SUFFIXES: Final = (*_SEPARATED, *_LINES)
 
 
 async def write_vault_ids(path: Path, entries: AsyncIterable[JournalEntry]) -> int:
-    """Write the vault id of each key, as CSV, or as JSON Lines for such a suffix.
+    """Write the vault id of each key as CSV or JSON Lines.
 
     In CSV, text that a spreadsheet would run as a formula has an apostrophe before it. In JSON Lines, text is
     unchanged.

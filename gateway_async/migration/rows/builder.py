@@ -174,7 +174,7 @@ def _required(kind: type[Any]) -> tuple[str, ...]:
 
 
 def _with_card_problems(problems: Sequence[str], number: str) -> list[str]:
-    """Replace the general length problems of an account number by those of a card number."""
+    """Replace the general length problems by those of a card number."""
     others = [line for line in problems if not line.startswith(_LENGTH_OF_NUMBER)]
     return [*others, *_card_problems(number)]
 

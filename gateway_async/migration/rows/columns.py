@@ -135,7 +135,7 @@ class Columns:
         return mapping
 
     def map_names(self, header: Sequence[str]) -> ColumnMapping:
-        """Return the mapping for names of which some may be missing, as in JSON. Problems are in the result."""
+        """Return the mapping for names, with its problems. Columns may be missing."""
         known, ignored = self._known_columns(), {_normalized(name) for name in (*self.ignore, PROBLEMS)}
         normalized = [_normalized(name) for name in header]
         key = self._find_key(normalized)
@@ -153,7 +153,7 @@ class Columns:
         return ColumnMapping(fields, key, tuple(problems))
 
     def check_key(self, header: Sequence[str]) -> None:
-        """Reject a file without a key for its rows, before anything is sent.
+        """Reject a file without a key for its rows.
 
         Raises:
             InvalidRequestError: columns for the key and for `account_vault_api_id` are both missing.
@@ -225,6 +225,6 @@ def _repeated(header: Sequence[str], fields: Sequence[str | None]) -> Iterator[s
 
 
 def _masked_name(name: str) -> str:
-    """Return a column's name for a message, masked, because the header may be missing and hold a card number."""
+    """Mask a column's name: without a header it may be a card number."""
     hidden = re.sub(r"\d{5,}(?=\d{4})|\d(?=(?:[ -]?\d){8,})", "*", mask_text(name))
     return repr(hidden if len(hidden) <= _MAX_SHOWN_LENGTH else hidden[:_MAX_SHOWN_LENGTH] + "…")

@@ -115,7 +115,7 @@ class StoredRows:
         self._connection.executemany(statement, map(attrs.astuple, rows))
 
     def take(self, key: str) -> StoredRow | None:
-        """Return the row of a key if it exists and was not taken before."""
+        """Return the row of a key, unless it was taken before."""
         statement = "UPDATE stored SET taken = TRUE WHERE key = ? AND NOT taken RETURNING *"
         rows = self._connection.execute(statement, (key,)).fetchall()
         return StoredRow(*rows[0][:-1]) if rows else None

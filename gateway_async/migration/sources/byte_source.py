@@ -189,7 +189,7 @@ def normalize_codec(encoding: str) -> str:
 
 
 def is_ascii_compatible(encoding: str) -> bool:
-    """Return whether line ends, quotes and delimiters are single bytes that are not part of other characters."""
+    """Return whether line ends, quotes and delimiters are unambiguous single bytes."""
     return normalize_codec(encoding).startswith(_SINGLE_BYTES)
 
 

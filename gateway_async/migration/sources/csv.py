@@ -169,7 +169,7 @@ class CsvRows:
 
 
 def _head(source: Bytes) -> tuple[bytes, int]:
-    """Return the beginning of a file up to its first line end, and its offset."""
+    """Return the bytes of a file's first line, and their offset."""
     head = b""
     while not _HEADER_END.search(head) and len(head) <= MAX_RECORD and (more := source.read()):
         head += more

@@ -17,11 +17,11 @@ from gateway_async.migration.sources.jsonl import JsonRows
 from gateway_async.migration.sources.parquet import ParquetRows
 from gateway_async.migration.sources.records import Shard
 
-__all__ = ["NO_PARTS", "Format", "Rows", "read_rows"]
+__all__ = ["NO_SHARDS", "Format", "Rows", "read_rows"]
 
 Format = Literal["csv", "jsonl", "parquet"]
 
-NO_PARTS: Final = "encoding: a file in it cannot be read in parts; make it UTF-8"
+NO_SHARDS: Final = "encoding: not allowed for shards (expected UTF-8 or another single-byte encoding)"
 _FORMATS: Final[dict[str, Format]] = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -49,7 +49,7 @@ def read_rows(
     quotechar: str | None = '"',
     shard: Shard | None = None,
 ) -> "Rows":
-    """Return the rows of a CSV, JSON Lines or Parquet file, for `plan_migration` and `migrate_vaults`.
+    """Return the rows of a CSV, JSON Lines or Parquet file.
 
     Memory is bounded, whatever the file holds. A row that cannot be read becomes a row with its problems, and reading
     continues.
@@ -185,7 +185,7 @@ class Rows:
             raise
 
     def open_text(self) -> "tuple[Bytes, CsvRows | JsonRows]":
-        """Open a CSV or JSON Lines file, and return it with its parser. It blocks."""
+        """Open a text file, and return it with its parser."""
         file = open_bytes(self._source, self.encoding)
         try:
             return file, self._parser(file)
@@ -195,7 +195,7 @@ class Rows:
 
     def _parser(self, file: Bytes) -> "CsvRows | JsonRows":
         if self._shard and file.recoded:
-            raise InvalidRequestError(NO_PARTS)
+            raise InvalidRequestError(NO_SHARDS)
         if self.format == "jsonl":
             return JsonRows(file, self._mapping, shard=self._shard)
         parser = CsvRows(file, self._mapping, shard=self._shard, **self._dialect)
@@ -203,14 +203,14 @@ class Rows:
         return parser
 
     def _rewind(self) -> None:
-        """Go back to the position at which an open file was first read. A pipe cannot go back."""
+        """Go back to where an open file was first read."""
         if self._has_path:
             return
         file = sys.stdin.buffer if self._source == STDIN else cast("BinaryIO", self._source)
         if self._restart_at is not None:
             file.seek(self._restart_at)
         elif self._was_read:
-            raise InvalidRequestError("source: it was read already, and cannot be read again; give a file's path")
+            raise InvalidRequestError("source: cannot be read twice (expected the path of a file)")
         elif self._source != STDIN and file.seekable():
             self._restart_at = file.tell()
         self._was_read = True

@@ -84,5 +84,5 @@ class JsonRows:
 
 
 def _as_text(content: bytes) -> Mapping[str, str] | None:
-    """Return an unreadable line under a name that is masked, because it may contain a card number."""
+    """Return an unreadable line under a name that is masked."""
     return {"account_number": content.decode(errors="backslashreplace")} if content else None

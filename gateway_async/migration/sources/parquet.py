@@ -30,8 +30,8 @@ class ParquetRows:
     """
 
     def __init__(self, given: Given, columns: Columns, *, shard: Shard | None = None) -> None:
-        self._file, self._under = _open_file(given)
-        self._closing = self._under is not given
+        self._file, self._file_handle = _open_file(given)
+        self._closing = self._file_handle is not given
         self._groups = range(shard.start, shard.end) if shard else range(self._file.num_row_groups)
         self._line = shard.first_line if shard else 1
         self._constants = columns.constants
@@ -53,14 +53,14 @@ class ParquetRows:
                 for batch in self._file.iter_batches(_BATCH, row_groups=[group], use_threads=False):
                     yield self._rows(batch)
             except (OSError, ValueError, _arrow().lib.ArrowException) as error:
-                yield [unreadable_row(self._lost(group, first + size - 1, error), line=self._line)]
+                yield [unreadable_row(self._describe_damage(group, first + size - 1, error), line=self._line)]
             self._line = first + size
 
     def close(self) -> None:
         """Close the file if it was opened here."""
         self._file.close()
         if self._closing:
-            self._under.close()
+            self._file_handle.close()
 
     def _rows(self, batch: Any) -> list[VaultRow]:
         columns = [_values(column) for column in batch.columns]
@@ -75,14 +75,14 @@ class ParquetRows:
         source = dict(zip(self.columns, cells, strict=True))
         return build_row({**self._constants, **values}, key=key, line=line, source=source)
 
-    def _lost(self, group: int, last: int, error: Exception) -> str:
+    def _describe_damage(self, group: int, last: int, error: Exception) -> str:
         """Return the problem of a row group that cannot be read. The library's message is omitted: it may hold data."""
         kind = type(error).__name__
-        return f"row group {group + 1}, rows {self._line} to {last}, cannot be read ({kind}); is the file damaged?"
+        return f"row group {group + 1}, rows {self._line} to {last}, cannot be read ({kind})"
 
 
 def parquet_shards(given: str | PathLike[str], rows_per_shard: int) -> list[Shard]:
-    """Combine row groups into shards of at least `rows_per_shard` rows, if there are as many.
+    """Combine row groups into shards of at least `rows_per_shard` rows.
 
     Raises:
         InvalidRequestError: the file cannot be read.
@@ -118,7 +118,7 @@ def _arrow() -> Any:
 def _open_file(given: Given) -> tuple[Any, BinaryIO]:
     arrow = _arrow()
     if given == STDIN:
-        raise InvalidRequestError("source: Parquet cannot be read from a pipe; give its file")
+        raise InvalidRequestError("source: Parquet cannot be read from standard input (expected the path of a file)")
     file, _ = open_file(given)
     try:
         return arrow.parquet.ParquetFile(file, pre_buffer=False), file
@@ -126,4 +126,4 @@ def _open_file(given: Given) -> tuple[Any, BinaryIO]:
         if file is not given:
             file.close()
         shown = "the file" if file is given else given
-        raise InvalidRequestError(f"source: {shown} is no whole Parquet file; is it cut off?") from None
+        raise InvalidRequestError(f"source: {shown} is not a complete Parquet file") from None

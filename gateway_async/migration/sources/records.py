@@ -108,7 +108,7 @@ class Splitter:
         return list(self._records(last=False))
 
     def finish(self) -> list[RawRecord]:
-        """Return the last record if it has no line end, after the end of the source."""
+        """Return the last record if it has no line end."""
         return list(self._records(last=True))
 
     def _records(self, *, last: bool) -> Iterator[RawRecord]:
@@ -193,12 +193,12 @@ class Splitter:
 
 
 def _may_be_half(end: re.Match[bytes], data: bytes) -> bool:
-    """Return whether a line end at the end of the bytes may be the first half of CR LF."""
+    """Return whether a CR may be the first half of CR LF."""
     return end.group() == b"\r" and end.end() == len(data)
 
 
 def _patterns(quote: bytes, delimiter: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """Return patterns of a whole record, and of a record that ends inside of quotes.
+    """Return the patterns of whole records and of open quotes.
 
     Neither pattern ever backtracks.
     """
@@ -210,7 +210,7 @@ def _patterns(quote: bytes, delimiter: bytes) -> tuple[re.Pattern[bytes], re.Pat
 
 
 def read_records(source: Bytes, splitter: Splitter, end: int | None = None) -> Iterator[Sequence[RawRecord]]:
-    """Yield the records of a source in batches, up to the one that starts at the byte `end`."""
+    """Yield the records of a source that start before the byte `end`."""
     while data := source.read():
         records = splitter.feed(data)
         kept = records if end is None else [record for record in records if record.start < end]
