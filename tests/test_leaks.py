@@ -1,6 +1,7 @@
 """No error of any fault leads to a card number, a bank account or a key, whatever an error tracker follows."""
 
 import asyncio
+import copyreg
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import date
 from decimal import Decimal
@@ -9,6 +10,7 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+from tblib import pickling_support
 
 from gateway_async import (
     AccessToken,
@@ -28,6 +30,7 @@ from gateway_async import (
     TransactionCreate,
     UserApiKey,
 )
+from gateway_async._execution import outcome_resolver
 from gateway_async._wire.call import Call
 from gateway_async.observe import AttemptFailed, CallEnded, Event
 from gateway_async.postbacks import PostbackReceiver, PostbackRefusedError
@@ -278,8 +281,11 @@ async def test_no_connection(scheme: str, one_sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS.values())
 @pytest.mark.asyncio
-async def test_a_time_out_of_the_callers(operation: Operation, one_sandbox: Sandbox) -> None:
+async def test_a_time_out_of_the_callers(
+    operation: Operation, one_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The TimeoutError of a caller, whose cause is the cancelled request, leads to no planted value."""
+    monkeypatch.setattr(outcome_resolver, "LOOKUP_SECONDS", 0.2)  # the sandbox is silent: no lookup ends sooner
     for path in PATHS:
         one_sandbox.fault(path, "silence", probability=1)
     try:
@@ -396,9 +402,21 @@ def test_a_refused_postback(headers: dict[str, str], body: bytes) -> None:
     assert leaks(raised.value, (CARD, KEY, f"user:{KEY}"), OWN) == set()
 
 
+@pytest.fixture(params=["plain", "tblib"])
+def copies_of_errors(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With tblib, which Dask loads, `copy` keeps the tracebacks of errors."""
+    before = dict(copyreg.dispatch_table)
+    if request.param == "tblib":
+        pickling_support.install()
+    yield
+    copyreg.dispatch_table.clear()
+    copyreg.dispatch_table.update(before)
+
+
 @pytest.mark.asyncio
+@pytest.mark.usefixtures("copies_of_errors")
 async def test_an_unknown_outcome_keeps_no_body(one_sandbox: Sandbox) -> None:
-    """The error of a write that may have been carried out can look it up without what was sent."""
+    """The error of a write that may have been executed can look it up without what was sent."""
     for path in PATHS:
         one_sandbox.fault(path, "close_after_commit", probability=1)
     async with one_sandbox.gateway(timeout=10, max_attempts=1) as gateway:

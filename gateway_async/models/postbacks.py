@@ -90,5 +90,5 @@ class Postback(Generic[R]):
         self._writes.add(sql, values)
 
     def writing(self, writes: Writes) -> "Postback[R]":
-        """Return a copy of this postback that collects its handlers' statements in `writes`."""
+        """Return a copy that collects its handlers' statements in `writes`."""
         return attrs.evolve(self, _writes=writes)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.convert import unstructure
+from gateway_async._wire.convert.write import unstructure
 from gateway_async.migration.rows.builder import build_row
 from gateway_async.migration.rows.values import cell_text, read_value
 

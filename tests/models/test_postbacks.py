@@ -27,7 +27,7 @@ def test_its_repr_shows_what_happened_to_which_record_and_nothing_of_the_record(
 
 
 def test_its_repr_masks_card_numbers_that_stand_where_none_should() -> None:
-    """A type, a resource and an id are texts of somebody else's."""
+    """Mask a type, a resource and an id, which are foreign texts."""
     assert CARD not in repr(postback_of(CARD, CARD, {"id": CARD}))
 
 
@@ -53,13 +53,13 @@ def test_its_raw_record_is_its_own() -> None:
 
 
 def test_without_an_inbox_nothing_can_be_written() -> None:
-    """It says so at once, instead of forgetting the statement."""
+    """Raise at once instead of dropping the statement."""
     with pytest.raises(RuntimeError, match="no inbox"):
         postback().write("INSERT INTO effects VALUES (?)", 1)
 
 
 def test_what_is_written_is_kept_in_order() -> None:
-    """Statements with their values, for whoever carries them out."""
+    """Collect statements with their values."""
     writes = Writes()
     writing = postback().writing(writes)
     writing.write("INSERT INTO effects VALUES (?, ?)", 1, "a")

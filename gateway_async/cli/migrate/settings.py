@@ -5,7 +5,7 @@ from typing import Any
 
 import attrs
 
-from gateway_async._wire.convert import is_utf8
+from gateway_async._wire.convert.write import is_utf8
 from gateway_async.cli.migrate.journal_location import default_journal, is_database, open_journal
 from gateway_async.cli.migrate.options import Input
 from gateway_async.errors import InvalidRequestError

@@ -5,7 +5,7 @@ from typing import Any
 
 import attrs
 
-from gateway_async._wire.convert import is_utf8
+from gateway_async._wire.convert.write import is_utf8
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.journal.protocol import JournalEntry, RowStarted
 from gateway_async.migration.rows.row import VaultRow, api_id_of, fingerprint_of

@@ -11,7 +11,8 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._secrets import luhn_valid, mask_text
-from gateway_async._wire.convert import fields_of, once_per_class
+from gateway_async._wire.convert.read import once_per_class
+from gateway_async._wire.convert.write import fields_of
 from gateway_async._wire.validation import problems as problems_of
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.rows.values import cell_text, read_value

@@ -11,7 +11,7 @@ import attrs
 import msgspec
 
 from gateway_async._secrets import mask_text
-from gateway_async._wire.convert import fields_of
+from gateway_async._wire.convert.write import fields_of
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.account_vaults import (
     AchVaultCreate,

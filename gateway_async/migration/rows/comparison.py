@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gateway_async._wire.convert import unstructure
+from gateway_async._wire.convert.write import unstructure
 from gateway_async.models.account_vaults import AccountVault, VaultCreate
 
 __all__ = ["differences"]

@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._secrets import luhn_valid, mask_text
-from gateway_async._wire.convert import once_per_class
+from gateway_async._wire.convert.read import once_per_class
 from gateway_async.models.account_vaults import VaultCreate
 
 __all__ = ["VaultRow", "api_id_of", "fingerprint_of"]
