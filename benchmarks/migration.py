@@ -149,7 +149,7 @@ def check(facts: dict[str, Any], rows: int, report: Report) -> bool:
     long = {name: count for name, count in stored.items() if name.startswith("long-")}
     double, lost = sum(count > 1 for count in long.values()), rows - len(long)
     print(f"{report.stored} stored, {report.rejected} rejected, {report.unknown} unknown", end="; ")
-    print(f"{report.trouble} attempts failed")
+    print(f"{report.failed_attempts} attempts failed")
     print(f"ledger: {len(long)} ids, {double} double, {lost} lost")
     return not double and not lost and report.stored == rows
 
