@@ -34,7 +34,7 @@ Every error builds its own message from its attributes. No error ever contains a
 import enum
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, TypeVar
 
 from gateway_async._problem import by_field
 from gateway_async._secrets import mask_text
@@ -97,6 +97,9 @@ class InsecureConnectionWarning(UserWarning):
     """Warns that a client was created with `verify=False`, so any server can impersonate the gateway."""
 
 
+_ErrorT = TypeVar("_ErrorT", bound="GatewayError")
+
+
 class GatewayError(Exception):
     """The base class of every error that this package raises on purpose.
 
@@ -107,14 +110,21 @@ class GatewayError(Exception):
     call: str = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by attributes, because the default of `Exception` does not pass keyword arguments."""
+        """Pickle by attributes; `Exception` does not pass keyword arguments."""
         return _revive, (type(self), self.args, self._facts())
+
+    def __copy__(self) -> Self:
+        """Copy without traceback, cause and context.
+
+        Libraries such as tblib, which Dask loads, make `copy` keep them otherwise, and with them what was sent.
+        """
+        return _revive(type(self), self.args, self._facts())
 
     def _facts(self) -> dict[str, Any]:
         return dict(self.__dict__)
 
 
-def _revive(kind: type[GatewayError], args: tuple[Any, ...], facts: Mapping[str, Any]) -> GatewayError:
+def _revive(kind: type[_ErrorT], args: tuple[Any, ...], facts: Mapping[str, Any]) -> _ErrorT:
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(facts)
@@ -331,7 +341,7 @@ class MalformedReplyError(GatewayError):
         self.path = path
         self.reason = reason
         self.call = call
-        super().__init__(f"{call or 'the call'}: the answer cannot be read at {path}: {reason}")
+        super().__init__(f"{call or 'the call'}: the response cannot be read at {path}: {reason}")
 
 
 class MismatchedReplyError(GatewayError):
@@ -350,7 +360,7 @@ class MismatchedReplyError(GatewayError):
 
 
 def _mismatch(call: str, differences: tuple[str, ...]) -> str:
-    return f"{call or 'the call'}: the answer belongs to another request: {'; '.join(differences)}"
+    return f"{call or 'the call'}: the response belongs to another request: {'; '.join(differences)}"
 
 
 class OutcomeUnknownError(GatewayError):
@@ -439,7 +449,7 @@ class MismatchedWriteError(MismatchedReplyError, OutcomeUnknownError):
     ) -> None:
         lines = tuple(differences)
         facts: dict[str, Any] = {"call": call, "api_id": api_id, "sent": sent, "resolve": resolve}
-        reason = "the answer belongs to another request"
+        reason = "the response belongs to another request"
         OutcomeUnknownError.__init__(self, reason, reached=reached, **facts)
         self.differences = lines
         self.record = record
@@ -479,7 +489,7 @@ class TerminalBusyError(GatewayError):
         self.holder = holder
         self.advice = advice
         self.call = call
-        held = f": {mask_text(holder)} holds it" if holder else ""
+        held = f"; holder: {mask_text(holder)}" if holder else ""
         super().__init__(f"terminal {terminal_id} is busy{held}" + (f"; {advice}" if advice else ""))
 
 

@@ -29,7 +29,7 @@ from gateway_async.sandbox import Sandbox
 from .cli.processes import Process, start_python
 
 REDIS = os.environ.get("GATEWAY_TEST_REDIS", "")
-TILL = str(Path(__file__).with_name("terminal_process.py"))
+TILL = str(Path(__file__).with_name("support") / "terminal_process.py")
 redis_only = pytest.mark.skipif(not REDIS, reason="needs a Redis: GATEWAY_TEST_REDIS=redis://127.0.0.1:6379/0")
 asyncio_only = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
@@ -91,7 +91,7 @@ def test_a_lease_does_not_show_its_password() -> None:
 def test_a_busy_terminal_can_be_pickled() -> None:
     """The error crosses processes with its facts."""
     error = pickle.loads(pickle.dumps(TerminalBusyError("t", holder="till-8", advice="wait")))  # noqa: S301  our own
-    assert (str(error), error.holder, error.advice) == ("terminal t is busy: till-8 holds it; wait", "till-8", "wait")
+    assert (str(error), error.holder, error.advice) == ("terminal t is busy; holder: till-8; wait", "till-8", "wait")
 
 
 FORKED = """
@@ -142,7 +142,7 @@ async def test_a_redis_that_is_away_lets_nothing_through(box: Sandbox) -> None:
         free.bind(("127.0.0.1", 0))
         address = f"redis://:planted-82c1@127.0.0.1:{free.getsockname()[1]}"
         async with box.gateway(terminal_lease=RedisTerminalLease(address, owner="till-7")) as gateway:
-            with pytest.raises(NotSentError, match="the terminal's lease cannot be had: ConnectionError") as caught:
+            with pytest.raises(NotSentError, match="the terminal's lease is not available: ConnectionError") as caught:
                 await gateway.router_transactions.create(sale(box, "never"))
     assert "planted" not in str(caught.value)
     assert box.terminals()[0]["waiting"] == []
@@ -282,9 +282,9 @@ async def test_a_long_call_keeps_its_lease(box: Sandbox, lease: Leases) -> None:
     """A lease of one second is prolonged for as long as the customer takes."""
     async with box.gateway(terminal_lease=lease("a", seconds=1)) as a, anyio.create_task_group() as tasks:
         tasks.start_soon(a.router_transactions.create, sale(box, "long"))
-        await box.called()
+        await box.await_call()
         async with box.gateway(terminal_lease=lease("b", wait=2)) as b:
-            with pytest.raises(TerminalBusyError, match="a holds it"):
+            with pytest.raises(TerminalBusyError, match="holder: a"):
                 await b.router_transactions.create(sale(box, "second"))
         box.present()
     assert box.ledger()["charged"] == {"long": 1}
@@ -298,18 +298,18 @@ async def test_a_cancelled_task_leaves_its_lease_to_run_out(box: Sandbox, lease:
     shown: list[TerminalProgress] = []
     async with box.gateway(terminal_lease=lease("a")) as gateway:
         task = asyncio.create_task(gateway.router_transactions.create(sale(box, "cancelled"), on_progress=shown.append))
-        await box.called()
+        await box.await_call()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         assert shown[-1].state is TerminalState.LOOKING_UP
         async with box.gateway(terminal_lease=lease("b", wait=0)) as other:
-            with pytest.raises(TerminalBusyError, match="a holds it"):
+            with pytest.raises(TerminalBusyError, match="holder: a"):
                 await other.router_transactions.create(sale(box, "other"))
         box.cancel()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(gateway.router_transactions.create, sale(box, "next"))
-            await box.called()
+            await box.await_call()
             box.present()
     assert box.ledger()["charged"] == {"next": 1}
 
@@ -326,18 +326,18 @@ async def test_a_lease_lasts_as_long_as_the_doubt(box: Sandbox, lease: Leases, t
         anyio.create_task_group() as tasks,
     ):
         task = asyncio.create_task(gateway.router_transactions.create(sale(box, "doubtful")))
-        await box.called()
+        await box.await_call()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         left = await others._redis.pttl(f"gateway_async:{{{box.terminal_id}}}:lease")
         assert left > 400_000  # `terminal_timeout` and `in_doubt_seconds`
-        with pytest.raises(TerminalBusyError, match="a holds it"):
+        with pytest.raises(TerminalBusyError, match="holder: a"):
             await other.router_transactions.create(sale(box, "too-early"))
         box.cancel()
         assert [each.outcome for each in await gateway.recover()] == ["found"]
         tasks.start_soon(other.router_transactions.create, sale(box, "next"))
-        await box.called()
+        await box.await_call()
         box.present()
     assert box.ledger()["charged"] == {"next": 1}
 
@@ -354,7 +354,7 @@ async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> Non
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(gateway.router_transactions.create, sale(box, "mine"))
-        await box.called()
+        await box.await_call()
         await other._redis.delete(f"gateway_async:{{{box.terminal_id}}}:lease")
         assert await other.acquire(box.terminal_id, "stolen") is None
         with anyio.fail_after(30):

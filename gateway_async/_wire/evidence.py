@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._wire.convert import FieldError
+from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.response_matching import is_less, same_value
 
 __all__ = [
@@ -86,13 +86,11 @@ def identifies_create(evidence: str) -> bool:
     return evidence in ("exists", "no_field_differs", "last_name_matches")
 
 
-def _exists(_: Raw, __: Raw) -> bool:
-    """Accept any record: for a create, its existence is enough."""
+def _any_record(_: Raw, __: Raw) -> bool:
     return True
 
 
 def _fields_match(sent: Raw, record: Raw) -> bool:
-    """Return whether the record has every value that was sent."""
     return all(same_value(value, record.get(name)) for name, value in sent.items() if name not in _ORDERS)
 
 
@@ -124,12 +122,10 @@ def _fields_match_or_closed(sent: Raw, invoice: Raw) -> bool:
 
 
 def _is_reopened(_: Raw, invoice: Raw) -> bool:
-    """Return whether the invoice is open."""
     return same_value(1, invoice.get("status_id"))
 
 
 def _is_settled(_: Raw, batch: Raw) -> bool:
-    """Return whether the batch is closed."""
     return same_value(0, batch.get("is_open"))
 
 
@@ -144,12 +140,10 @@ def _is_on_invoice(sent: Raw, transaction: Raw) -> bool:
 
 
 def _is_off_invoice(sent: Raw, transaction: Raw) -> bool:
-    """Return whether the transaction no longer belongs to the invoice."""
     return not _is_on_invoice(sent, transaction)
 
 
 def _is_voided(_: Raw, transaction: Raw) -> bool:
-    """Return whether the transaction is voided."""
     return str(transaction.get("status_id")) in _VOIDED
 
 
@@ -165,7 +159,7 @@ def _is_completed(sent: Raw, transaction: Raw) -> bool:
     if str(status) in _NOT_COMPLETED:
         return False
     if not _fields_match(sent, transaction):
-        raise FieldError(".transaction", "it was captured, and not for the sums that were sent")
+        raise FieldError(".transaction", "it was captured for other amounts")
     return True
 
 
@@ -175,23 +169,23 @@ def _is_raised(sent: Raw, transaction: Raw) -> bool:
     A higher amount proves nothing: another request raised it, after this one or instead. A repeat could lower it.
     """
     if is_less(sent.get("transaction_amount"), transaction.get("transaction_amount")):
-        raise FieldError(".transaction.transaction_amount", "it was raised beyond the sum that was sent")
+        raise FieldError(".transaction.transaction_amount", "it was raised to more than the sent amount")
     return _fields_match(sent, transaction)
 
 
 _EVIDENCE: Final[Mapping[str, Done]] = {
-    "exists": _exists,
+    "exists": _any_record,
     "fields_match": _fields_match,
     "no_field_differs": _no_field_differs,
     "last_name_matches": _last_name_matches,
     "fields_match_or_closed": _fields_match_or_closed,
-    "reopened": _is_reopened,
-    "settled": _is_settled,
-    "on_invoice": _is_on_invoice,
-    "off_invoice": _is_off_invoice,
-    "voided": _is_voided,
-    "completed": _is_completed,
-    "raised": _is_raised,
+    "is_reopened": _is_reopened,
+    "is_settled": _is_settled,
+    "is_on_invoice": _is_on_invoice,
+    "is_off_invoice": _is_off_invoice,
+    "is_voided": _is_voided,
+    "is_completed": _is_completed,
+    "is_raised": _is_raised,
 }
 """Rules by name. Ledgers on disk contain the names, so their meaning must never change."""
 
@@ -199,18 +193,18 @@ EXISTS: Final = Evidence("exists")
 FIELDS_MATCH: Final = Evidence("fields_match", compares=None)
 LAST_NAME_MATCHES: Final = Evidence("last_name_matches", ("last_name",))
 FIELDS_MATCH_OR_CLOSED: Final = Evidence("fields_match_or_closed", compares=None)
-IS_REOPENED: Final = Evidence("reopened")
-IS_SETTLED: Final = Evidence("settled")
-IS_ON_INVOICE: Final = Evidence("on_invoice", ("quick_invoice_id",))
-IS_OFF_INVOICE: Final = Evidence("off_invoice", ("quick_invoice_id",))
+IS_REOPENED: Final = Evidence("is_reopened")
+IS_SETTLED: Final = Evidence("is_settled")
+IS_ON_INVOICE: Final = Evidence("is_on_invoice", ("quick_invoice_id",))
+IS_OFF_INVOICE: Final = Evidence("is_off_invoice", ("quick_invoice_id",))
 
 _SUMS: Final = ("transaction_amount", "tip_amount", "tax", "subtotal_amount")
 """Fields to compare after an action that moves money. The request's other fields are applied together with them."""
 
 _ACTIONS: Final[Mapping[str, Evidence]] = {
-    "void": Evidence("voided"),
-    "authcomplete": Evidence("completed", _SUMS),
-    "authincrement": Evidence("raised", _SUMS),
+    "void": Evidence("is_voided"),
+    "authcomplete": Evidence("is_completed", _SUMS),
+    "authincrement": Evidence("is_raised", _SUMS),
     "tipadjust": Evidence("fields_match", _SUMS),
     "edit": FIELDS_MATCH,
 }

@@ -215,7 +215,7 @@ async def test_floats_are_refused_even_without_limits() -> None:
 @pytest.mark.anyio
 @respx.mock
 async def test_respx_sees_the_calls_of_a_client_with_its_own_connections() -> None:
-    """`@respx.mock` in a user's test stands between the client and the network."""
+    """Let a user's `@respx.mock` replace the network."""
     route = respx.get("https://gateway.test/v2/contacts/1").mock(
         return_value=httpx.Response(200, json={"contact": {"id": "1"}})
     )
@@ -300,7 +300,7 @@ def test_an_address_that_cannot_be_right_is_refused(address: Any) -> None:
     ],
 )
 def test_plain_http_to_another_host_is_refused(address: str) -> None:
-    """What goes over plain http can be read on the way, so it needs a word of its own."""
+    """Require `allow_http` for plain http."""
     options: Any = {"developer_id": "dev", "credentials": UserApiKey("user", KEY)}
     with pytest.raises(InvalidRequestError) as refused:
         AsyncGateway(address, **options)
@@ -322,7 +322,7 @@ def test_plain_http_to_another_host_is_refused(address: str) -> None:
     ],
 )
 def test_plain_http_to_this_machine_is_taken(address: str) -> None:
-    """What never leaves the machine needs no permission."""
+    """Allow plain http to this machine."""
     assert AsyncGateway(address, developer_id="dev", credentials=UserApiKey("user", KEY)).base_url
 
 
@@ -385,7 +385,7 @@ async def test_an_id_that_is_made_up_has_no_digits() -> None:
 
 @pytest.mark.anyio
 async def test_one_more_observer_for_a_block() -> None:
-    """It hears of what happens inside, and of nothing before or after."""
+    """Receive the events inside the block only."""
     script = Script(get=[record("contact"), record("contact"), record("contact")])
     heard = list[Event]()
     async with script.gateway() as gateway:
@@ -398,7 +398,7 @@ async def test_one_more_observer_for_a_block() -> None:
 
 @pytest.mark.anyio
 async def test_an_async_observer_for_a_block_is_refused() -> None:
-    """Nobody would await it."""
+    """Reject an async observer."""
 
     async def watch(event: Event) -> None: ...
 

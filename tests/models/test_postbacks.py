@@ -27,7 +27,7 @@ def test_its_repr_shows_what_happened_to_which_record_and_nothing_of_the_record(
 
 
 def test_its_repr_masks_card_numbers_that_stand_where_none_should() -> None:
-    """A type, a resource and an id are texts of somebody else's."""
+    """Mask a type, a resource and an id, which are foreign texts."""
     assert CARD not in repr(postback_of(CARD, CARD, {"id": CARD}))
 
 
@@ -53,7 +53,7 @@ def test_its_raw_record_is_its_own() -> None:
 
 
 def test_without_an_inbox_nothing_can_be_written() -> None:
-    """It says so at once, instead of forgetting the statement."""
+    """Raise at once instead of dropping the statement."""
     with pytest.raises(RuntimeError, match="no inbox"):
         postback().execute("INSERT INTO effects VALUES (?)", 1)
 

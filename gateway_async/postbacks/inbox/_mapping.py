@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._wire.convert import decode, encode
+from gateway_async._wire.convert.read import decode
+from gateway_async._wire.convert.write import encode
 from gateway_async._wire.postback import postback_of
 from gateway_async.errors import InvalidRequestError, PostbackRefusedError
 from gateway_async.models.postbacks import Postback
