@@ -34,7 +34,7 @@ class TerminalLease(Protocol):
     wait: float | None
 
     async def acquire(self, terminal_id: str, token: str, seconds: float | None = None) -> str | None:
-        """Acquire a terminal for `seconds` from now, or renew the lease of `token`.
+        """Acquire a terminal for `seconds`, or renew the lease of `token`.
 
         The operation must be atomic. The client passes `seconds` after a call whose outcome is unknown: the lease then
         lasts until the call can no longer be executed. None means the `seconds` of this object.

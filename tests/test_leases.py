@@ -161,7 +161,7 @@ async def test_on_trio_nothing_goes_through(box: Sandbox) -> None:
 @pytest.mark.anyio
 @asyncio_only
 async def test_a_terminal_is_taken_once(lease: Leases) -> None:
-    """The second caller gets the owner's name; the owner may renew; after its release the terminal is free."""
+    """The second caller gets the owner's name, and the terminal after the release; the owner may renew."""
     one, two, terminal = lease("till-1"), lease("till 2"), os.urandom(8).hex()
     assert await one.acquire(terminal, "a") is None
     assert await two.acquire(terminal, "b") == "till-1"

@@ -49,12 +49,12 @@ _FILE_ERRORS: Final[Mapping[int, str]] = {
 
 
 def is_file_error(error: sqlite3.Error) -> bool:
-    """Return whether an error is about the file itself, not about a statement."""
+    """Return whether an error is about the file, not a statement."""
     return _primary_code(error) in _FILE_ERRORS
 
 
 def describe_error(error: sqlite3.Error, kind: str) -> str:
-    """Describe an error of a file, which should be a `kind` ("a ledger")."""
+    """Describe an error of a file of a `kind` ("a ledger")."""
     return _FILE_ERRORS[_primary_code(error)].format(kind) if is_file_error(error) else str(error)
 
 
@@ -244,7 +244,7 @@ class SqliteStore:
 
 
 def _count_tables(connection: sqlite3.Connection, name: str | None = None) -> int:
-    """Return how many tables and indexes the file has, or how many have a name."""
+    """Count the tables and indexes, or those of a name."""
     (count,) = connection.execute(
         "SELECT count(*) FROM sqlite_master WHERE ?1 IS NULL OR name = ?1", (name,)
     ).fetchone()

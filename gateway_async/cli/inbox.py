@@ -44,7 +44,7 @@ def inbox(
     table: Annotated[str, typer.Option("--table", help="Table of the inbox in PostgreSQL.")] = "postback_inbox",
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each postback.")] = False,
 ) -> None:
-    """List the waiting and dead postbacks of an inbox, the oldest first, or handle them again.
+    """List the waiting and dead postbacks of an inbox, or replay them.
 
     Replayed postbacks wait for the program that handles the inbox. A state older than a handled one is
     passed only to handlers registered with `include_stale=True`. Handled and discarded postbacks are removed after the
@@ -115,7 +115,7 @@ async def _list(opened: "Inbox", states: "Iterable[PostbackState | None]") -> li
 
 
 async def _list_postbacks(opened: "Inbox", state: "PostbackState | None") -> "AsyncIterator[StoredPostback]":
-    """Yield all postbacks of a state, read in pages, because records may be large."""
+    """Yield all postbacks of a state, page by page."""
     after = 0
     while page := await opened.list(state, after=after, limit=_PAGE):
         for stored in page:

@@ -68,7 +68,7 @@ def ledger(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each call.")] = False,
 ) -> None:
-    """List the calls of a ledger whose outcome is unknown, the oldest first.
+    """List the calls of a ledger whose outcome is unknown.
 
     The exit status is 0 when no call is open, 3 when calls are open, and 1 when the file cannot be used.
     """

@@ -25,7 +25,7 @@ def print_json(rows: Iterable[Row]) -> None:
 
 
 def print_table(rows: Sequence[Row], headings: Sequence[str], cells: Callable[[Row], Iterable[Text]]) -> None:
-    """Print the first 500 rows as a table, and how many more there are."""
+    """Print the first 500 rows as a table."""
     table = Table(*headings, box=None)
     for row in rows[:_MAX_ROWS]:
         table.add_row(*cells(row))

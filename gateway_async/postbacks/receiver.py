@@ -328,7 +328,7 @@ class PostbackReceiver:
         return await reconcile(gateway, since, self._handlers.resources(), self.accept, stored=self._inbox is not None)
 
     async def __aenter__(self) -> Self:
-        """Handle the postbacks of the inbox in the background until the block ends.
+        """Handle postbacks in the background until the block ends.
 
         The end of the block closes the inbox. The receiver can be entered again afterwards, for example by tests that
         start an application more than once. While no handler is registered, postbacks are stored and not handled.

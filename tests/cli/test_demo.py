@@ -126,6 +126,6 @@ def test_sparkline() -> None:
 
 
 def test_excerpt() -> None:
-    """What is shown of a snippet is its body, without docstring and `return`."""
+    """An excerpt is the body of a snippet without docstring and `return`."""
     lines = demo.excerpt(demo.charge).splitlines()
     assert (lines[0], lines[-1]) == ("sale = await gateway.transactions.create(", ")")

@@ -150,7 +150,7 @@ def test_an_inbox_in_postgresql(table: str) -> None:
 
 @postgres_only
 def test_tables_that_are_not_there() -> None:
-    """They are not made by looking."""
+    """Listing does not create a file."""
     ended = run("inbox", POSTGRES, "--table", "inbox_that_is_not_there")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "there is no such table" in ended.stderr

@@ -117,7 +117,7 @@ def test_people_get_a_line_for_each(start: Start) -> None:
 
 
 def environment(sandbox: Sandbox) -> dict[str, str]:
-    """What `AsyncGateway.from_env()` reads."""
+    """Return the variables that `AsyncGateway.from_env()` reads."""
     names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
     return {f"GATEWAY_{name.upper()}": getattr(sandbox, name) for name in names}
 
@@ -172,7 +172,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_usage_is_told(name: str, start: Start) -> None:
-    """What does not go together is named, with status 2, before anything is listened on."""
+    """Options that conflict are named, with status 2, before a port is opened."""
     options, reason = WRONG[name]
     process = start("listen", "--port", "0", *options, GATEWAY_BASE_URL="https://api.example.test", COLUMNS="200")
     output, errors = process.communicate(timeout=20)

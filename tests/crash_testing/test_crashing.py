@@ -109,13 +109,13 @@ async def test_a_payment_beside_the_ledger_is_noticed(sandbox: Sandbox) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_paying_anew_is_noticed(sandbox: Sandbox) -> None:
+async def test_paying_again_is_noticed(sandbox: Sandbox) -> None:
     """A scenario that charges a second time, under another id, when the first time is unknown: known, and double."""
     double = "charged 2 times in all, and 1 in a fault-free run"
-    report = await kill_everywhere(scenarios.pay_anew, sandbox, kills=0, prepare=goes_dark, timeout=1)
+    report = await kill_everywhere(scenarios.pay_again, sandbox, kills=0, prepare=goes_dark, timeout=1)
     assert report.problems == (f"killed at its end: {double}",)
 
-    async def pay_anew_without_a_receipt(gateway: AsyncGateway) -> None:
+    async def pay_again_without_a_receipt(gateway: AsyncGateway) -> None:
         await sale(gateway)
         try:
             await gateway.contacts.get(sandbox.contact_id)
@@ -123,7 +123,7 @@ async def test_paying_anew_is_noticed(sandbox: Sandbox) -> None:
             await sale(gateway)
 
     report = await cancel_everywhere(
-        pay_anew_without_a_receipt,
+        pay_again_without_a_receipt,
         sandbox,
         prepare=lambda sandbox: sandbox.fault("GET /v2/contacts/{id}", "error_before_commit", times=100),
     )

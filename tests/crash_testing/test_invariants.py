@@ -1,4 +1,4 @@
-"""What must hold after a crash, as a table: what the gateway did × what the ledger says."""
+"""The rules after a crash: effects on the gateway × outcomes in the ledger."""
 
 from typing import Any
 
@@ -139,7 +139,7 @@ def test_nothing_may_be_done_twice() -> None:
 
 
 def test_nothing_may_be_invented() -> None:
-    """What the ledger calls done is there; a decline is there too."""
+    """Every call that the ledger calls done has a record; so does a decline."""
     calls = CallOutcome(call=POST, api_id="s1", outcome="done")
     assert broken_rules([], page(), [calls], listed=0) == ["s1 does not exist, and the ledger says done"]
     declined = page(transactions=[SALE | {"status_id": 301}])

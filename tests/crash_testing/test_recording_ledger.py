@@ -1,4 +1,4 @@
-"""What is remembered of a ledger that outlives its process."""
+"""The recording of a ledger's entries, which survives its process."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,7 +47,7 @@ class StoredRows:
         del self.open[intent_id]
 
     async def open_intents(self, _terminal_id: str | None = None) -> list[Intent]:
-        """What is left."""
+        """Return the open intents."""
         return [*self.open.values()]
 
     async def aclose(self) -> None:

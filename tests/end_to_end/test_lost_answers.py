@@ -48,7 +48,7 @@ NOT_CARRIED_OUT = ["reset_before_commit", "error_before_commit", "rate_limit", "
 
 @pytest.mark.parametrize("fault", [*CARRIED_OUT, *ALSO_CARRIED_OUT, *NOT_CARRIED_OUT])
 async def test_a_sale_survives_one_misfortune(sandbox: Sandbox, fault: str) -> None:
-    """Whatever happened to the first answer, the caller gets the approved sale, and it was charged once."""
+    """After every fault of the first response, the caller gets the approved sale, charged once."""
     sandbox.fault("POST /v2/transactions", fault, seconds=0.1, retry_after=0.1)  # type: ignore[arg-type]
     async with sandbox.gateway() as gateway:
         transaction = await gateway.transactions.create(SALE)
@@ -96,7 +96,7 @@ async def test_a_vault_store_whose_answer_is_cut_off_is_stored_once(sandbox: San
 
 
 async def test_a_terminal_sale_whose_answer_is_cut_off_is_found(sandbox: Sandbox) -> None:
-    """It is looked up among the transactions and not sent again."""
+    """The sale is looked up among the transactions and not sent again."""
     sandbox.fault("POST /v2/routertransactions", "close_after_commit")
     new = RouterTransactionCreate(action="sale", terminal_id=sandbox.terminal_id, transaction_amount="12.50")
     async with sandbox.gateway() as gateway:
@@ -117,7 +117,7 @@ async def test_a_card_stored_at_a_terminal_is_found_by_being_new(sandbox: Sandbo
     assert sorted(vaults) == sorted([before.id, stored.id])
 
 
-async def test_a_card_that_somebody_named_is_not_the_terminals(sandbox_by_hand: Sandbox) -> None:
+async def test_a_card_with_an_integrator_id_is_not_the_terminals(sandbox_by_hand: Sandbox) -> None:
     """An online shop stored another card for the contact meanwhile, under an id of its own."""
     box, stored = sandbox_by_hand, list[AccountVault]()
     new = RouterAccountVaultCreate(terminal_id=box.terminal_id, contact_id=box.contact_id)
@@ -294,7 +294,7 @@ async def invoice_of(gateway: AsyncGateway) -> QuickInvoice:
 
 
 def shown(record: Awaitable[Any], *names: str) -> Callable[[], Awaitable[Any]]:
-    """What a record says under these names, when it is there."""
+    """Return the fields of a record, when it exists."""
 
     async def show() -> Any:
         there = await record

@@ -87,7 +87,7 @@ async def seen(sandbox: Sandbox, what: Any) -> None:
 
 
 async def recover(sandbox: Sandbox, path: Path, **options: Any) -> list[tuple[Any, ...]]:
-    """What the next program finds."""
+    """Return the outcomes that the next program recovers."""
     async with sandbox.gateway(ledger=SqliteLedger(path)) as gateway:
         found = await gateway.recover(**options)
     return [(each.resource, each.api_id, each.outcome, each.record and each.record.approved) for each in found]
@@ -108,7 +108,7 @@ async def open_intents(path: Path) -> int:
 
 
 async def test_a_sale_that_was_charged_before_the_crash_is_found(sandbox: Sandbox, path: Path) -> None:
-    """It is charged once, known, and settled."""
+    """The sale is charged once, found and recorded."""
     sandbox.fault("POST /v2/transactions", "delay", seconds=30)
     with program(sandbox, path, SELL):
         await seen(sandbox, lambda box: box.ledger()["charged"])
@@ -194,7 +194,7 @@ class Held(PooledTransport):
 
 
 async def test_recovering_while_another_client_is_in_the_midst_of_its_call(sandbox: Sandbox, path: Path) -> None:
-    """What is not there yet is not called "not made": the other one still has its chance, and takes it."""
+    """A record that does not exist yet is not called "not made": the other program may still create it."""
     held = Held()
     async with (
         sandbox.gateway(ledger=SqliteLedger(path), transport=held) as gateway,

@@ -185,7 +185,7 @@ async def test_what_cannot_show_progress_is_refused(sandbox: Sandbox, screen: An
 
 
 async def test_a_screen_cannot_cancel_a_payment(sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
-    """It asks a cancelled future of its own, or is async after all: logged, and the customer pays."""
+    """An observer that awaits or reads a cancelled future is logged, and the customer pays."""
 
     def broken(progress: TerminalProgress) -> object:
         if progress.state == "queued":

@@ -1,4 +1,4 @@
-"""What a gateway sends, and a receiver for it."""
+"""Postback requests as a gateway sends them, and a receiver for them."""
 
 # ruff: noqa: ARG002  an inbox in which nothing waits need not look at its arguments
 
@@ -108,7 +108,7 @@ class MemoryInbox:
         return False
 
     def reopen(self) -> None:
-        """It never closes."""
+        """Do nothing."""
 
     async def aclose(self) -> None:
         """Count."""

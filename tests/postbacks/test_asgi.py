@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def answered(app: Any, scope: dict[str, Any], *messages: dict[str, Any]) -> list[dict[str, Any]]:
-    """What an application sends, when it receives these messages; it may not ask for more."""
+    """Return the messages that an application sends after it receives these."""
     waiting, sent = list(messages), list[dict[str, Any]]()
 
     async def receive() -> dict[str, Any]:
@@ -66,7 +66,7 @@ async def test_head_has_no_body() -> None:
 
 
 async def test_a_caller_that_is_gone_is_not_answered() -> None:
-    """What has come of its body is not taken for a postback, even if it could be one."""
+    """An incomplete body is not parsed, even if it would be valid."""
     shop, received = receiver(), list[Postback[Any]]()
 
     @shop.on()
@@ -85,14 +85,14 @@ async def test_credentials_that_stand_twice_are_none() -> None:
 
 
 async def test_headers_may_be_any_bytes() -> None:
-    """They are not worth an error of the server's."""
+    """Other connections do not raise an error in the server."""
     scope = http_scope()
     scope["headers"] += [(b"x-\xff", b"\x00\xff"), (b"content-type", b"\xe9")]
     assert (await answered(receiver().asgi, scope, part(form())))[0]["status"] == 204
 
 
 async def test_served_by_itself_it_works_as_long_as_the_server_lives(tmp_path: Path) -> None:
-    """What is stored is handled, between the server's start and its end."""
+    """Stored postbacks are handled while the server runs."""
     shop = PostbackReceiver(USER, PASSWORD, inbox=SqliteInbox(tmp_path / "inbox.db"))
     received, happened = list[str](), anyio.Event()
 
@@ -179,7 +179,7 @@ async def test_it_serves_in_an_application(build: Callable[[PostbackReceiver], A
 
 
 async def test_a_mounted_one_is_redirected_to_without_its_slash() -> None:
-    """That is Starlette's doing, and no gateway follows: the documentation says which address to give it."""
+    """Starlette redirects, and gateways do not follow: the documentation names the address to use."""
     async with client(mounted(receiver())) as gateway:
         response = await gateway.post("/postbacks", content=form())
     assert (response.status_code, response.headers["location"]) == (307, "http://shop.test/postbacks/")

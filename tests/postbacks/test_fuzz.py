@@ -1,4 +1,4 @@
-"""Whatever comes, a receiver answers it: a postback with 204, all the rest with a 4xx; and it does not grow by it.
+"""Random input: a postback gets a 204, the rest a 4xx, and memory does not grow.
 
 A few thousand inputs by default. `GATEWAY_FUZZ_INPUTS=50000 pytest tests/postbacks/test_fuzz.py` tries as many.
 """
@@ -157,7 +157,7 @@ class Shop:
         self.received = 0
 
     async def handle(self, postback: Postback[Any]) -> None:
-        """What every handler may rely on."""
+        """Check what every handler may rely on."""
         assert (postback.type, postback.resource) != ("", "")
         assert postback.record is None or postback.record_id == postback.record.id != ""
         assert len(postback.key) == 64
@@ -247,7 +247,7 @@ def test_every_body_is_read_or_refused() -> None:
 
 
 def parsed(shop: PostbackReceiver, named: dict[str, str], body: bytes) -> Postback[Any]:
-    """What `parse` returns; what it raises is looked at."""
+    """Return the postback of `parse`, or check its error."""
     try:
         return shop.parse(named, body)
     except PostbackRefusedError as error:
@@ -257,7 +257,7 @@ def parsed(shop: PostbackReceiver, named: dict[str, str], body: bytes) -> Postba
 
 
 def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What was logged as one."""
+    """Return the logged errors."""
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
 
 

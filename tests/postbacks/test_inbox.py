@@ -110,7 +110,7 @@ async def test_what_comes_again_at_the_same_time_is_new_once(inbox: Inbox) -> No
 
 
 async def test_another_process_goes_on(store: Store) -> None:
-    """What one has put another handles, and knows when it comes again."""
+    """One process stores a postback, another handles it and recognizes a repetition."""
     other = store.another()
     assert await store.inbox.store(change()) is True
     assert await handle_all(other) == [(1, False)]
@@ -118,7 +118,7 @@ async def test_another_process_goes_on(store: Store) -> None:
     assert await states(store.inbox) == [("t1", 1, HANDLED)]
 
 
-async def test_letters_by_pages_and_states(inbox: Inbox) -> None:
+async def test_postbacks_by_pages_and_states(inbox: Inbox) -> None:
     """By number, after one, so many, of one state."""
     await put(inbox, *(change(f"t{number}") for number in range(5)))
     (first,) = await inbox.claim(1, MINUTE)
@@ -173,7 +173,7 @@ async def test_one_resource_does_not_wait_for_another(inbox: Inbox) -> None:
     assert len(await inbox.claim(10, MINUTE)) == 4
 
 
-async def test_a_claim_that_has_run_out_is_somebody_elses(store: Store) -> None:
+async def test_an_expired_claim_is_another_workers(store: Store) -> None:
     """The other gets it as its second attempt; the first can neither finish, fail, prolong nor give it back."""
     await store.inbox.store(change())
     await store.make_effects()
@@ -191,7 +191,7 @@ async def test_a_claim_that_has_run_out_is_somebody_elses(store: Store) -> None:
     assert await store.inbox.complete(claim, HANDLED) is False
 
 
-async def test_a_claim_that_has_run_out_stands_until_somebody_takes_it(inbox: Inbox) -> None:
+async def test_an_expired_claim_is_valid_until_another_worker_claims(inbox: Inbox) -> None:
     """A worker whose lease ended has handled the postback if no other worker has claimed it."""
     await inbox.store(change())
     (late,) = await inbox.claim(1, 0)
@@ -232,7 +232,7 @@ async def test_many_processes_share_the_work(store: Store) -> None:
     assert sorted(claim.postback.record_id for claim in claims) == sorted(f"t{number}" for number in range(40))
 
 
-# --- what became of it
+# --- after the handling
 
 
 async def test_what_failed_is_due_after_a_pause(inbox: Inbox) -> None:
@@ -252,7 +252,7 @@ async def test_what_failed_is_due_after_a_pause(inbox: Inbox) -> None:
 
 
 async def test_what_is_dead_lets_the_next_go_on(inbox: Inbox) -> None:
-    """It is listed with its error, and claimed again after a replay, with its attempts reset."""
+    """A dead postback is listed with its error; after a replay it is claimed with its attempts reset."""
     await put(inbox, change("t1", None), change("t1", 2))
     dead = await only_claim(inbox)
     await inbox.fail(dead, "ValueError: no", None)
@@ -319,7 +319,7 @@ async def test_an_older_state_is_superseded(inbox: Inbox) -> None:
 
 @pytest.mark.parametrize("deleted_at", [5, None])
 async def test_after_the_end_of_a_record_nothing_older_follows(inbox: Inbox, deleted_at: int | None) -> None:
-    """What is not newer, or does not say, is superseded by a DELETE; the DELETE itself is not, when it is replayed."""
+    """A DELETE supersedes states that are not newer or have no time; a replayed DELETE is not superseded."""
     await put(inbox, change("t1", 5), change("t1", deleted_at, "DELETE"))
     await put(inbox, change("t1", 5, note="late"), change("t1", None), change("t1", 6))
     handled = await handle_all(inbox)
@@ -504,7 +504,7 @@ async def test_a_closed_inbox_can_be_opened_again(store: Store) -> None:
 
 
 async def test_a_closed_inbox_says_so(store: Store) -> None:
-    """What it is asked afterwards is not silently lost; a second close is harmless."""
+    """Later calls raise an error; a second close is harmless."""
     await store.inbox.store(change())
     await store.inbox.aclose()
     await store.inbox.aclose()

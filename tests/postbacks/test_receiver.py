@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def post(to: PostbackReceiver, body: bytes = b"", headers: dict[str, str] | None = None) -> tuple[int, str]:
-    """What a receiver answers to a POST."""
+    """Return the response of a receiver to a POST."""
     response = await to.receive("POST", HEADERS if headers is None else headers, chunks(body))
     return response.status, response.body.decode()
 
@@ -107,7 +107,7 @@ async def test_numbers_that_make_no_sense(name: str, number: float) -> None:
 
 
 async def test_the_name_of_a_file_is_no_inbox() -> None:
-    """It says at once what to write instead."""
+    """The error shows what to write instead."""
     with pytest.raises(TypeError, match="SqliteInbox"):
         receiver(inbox="inbox.db")
 
@@ -124,8 +124,8 @@ async def test_a_body_that_says_it_is_too_large_is_not_read(length: str) -> None
 
 
 @pytest.mark.parametrize("length", [None, "10", "-5", "many", "", "²"])
-async def test_a_body_that_turns_out_too_large_is_not_read_on(length: str | None) -> None:
-    """Whatever size is declared, no more is read than the limit and the chunk that exceeds it."""
+async def test_a_body_that_is_too_large_is_not_read_to_its_end(length: str | None) -> None:
+    """No more is read than the limit and the chunk that exceeds it."""
     read: list[int] = []
 
     async def endless() -> AsyncIterator[bytes]:
@@ -187,7 +187,7 @@ async def test_an_unknown_resource_reaches_the_handler_of_everything() -> None:
 
 
 async def test_registering_returns_the_function_unchanged() -> None:
-    """It can be registered twice, called and tested like any other."""
+    """The decorated function can be registered twice, called and tested."""
 
     async def handle(postback: Postback[Any]) -> None:
         """A handler."""
@@ -208,7 +208,7 @@ class Callable:
 
 
 async def test_a_handler_may_be_a_method_or_an_object() -> None:
-    """Whatever is async to call."""
+    """Async functions, methods and objects are accepted."""
     shop, handler = receiver(), Callable()
     shop.on()(handler)
     shop.on()(handler.__call__)
@@ -217,7 +217,7 @@ async def test_a_handler_may_be_a_method_or_an_object() -> None:
 
 
 async def test_a_blocking_function_is_refused_when_it_is_registered() -> None:
-    """It would stop the whole server, and that at the first payment."""
+    """A blocking handler would stop the whole server."""
 
     def handle(postback: Postback[Any]) -> None:
         """Not async."""
@@ -234,7 +234,7 @@ async def test_a_handler_without_parentheses_is_refused() -> None:
 
 @pytest.mark.parametrize("words", [("transactions",), ("Transaction",), ("contact", "update"), ("coupon", "CREATE")])
 async def test_a_word_that_is_not_known_is_doubted(words: tuple[str, ...], caplog: pytest.LogCaptureFixture) -> None:
-    """It may be new, or a slip of the pen that would drop postbacks without a sound."""
+    """Unknown words are logged, because a typing error would silently drop postbacks."""
     receiver().on(*words)(nothing)
     (record,) = caplog.records
     assert (record.levelno, "unknown value (known: " in record.getMessage()) == (logging.WARNING, True)
@@ -374,7 +374,7 @@ async def test_what_names_no_record_waits_for_nothing() -> None:
     assert sorted(begun) == ["a", "b"]
 
 
-async def test_turns_are_forgotten_when_nobody_waits_for_them() -> None:
+async def test_unused_locks_are_removed() -> None:
     """Memory does not grow with the number of records; after failures, too."""
     shop = receiver()
     shop.on()(partial(fail, ValueError("one")))
@@ -469,7 +469,7 @@ async def test_a_receiver_can_be_entered_again(tmp_path: Path) -> None:
 
 
 async def test_without_an_inbox_there_is_nothing_to_work_on() -> None:
-    """It says so, instead of returning as if all were done."""
+    """The caller gets an error instead of a silent return."""
     with pytest.raises(RuntimeError, match="no inbox"):
         await receiver().work()
 
@@ -486,7 +486,7 @@ async def test_a_receiver_does_not_show_its_password() -> None:
     assert PASSWORD not in str(caught.value)
 
 
-# --- what takes too long, and what nobody handles yet
+# --- time limits, and receivers without handlers
 
 
 async def never() -> AsyncIterator[bytes]:

@@ -1,4 +1,4 @@
-"""Reconciling: which records are asked for, what becomes of them, and what happens when telling fails."""
+"""Reconciling: which records are listed, which postbacks they become, and failures of handlers."""
 
 import subprocess
 import sys
@@ -40,7 +40,7 @@ Accept = Callable[[Postback[Any]], Awaitable[bool]]
 
 
 def now(sandbox: Sandbox) -> datetime:
-    """What the gateway's clock shows, in whole seconds."""
+    """Return the time of the gateway's clock, in whole seconds."""
     return datetime.fromtimestamp(int(sandbox.now()), UTC)
 
 
@@ -81,7 +81,7 @@ def test_amounts_are_written_as_postbacks_write_them() -> None:
 
 @pytest.mark.anyio
 async def test_a_new_record_comes_as_it_was_listed(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """It is a CREATE with the record, its fields as JSON, and the mark that it was found."""
+    """A missed record becomes a CREATE with its fields as JSON, marked as reconciled."""
     start = now(sandbox)
     sale = await gateway.transactions.create(SALE)
     found: list[Postback[Any]] = []
@@ -162,7 +162,7 @@ async def test_only_what_was_missed_counts(gateway: AsyncGateway, sandbox: Sandb
 
 @pytest.mark.anyio
 async def test_a_gateway_whose_clock_is_ahead_hides_nothing(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """What it dates in what is the future here is found."""
+    """Records dated in this computer's future are found."""
     start = now(sandbox)
     sandbox.advance(40 * 24 * 3600)
     vault = await gateway.account_vaults.create(CARD)

@@ -45,7 +45,7 @@ async def inbox(path: Path) -> AsyncIterator[SqliteInbox]:
 
 
 def ask(path: Path, sql: str) -> list[tuple[Any, ...]]:
-    """What the file says."""
+    """Return the rows of a query on the file."""
     return ask_sqlite(str(path), sql)
 
 
@@ -237,7 +237,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
 
 
 def content(path: Path) -> bytes | None:
-    """What is in a file, if it is one."""
+    """Return the content of a file, or None for a folder."""
     return path.read_bytes() if path.is_file() else None
 
 
@@ -289,7 +289,7 @@ def test_many_make_the_file_at_once(path: Path) -> None:
 
 
 def test_a_file_that_is_made_while_it_is_looked_at(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not taken for another program's."""
+    """The new file is not taken for another program's."""
     maker = threading.Thread(target=lambda: InboxFile(path).close())
     count_tables = sqlite._count_tables
 

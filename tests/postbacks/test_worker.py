@@ -41,7 +41,7 @@ class BrokenInbox(SqliteInbox):
     failures = 0
 
     def on_claim(self) -> None:
-        """What happens when it is asked for claims."""
+        """Run when claims are requested."""
 
     async def _or_fail(self, name: str, operation: Awaitable[Any]) -> Any:
         result = await operation
@@ -100,7 +100,7 @@ async def inbox(tmp_path: Path, clock: Clock) -> AsyncIterator[BrokenInbox]:
 
 
 async def fail(postback: Postback[Any]) -> None:
-    """What a handler should not do."""
+    """Raise what a handler should not raise."""
     raise KeyError(f"no order for card {CARD} of {postback.record_id}")
 
 
@@ -188,7 +188,7 @@ async def test_what_was_just_stored_is_handled_at_once(inbox: BrokenInbox) -> No
 
 
 async def test_what_others_stored_is_handled_soon(inbox: BrokenInbox) -> None:
-    """It looks by itself again and again."""
+    """The worker queries the inbox at intervals."""
     shop = Shop()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(worker(inbox, shop).work)
@@ -219,7 +219,7 @@ async def test_twice_at_work(inbox: BrokenInbox) -> None:
 
 
 async def test_what_handlers_write(inbox: BrokenInbox, tmp_path: Path) -> None:
-    """It is there when the postback is handled, and not when a handler failed after writing it."""
+    """A statement takes effect when the postback is handled, and not when a handler fails."""
 
     async def write(postback: Postback[Any]) -> None:
         postback.execute("INSERT INTO effects VALUES (?)", postback.record_id)
@@ -265,7 +265,7 @@ async def test_a_pause_is_an_hour_at_most(inbox: BrokenInbox, clock: Clock) -> N
 async def test_after_too_many_attempts_it_is_dead(
     inbox: BrokenInbox, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is logged and kept with its error; the next of its record goes on. Nothing shows a card's number or a body."""
+    """A dead postback is logged and kept; the next of its record is handled. No card number or body is shown."""
 
     async def fail_first(postback: Postback[Any]) -> None:
         if postback.raw["modified_ts"] == 1:
@@ -289,7 +289,7 @@ async def test_after_too_many_attempts_it_is_dead(
 
 
 async def test_a_statement_that_fails_is_the_handlers_failure(inbox: BrokenInbox) -> None:
-    """It is tried again, like any other."""
+    """A failed postback is tried again, like any other."""
 
     async def write(postback: Postback[Any]) -> None:
         postback.execute("INSERT INTO nowhere VALUES (1)")
@@ -313,7 +313,7 @@ async def test_a_handler_that_hangs_is_cancelled(inbox: BrokenInbox) -> None:
 
 
 async def test_a_handlers_own_timeout(inbox: BrokenInbox) -> None:
-    """It is a failure as any other, not the worker's."""
+    """A cancellation by the handler is a failure of the handler."""
 
     async def run_out(postback: Postback[Any]) -> None:
         with anyio.fail_after(0):
@@ -327,7 +327,7 @@ async def test_a_handlers_own_timeout(inbox: BrokenInbox) -> None:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
 async def test_a_handler_that_cancels_itself(inbox: BrokenInbox) -> None:
-    """It has failed, and is tried again after a pause."""
+    """The handler has failed, and is called again after a pause."""
 
     async def cancel(postback: Postback[Any]) -> None:
         raise asyncio.CancelledError
@@ -390,7 +390,7 @@ async def test_what_was_handled_is_noted_to_the_end(inbox: BrokenInbox) -> None:
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_handler_that_ends_the_program(tmp_path: Path, backend: str) -> None:
-    """It does; its postback and all others are given back."""
+    """The program ends; its postback and all others are released."""
 
     async def main() -> None:
         both = anyio.Event()
@@ -452,7 +452,7 @@ async def test_handled_too_late(inbox: BrokenInbox, clock: Clock, caplog: pytest
 
 
 async def test_it_waits_until_the_inbox_can_be_used(inbox: BrokenInbox, caplog: pytest.LogCaptureFixture) -> None:
-    """It says so once, and once that it goes on."""
+    """The worker logs the failure once and the recovery once."""
     shop = Shop()
     inbox.broken = frozenset({"claim"})
     with caplog.at_level(logging.INFO, "gateway_async"):

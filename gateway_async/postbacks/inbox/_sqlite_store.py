@@ -299,7 +299,7 @@ class InboxFile(SqliteStore):
         return bool(self._connection.execute(_DISCARD, values).fetchall())
 
     def prune(self, age: timedelta) -> None:
-        """Delete up to 10,000 postbacks, and as many ordering keys, that ended longer ago than `age`."""
+        """Delete up to 10,000 postbacks and keys that ended before `age`."""
         values = {"before": self._now() - age.total_seconds(), "limit": _PRUNED_ROWS}
         with self._describe_errors(), transaction(self._connection):
             self._connection.execute(_PRUNE_POSTBACKS, values)
@@ -392,7 +392,7 @@ def _split_by_key(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Return the device and inode of a file, or None if it does not exist."""
+    """Return the device and inode of a file, if it exists."""
     with suppress(OSError):
         found = Path(path).stat()
         return found.st_dev, found.st_ino

@@ -267,7 +267,7 @@ class PostgresInbox:
             raise InboxError(self._path, in_one_line(error)) from error
 
     def _is_connection_error(self, error: Exception) -> bool:
-        """Return whether the database or its connection failed, and not only a statement."""
+        """Return whether the database or its connection failed."""
         driver = self._database.driver
         server_errors = (
             *(driver.PostgresConnectionError, driver.InsufficientResourcesError, driver.TransactionRollbackError),
