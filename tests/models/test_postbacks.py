@@ -55,7 +55,7 @@ def test_its_raw_record_is_its_own() -> None:
 def test_without_an_inbox_nothing_can_be_written() -> None:
     """Raise at once instead of dropping the statement."""
     with pytest.raises(RuntimeError, match="no inbox"):
-        postback().write("INSERT INTO effects VALUES (?)", 1)
+        postback().execute("INSERT INTO effects VALUES (?)", 1)
 
 
 def test_what_is_written_is_kept_in_order() -> None:
