@@ -117,7 +117,7 @@ class _Story:
     async def ask_for_payment(self) -> None:
         _open(self.stage, "An invoice is paid in part", snippets.ask_for_payment)
         invoice = await snippets.ask_for_payment(self.gateway, self.sandbox)
-        sent = [notice["occasion"] for notice in self.sandbox.outbox() if notice["quick_invoice_id"] == invoice.id]
+        sent = [notice["event"] for notice in self.sandbox.outbox() if notice["quick_invoice_id"] == invoice.id]
         left = f"{invoice.remaining_balance} of {invoice.amount_due} is left"
         self.stage.claim(f"the customer was told: {', '.join(sent)}", sent == ["created", "paid"])
         self.stage.claim(

@@ -300,7 +300,7 @@ def test_waiting_until_nothing_is_under_way(sandbox):
     sandbox.fault(OPERATION, "silence")
     with closing(socket.create_connection(address(sandbox))) as connection:
         connection.sendall(request_of(sandbox, "waits"))
-        with pytest.raises(TimeoutError, match="still under way"):
+        with pytest.raises(TimeoutError, match="still in progress"):
             sandbox.wait_until_idle(timeout=0.1)
     sandbox.wait_until_idle()
 

@@ -114,7 +114,7 @@ def test_a_slow_receiver_delays_no_other(shop, sandbox, listen, receiver, config
         assert shop.contact().status_code == 201
     eventually(lambda: len(receiver.requests) == 3)
     eventually(lambda: len(slow.requests) == 1)
-    with pytest.raises(TimeoutError, match="a request or a postback is still under way"):
+    with pytest.raises(TimeoutError, match="a request or a postback is still in progress"):
         sandbox.wait_until_idle(timeout=0.1)
     sandbox.wait_until_idle(postbacks=False)
     slow.may_answer.set()

@@ -33,7 +33,6 @@ from gateway_async.sandbox.simulators.terminals import Terminals
 from gateway_async.sandbox.state_machines.transactions import State
 
 __all__ = [
-    "UnknownTerminalError",
     "add_fault",
     "add_scenario",
     "clear_faults",
@@ -75,13 +74,6 @@ _SUMMARY_FIELDS = (
     "processing_status_id",
     "created_ts",
 )
-
-
-class UnknownTerminalError(ValueError):
-    """A control call that names an unknown terminal."""
-
-    def __init__(self, terminal_id: str) -> None:
-        super().__init__(f"terminal {terminal_id}: not found.")
 
 
 async def add_fault(gateway: Gateway, plan: Plan) -> None:
@@ -182,9 +174,7 @@ def process_batch(gateway: Gateway, batch_id: str, processing_status_id: int) ->
         UnknownRecordError: The batch is unknown.
         ValueError: The status of the batch does not allow the change.
     """
-    batch = gateway.store.find(TRANSACTION_BATCH, id=batch_id)
-    if batch is None:
-        raise UnknownRecordError(TRANSACTION_BATCH.singular, batch_id)
+    batch = _find(gateway, TRANSACTION_BATCH, batch_id)
     processed = transaction_batches.process(gateway, batch, processing_status_id)
     return _record(gateway, TRANSACTION_BATCH, processed)
 
@@ -204,19 +194,19 @@ def terminal(gateway: Gateway, terminal_id: str) -> Row:
     """Return one terminal and the calls that wait at it, the active call first.
 
     Raises:
-        UnknownTerminalError: The terminal is unknown.
+        UnknownRecordError: The terminal is unknown.
     """
-    return _describe(gateway, _find(gateway, terminal_id))
+    return _describe(gateway, _find(gateway, TERMINAL, terminal_id))
 
 
 async def wait_for_call(gateway: Gateway, terminal_id: str, seconds: float) -> Row:
     """Wait up to some seconds of real time until a call is active at a terminal, and return it.
 
     Raises:
-        UnknownTerminalError: The terminal is unknown.
+        UnknownRecordError: The terminal is unknown.
         TimeoutError: No call arrived in time.
     """
-    row = _find(gateway, terminal_id)
+    row = _find(gateway, TERMINAL, terminal_id)
     try:
         async with asyncio.timeout(seconds):
             await gateway.terminals.wait_for_call(terminal_id)
@@ -244,17 +234,17 @@ def operate_terminal(gateway: Gateway, terminal_id: str, act: Callable[[Terminal
 
     Raises:
         NothingWaitsError: No call waits at the terminal.
-        UnknownTerminalError: The terminal is unknown.
+        UnknownRecordError: The terminal is unknown.
     """
-    row = _find(gateway, terminal_id)
+    row = _find(gateway, TERMINAL, terminal_id)
     act(gateway.terminals, terminal_id)
     return _describe(gateway, row)
 
 
-def _find(gateway: Gateway, terminal_id: str) -> Row:
-    row = gateway.store.find(TERMINAL, id=terminal_id)
+def _find(gateway: Gateway, table: Table, record_id: str) -> Row:
+    row = gateway.store.find(table, id=record_id)
     if row is None:
-        raise UnknownTerminalError(terminal_id)
+        raise UnknownRecordError(table.singular, record_id)
     return row
 
 
@@ -285,7 +275,7 @@ async def wait_until_idle(gateway: Gateway, seconds: float, with_postbacks: bool
                 await gateway.listener.wait_until_idle()  # receivers may send requests back
     except TimeoutError:
         subject = "a request or a postback" if with_postbacks else "a request"
-        raise TimeoutError(f"{subject} is still under way after {seconds:g} seconds.") from None
+        raise TimeoutError(f"{subject} is still in progress after {seconds:g} seconds.") from None
 
 
 async def reset(gateway: Gateway) -> None:
