@@ -156,7 +156,7 @@ def ledger_of(facts: dict[str, Any]) -> dict[str, Counter[str]]:
 
 
 def lost(writes: list[Write], ledger: dict[str, Counter[str]]) -> list[Write]:
-    """Return the writes with an unknown outcome, and those where the client and the ledger disagree."""
+    """Return unknown writes, and those where client and ledger disagree."""
     return [
         write
         for write in writes

@@ -1,4 +1,4 @@
-"""The sandbox's own README shows the sandbox as it is."""
+"""The sandbox's README agrees with its code."""
 
 import re
 
@@ -13,23 +13,23 @@ README = "gateway_async/sandbox/README.md"
 
 
 def section(headline: str) -> str:
-    """What stands below a headline."""
+    """Return the text below a headline."""
     return read(README).partition(f"\n## {headline}\n")[2].partition("\n## ")[0]
 
 
 @pytest.mark.parametrize("part", TABLES)
 def test_what_is_printed_is_what_the_code_prints(part: str) -> None:
-    """Between its two marks stands what comes from the tables that the sandbox decides by."""
+    """The text between two marks is the output of the sandbox's own tables."""
     assert f"<!-- printed: {part} -->\n\n{TABLES[part]()}\n\n<!-- end -->" in read(README)
 
 
-def test_no_mark_is_left_over() -> None:
-    """Whatever is marked as printed is compared."""
+def test_every_mark_is_known() -> None:
+    """Each mark has a table, and each table a mark."""
     assert re.findall(r"<!-- printed: (.+?) -->", read(README)) == [*TABLES]
 
 
 def test_every_fault_has_its_line() -> None:
-    """In the order of the code."""
+    """The table of faults has every fault, in the order of the code."""
     assert tuple(re.findall(r"^\| `(\w+)` \|", section("Faults"), re.MULTILINE)) == FAULTS
 
 

@@ -7,18 +7,18 @@ import attrs
 
 __all__ = ["Finding", "Verdict", "Verification"]
 
-_MOST_FINDINGS: Final = 1000
+_MAX_FINDINGS: Final = 1000
 
 
 class Verdict(StrEnum):
     """The problem of an account."""
 
     DIFFERENT = "different"
-    """It is stored with other values."""
+    """The account has other values."""
     MISSING = "missing"
     """The journal has it as stored, but the gateway does not have it."""
     UNREAD = "unread"
-    """It could not be read."""
+    """The account could not be read."""
     NOT_STORED = "not stored"
     """The input has it, but the journal does not have it as stored."""
 
@@ -77,5 +77,5 @@ class Verification:
         """Count and store a finding."""
         name = finding.verdict.name.lower()
         setattr(self, name, getattr(self, name) + 1)
-        if len(self.findings) < _MOST_FINDINGS:
+        if len(self.findings) < _MAX_FINDINGS:
             self.findings.append(finding)

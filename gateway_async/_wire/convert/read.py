@@ -1,26 +1,7 @@
-"""The converter between JSON and models, and its rules.
-
-Reading depends on the type of the model's field. null, false in a field that is not boolean, and "" in a field that is
-not text are None, because some gateways write one for another.
-
-- `bool`: `1`, `0`, `"1"`, `"0"`, `true`, `false`, `"true"`, `"false"`;
-- `Decimal`: a number or a string with exactly its digits and a limited size; JSON numbers never pass through float;
-- `int`: a whole number or its digits in a string; `str`: text, or a number as it was written;
-- `datetime`: Unix seconds, to an aware datetime in UTC; `date`: `YYYY-MM-DD`, where `0000-00-00` is None;
-- `datetime | date`: either form of date, `YYYY-MM-DD HH:MM:SS` being UTC;
-- open codes: the code or its digits, where unknown codes are kept; secrets: text;
-- `Mapping[str, Decimal]`: amounts by name; a tuple of records: a list of them;
-- a record: unknown keys go to `extra`, and missing keys are None. A value that does not fit raises a `FieldError` with
-  its path. Dates, times and free-form fields are exceptions: one that does not fit is None, and `extra` has the raw
-  value, so that it does not make the whole response unreadable.
-
-Writing depends on the value: `bool` → 1/0, money → `"12.50"` (the number 12.50 where the contract takes numbers), dates
-→ `YYYY-MM-DD`, datetimes → Unix seconds, secrets → their plain value. `UNSET` in an update and None in a create are
-omitted. In free-form fields (`custom_data`, `extra`) a `Decimal` is a number, as when it was read.
-"""
+"""Read the gateway's JSON into models, by the rules of this package's docstring."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal, InvalidOperation
 from functools import cache, partial
@@ -35,24 +16,9 @@ from cattrs import Converter
 from gateway_async._secrets import Secret
 from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record
-from gateway_async.models.request import UNSET, Cents, Items, Request, Unset
+from gateway_async.models.request import Unset
 
-__all__ = [
-    "FieldError",
-    "as_number",
-    "configure_converter",
-    "decode",
-    "encode",
-    "fields_of",
-    "is_text",
-    "is_utf8",
-    "make_converter",
-    "money",
-    "once_per_class",
-    "read_nothing",
-    "structure",
-    "unstructure",
-]
+__all__ = ["EXACT", "FieldError", "decode", "exact", "is_a", "once_per_class", "read_nothing", "structure"]
 
 R = TypeVar("R", bound=Record)
 D = TypeVar("D", bound=date)
@@ -62,11 +28,10 @@ Hook = Callable[..., Any]
 _LARGEST_EXPONENT: Final = 30
 """The maximum exponent of a number. No amount, code or time is larger, and `1e999999999` takes hours to compute."""
 
-_EXACT: Final = Context(prec=2 * _LARGEST_EXPONENT)
+EXACT: Final = Context(prec=2 * _LARGEST_EXPONENT)
 """A context of sufficient precision, independent of the program's own decimal context."""
 
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
-_PLAIN_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")  # Python also accepts other forms of ISO 8601
 _BOOLEANS: Final = {1: True, 0: False, "1": True, "0": False, "true": True, "false": False}
 _NO_DATE: Final = frozenset({"0000-00-00", "0000-00-00 00:00:00", "False", "0"})
@@ -99,19 +64,6 @@ def read_nothing(content: Any) -> None:
         raise FieldError("", "expected no body")
 
 
-def is_utf8(text: str) -> bool:
-    """Return whether `text` can be encoded as UTF-8.
-
-    A lone surrogate cannot; it comes from a file name or a line that could not be decoded.
-    """
-    return text.isascii() or text.encode(errors="replace").decode() == text
-
-
-def is_text(value: Any) -> bool:
-    """Return whether `value` is text that can be sent."""
-    return isinstance(value, str) and is_utf8(value)
-
-
 def decode(body: bytes) -> Any:
     """Decode JSON bytes to Python values, with fractional numbers as `Decimal`.
 
@@ -121,60 +73,15 @@ def decode(body: bytes) -> Any:
     try:
         return _decoder.decode(body)
     except (InvalidOperation, RecursionError):
-        raise ValueError("holds a number too large or values too deep") from None
+        raise ValueError("has a number that is too large, or values nested too deep") from None
 
 
-def encode(content: Any) -> bytes:
-    """Encode Python values as JSON bytes."""
-    return _encoder.encode(content)
-
-
-def _plainly(value: Any) -> Any:
-    """Return a secret's value, or the plain value of a subclass of text, number or mapping."""
-    match value:
-        case Secret():
-            return value.reveal()
-        case str():
-            return str.__str__(value)
-        case int():
-            return int.__int__(value)
-        case _:
-            return dict(value)
-
-
-_encoder = msgspec.json.Encoder(enc_hook=_plainly, decimal_format="number")
-
-
-def money(amount: Decimal | int | str) -> str:
-    """Return an amount in the gateway's notation: `"12.50"`.
+def exact(value: Decimal | int | str, otherwise: str) -> Decimal:
+    """Return a finite number of limited size.
 
     Raises:
-        ValueError: the amount is not a finite number, or has more than two decimals.
+        ValueError: `value` is none; the text is `otherwise`.
     """
-    if isinstance(amount, bool | float):
-        raise ValueError("must be a Decimal, an int or a str, never a float")
-    if isinstance(amount, str) and not _PLAIN_NUMBER.fullmatch(amount):
-        raise ValueError("is not an amount")  # Python accepts "1e3" and "1_000", but in a file they are mistakes
-    exact = _exact(amount, "is not an amount")
-    cents = exact.quantize(Decimal("0.01"), context=_EXACT)
-    if cents != exact:
-        raise ValueError("has more than two decimals")
-    return f"{cents:f}"
-
-
-def as_number(amount: Decimal | int | str) -> Decimal:
-    """Return an amount as a JSON number without an exponent.
-
-    The number has the same digits as the amount.
-
-    Raises:
-        ValueError: as for `money`.
-    """
-    money(amount)
-    return Decimal(f"{Decimal(amount):f}")
-
-
-def _exact(value: Decimal | int | str, otherwise: str) -> Decimal:
     try:
         number = Decimal(value)
     except InvalidOperation:
@@ -184,7 +91,9 @@ def _exact(value: Decimal | int | str, otherwise: str) -> Decimal:
     return number
 
 
-# --- reading
+def is_a(parent: type) -> Callable[[Any], bool]:
+    """Return a predicate for `parent` and its subclasses."""
+    return lambda kind: isinstance(kind, type) and issubclass(kind, parent)
 
 
 def _bool(value: Any, _: Any = None) -> bool:
@@ -197,7 +106,7 @@ def _bool(value: Any, _: Any = None) -> bool:
 def _decimal(value: Any, _: Any = None, otherwise: str = "not an amount") -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
         raise ValueError(otherwise)
-    return _exact(value, otherwise)
+    return exact(value, otherwise)
 
 
 def _int(value: Any, _: Any = None) -> int:
@@ -298,7 +207,7 @@ def _amounts(value: Any, _: Any = None) -> Mapping[str, Decimal]:
 
 def _is_records(kind: Any) -> bool:
     """Return whether a type is `tuple[SomeRecord, ...]`."""
-    return get_origin(kind) is tuple and _is_a(Record)(get_args(kind)[0])
+    return get_origin(kind) is tuple and is_a(Record)(get_args(kind)[0])
 
 
 def _records_hook(kind: Any, converter: Converter) -> Callable[[Any, Any], tuple[Record, ...]]:
@@ -379,85 +288,6 @@ def _is_nothing(value: Any, kind: Any) -> bool:
     return (value == "" and kind is not str) or (value is False and kind is not bool)
 
 
-# --- writing
-
-
-@once_per_class
-def fields_of(kind: type[Any]) -> Mapping[str, Any]:
-    """Return field name → annotation of a request, including constraints."""
-    hints = get_type_hints(kind, include_extras=True)
-    return {field.name: hints[field.name] for field in attrs.fields(kind) if field.name != "extra"}
-
-
-def _constraints(annotation: Any) -> Iterator[Any]:
-    """Yield the constraints of a field, from all alternatives of its type."""
-    if get_origin(annotation) is Annotated:
-        yield from annotation.__metadata__
-    elif get_origin(annotation) in (Union, UnionType):
-        for part in get_args(annotation):
-            yield from _constraints(part)
-
-
-def _writer(annotation: Any, converter: Converter) -> Callable[[Any], Any]:
-    """Return the function that converts a field's values to JSON."""
-    for constraint in _constraints(annotation):
-        match constraint:
-            case Items():
-                return _written_items
-            case Cents():
-                return as_number if constraint.number else money
-            case _:
-                pass
-    return partial(_written, converter=converter)
-
-
-def _written(value: Any, converter: Converter) -> Any:
-    match value:
-        case Mapping():  # free-form: unchanged
-            return dict(value)
-        case Sequence() if not isinstance(value, str):
-            return [converter.unstructure(each) for each in value]
-        case _:
-            return converter.unstructure(value)
-
-
-def _written_items(items: Mapping[str, Decimal | int | str]) -> dict[str, Decimal]:
-    return {name: as_number(amount) for name, amount in items.items()}
-
-
-def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], dict[str, Any]]:
-    writers = {name: _writer(annotation, converter) for name, annotation in fields_of(kind).items()}
-    update = any(field.default is UNSET for field in attrs.fields(kind))
-    left_out: Any = UNSET if update else None
-
-    def write(request: Any) -> dict[str, Any]:
-        content = dict(request.implied)
-        for name, written in writers.items():
-            value = getattr(request, name)
-            if value is not left_out and value is not UNSET:
-                content[name] = None if value is None else written(value)
-        return content | dict(request.extra)
-
-    return write
-
-
-def configure_converter(converter: Converter) -> None:
-    """Register the rules of this module's docstring on `converter`."""
-    for kind, read in _READERS.items():
-        converter.register_structure_hook(kind, read)
-    for form, read in _FORM_READERS.items():
-        converter.register_structure_hook_func(partial(eq, form), read)
-    converter.register_structure_hook_factory(_is_a(Record), partial(_record_hook, converter=converter))
-    converter.register_structure_hook_factory(_is_records, partial(_records_hook, converter=converter))
-    converter.register_unstructure_hook(int, int.__int__)
-    converter.register_unstructure_hook(str, str.__str__)
-    converter.register_unstructure_hook(Decimal, money)
-    converter.register_unstructure_hook(date, date.isoformat)
-    converter.register_unstructure_hook(datetime, lambda moment: int(moment.timestamp()))
-    converter.register_unstructure_hook_func(_is_a(Secret), lambda secret: secret.reveal())
-    converter.register_unstructure_hook_factory(_is_a(Request), partial(_request_hook, converter=converter))
-
-
 _READERS: Final[Mapping[type, Hook]] = {
     bool: _bool,
     Decimal: _decimal,
@@ -477,18 +307,18 @@ _FORM_READERS: Final[Mapping[Any, Hook]] = {
 }
 
 
-def _is_a(parent: type) -> Callable[[Any], bool]:
-    return lambda kind: isinstance(kind, type) and issubclass(kind, parent)
-
-
-def make_converter() -> Converter:
-    """Create a cattrs converter with the rules of this module."""
+def _make_converter() -> Converter:
     converter = Converter(detailed_validation=False)
-    configure_converter(converter)
+    for kind, read in _READERS.items():
+        converter.register_structure_hook(kind, read)
+    for form, read in _FORM_READERS.items():
+        converter.register_structure_hook_func(partial(eq, form), read)
+    converter.register_structure_hook_factory(is_a(Record), partial(_record_hook, converter=converter))
+    converter.register_structure_hook_factory(_is_records, partial(_records_hook, converter=converter))
     return converter
 
 
-_converter = make_converter()
+_converter = _make_converter()
 
 
 @once_per_class
@@ -504,13 +334,3 @@ def structure(kind: type[R], data: Any) -> R:
     """
     record: R = _reader(kind)(data, kind)
     return record
-
-
-def unstructure(request: Request) -> dict[str, Any]:
-    """Convert `request` to plain JSON values, with secrets revealed.
-
-    Raises:
-        ValueError: an amount is invalid (`validation.problems` reports it with its field first).
-    """
-    content: dict[str, Any] = _converter.unstructure(request)
-    return content
