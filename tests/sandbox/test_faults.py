@@ -257,7 +257,7 @@ def test_a_plan_may_be_about_one_record(shop, sandbox):
 
 
 def test_a_plan_lists_the_affected_ids(shop, sandbox):
-    """They are the integrator ids in the bodies, or the ids in the paths."""
+    """The ids are the integrator ids in the bodies, or the ids in the paths."""
     for operation in (OPERATION, "POST /v2/contacts", "GET /v2/contacts/{id}"):
         sandbox.fault(operation, "error_before_commit")
     shop.pay(transaction_api_id="t1")

@@ -115,7 +115,10 @@ async def clear_faults(gateway: Gateway) -> None:
 
 
 def ledger(gateway: Gateway) -> Row:
-    """Count how often each integrator id was charged, refunded or stored, and list the records."""
+    """Count how often each integrator id was charged, refunded or stored.
+
+    The result includes the records.
+    """
     payments = gateway.store.select(TRANSACTION)
     vaults = gateway.store.select(ACCOUNT_VAULT)
     made = [
@@ -143,7 +146,9 @@ def _summarize(table: Table, row: Row) -> Row:
 
 
 async def pay_quick_invoice(gateway: Gateway, invoice_id: str, card: str, amount: Amount | None = None) -> Row:
-    """Pay an invoice with a card, and return the `transaction` and the `quickinvoice`.
+    """Pay an invoice with a card.
+
+    The result has the `transaction` and the `quickinvoice`.
 
     Raises:
         UnknownRecordError: The invoice is unknown.
@@ -156,7 +161,9 @@ async def pay_quick_invoice(gateway: Gateway, invoice_id: str, card: str, amount
 
 
 async def pay_paylink(gateway: Gateway, paylink_id: str, card: str, amount: Amount | None = None) -> Row:
-    """Pay a paylink with a card, and return the `transaction` and the `paylink`.
+    """Pay a paylink with a card.
+
+    The result has the `transaction` and the `paylink`.
 
     Raises:
         UnknownRecordError: The paylink is unknown.
@@ -168,7 +175,7 @@ async def pay_paylink(gateway: Gateway, paylink_id: str, card: str, amount: Amou
 
 
 def process_batch(gateway: Gateway, batch_id: str, processing_status_id: int) -> Row:
-    """Change the status of a batch as its processor does, and return the batch.
+    """Change the status of a batch as its processor does.
 
     Raises:
         UnknownRecordError: The batch is unknown.
@@ -191,7 +198,7 @@ def terminals(gateway: Gateway) -> list[Row]:
 
 
 def terminal(gateway: Gateway, terminal_id: str) -> Row:
-    """Return one terminal and the calls that wait at it, the active call first.
+    """Return one terminal and its waiting calls, the active one first.
 
     Raises:
         UnknownRecordError: The terminal is unknown.
@@ -200,7 +207,9 @@ def terminal(gateway: Gateway, terminal_id: str) -> Row:
 
 
 async def wait_for_call(gateway: Gateway, terminal_id: str, seconds: float) -> Row:
-    """Wait up to some seconds of real time until a call is active at a terminal, and return it.
+    """Wait until a call is active at a terminal, and return it.
+
+    The longest wait is in seconds of real time.
 
     Raises:
         UnknownRecordError: The terminal is unknown.
@@ -263,7 +272,9 @@ def _describe(gateway: Gateway, row: Row) -> Row:
 
 
 async def wait_until_idle(gateway: Gateway, seconds: float, with_postbacks: bool = True) -> None:
-    """Wait until no request is in progress and, if asked, no postback is due; the time is real time.
+    """Wait until no request, and if asked no postback, is in progress.
+
+    The longest wait is in seconds of real time.
 
     Raises:
         TimeoutError: A request or a postback is still in progress.

@@ -50,7 +50,7 @@ def load_info(gateway: Gateway) -> SandboxInfo:
 
 
 def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:
-    """Create a ticket, which can replace a card once, and return its id."""
+    """Create a ticket and return its id; it replaces a card once."""
     row = gateway.new_row(
         TICKET,
         user,
@@ -78,7 +78,7 @@ def delete_records(gateway: Gateway) -> None:
 
 
 def add_location(gateway: Gateway, developer_id: str, name: str = "Sandbox") -> SandboxInfo:
-    """Create a location with a user, two merchant accounts, a contact and a terminal."""
+    """Create a location with its user, merchant accounts, contact and terminal."""
     owner: Row = {"location_id": gateway.ids.new()}
 
     def add(table: Table, **values: str) -> str:

@@ -67,7 +67,7 @@ def amount_charged(row: Row) -> int:
 
 
 def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Problems) -> None:
-    """Check that a refund is at most the remaining charged amount, its default."""
+    """Check that a refund is at most the remaining charged amount."""
     previous = gateway.store.find(TRANSACTION, id=previous_id)
     if previous is None or states.next_state(states.Trigger.REFUND, previous) is None:
         problems.add("previous_transaction_id", "The previous transaction cannot be refunded.")
