@@ -34,7 +34,7 @@ Every error builds its own message from its attributes. No error ever contains a
 import enum
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, TypeVar
 
 from gateway_async._problem import by_field
 from gateway_async._secrets import mask_text
@@ -97,6 +97,9 @@ class InsecureConnectionWarning(UserWarning):
     """Warns that a client was created with `verify=False`, so any server can impersonate the gateway."""
 
 
+_ErrorT = TypeVar("_ErrorT", bound="GatewayError")
+
+
 class GatewayError(Exception):
     """The base class of every error that this package raises on purpose.
 
@@ -110,11 +113,18 @@ class GatewayError(Exception):
         """Pickle by attributes, because the default of `Exception` does not pass keyword arguments."""
         return _revive, (type(self), self.args, self._facts())
 
+    def __copy__(self) -> Self:
+        """Copy without traceback, cause and context.
+
+        Libraries such as tblib, which Dask loads, make `copy` keep them otherwise, and with them what was sent.
+        """
+        return _revive(type(self), self.args, self._facts())
+
     def _facts(self) -> dict[str, Any]:
         return dict(self.__dict__)
 
 
-def _revive(kind: type[GatewayError], args: tuple[Any, ...], facts: Mapping[str, Any]) -> GatewayError:
+def _revive(kind: type[_ErrorT], args: tuple[Any, ...], facts: Mapping[str, Any]) -> _ErrorT:
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(facts)

@@ -1,6 +1,7 @@
 """No object that an error refers to contains a card number, a bank account or a key."""
 
 import asyncio
+import copyreg
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import date
 from decimal import Decimal
@@ -9,6 +10,7 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+from tblib import pickling_support
 
 from gateway_async import (
     AccessToken,
@@ -395,7 +397,19 @@ def test_a_refused_postback(headers: dict[str, str], body: bytes) -> None:
     assert leaks(raised.value, (CARD, KEY, f"user:{KEY}"), OWN) == set()
 
 
+@pytest.fixture(params=["plain", "tblib"])
+def copies_of_errors(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run with and without tblib, which Dask loads, and with which `copy` keeps the tracebacks of errors."""
+    before = dict(copyreg.dispatch_table)
+    if request.param == "tblib":
+        pickling_support.install()
+    yield
+    copyreg.dispatch_table.clear()
+    copyreg.dispatch_table.update(before)
+
+
 @pytest.mark.asyncio
+@pytest.mark.usefixtures("copies_of_errors")
 async def test_an_unknown_outcome_keeps_no_body(one_sandbox: Sandbox) -> None:
     """The error of an unknown write can look it up without the content that was sent."""
     for path in PATHS:

@@ -15,7 +15,7 @@ from gateway_async import AsyncGateway
 CARD_PART = 8
 """The number of consecutive digits of a card number that counts as a leak."""
 
-_LONGEST_WAY = 8
+_LONGEST_WAY = 30
 
 _LIVE = (
     asyncio.AbstractEventLoop,
@@ -80,7 +80,7 @@ def reachable(error: object, own_files: Iterable[str] = ()) -> Iterator[tuple[st
             case str() | int() | bytes() | bytearray() | memoryview():
                 continue
             case types.TracebackType():
-                pending += _of_frame(value, frozenset(own_files))
+                pending += [(f"{way} > {name}", each) for name, each in _of_frame(value, frozenset(own_files))]
             case types.FunctionType(__code__=code) if code.co_filename in own_files:
                 continue
             case types.FunctionType():
