@@ -1,6 +1,6 @@
-"""What a type checker makes of the public interface. Never executed: `mypy --strict` and pyright read it.
+"""The types of the public interface, for `mypy --strict` and pyright. The module is never executed.
 
-Every verb has its `assert_type`; every mistake that a user should be told of has an ignore that must be needed.
+Every method has its `assert_type`. Every mistake that a type checker should report has an ignore that must be needed.
 """
 
 # pyright: reportUnnecessaryTypeIgnoreComment=true
@@ -106,7 +106,7 @@ async def clients() -> None:
 
 
 async def credentials() -> None:
-    """Who is calling, in each of its forms."""
+    """Each kind of credentials is accepted."""
 
     async def ask() -> str:
         return "token"
@@ -302,7 +302,7 @@ def leases() -> None:
 
 
 async def ledgers(gateway: AsyncGateway) -> None:
-    """What a crash left behind."""
+    """Recovery returns typed values."""
     ledger: Ledger = SqliteLedger(Path("payments.db"), keep_days=7)
     AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, ledger=ledger)
     AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, ledger="payments.db")  # type: ignore[arg-type]
@@ -352,7 +352,7 @@ async def pages(gateway: AsyncGateway) -> None:
 
 
 def records(vault: AccountVault, contact: Contact, sale: Transaction, bin_info: BinInfo) -> None:
-    """What the fields of a record are."""
+    """Fields of records have their types."""
     assert_type(vault.id, str)
     assert_type(vault.active, bool | None)
     assert_type(vault.account_type, AccountType | None)
@@ -377,7 +377,7 @@ def records(vault: AccountVault, contact: Contact, sale: Transaction, bin_info: 
 
 
 def records_of_invoices(invoice: QuickInvoice, link: Paylink, batch: TransactionBatch, config: PostbackConfig) -> None:
-    """What the fields of these records are."""
+    """Fields of invoices, paylinks, batches and configs have their types."""
     assert_type(invoice.item_list, Mapping[str, Decimal] | None)
     assert_type(invoice.status_id, QuickInvoiceStatus | None)
     assert_type(invoice.payment_status_id, PaymentStatus | None)
@@ -394,7 +394,7 @@ def records_of_invoices(invoice: QuickInvoice, link: Paylink, batch: Transaction
 
 
 async def errors(error: GatewayError) -> None:
-    """What each error knows."""
+    """Errors have typed attributes."""
     assert_type(error.call, str)
     if isinstance(error, InvalidRequestError):
         assert_type(error.problems, tuple[str, ...])
@@ -440,7 +440,7 @@ def values(moment: datetime) -> None:
 
 
 async def postbacks(gateway: AsyncGateway, moment: datetime, body: bytes) -> None:
-    """What handlers are told, by the resource that they are registered for."""
+    """Handlers get the record type of the resource that they are registered for."""
     receiver = PostbackReceiver(username=None, password=None)
     async with PostbackReceiver("shop", Secret("pass"), inbox=SqliteInbox("inbox.db"), max_bytes=1000) as entered:
         assert_type(entered, PostbackReceiver)
@@ -482,6 +482,6 @@ async def postbacks(gateway: AsyncGateway, moment: datetime, body: bytes) -> Non
 
 
 def refusals(error: PostbackRefusedError) -> None:
-    """What to answer."""
+    """The error of a rejected postback has a status."""
     assert_type(error.status_code, int)
     assert_type(error.reason, str)
