@@ -171,7 +171,7 @@ def struck_by(facts: dict[str, Any]) -> dict[str, set[str]]:
     """
     struck = defaultdict[str, set[str]](set)
     for plan in control(facts, "GET", "faults")["faults"]:
-        struck["(a lookup)" if plan["operation"].startswith("GET") else plan["fault"]].update(plan["struck_ids"])
+        struck["(a lookup)" if plan["operation"].startswith("GET") else plan["fault"]].update(plan["affected_ids"])
     lookups = struck.pop("(a lookup)", set())
     struck["(a lookup)"] = lookups.difference(*struck.values())
     return struck

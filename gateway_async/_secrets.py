@@ -168,7 +168,10 @@ class _Numbers:
         return "".join([*masked, text[done:]]) if done else text
 
     def _cards(self, text: str, run: re.Match[str]) -> Iterator[tuple[int, int, str]]:
-        """Yield the start, the end and the last four digits of each number. Overlapping numbers count as one."""
+        """Yield the start, the end and the last four digits of each number.
+
+        Overlapping numbers count as one.
+        """
         groups = [found.span(1) for found in _GROUP.finditer(text, *run.span()) if found[1]]
         digits = "".join(text[start:end] for start, end in groups)
         if len(digits) < _SHORTEST:
@@ -183,7 +186,7 @@ class _Numbers:
     def _last_group(
         self, places: Sequence[int], simple: Sequence[bool], sums: Sequence[Sequence[int]], first: int
     ) -> int | None:
-        """Find the last group of the longest number that begins with the group `first`.
+        """Find the last group of the longest number from group `first`.
 
         Args:
             places: the number of digits before each group, and the total.
@@ -263,7 +266,9 @@ LONGEST_CARD: Final = 64
 
 
 def quote_text(text: str, secrets: Iterable[Secret] = (), limit: int = 300) -> str:
-    """Return at most `limit` characters of `text`, masked, with "…" if it was longer.
+    """Return the first `limit` characters of `text`, masked.
+
+    A longer text ends with "…".
 
     Only the beginning of the text is read, so a long text costs no more than a short one. A secret that is cut at the
     end of this beginning cannot be masked, so the characters that may belong to it are dropped.

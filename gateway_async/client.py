@@ -12,6 +12,7 @@ from typing import Final, Self, TypedDict, Unpack, get_args
 
 import httpx
 
+from gateway_async._arguments import check_numbers, number_problems
 from gateway_async._execution.executor import CallExecutor
 from gateway_async._execution.http_client import HttpClient
 from gateway_async._http.auth_transport import SignedTransport
@@ -22,18 +23,8 @@ from gateway_async.errors import InsecureConnectionWarning, InvalidRequestError
 from gateway_async.leases import TerminalLease
 from gateway_async.ledger.protocol import Ledger, Recovered
 from gateway_async.observe import Observer, is_async
+from gateway_async.resources import _Resources
 from gateway_async.resources._ledger_lookups import lookup_of
-from gateway_async.resources.account_vaults import AccountVaults
-from gateway_async.resources.contacts import Contacts
-from gateway_async.resources.paylinks import Paylinks
-from gateway_async.resources.postback_configs import PostbackConfigs
-from gateway_async.resources.product_files import ProductFiles
-from gateway_async.resources.quick_invoices import QuickInvoices
-from gateway_async.resources.router_account_vaults import RouterAccountVaults
-from gateway_async.resources.router_transactions import RouterTransactions
-from gateway_async.resources.tokens import Tokens
-from gateway_async.resources.transaction_batches import TransactionBatches
-from gateway_async.resources.transactions import Transactions
 
 __all__ = ["AsyncGateway", "Options"]
 
@@ -62,7 +53,7 @@ class Options(TypedDict, total=False):
     allow_http: bool
 
 
-class AsyncGateway:
+class AsyncGateway(_Resources):
     """An async client of the gateway.
 
     Build it once, share it between any number of tasks, and close it once.
@@ -103,19 +94,6 @@ class AsyncGateway:
         allow_http: allow a plain-http `base_url` whose host is not this machine. Card numbers and keys can then be read
             on the network. Hosts of this machine (`localhost`, `127.0.0.0/8`, `::1`) are always allowed.
 
-    Attributes:
-        account_vaults: stored cards and bank accounts.
-        contacts: the customers of a location.
-        paylinks: links by which a customer pays one amount.
-        postback_configs: the URLs to which the gateway sends postbacks.
-        product_files: file storage for a location.
-        quick_invoices: itemised invoices that customers pay online.
-        router_account_vaults: cards stored from a terminal.
-        router_transactions: payments at a terminal.
-        tokens: explicit login and logout.
-        transaction_batches: groups of transactions that are settled together.
-        transactions: payments without a terminal, and later changes to any payment.
-
     Raises:
         InvalidRequestError: an argument is invalid; `.problems` names every one.
     """
@@ -148,12 +126,23 @@ class AsyncGateway:
             developer_id=developer_id,
             credentials=credentials,
             observers=(observers := (*observers,) if isinstance(observers, Iterable) else (observers,)),
-            positive={"timeout": timeout, "terminal_timeout": terminal_timeout, "in_doubt_seconds": in_doubt_seconds},
-            counts={
-                "max_connections": max_connections,
-                "max_terminals": max_terminals,
-                "max_attempts": max_attempts,
-            },
+            numbers=[
+                *number_problems(
+                    "seconds",
+                    above=0,
+                    finite=False,
+                    timeout=timeout,
+                    terminal_timeout=terminal_timeout,
+                    in_doubt_seconds=in_doubt_seconds,
+                ),
+                *number_problems(
+                    whole=True,
+                    above=0,
+                    max_connections=max_connections,
+                    max_terminals=max_terminals,
+                    max_attempts=max_attempts,
+                ),
+            ],
         )
         if verify is False and transport is None:
             said = f"verify=False: any server can pass for {base_url}, and read card numbers and keys"
@@ -175,41 +164,34 @@ class AsyncGateway:
             ledger=ledger,
             observers=observers,
         )
-        scope = Scope(location_id, check_limits, _new_id, base_url.rstrip("/"))
+        super().__init__(self._executor, Scope(location_id, check_limits, _new_id, base_url.rstrip("/")))
         self._base_url = base_url
         self._location_id = location_id
         self._address = http.gateway
         self._has_ledger = ledger is not None
-        self.account_vaults = AccountVaults(self._executor, scope)
-        self.contacts = Contacts(self._executor, scope)
-        self.paylinks = Paylinks(self._executor, scope)
-        self.postback_configs = PostbackConfigs(self._executor, scope)
-        self.product_files = ProductFiles(self._executor, scope)
-        self.quick_invoices = QuickInvoices(self._executor, scope)
-        self.router_account_vaults = RouterAccountVaults(self._executor, scope)
-        self.router_transactions = RouterTransactions(self._executor, scope)
-        self.tokens = Tokens(self._executor)
-        self.transaction_batches = TransactionBatches(self._executor, scope)
-        self.transactions = Transactions(self._executor, scope)
 
     @classmethod
     def from_env(cls, **options: Unpack[Options]) -> Self:
         """Create a client from environment variables; `options` are those of the constructor.
 
         Reads `GATEWAY_BASE_URL`, `GATEWAY_DEVELOPER_ID`, `GATEWAY_USER_ID` and `GATEWAY_USER_API_KEY`.
-        `GATEWAY_LOCATION_ID` is optional.
+        `GATEWAY_LOCATION_ID` is optional. `GATEWAY_ALLOW_HTTP=1` is the option `allow_http=True`.
 
         Raises:
-            InvalidRequestError: a variable is missing; `.problems` names every one.
+            InvalidRequestError: a variable is missing or invalid; `.problems` names every one.
         """
         names = ("GATEWAY_BASE_URL", "GATEWAY_DEVELOPER_ID", "GATEWAY_USER_ID", "GATEWAY_USER_API_KEY")
-        missing = [f"{name}: is not set in the environment" for name in names if not os.environ.get(name)]
-        if missing:
-            raise InvalidRequestError(missing)
+        problems = [f"{name}: is not set in the environment" for name in names if not os.environ.get(name)]
+        allow_http = os.environ.get("GATEWAY_ALLOW_HTTP") or "0"
+        if allow_http not in ("0", "1"):
+            problems.append("GATEWAY_ALLOW_HTTP: invalid value (expected 1 or 0)")
+        if problems:
+            raise InvalidRequestError(problems)
         base_url, developer_id, user_id, user_api_key = (os.environ[name] for name in names)
         options.setdefault("credentials", UserApiKey(user_id, user_api_key))
         options.setdefault("location_id", os.environ.get("GATEWAY_LOCATION_ID") or None)
         options.setdefault("developer_id", developer_id)
+        options.setdefault("allow_http", allow_http == "1")
         return cls(base_url, **options)
 
     @property
@@ -233,7 +215,7 @@ class AsyncGateway:
         return self._executor.observing(observer)
 
     async def recover(self, *, wait: float = 30.0) -> list[Recovered]:
-        """Find the outcome of every call with an open intent in the ledger.
+        """Find the outcome of every open intent in the ledger.
 
         Await it when your program starts, to resolve the calls that a crash interrupted. It looks up each call and
         sends nothing again. A call that is found, or was certainly not executed, is recorded in the ledger. The rest
@@ -255,9 +237,8 @@ class AsyncGateway:
             NotSentError: the client is closed.
         """
         if not self._has_ledger:
-            raise InvalidRequestError("ledger: the client was made without one")
-        if isinstance(wait, bool) or not isinstance(wait, int | float) or not wait >= 0:
-            raise InvalidRequestError("wait: must be a number of seconds from 0")
+            raise InvalidRequestError("ledger: the client has none")
+        check_numbers("seconds", minimum=0, finite=False, wait=wait)
         return await self._executor.recover(lookup_of, wait)
 
     async def aclose(self) -> None:
@@ -294,14 +275,9 @@ def _check_arguments(
     developer_id: str,
     credentials: Credentials,
     observers: tuple[Observer, ...],
-    positive: dict[str, float],
-    counts: dict[str, int],
+    numbers: list[str],
 ) -> None:
-    problems = [
-        f"{name}: must be a number of seconds above 0" for name, value in positive.items() if not _above_0(value)
-    ]
-    problems += [f"{name}: must be a whole number above 0" for name, value in counts.items() if not _is_count(value)]
-    problems += [f"base_url: {problem}" for problem in _address_problems(base_url, allow_http)]
+    problems = numbers + [f"base_url: {problem}" for problem in _address_problems(base_url, allow_http)]
     if not is_header_text(developer_id):
         problems.append("developer_id: must be printable ASCII text, not empty, without spaces around it")
     if not all(map(_is_plain, observers)):
@@ -316,14 +292,6 @@ def _is_plain(observer: Observer) -> bool:
     return callable(observer) and not is_async(observer)
 
 
-def _above_0(value: float) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-
-
-def _is_count(value: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
-
-
 def _address_problems(base_url: str, allow_http: bool) -> Iterator[str]:
     try:
         url = httpx.URL(base_url)
@@ -334,7 +302,7 @@ def _address_problems(base_url: str, allow_http: bool) -> Iterator[str]:
     elif url.path.rstrip("/").endswith("/v2"):
         yield "leave /v2 out; it is part of every path"
     elif url.scheme == "http" and not (allow_http or _is_loopback(url.host)):
-        yield "plain http would show card numbers and keys on the way (expected https, or allow_http=True)"
+        yield "plain http exposes card numbers and keys (expected https, allow_http=True or GATEWAY_ALLOW_HTTP=1)"
 
 
 def _is_loopback(host: str) -> bool:

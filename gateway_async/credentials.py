@@ -20,21 +20,21 @@ from gateway_async.errors import InvalidRequestError
 __all__ = [
     "AccessToken",
     "BearerToken",
+    "CredentialLocation",
     "Credentials",
     "HashKey",
     "PasswordLogin",
-    "Place",
     "UserApiKey",
     "is_header_text",
 ]
 
-Place = Literal["headers", "query"]
+CredentialLocation = Literal["headers", "query"]
 """Where credentials and `developer-id` are sent.
 
 A query string appears in the gateway's access log.
 """
 
-_PLACES = ("headers", "query")
+_LOCATIONS = ("headers", "query")
 
 
 def is_header_text(value: Any) -> bool:
@@ -50,13 +50,13 @@ def _is_filled(value: Any) -> bool:
     return isinstance(text, str) and text != ""
 
 
-def _check(send_in: Any, places: tuple[str, ...], **texts: Any) -> None:
+def _check(send_in: Any, locations: tuple[str, ...], **texts: Any) -> None:
     """Reject values that cannot be sent.
 
     Raises:
         InvalidRequestError: `.problems` names every argument that cannot be sent, without its value.
     """
-    problems = [] if send_in in places else [f"send_in: must be one of {', '.join(places)}"]
+    problems = [] if send_in in locations else [f"send_in: must be one of {', '.join(locations)}"]
     problems += [
         f"{name}: must be printable ASCII text, not empty, without spaces around it"
         for name, value in texts.items()
@@ -91,7 +91,7 @@ class UserApiKey:
         self.__attrs_init__(user_id, user_api_key, send_in)  # pyright: ignore[reportAttributeAccessIssue]  attrs makes it
 
     def __attrs_post_init__(self) -> None:
-        _check(self.send_in, (*_PLACES, "basic"), user_id=self.user_id, user_api_key=self.user_api_key)
+        _check(self.send_in, (*_LOCATIONS, "basic"), user_id=self.user_id, user_api_key=self.user_api_key)
         if self.send_in == "basic" and ":" in self.user_id:
             raise InvalidRequestError("user_id: must not contain a colon in Basic authorization")
 
@@ -118,9 +118,11 @@ class PasswordLogin:
     username: str
     password: Secret = attrs.field(converter=Secret)
     domain: str
-    send_in: Place = "headers"
+    send_in: CredentialLocation = "headers"
 
-    def __init__(self, username: str, password: str | Secret, domain: str, send_in: Place = "headers") -> None:
+    def __init__(
+        self, username: str, password: str | Secret, domain: str, send_in: CredentialLocation = "headers"
+    ) -> None:
         password = Secret(password)  # an error's traceback shows local variables
         self.__attrs_init__(username, password, domain, send_in)  # pyright: ignore[reportAttributeAccessIssue]  attrs makes it
 
@@ -129,7 +131,7 @@ class PasswordLogin:
         problems = [f"{name}: must be text, and not empty" for name, value in texts.items() if not _is_filled(value)]
         if problems:
             raise InvalidRequestError(problems)
-        _check(self.send_in, _PLACES)
+        _check(self.send_in, _LOCATIONS)
 
 
 @attrs.frozen(init=False)
@@ -145,14 +147,14 @@ class AccessToken:
     """
 
     token: Secret = attrs.field(converter=Secret)
-    send_in: Place = "headers"
+    send_in: CredentialLocation = "headers"
 
-    def __init__(self, token: str | Secret, send_in: Place = "headers") -> None:
+    def __init__(self, token: str | Secret, send_in: CredentialLocation = "headers") -> None:
         token = Secret(token)  # an error's traceback shows local variables
         self.__attrs_init__(token, send_in)  # pyright: ignore[reportAttributeAccessIssue]  attrs makes it
 
     def __attrs_post_init__(self) -> None:
-        _check(self.send_in, _PLACES, token=self.token)
+        _check(self.send_in, _LOCATIONS, token=self.token)
 
 
 @attrs.frozen(init=False)
@@ -173,14 +175,14 @@ class HashKey:
 
     user_id: str
     user_hash_key: Secret = attrs.field(converter=Secret)
-    send_in: Place = "headers"
+    send_in: CredentialLocation = "headers"
 
-    def __init__(self, user_id: str, user_hash_key: str | Secret, send_in: Place = "headers") -> None:
+    def __init__(self, user_id: str, user_hash_key: str | Secret, send_in: CredentialLocation = "headers") -> None:
         user_hash_key = Secret(user_hash_key)  # an error's traceback shows local variables
         self.__attrs_init__(user_id, user_hash_key, send_in)  # pyright: ignore[reportAttributeAccessIssue]  attrs makes it
 
     def __attrs_post_init__(self) -> None:
-        _check(self.send_in, _PLACES, user_id=self.user_id, user_hash_key=self.user_hash_key)
+        _check(self.send_in, _LOCATIONS, user_id=self.user_id, user_hash_key=self.user_hash_key)
 
 
 def _as_secret(token: Any) -> Any:
@@ -207,7 +209,7 @@ class BearerToken:
 
     def __attrs_post_init__(self) -> None:
         if isinstance(self.token, Secret):
-            _check("headers", _PLACES, token=self.token)
+            _check("headers", _LOCATIONS, token=self.token)
 
 
 Credentials = UserApiKey | PasswordLogin | AccessToken | HashKey | BearerToken

@@ -85,11 +85,11 @@ class Reached(enum.StrEnum):
     """The request was waiting for a connection."""
     NOTHING_WRITTEN = "connecting, nothing written"
     """A connection was being opened or was open, and no byte of the request was written."""
-    SENT = "sent in part or whole, no answer"
+    SENT = "sent in part or whole, no response"
     """The first byte may have been sent. Failures that a transport does not report in detail count as this stage."""
-    ANSWER_CUT = "answer cut off"
+    RESPONSE_CUT = "response cut off"
     """The response headers arrived, and the body was cut off."""
-    ANSWERED = "answered"
+    RESPONDED = "responded"
     """A complete response arrived that is not conclusive: a gateway failure, unreadable, or for another request."""
 
 
@@ -110,7 +110,7 @@ class GatewayError(Exception):
     call: str = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by attributes, because the default of `Exception` does not pass keyword arguments."""
+        """Pickle by attributes; `Exception` does not pass keyword arguments."""
         return _revive, (type(self), self.args, self._facts())
 
     def __copy__(self) -> Self:
@@ -319,7 +319,7 @@ class ConnectionLostError(GatewayError):
     """The connection broke or stalled before the complete response arrived.
 
     Attributes:
-        reached: how far the request got: `Reached.SENT` or `Reached.ANSWER_CUT`.
+        reached: how far the request got: `Reached.SENT` or `Reached.RESPONSE_CUT`.
     """
 
     def __init__(self, reason: str, *, call: str = "", reached: Reached = Reached.SENT) -> None:
@@ -341,7 +341,7 @@ class MalformedReplyError(GatewayError):
         self.path = path
         self.reason = reason
         self.call = call
-        super().__init__(f"{call or 'the call'}: the answer cannot be read at {path}: {reason}")
+        super().__init__(f"{call or 'the call'}: the response cannot be read at {path}: {reason}")
 
 
 class MismatchedReplyError(GatewayError):
@@ -360,7 +360,7 @@ class MismatchedReplyError(GatewayError):
 
 
 def _mismatch(call: str, differences: tuple[str, ...]) -> str:
-    return f"{call or 'the call'}: the answer belongs to another request: {'; '.join(differences)}"
+    return f"{call or 'the call'}: the response belongs to another request: {'; '.join(differences)}"
 
 
 class OutcomeUnknownError(GatewayError):
@@ -443,13 +443,13 @@ class MismatchedWriteError(MismatchedReplyError, OutcomeUnknownError):
         call: str = "",
         api_id: str | None = None,
         sent: Mapping[str, Any] | None = None,
-        reached: Reached = Reached.ANSWERED,
+        reached: Reached = Reached.RESPONDED,
         resolve: Callable[[float], Awaitable[Any]] | None = None,
         record: "Record | None" = None,
     ) -> None:
         lines = tuple(differences)
         facts: dict[str, Any] = {"call": call, "api_id": api_id, "sent": sent, "resolve": resolve}
-        reason = "the answer belongs to another request"
+        reason = "the response belongs to another request"
         OutcomeUnknownError.__init__(self, reason, reached=reached, **facts)
         self.differences = lines
         self.record = record
@@ -489,7 +489,7 @@ class TerminalBusyError(GatewayError):
         self.holder = holder
         self.advice = advice
         self.call = call
-        held = f": {mask_text(holder)} holds it" if holder else ""
+        held = f"; holder: {mask_text(holder)}" if holder else ""
         super().__init__(f"terminal {terminal_id} is busy{held}" + (f"; {advice}" if advice else ""))
 
 

@@ -36,10 +36,10 @@ __all__ = [
     "RetryBudgetExhausted",
     "TerminalProgress",
     "TerminalState",
+    "call_safely",
     "is_async",
     "log_event",
     "notify",
-    "tell",
 ]
 
 logger = logging.getLogger("gateway_async")
@@ -204,8 +204,8 @@ class TerminalProgress:
     left: float | None
 
     def __str__(self) -> str:
-        stands = f"{self.state} by {self.holder}" if self.holder else str(self.state)
-        return f"{stands}, {self.waited:.0f} s" + ("" if self.left is None else f", {self.left:.0f} s left")
+        text = f"{self.state} by {self.holder}" if self.holder else str(self.state)
+        return f"{text}, {self.waited:.0f} s" + ("" if self.left is None else f", {self.left:.0f} s left")
 
 
 OnProgress = Callable[[TerminalProgress], object]
@@ -216,15 +216,15 @@ T = TypeVar("T")
 def notify(observers: Iterable[Observer], event: Event) -> None:
     """Pass an event to every observer; one that raises is logged and ignored."""
     for observer in observers:
-        tell(observer, event, "an observer")
+        call_safely(observer, event, "an observer")
 
 
 def is_async(callback: object) -> bool:
-    """Return whether calling `callback` would return a coroutine, which is not awaited here."""
+    """Return whether calling `callback` would return a coroutine."""
     return any(map(inspect.iscoroutinefunction, (callback, getattr(callback, "__call__", None))))  # noqa: B004
 
 
-def tell(callback: Callable[[T], object], news: T, name: str) -> None:
+def call_safely(callback: Callable[[T], object], news: T, name: str) -> None:
     """Call a callback; log an exception under `name` and ignore it.
 
     A failing observer must not fail a payment. A `CancelledError` is ignored too: nothing is awaited here, so it can
@@ -239,7 +239,7 @@ def tell(callback: Callable[[T], object], news: T, name: str) -> None:
 def _check_done(result: object) -> None:
     if inspect.iscoroutine(result):
         result.close()
-        raise TypeError("it is async: nobody awaits what it returns")
+        raise TypeError("an async function, whose result is not awaited (expected a plain function)")
 
 
 def log_event(event: Event) -> None:
@@ -281,11 +281,11 @@ def _sentence(event: Event) -> str:  # noqa: PLR0911  one for each event
         case OutcomeLookedUp():
             return f"{named} looked up: {event.outcome}" + (", after cancellation" if event.cancelled else "")
         case RecordDiffers(differences=differences):
-            return f"{named} found by its id, and its record differs from what was sent: {'; '.join(differences)}"
+            return f"{named} found by its id; the record differs from what was sent: {'; '.join(differences)}"
         case RetryBudgetExhausted():
-            return f"{named} is not tried again: the client's repeats are used up"
+            return f"{named} is not retried: the client's retry budget is exhausted"
         case LeaseRenewalFailed():
-            return f"{named} goes on, the lease of terminal {event.terminal_id} in doubt: {event.reason}"
+            return f"{named} continues; the lease of terminal {event.terminal_id} was not renewed: {event.reason}"
         case CallEnded():
             ended = "done" if event.error is None else type(event.error).__name__
             return f"{named} ended after {event.attempts} attempts and {event.seconds:.3f} s: {ended}"

@@ -90,7 +90,7 @@ def test_what_cannot_be_signed_with_is_refused(value: Any) -> None:
 
 
 def test_a_password_is_any_text() -> None:
-    """It goes into a JSON body; only what is no text, or empty, is refused, all of it at once."""
+    """Reject only values that are empty or not text, all at once."""
     assert PasswordLogin("ädä", "pass wörd\n", "example").username == "ädä"
     with pytest.raises(InvalidRequestError) as refused:
         PasswordLogin("", None, 5)  # type: ignore[arg-type]

@@ -112,22 +112,24 @@ EXAMPLES: list[tuple[GatewayError, dict[str, Any], str]] = [
     (
         MalformedReplyError("$.contact.id", "missing", call="GET /v2/contacts/1"),
         {"path": "$.contact.id", "reason": "missing"},
-        "GET /v2/contacts/1: the answer cannot be read at $.contact.id: missing",
+        "GET /v2/contacts/1: the response cannot be read at $.contact.id: missing",
     ),
     (
         MismatchedReplyError(["id is 'b', not 'a'"], call="GET /v2/contacts/a"),
         {"differences": ("id is 'b', not 'a'",)},
-        "GET /v2/contacts/a: the answer belongs to another request: id is 'b', not 'a'",
+        "GET /v2/contacts/a: the response belongs to another request: id is 'b', not 'a'",
     ),
     (
-        OutcomeUnknownError("reset", call=CALL, api_id="order-7", sent={"action": "sale"}, reached=Reached.ANSWER_CUT),
-        {"reason": "reset", "api_id": "order-7", "sent": {"action": "sale"}, "reached": "answer cut off"},
-        "POST /v2/transactions (api id order-7): the outcome is unknown (answer cut off): reset",
+        OutcomeUnknownError(
+            "reset", call=CALL, api_id="order-7", sent={"action": "sale"}, reached=Reached.RESPONSE_CUT
+        ),
+        {"reason": "reset", "api_id": "order-7", "sent": {"action": "sale"}, "reached": "response cut off"},
+        "POST /v2/transactions (api id order-7): the outcome is unknown (response cut off): reset",
     ),
     (
         MismatchedWriteError(["id is 'b', not 'a'"], call=CALL, api_id="order-7", sent={"action": "sale"}),
         {"differences": ("id is 'b', not 'a'",), "api_id": "order-7", "sent": {"action": "sale"}},
-        "POST /v2/transactions: the answer belongs to another request: id is 'b', not 'a'",
+        "POST /v2/transactions: the response belongs to another request: id is 'b', not 'a'",
     ),
     (
         DeclinedError(declined(), reason_code_id=1616, message="NO FUNDS"),
@@ -137,7 +139,7 @@ EXAMPLES: list[tuple[GatewayError, dict[str, Any], str]] = [
     (
         TerminalBusyError("term-1", holder="till 2", call="POST /v2/routertransactions"),
         {"terminal_id": "term-1", "holder": "till 2"},
-        "terminal term-1 is busy: till 2 holds it",
+        "terminal term-1 is busy; holder: till 2",
     ),
     (
         LedgerError("payments.db", "the disk is full"),
@@ -193,7 +195,7 @@ def test_errors_stand_where_they_are_drawn(kind: type[GatewayError]) -> None:
 
 
 def test_a_mismatched_write_is_both() -> None:
-    """Whoever catches mismatches or unknown outcomes catches a mismatched write."""
+    """Catch a mismatched write as a mismatch and as an unknown outcome."""
     assert MismatchedWriteError.__bases__ == (MismatchedReplyError, OutcomeUnknownError)
 
 
@@ -231,9 +233,9 @@ def test_an_error_survives_pickle_and_copy(
         (StatusError(302), "the call: the gateway refused (302)"),
         (DeadlineExceededError(0.25), "the call did not finish within 0.25 s"),
         (ConnectionLostError("reset"), "the call: the connection was lost: reset"),
-        (MalformedReplyError("$", "not JSON"), "the call: the answer cannot be read at $: not JSON"),
-        (MismatchedReplyError(["x"]), "the call: the answer belongs to another request: x"),
-        (OutcomeUnknownError("lost"), "the call: the outcome is unknown (sent in part or whole, no answer): lost"),
+        (MalformedReplyError("$", "not JSON"), "the call: the response cannot be read at $: not JSON"),
+        (MismatchedReplyError(["x"]), "the call: the response belongs to another request: x"),
+        (OutcomeUnknownError("lost"), "the call: the outcome is unknown (sent in part or whole, no response): lost"),
         (TerminalBusyError("t"), "terminal t is busy"),
         (
             DeclinedError(declined(), reason_code_id=None, message=None),
@@ -242,12 +244,12 @@ def test_an_error_survives_pickle_and_copy(
     ],
 )
 def test_an_error_without_a_call_still_makes_a_sentence(error: GatewayError, sentence: str) -> None:
-    """What is not known is left out of the message."""
+    """Leave unknown facts out of the message."""
     assert str(error) == sentence
 
 
 def test_field_messages_are_read_only() -> None:
-    """`fields` is a mapping that nobody can change behind another handler's back."""
+    """Reject changes of `fields`."""
     error = ValidationError(422, fields={"tax": ("bad",)})
     with pytest.raises(TypeError):
         error.fields["tax"] = ()  # type: ignore[index]
@@ -269,7 +271,7 @@ def test_an_invalid_request_says_what_is_wrong_with_which_field() -> None:
 
 
 def test_the_name_of_an_item_is_part_of_its_field() -> None:
-    """Whatever is in it: the parts of a problem are never taken from its text."""
+    """Keep the parts of a problem, whatever text they contain."""
     new = QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 1), item_list={"Tea: green, hot": "1.001"})
     with pytest.raises(InvalidRequestError) as caught:
         QUICK_INVOICE.create(new, Scope(location_id="loc", check_limits=True, new_id=lambda: "made-up"))
@@ -294,8 +296,8 @@ def test_problems_in_words_have_their_fields(problems: Any, fields: dict[str, tu
 
 def test_api_ids_that_look_like_cards_are_masked() -> None:
     """An integrator who used a card number as an id does not find it in the message; the attribute keeps it."""
-    error = OutcomeUnknownError("lost", api_id="4111111111111111", reached=Reached.ANSWERED)
-    assert str(error) == "the call (api id ************1111): the outcome is unknown (answered): lost"
+    error = OutcomeUnknownError("lost", api_id="4111111111111111", reached=Reached.RESPONDED)
+    assert str(error) == "the call (api id ************1111): the outcome is unknown (responded): lost"
     assert error.api_id == "4111111111111111"
 
 

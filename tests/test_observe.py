@@ -54,12 +54,12 @@ SENTENCES: list[tuple[Event, int, str]] = [
     (
         LeaseRenewalFailed(call=CALL, terminal_id="t", reason="till-8 has it"),
         logging.WARNING,
-        "POST /v2/transactions goes on, the lease of terminal t in doubt: till-8 has it",
+        "POST /v2/transactions continues; the lease of terminal t was not renewed: till-8 has it",
     ),
     (
         RetryBudgetExhausted(call=CALL, api_id="order-7"),
         logging.WARNING,
-        "POST /v2/transactions (order-7) is not tried again: the client's repeats are used up",
+        "POST /v2/transactions (order-7) is not retried: the client's retry budget is exhausted",
     ),
     (
         CallEnded(call=CALL, attempts=2, seconds=0.25),
@@ -83,7 +83,7 @@ def test_what_the_log_says(event: Event, level: int, sentence: str, caplog: pyte
 
 
 def test_what_shows_without_logging() -> None:
-    """In a program that has set up none: what nobody would learn otherwise, and not what a caller learns anyway."""
+    """Print only failures that no caller receives, without logging set up."""
     program = """
 from gateway_async.observe import OutcomeLookedUp, log_event, logger
 log_event(OutcomeLookedUp(call="POST /v2/transactions", api_id="a", outcome="unknown"))
@@ -153,15 +153,15 @@ class Later:
         """Do nothing."""
 
 
-def test_an_observer_that_turns_out_to_be_async_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """A function that hides it returns a coroutine that nobody awaits: said, and closed."""
+def test_an_observer_that_returns_a_coroutine_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Log an observer that returns a coroutine, and close the coroutine."""
 
     def hides_it(event: Event) -> object:
         return later(event)
 
     notify([hides_it], CallStarted(call=CALL))
     assert caplog.messages == ["an observer failed"]
-    assert "nobody awaits" in caplog.text
+    assert "is not awaited" in caplog.text
 
 
 @pytest.mark.parametrize("observers", [[later], [partial(later)], [Later()], ["print"], 5])

@@ -245,7 +245,7 @@ def test_a_number_is_masked_however_it_is_parted(written: str, masked: str) -> N
     ],
 )
 def test_dates_lists_and_ids_are_no_card_numbers(text: str) -> None:
-    """What has many digits, and is not written as a card number is, stays as it is."""
+    """Leave digits unchanged that are not written as a card number."""
     assert mask_text(text) == text
 
 
@@ -268,12 +268,12 @@ def test_numbers_that_overlap_are_masked_as_one() -> None:
 
 
 def test_secrets_that_a_text_repeats_are_masked() -> None:
-    """What is known to be secret is masked even where its form does not give it away; an empty secret is nothing."""
+    """Mask known secrets of any form; ignore an empty secret."""
     secrets = (AccountNumber("072000326"), Secret("999"), Secret(""))
     assert mask_text("routing 072000326, cvv 999", secrets) == "routing ************0326, cvv ************"
 
 
-def test_a_short_secret_is_masked_where_it_stands_alone() -> None:
+def test_a_short_secret_is_masked_as_a_separate_word() -> None:
     """A CVV inside a longer number or word is chance, and masking it would spoil what the text says."""
     assert mask_text("999 is (999), not 1999 or x999", [Secret("999")]) == (
         "************ is (************), not 1999 or x999"
@@ -305,7 +305,7 @@ def card_numbers(draw: st.DrawFn) -> str:
     st.text(st.characters(exclude_categories=["Nd"])), card_numbers(), st.text(st.characters(exclude_categories=["Nd"]))
 )
 def test_no_card_number_survives(before: str, card: str, after: str) -> None:
-    """Whatever stands around a card number, nothing but its last four digits is left."""
+    """Mask a card number except its last four digits, in any context."""
     masked = mask_text(f"{before}{card}{after}")
     assert card not in masked
     assert sum(character.isdecimal() for character in masked) == 4
@@ -320,7 +320,7 @@ def test_no_grouping_hides_a_card_number(card: str, separator: str, size: int) -
 
 @given(st.text("0123456789 -abc", max_size=80))
 def test_masking_is_final(text: str) -> None:
-    """What has been masked once is not changed by masking it again, so layers may mask freely."""
+    """Leave masked text unchanged when it is masked again."""
     assert mask_text(mask_text(text)) == mask_text(text)
 
 

@@ -4,9 +4,9 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from gateway_async._execution.token_provider import Fetch, Login
+from gateway_async._execution.token_provider import Fetch, TokenProvider
 from gateway_async._secrets import Secret
-from gateway_async._wire.auth import Proof, Signature, check_supported, sign, unsigned
+from gateway_async._wire.auth import Signature, SigningCredentials, check_supported, sign, unsigned
 from gateway_async._wire.call import Call
 from gateway_async.credentials import BearerToken, Credentials, HashKey, PasswordLogin, is_header_text
 from gateway_async.errors import NotSentError
@@ -26,10 +26,10 @@ class Authenticator:
     def __init__(self, credentials: Credentials, developer_id: str, fetch: Fetch) -> None:
         self._credentials = credentials
         self._developer_id = developer_id
-        self._source = (
-            Login(credentials, developer_id, fetch) if isinstance(credentials, PasswordLogin) else credentials
+        self._credentials_source = (
+            TokenProvider(credentials, developer_id, fetch) if isinstance(credentials, PasswordLogin) else credentials
         )
-        self._lasting: Signature | None = None  # reused for all requests, if neither time nor a renewal changes it
+        self._reusable: Signature | None = None  # reused for all requests, if neither time nor a renewal changes it
 
     def check(self, call: Call[Any]) -> None:
         """Reject a call that these credentials cannot sign.
@@ -48,42 +48,42 @@ class Authenticator:
         """
         if not call.signed:
             return unsigned(self._developer_id)
-        match self._source:
-            case Login() as login:
-                return self._signed(await login.proof(call))
+        match self._credentials_source:
+            case TokenProvider() as provider:
+                return self._sign(await provider.token(call))
             case BearerToken(token=token) if not isinstance(token, Secret):
-                return self._signed(await _call_token_function(token, call))
+                return self._sign(await _call_token_function(token, call))
             case HashKey() as key:
-                return self._signed(key)
-            case lasting:
-                self._lasting = self._lasting or self._signed(lasting)
-                return self._lasting
+                return self._sign(key)
+            case credentials:
+                self._reusable = self._reusable or self._sign(credentials)
+                return self._reusable
 
-    def _signed(self, proof: Proof) -> Signature:
-        return sign(proof, self._developer_id, time.time())
+    def _sign(self, credentials: SigningCredentials) -> Signature:
+        return sign(credentials, self._developer_id, time.time())
 
-    def accepted(self, signature: Signature) -> None:
-        """Extend the token of `signature`, which the gateway has accepted."""
-        if isinstance(self._source, Login):
-            self._source.prolong(signature)
+    def extend_token(self, signature: Signature) -> None:
+        """Extend the token of `signature` after the gateway has accepted it."""
+        if isinstance(self._credentials_source, TokenProvider):
+            self._credentials_source.extend(signature)
 
-    def renews(self, signature: Signature) -> bool:
-        """Return whether to retry with a new signature after a 401 for `signature`."""
-        return isinstance(self._source, Login) and self._source.give_up(signature)
+    def discard_token(self, signature: Signature) -> bool:
+        """Discard the token of a rejected `signature`; return whether another one can be fetched."""
+        return isinstance(self._credentials_source, TokenProvider) and self._credentials_source.discard(signature)
 
     async def aclose(self) -> None:
         """Revoke the token of a login.
 
         This is bounded in time and shielded from cancellation.
         """
-        if isinstance(self._source, Login):
-            await self._source.aclose()
+        if isinstance(self._credentials_source, TokenProvider):
+            await self._credentials_source.aclose()
 
 
-async def _call_token_function(ask: Callable[[], Awaitable[str]], call: Call[Any]) -> BearerToken:
+async def _call_token_function(fetch_token: Callable[[], Awaitable[str]], call: Call[Any]) -> BearerToken:
     """Call the caller's own function for a token."""
     try:
-        token = Secret(await ask())
+        token = Secret(await fetch_token())
     except Exception as error:
         raise NotSentError(f"no bearer token: {type(error).__name__}", call=str(call)) from error
     if not is_header_text(token.reveal()):

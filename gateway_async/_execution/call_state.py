@@ -97,11 +97,11 @@ class CallState(Generic[T]):
         kept.call = self.call.without_body()
         return kept
 
-    def in_time(self) -> anyio.CancelScope:
+    def deadline_scope(self) -> anyio.CancelScope:
         """Return a cancel scope with the deadline of the whole call."""
         return anyio.CancelScope(deadline=self.started + self.seconds)
 
-    def attempt_in_time(self) -> AbstractContextManager[object, bool | None]:
+    def attempt_scope(self) -> AbstractContextManager[object, bool | None]:
         """Return a scope with the deadline of an attempt.
 
         A read has only the deadline of the whole call.
@@ -119,7 +119,7 @@ class CallState(Generic[T]):
             held = self.attempts_until if self.call.kind is Kind.TERMINAL else 0.0
             self.may_arrive_until = max(anyio.current_time(), held) + self.in_doubt_seconds
 
-    def may_repeat(self, error: BaseException, chance: float) -> bool:
+    def can_retry(self, error: BaseException, chance: float) -> bool:
         """Return whether another attempt is safe, allowed, and can start in time.
 
         The next attempt would start `pause` seconds from now.
@@ -142,7 +142,7 @@ class CallState(Generic[T]):
 
 
 def _lookup_reserve(kind: Kind, seconds: float) -> float:
-    """Return the seconds of a call's time that are reserved for its lookup."""
+    """Return the seconds that are reserved for a lookup."""
     match kind:
         case Kind.READ | Kind.LOOKUP:
             return 0.0

@@ -10,21 +10,21 @@ from typing import Any, Final
 import anyio
 import attrs
 
+from gateway_async._backoff import exponential_backoffs
 from gateway_async._execution.ledger_recorder import LedgerRecorder
-from gateway_async._execution.outcome_resolver import confirmation_of
-from gateway_async._wire.call import Call, DifferentRecord, Kind, NotExecuted
+from gateway_async._execution.lookup import accept_record, look_up
+from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import NextStep, decide
-from gateway_async.errors import GatewayError, InvalidRequestError, MismatchedWriteError
+from gateway_async.errors import GatewayError, InvalidRequestError
 from gateway_async.ledger.protocol import Intent, Recovered
-from gateway_async.observe import Event, OutcomeLookedUp, RecordDiffers
+from gateway_async.observe import Event, OutcomeLookedUp
 
 __all__ = ["CrashRecovery", "LookupOf"]
 
 LookupOf = Callable[[Mapping[str, Any]], "Call[Any] | None"]
 """Builds the lookup for a stored outcome query, or returns None if that is not possible."""
 
-_AT_ONCE: Final = 32
-_LONGEST_PAUSE: Final = 5.0
+_MAX_CONCURRENT: Final = 32
 _EVENTS: Final = {"found": "found", "not_made": "not there", "unknown": "unknown"}
 
 
@@ -36,7 +36,7 @@ class CrashRecovery:
         read: executes a lookup, with attempts and a deadline of its own.
         lookup_of: builds the lookup of an intent's outcome query.
         on_resolved: awaited when the outcome of an intent becomes known.
-        tell: receives the events of the lookups.
+        emit: receives the events of the lookups.
     """
 
     def __init__(
@@ -45,14 +45,14 @@ class CrashRecovery:
         read: Callable[[Call[Any]], Awaitable[Any]],
         lookup_of: LookupOf,
         on_resolved: Callable[[Intent], Awaitable[None]],
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
     ) -> None:
         self._ledger_recorder = ledger_recorder
         self._read = read
         self._lookup_of = lookup_of
         self._on_resolved = on_resolved
-        self._tell = tell
-        self._places = anyio.Semaphore(_AT_ONCE)
+        self._emit = emit
+        self._limiter = anyio.Semaphore(_MAX_CONCURRENT)
 
     async def recover(self, wait: float) -> list[Recovered]:
         """Find the outcome of each open intent, the oldest first.
@@ -65,82 +65,71 @@ class CrashRecovery:
         Raises:
             GatewayError: the ledger cannot be read.
         """
-        left_open = await self._ledger_recorder.left_open()
+        open_intents = await self._ledger_recorder.open_intents()
         until = anyio.current_time() + wait
         found: dict[str, Recovered] = {}
 
-        async def recover_one(intent: Intent, certain: float) -> None:
-            found[intent.id] = await self._recovered(intent, certain, until)
+        async def recover_one(intent: Intent, conclusive_at: float) -> None:
+            found[intent.id] = await self._recover_intent(intent, conclusive_at, until)
 
         async with anyio.create_task_group() as tasks:
-            for intent, certain_in in left_open:
-                tasks.start_soon(recover_one, intent, anyio.current_time() + certain_in)
-        return [found[intent.id] for intent, _ in left_open]
+            for intent, conclusive_in in open_intents:
+                tasks.start_soon(recover_one, intent, anyio.current_time() + conclusive_in)
+        return [found[intent.id] for intent, _ in open_intents]
 
-    async def _recovered(self, intent: Intent, certain: float, until: float) -> Recovered:
-        answer = await self._answer(intent, certain, until)
-        if answer.outcome != "unknown":
+    async def _recover_intent(self, intent: Intent, conclusive_at: float, until: float) -> Recovered:
+        resolution = await self._resolve_intent(intent, conclusive_at, until)
+        if resolution.outcome != "unknown":
             await self._ledger_recorder.record_outcome(
-                intent.id, "done" if answer.outcome == "found" else "not_made", answer.record
+                intent.id, "done" if resolution.outcome == "found" else "not_made", resolution.record
             )
             await self._on_resolved(intent)
-        self._tell(OutcomeLookedUp(call=intent.call, api_id=intent.api_id, outcome=_EVENTS[answer.outcome]))
+        self._emit(OutcomeLookedUp(call=intent.call, api_id=intent.api_id, outcome=_EVENTS[resolution.outcome]))
         return Recovered(
             call=intent.call,
             resource=intent.resource,
             api_id=intent.api_id,
-            outcome=answer.outcome,
-            record=answer.record,
-            error=answer.error,
+            outcome=resolution.outcome,
+            record=resolution.record,
+            error=resolution.error,
             sent_at=intent.sent_at,
             sent=intent.sent,
         )
 
-    async def _answer(self, intent: Intent, certain: float, until: float) -> "_Answer":
-        """Repeat the lookup until its result is final or the time is over."""
+    async def _resolve_intent(self, intent: Intent, conclusive_at: float, until: float) -> "_Resolution":
+        """Repeat the lookup until its result is final."""
         if self._ledger_recorder.is_elsewhere(intent):
-            said = f"it was sent to {intent.gateway}: recover it with a client of that gateway"
-            return _Answer("unknown", error=InvalidRequestError(said))
+            reason = f"it was sent to {intent.gateway}: recover it with a client of that gateway"
+            return _Resolution("unknown", error=InvalidRequestError(reason))
         lookup = None if intent.outcome_query is None else self._lookup_of(intent.outcome_query)
         if lookup is None:
-            return _Answer("unknown")
-        pause = 0.25
+            return _Resolution("unknown")
+        pauses = exponential_backoffs(first=0.5, longest=5.0)
         while True:
-            answer = await self._look_up(intent, lookup, certain)
+            resolution = await self._look_up(intent, lookup, conclusive_at)
             now = anyio.current_time()
-            if answer.is_final or now >= until:
-                return answer
-            pause = min(pause * 2, _LONGEST_PAUSE)
-            await anyio.sleep(min(pause, until - now, certain - now if certain > now else math.inf))
+            if resolution.is_final or now >= until:
+                return resolution
+            await anyio.sleep(min(next(pauses), until - now, conclusive_at - now if conclusive_at > now else math.inf))
 
-    async def _look_up(self, intent: Intent, lookup: Call[Any], certain: float) -> "_Answer":
-        async with self._places:
-            conclusive = anyio.current_time() >= certain
+    async def _look_up(self, intent: Intent, lookup: Call[Any], conclusive_at: float) -> "_Resolution":
+        async with self._limiter:
+            conclusive = anyio.current_time() >= conclusive_at
             try:
-                found = await self._read(lookup)
-                if confirmation := confirmation_of(lookup, found, conclusive=conclusive):
-                    found = await self._read(confirmation)
+                found = await look_up(self._read, lookup, conclusive=conclusive)
+                if found.status in (LookupStatus.NOT_EXECUTED, LookupStatus.NO_RECORD):
+                    return _Resolution("not_made") if conclusive else _Resolution("unknown", is_final=False)
+                return _Resolution("found", record=self._accept(intent, found))
             except GatewayError as error:
-                return _Answer("unknown", error=error, is_final=not _passes(error))
-        if isinstance(found, NotExecuted):
-            return _Answer("not_made") if conclusive else _Answer("unknown", is_final=False)
-        return self._different(intent, found) if isinstance(found, DifferentRecord) else _Answer("found", record=found)
+                return _Resolution("unknown", error=error, is_final=not _is_transient(error))
 
-    def _different(self, intent: Intent, found: DifferentRecord[Any]) -> "_Answer":
-        """Accept a differing record only if the SDK generated its id.
-
-        With an id that the caller chose, the record may be another request's.
-        """
-        if intent.outcome_query and intent.outcome_query.get("made_up_id"):
-            self._tell(RecordDiffers(call=intent.call, api_id=intent.api_id, differences=found.differences))
-            return _Answer("found", record=found.record)
-        error = MismatchedWriteError(
-            found.differences, call=intent.call, api_id=intent.api_id, sent=intent.sent, record=found.record
-        )
-        return _Answer("unknown", error=error)
+    def _accept(self, intent: Intent, found: LookupResult[Any]) -> Any:
+        made_up_id = bool(intent.outcome_query and intent.outcome_query.get("made_up_id"))
+        facts = {"call": intent.call, "api_id": intent.api_id, "sent": intent.sent}
+        return accept_record(found, made_up_id=made_up_id, emit=self._emit, facts=facts)
 
 
-def _passes(error: GatewayError) -> bool:
+def _is_transient(error: GatewayError) -> bool:
     """Return whether a later lookup may succeed.
 
     The retries of the lookup itself have already failed.
@@ -149,7 +138,7 @@ def _passes(error: GatewayError) -> bool:
 
 
 @attrs.frozen
-class _Answer:
+class _Resolution:
     """Result of a lookup; `is_final` if another lookup would find nothing new."""
 
     outcome: str

@@ -24,8 +24,8 @@ from gateway_async._execution.terminals.progress_reporter import ProgressReporte
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
 from gateway_async._http.progress import Progress, Stage
-from gateway_async._wire.busy import says_busy
 from gateway_async._wire.call import Call, Kind
+from gateway_async._wire.reply import says_busy
 from gateway_async._wire.retry_policy import NextStep, decide
 from gateway_async.errors import (
     ClientClosedError,
@@ -93,7 +93,7 @@ class CallExecutor:
         self._terminals = TerminalQueues(
             max_terminals,
             UnresolvedCalls(blocks=block_unresolved_terminals, ledger=ledger),
-            LeaseHolder(terminal_lease, self._tell) if terminal_lease is not None else None,
+            LeaseHolder(terminal_lease, self._emit) if terminal_lease is not None else None,
         )
         self._max_attempts = max_attempts
         self._in_doubt_seconds = in_doubt_seconds
@@ -101,15 +101,15 @@ class CallExecutor:
         self._ledger_recorder = LedgerRecorder(ledger, http.gateway, in_doubt_seconds)
         self._observers = (log_event, *observers)
         self._closed = False
-        self._home: object = None
+        self._event_loop: object = None
         self._outcome_resolver = OutcomeResolver(
             self._run_attempts,
             timeout=timeout,
             max_attempts=max_attempts,
-            refuse=self._refuse,
+            check_usable=self._check_usable,
             ledger_recorder=self._ledger_recorder,
-            on_resolved=self._call_resolved,
-            tell=self._tell,
+            on_resolved=self._on_call_resolved,
+            emit=self._emit,
         )
 
     async def execute(self, call: Call[T], on_progress: OnProgress | None = None) -> T:
@@ -120,7 +120,7 @@ class CallExecutor:
         Raises:
             GatewayError: one of the error tree in `errors.py`.
         """
-        self._refuse(call)
+        self._check_usable(call)
         self._http.check(call)
         if call.kind is not Kind.TERMINAL:
             return await self._execute(self._new_state(call, self._timeout))
@@ -129,7 +129,7 @@ class CallExecutor:
             return await self._at_terminal(call, progress)
 
     async def recover(self, lookup_of: LookupOf, wait: float) -> list[Recovered]:
-        """Find the outcome of each call with an open intent in the ledger.
+        """Find the outcome of each open intent in the ledger.
 
         Waits at most `wait` seconds for calls that may still be executed.
 
@@ -137,19 +137,19 @@ class CallExecutor:
             NotSentError: the client is closed, or belongs to another event loop.
             LedgerError: the ledger cannot be read.
         """
-        self._refuse("recover()")
-        recovery = CrashRecovery(self._ledger_recorder, self._read, lookup_of, self._intent_resolved, self._tell)
+        self._check_usable("recover()")
+        recovery = CrashRecovery(self._ledger_recorder, self._read, lookup_of, self._on_intent_resolved, self._emit)
         return await recovery.recover(wait)
 
-    async def _call_resolved(self, state: CallState[Any]) -> None:
-        await self._terminals.resolved(state.call.terminal_id, identity=state.identity)
+    async def _on_call_resolved(self, state: CallState[Any]) -> None:
+        await self._terminals.forget_resolved(state.call.terminal_id, identity=state.identity)
 
-    async def _intent_resolved(self, intent: Intent) -> None:
-        await self._terminals.resolved(intent.terminal_id, intent_id=intent.id)
+    async def _on_intent_resolved(self, intent: Intent) -> None:
+        await self._terminals.forget_resolved(intent.terminal_id, intent_id=intent.id)
 
     async def _read(self, lookup: Call[T]) -> T:
         self._http.check(lookup)
-        return await self._in_time(CallState(lookup.as_lookup(), self._timeout, self._max_attempts))
+        return await self._run_within_deadline(CallState(lookup.as_lookup(), self._timeout, self._max_attempts))
 
     async def aclose(self) -> None:
         """Close the connections, the leases and the ledger; later calls are rejected."""
@@ -162,7 +162,7 @@ class CallExecutor:
             finally:
                 await self._ledger_recorder.aclose()
 
-    def _refuse(self, call: Call[Any] | str) -> None:
+    def _check_usable(self, call: Call[Any] | str) -> None:
         self._check_open(call)
         self._check_event_loop(call)
 
@@ -176,14 +176,16 @@ class CallExecutor:
         A connection belongs to the event loop that opened it, and would hang in another one.
         """
         here = anyio.lowlevel.current_token()
-        self._home = self._home or here
-        if self._home != here:
-            raise NotSentError("the client belongs to another event loop: make one for each", call=str(call))
+        self._event_loop = self._event_loop or here
+        if self._event_loop != here:
+            raise NotSentError(
+                "the client belongs to another event loop (expected one client for each loop)", call=str(call)
+            )
 
     async def _at_terminal(self, call: Call[T], progress: ProgressReporter) -> T:
         """Execute a call that has acquired its terminal."""
         self._check_open(call)
-        call = await self._prepared(call)
+        call = await self._prepare(call)
         state = self._new_state(call, self._terminal_timeout + LOOKUP_SECONDS)
         state.on_lookup = progress.report_lookup
         progress.report(TerminalState.AT_TERMINAL, seconds=self._terminal_timeout)
@@ -197,16 +199,16 @@ class CallExecutor:
                 raise
             raise TerminalBusyError(call.terminal_id or "", call=str(call)) from error
         finally:
-            self._terminals.ended(state)
+            self._terminals.remember_unresolved(state)
 
-    async def _prepared(self, call: Call[T]) -> Call[T]:
+    async def _prepare(self, call: Call[T]) -> Call[T]:
         """Return the call to send, after the read on which it depends."""
         if call.prerequisite is None:
             return call
         try:
             return await self._execute(self._new_state(call.prerequisite, self._timeout))
         except GatewayError as error:
-            raise NotSentError(f"what must be read before it cannot be: {error}", call=str(call)) from error
+            raise NotSentError(f"its prerequisite read failed: {error}", call=str(call)) from error
 
     def _new_state(self, call: Call[T], seconds: float) -> CallState[T]:
         self._retry_budget.deposit()
@@ -218,10 +220,10 @@ class CallExecutor:
         A cancelled write that may have been sent is looked up.
         """
         call = state.call
-        self._tell(CallStarted(call=str(call), api_id=call.api_id))
+        self._emit(CallStarted(call=str(call), api_id=call.api_id))
         error: BaseException | None = None
         try:
-            result = await self._in_time(state)
+            result = await self._run_within_deadline(state)
             if state.intent_id is not None:
                 await self._record_success(state, result)
         except BaseException as raised:
@@ -229,7 +231,7 @@ class CallExecutor:
             cancelled = isinstance(raised, anyio.get_cancelled_exc_class())
             if cancelled and state.may_have_been_sent and not call.kind.is_read:
                 await self._outcome_resolver.resolve_cancelled(state)
-            await self._ledger_recorder.failed(state, raised)
+            await self._ledger_recorder.record_failure(state, raised)
             if isinstance(raised, DuplicateError) and call.existing is not None:
                 raised.read_with(partial(self._fetch, call.existing))
             raise
@@ -238,16 +240,16 @@ class CallExecutor:
         finally:
             self._ledger_recorder.forget(state)
             spent = anyio.current_time() - state.started
-            self._tell(
+            self._emit(
                 CallEnded(call=str(call), api_id=call.api_id, attempts=state.attempt, seconds=spent, error=error)
             )
 
     async def _fetch(self, existing: Callable[[], Call[T]]) -> T:
         return await self.execute(existing())
 
-    async def _in_time(self, state: CallState[T]) -> T:
+    async def _run_within_deadline(self, state: CallState[T]) -> T:
         try:
-            with state.in_time():
+            with state.deadline_scope():
                 await self._ledger_recorder.record_intent(state)
                 return await self._run_attempts(state)
         except NotExecutedError as error:
@@ -281,23 +283,23 @@ class CallExecutor:
         try:
             return await self._attempt_or_resolve(state)
         except GatewayError as error:
-            if not self._may_repeat(state, error):
+            if not self._should_retry(state, error):
                 raise
             await anyio.sleep(state.pause)
         return await AsyncRetrying(
-            retry=retry_if_exception(partial(self._may_repeat, state)),
+            retry=retry_if_exception(partial(self._should_retry, state)),
             wait=lambda _: state.pause,
             sleep=anyio.sleep,
             reraise=True,
         )(self._attempt_or_resolve, state)
 
-    def _may_repeat(self, state: CallState[Any], error: BaseException) -> bool:
+    def _should_retry(self, state: CallState[Any], error: BaseException) -> bool:
         """Return whether to retry; if so, withdraw the retry from the budget."""
-        if not state.may_repeat(error, random.random()):  # noqa: S311
+        if not state.can_retry(error, random.random()):  # noqa: S311
             return False
         if state.try_withdraw():
             return True
-        self._tell(RetryBudgetExhausted(call=str(state.call), api_id=state.call.api_id))
+        self._emit(RetryBudgetExhausted(call=str(state.call), api_id=state.call.api_id))
         return False
 
     async def _attempt_or_resolve(self, state: CallState[T]) -> T:
@@ -308,7 +310,7 @@ class CallExecutor:
             return await self._attempt(state)
         except GatewayError as error:
             decision = decide(call.kind, error, may_have_been_sent_before=sent_before)
-            self._tell(
+            self._emit(
                 AttemptFailed(
                     call=str(call),
                     api_id=call.api_id,
@@ -327,7 +329,7 @@ class CallExecutor:
         self._check_open(call)
         progress.stage = Stage.QUEUED
         try:
-            with state.attempt_in_time():
+            with state.attempt_scope():
                 return await self._http.exchange(call, progress, state.attempt_timeout)
         except GatewayError as error:
             state.record_failure(error)
@@ -335,7 +337,7 @@ class CallExecutor:
         except BaseException:
             state.record_failure(interruption_error("cancelled", call, progress))
             raise
-        late = interruption_error("no answer in time", call, progress)
+        late = interruption_error("no response in time", call, progress)
         state.record_failure(late)
         raise late
 
@@ -348,5 +350,5 @@ class CallExecutor:
         finally:
             self._observers = tuple(each for each in self._observers if each is not observer)
 
-    def _tell(self, event: Event) -> None:
+    def _emit(self, event: Event) -> None:
         notify(self._observers, event)

@@ -54,7 +54,7 @@ _url: Final = lru_cache(maxsize=256)(httpx.URL)
 Most calls use one of a few URLs.
 """
 
-_NEVER_LEFT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+_NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 
 
 class HttpClient:
@@ -114,12 +114,12 @@ class HttpClient:
             result = await self._send_once(call, progress, seconds, signature)
         except AuthenticationError as error:
             is_safe = error.is_from_gateway or call.kind.is_read
-            if not (is_safe and self._authenticator.renews(signature)):
+            if not (is_safe and self._authenticator.discard_token(signature)):
                 raise
             progress.stage = Stage.QUEUED
             signature = await self._authenticator.signature(call)
             result = await self._send_once(call, progress, seconds, signature)
-        self._authenticator.accepted(signature)
+        self._authenticator.extend_token(signature)
         return result
 
     async def _fetch(self, call: Call[T], signature: Signature) -> T:
@@ -136,7 +136,7 @@ class HttpClient:
         except GatewayError as error:
             failure: BaseException = detach(error)
         except Exception as error:  # noqa: BLE001  whatever a transport raises, the write may have been sent
-            failure = _failed(error, call, progress, signature)
+            failure = _to_gateway_error(error, call, progress, signature)
         except BaseException as error:  # noqa: BLE001  a cancellation must be re-raised as the same object
             failure = detach(error)
         try:
@@ -210,10 +210,10 @@ def interruption_error(reason: str, call: Call[Any], progress: Progress) -> Gate
     return NotSentError(reason, call=str(call), reached=progress.reached)
 
 
-def _failed(error: Exception, call: Call[Any], progress: Progress, signature: Signature) -> GatewayError:
+def _to_gateway_error(error: Exception, call: Call[Any], progress: Progress, signature: Signature) -> GatewayError:
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     reason = quote_text(said, (*call.secrets, *signature.secrets))
-    if isinstance(error, _NEVER_LEFT) and progress.stage < Stage.SENDING:
+    if isinstance(error, _NOT_SENT) and progress.stage < Stage.SENDING:
         waiting = progress.stage is Stage.QUEUED or isinstance(error, httpx.PoolTimeout)
         reached = Reached.NOT_CONNECTED if waiting else Reached.NOTHING_WRITTEN
         return NotSentError(reason, call=str(call), reached=reached)

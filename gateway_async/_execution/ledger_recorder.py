@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import anyio
 
+from gateway_async._exceptions import describe_error
 from gateway_async._execution.call_state import CallState
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, LedgerEntry
@@ -25,7 +26,7 @@ __all__ = ["RECORDING_SECONDS", "LedgerRecorder"]
 RECORDING_SECONDS: Final = 5.0
 """Maximum seconds for recording an outcome, which delays the call, also a cancelled one."""
 
-_LONG: Final = 6
+_MIN_SECRET: Final = 6
 """Secrets of at most this length are not searched for.
 
 A short one, such as a CVV, may be part of an amount by chance.
@@ -37,7 +38,7 @@ _LONG_ID: Final = re.compile("[0-9a-f]{24,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f
 They are longer than a card number, so a run of digits in one is not a card number.
 """
 
-_KEPT: Final = frozenset(
+_STORED_FIELDS: Final = frozenset(
     {
         "action",
         "payment_method",
@@ -85,7 +86,7 @@ class LedgerRecorder:
         self._gateway = gateway
         self._in_doubt_seconds = in_doubt_seconds
         self._first_seen: dict[str, float] = {}
-        self._under_way: set[str] = set()
+        self._in_progress: set[str] = set()
         self._readers: list[set[str]] = []
 
     async def record_intent(self, state: CallState[Any]) -> None:
@@ -100,16 +101,16 @@ class LedgerRecorder:
         left = state.attempts_until - anyio.current_time() + state.in_doubt_seconds
         intent = _intent(call, call.ledger_entry, _utc_now(), timedelta(seconds=left), self._gateway)
         state.intent_id = intent.id
-        for own in (self._under_way, *self._readers):
+        for own in (self._in_progress, *self._readers):
             own.add(intent.id)
         try:
             await self._ledger.record_intent(intent)
         except Exception as error:
-            raise NotSentError(f"its intent could not be kept: {_said(error)}", call=str(call)) from error
+            raise NotSentError(f"its intent could not be recorded: {_describe(error)}", call=str(call)) from error
 
-    async def failed(self, state: CallState[Any], error: BaseException) -> None:
+    async def record_failure(self, state: CallState[Any], error: BaseException) -> None:
         """Record the outcome of a failed call, if it is known."""
-        outcome = _outcome(state, error)
+        outcome = _outcome_of(state, error)
         if outcome is not None:
             await self.record_outcome(state.intent_id, outcome)
 
@@ -124,20 +125,20 @@ class LedgerRecorder:
             return
         try:
             record_id = getattr(record, "id", None)
-            kept = self._ledger.record_outcome(
+            recording = self._ledger.record_outcome(
                 intent_id, outcome, None if record_id is None else mask_text(str(record_id))
             )
-            if kept is not DONE and not await _in_time(kept, within):
-                logger.warning("an outcome (%s) could not be kept in %g s", outcome, within)
+            if recording is not DONE and not await _finish_within(recording, within):
+                logger.warning("an outcome (%s) could not be recorded in %g s", outcome, within)
         except Exception as error:  # noqa: BLE001  the call must still return its result
-            logger.warning("an outcome (%s) could not be kept: %s", outcome, _said(error))
+            logger.warning("an outcome (%s) could not be recorded: %s", outcome, _describe(error))
 
     def forget(self, state: CallState[Any]) -> None:
         """Remove a call from those in progress."""
-        self._under_way.discard(state.intent_id or "")
+        self._in_progress.discard(state.intent_id or "")
 
-    async def left_open(self) -> Sequence[tuple[Intent, float]]:
-        """Return the open intents of other calls, and how long each is in doubt.
+    async def open_intents(self) -> Sequence[tuple[Intent, float]]:
+        """Return the open intents of other calls, each with its time in doubt.
 
         The durations are in seconds. Intents of calls that this client is making are left out.
 
@@ -146,7 +147,7 @@ class LedgerRecorder:
         """
         if self._ledger is None:
             return []
-        own = set(self._under_way)  # also calls that end, or start and end, while the ledger is read
+        own = set(self._in_progress)  # also calls that end, or start and end, while the ledger is read
         self._readers.append(own)
         try:
             intents = await self._ledger.open_intents()
@@ -155,13 +156,13 @@ class LedgerRecorder:
         now = anyio.current_time()
         self._first_seen = {intent.id: self._first_seen.get(intent.id, now) for intent in intents}
         return [
-            (intent, max(self._first_seen[intent.id] + self._doubt_of(intent) - now, 0.0))
+            (intent, max(self._first_seen[intent.id] + self._seconds_in_doubt(intent) - now, 0.0))
             for intent in intents
             if intent.id not in own
         ]
 
-    def _doubt_of(self, intent: Intent) -> float:
-        """Return the seconds for which an intent is in doubt after it is first seen.
+    def _seconds_in_doubt(self, intent: Intent) -> float:
+        """Return the seconds in doubt after an intent is first seen.
 
         No wall clock shortens that time.
         """
@@ -193,7 +194,7 @@ def _intent(call: Call[Any], entry: LedgerEntry, now: datetime, left: timedelta,
         terminal_id=shown[2] or None,
         sent_at=now,
         conclusive_at=now + left,
-        sent={name: str(value) for name, value in call.sent.items() if name in _KEPT},
+        sent={name: str(value) for name, value in call.sent.items() if name in _STORED_FIELDS},
         outcome_query=None if outcome_query is None else outcome_query.as_json(),
         gateway=gateway,
     )
@@ -205,7 +206,7 @@ def _without_cards(call: Call[Any], entry: LedgerEntry) -> tuple[Sequence[str], 
     If anything in the outcome query has to be masked, None is returned for it. If an id could be a card number, its
     call therefore cannot be looked up after a crash.
     """
-    secrets = tuple(secret for secret in call.secrets if len(secret.reveal()) > _LONG)
+    secrets = tuple(secret for secret in call.secrets if len(secret.reveal()) > _MIN_SECRET)
     shown = (call.api_id or "", entry.location_id or "", call.terminal_id or "")
     texts = () if entry.outcome_query is None else tuple(_texts(entry.outcome_query))
     together = "\n".join((*shown, *texts))
@@ -224,7 +225,7 @@ def _texts(outcome_query: OutcomeQuery) -> Iterator[str]:
             yield str(value)
 
 
-def _outcome(state: CallState[Any], error: BaseException) -> str | None:
+def _outcome_of(state: CallState[Any], error: BaseException) -> str | None:
     """Return the outcome to record for a call that ended with `error`.
 
     None means that the outcome is unknown.
@@ -240,11 +241,11 @@ def _outcome(state: CallState[Any], error: BaseException) -> str | None:
             return None if state.may_have_been_sent else "not_sent"
 
 
-async def _in_time(kept: Awaitable[None], within: float) -> bool:
+async def _finish_within(recording: Awaitable[None], within: float) -> bool:
     with anyio.move_on_after(within, shield=True) as scope:
-        await kept
+        await recording
     return not scope.cancelled_caught
 
 
-def _said(error: Exception) -> str:
-    return mask_text(str(error) if isinstance(error, GatewayError) else f"{type(error).__name__}: {error}")
+def _describe(error: Exception) -> str:
+    return mask_text(str(error)) if isinstance(error, GatewayError) else describe_error(error)

@@ -6,27 +6,28 @@ It sends only lookups. If they cannot decide the outcome, it raises `OutcomeUnkn
 from collections.abc import Awaitable, Callable
 from copy import copy
 from functools import partial
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import anyio
 
+from gateway_async._arguments import check_numbers
+from gateway_async._backoff import exponential_backoffs
 from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState, NotExecutedError
 from gateway_async._execution.ledger_recorder import LedgerRecorder
-from gateway_async._wire.call import GONE, NO_RECORD, NOT_EXECUTED, Call, DifferentRecord, Kind, NotExecuted
+from gateway_async._execution.lookup import accept_record, look_up
+from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import NextStep, classify
 from gateway_async.errors import (
     ConnectionLostError,
     GatewayError,
-    InvalidRequestError,
     MalformedReplyError,
     MismatchedReplyError,
     MismatchedWriteError,
     OutcomeUnknownError,
 )
-from gateway_async.models.record import Record
-from gateway_async.observe import Event, OutcomeLookedUp, RecordDiffers
+from gateway_async.observe import Event, OutcomeLookedUp
 
-__all__ = ["OutcomeResolver", "confirmation_of"]
+__all__ = ["OutcomeResolver"]
 
 T = TypeVar("T")
 
@@ -41,10 +42,10 @@ class OutcomeResolver:
         read: executes a lookup, with attempts of its own.
         timeout: seconds for each read of a lookup.
         max_attempts: maximum number of attempts for each read.
-        refuse: raises `NotSentError` if the client is closed, or belongs to another event loop.
+        check_usable: raises `NotSentError` if the client is closed, or belongs to another event loop.
         ledger_recorder: records outcomes that become known after their call has ended.
         on_resolved: awaited when such an outcome becomes known.
-        tell: receives the events of the lookups.
+        emit: receives the events of the lookups.
     """
 
     def __init__(
@@ -53,18 +54,18 @@ class OutcomeResolver:
         *,
         timeout: float,
         max_attempts: int,
-        refuse: Callable[[Call[Any]], None],
+        check_usable: Callable[[Call[Any]], None],
         ledger_recorder: LedgerRecorder,
         on_resolved: Callable[[CallState[Any]], Awaitable[None]],
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
     ) -> None:
         self._read = read
         self._timeout = timeout
         self._max_attempts = max_attempts
-        self._refuse = refuse
+        self._check_usable = check_usable
         self._ledger_recorder = ledger_recorder
         self._on_resolved = on_resolved
-        self._tell = tell
+        self._emit = emit
 
     async def resolve(self, state: CallState[T], error: GatewayError, if_not_found: NextStep) -> T:
         """Find the outcome of a write that failed with `error`.
@@ -77,8 +78,8 @@ class OutcomeResolver:
             GatewayError: `error` itself, if no record was found and the write must not be repeated.
         """
         found = await self._look_up_write(state, error, _resolve_seconds(state, if_not_found))
-        if found is not NOT_EXECUTED:
-            return found
+        if found.status is LookupStatus.EXECUTED:
+            return cast("T", found.record)
         match if_not_found:
             case NextStep.AGAIN:
                 raise NotExecutedError(error)
@@ -96,22 +97,22 @@ class OutcomeResolver:
                 found = await self._look_up_write(state, cancelled, _RESOLVE_SECONDS, cancelled=True)
             except GatewayError:
                 return  # the event of the lookup says "unknown"
-            if found is not NOT_EXECUTED:
+            if found.status is LookupStatus.EXECUTED:
                 state.unresolved = None
-                await self._ledger_recorder.record_outcome(state.intent_id, "done", found)
+                await self._ledger_recorder.record_outcome(state.intent_id, "done", found.record)
 
     def final_error(self, state: CallState[Any], error: GatewayError) -> GatewayError:
         """Return the last attempt's error, or an unknown outcome.
 
         The outcome is unknown if any attempt of a write may have been executed.
         """
-        doubtful = state.may_have_been_sent and not state.call.kind.is_read
-        return self.unknown(state, error) if doubtful else error
+        is_unresolved = state.may_have_been_sent and not state.call.kind.is_read
+        return self.unknown(state, error) if is_unresolved else error
 
     def unknown(
         self, state: CallState[Any], error: GatewayError, failed: GatewayError | None = None
     ) -> OutcomeUnknownError:
-        """Build the error for an unknown outcome, which can look it up again.
+        """Build the error for an unknown outcome.
 
         `failed` is the error of the lookup, if there was one.
         """
@@ -136,74 +137,59 @@ class OutcomeResolver:
         self,
         state: CallState[T],
         error: GatewayError,
-        settle: float,
+        grace: float,
         *,
         conclusive: bool = False,
         cancelled: bool = False,
-    ) -> T | Literal[NotExecuted.NOT_EXECUTED]:
-        """Look up the result of a write.
+    ) -> LookupResult[T]:
+        """Look up the result of a write: it was executed, or was not.
 
-        Returns `NOT_EXECUTED` only after a lookup that began at least `settle` seconds from now. With `conclusive`, a
-        list must also prove that the record does not exist.
+        The latter only after a lookup that began at least `grace` seconds from now. With `conclusive`, a list must also
+        prove that the record does not exist.
         """
         call, outcome = state.call, "unknown"
         state.on_lookup()
         try:
             if call.lookup is None:
                 raise self.unknown(state, error) from error
-            found: Any = await self._run_lookup(call.lookup, settle, conclusive=conclusive)
-            if isinstance(found, DifferentRecord):
-                found = self._accept(state, error, found)
-            outcome = "not there" if found is NOT_EXECUTED else "found"
+            found = await self._run_lookup(call.lookup, grace, conclusive=conclusive)
+            if found.status is LookupStatus.NOT_EXECUTED:
+                outcome = "not there"
+                return found
+            record = accept_record(found, made_up_id=call.made_up_id, emit=self._emit, facts=self._facts(state, error))
+            outcome = "found"
+            return LookupResult(LookupStatus.EXECUTED, record)
         except OutcomeUnknownError:
             raise
         except GatewayError as failed:
             if not state.may_have_been_sent:  # such as a 429, which only the lookup could confirm
                 state.record_failure(error, unclear=True)
             raise self.unknown(state, error, failed) from failed
-        else:
-            result: T | Literal[NotExecuted.NOT_EXECUTED] = found
-            return result
         finally:
-            self._tell(OutcomeLookedUp(call=str(call), api_id=call.api_id, outcome=outcome, cancelled=cancelled))
+            self._emit(OutcomeLookedUp(call=str(call), api_id=call.api_id, outcome=outcome, cancelled=cancelled))
 
-    def _accept(self, state: CallState[T], error: GatewayError, found: DifferentRecord[T]) -> T:
-        """Return a record that differs from what was sent.
-
-        Its id must be one that only this call can have sent.
-
-        Raises:
-            MismatchedWriteError: the caller chose the id, so an earlier request may have created the record.
-        """
-        call = state.call
-        if not call.made_up_id:
-            facts = self._facts(state, error)
-            raise MismatchedWriteError(found.differences, record=cast("Record", found.record), **facts)
-        self._tell(RecordDiffers(call=str(call), api_id=call.api_id, differences=found.differences))
-        return found.record
-
-    async def _run_lookup(self, lookup: Call[Any], settle: float, *, conclusive: bool) -> Any:
-        until = anyio.current_time() + settle
-        wait = 0.05
+    async def _run_lookup(
+        self, lookup: Call[LookupResult[Any]], grace: float, *, conclusive: bool
+    ) -> LookupResult[Any]:
+        """Repeat a lookup for `grace` seconds, or until it finds the record."""
+        until = anyio.current_time() + grace
+        read = partial(self._send_lookup, seconds=grace + self._timeout)
+        pauses = exponential_backoffs(first=0.05, longest=1.0)
         while True:
             is_last = anyio.current_time() >= until  # a response shows the state at the time of its request
-            found = await self._send_lookup(lookup, settle + self._timeout)
+            found = await look_up(read, lookup, conclusive=conclusive and is_last)
             left = max(until - anyio.current_time(), 0.0)
-            is_done = not isinstance(found, NotExecuted)
-            if is_done and lookup.follow_up is not None:
-                return await self._run_lookup(lookup.follow_up(found), left, conclusive=conclusive)
-            if is_done or is_last:
-                confirmation = confirmation_of(lookup, found, conclusive=conclusive)
-                confirmed = await self._send_lookup(confirmation, self._timeout) if confirmation else found
-                if not isinstance(confirmed, NotExecuted):
-                    return confirmed
-                if found is not GONE:
-                    return NOT_EXECUTED
-                if is_last:
-                    reason = "the list has the record, and by its id there is none"
-                    raise MalformedReplyError("$", reason, call=str(confirmation))
-            await anyio.sleep(min(wait, left))
-            wait = min(wait * 2, 1.0)
+            match found.status:
+                case LookupStatus.EXECUTED if lookup.follow_up is not None:
+                    return await self._run_lookup(lookup.follow_up(found.record), left, conclusive=conclusive)
+                case LookupStatus.EXECUTED | LookupStatus.DIFFERENT_RECORD:
+                    return found
+                case LookupStatus.GONE if is_last:
+                    reason = "the list has the record, and a read by its id does not find it"
+                    raise MalformedReplyError("$", reason, call=str(lookup))
+                case _ if is_last:
+                    return LookupResult(LookupStatus.NOT_EXECUTED)
+            await anyio.sleep(min(next(pauses), left))
 
     async def _send_lookup(self, lookup: Call[Any], seconds: float) -> Any:
         return await self._read(CallState(lookup.as_lookup(), seconds, self._max_attempts))
@@ -214,41 +200,30 @@ class OutcomeResolver:
         Returns None if the write was certainly not executed. That is certain if the gateway proves that the record does
         not exist, after the time in which it may still execute what it received.
         """
-        if isinstance(wait, bool) or not isinstance(wait, int | float) or not wait >= 0:
-            raise InvalidRequestError("wait: must be a number of seconds from 0")
-        self._refuse_resolving(state, error)
+        check_numbers("seconds", minimum=0, finite=False, wait=wait)
+        self._check_can_resolve(state, error)
         in_doubt = max(state.may_arrive_until - anyio.current_time(), 0.0)
-        conclusive, patience = in_doubt <= wait, min(in_doubt, wait)
-        with anyio.move_on_after(patience + self._timeout):
-            found = await self._look_up_write(state, error, patience, conclusive=conclusive)
-            if found is not NOT_EXECUTED or conclusive:
-                return await self._end_doubt(state, found)
+        conclusive, grace = in_doubt <= wait, min(in_doubt, wait)
+        with anyio.move_on_after(grace + self._timeout):
+            found = await self._look_up_write(state, error, grace, conclusive=conclusive)
+            if found.status is LookupStatus.EXECUTED or conclusive:
+                return await self._record_resolution(state, found)
         raise self.unknown(state, error)
 
-    async def _end_doubt(self, state: CallState[T], found: T | Literal[NotExecuted.NOT_EXECUTED]) -> T | None:
-        result, outcome = (None, "not_made") if found is NOT_EXECUTED else (found, "done")
-        await self._ledger_recorder.record_outcome(state.intent_id, outcome, result)
+    async def _record_resolution(self, state: CallState[T], found: LookupResult[T]) -> T | None:
+        outcome = "done" if found.status is LookupStatus.EXECUTED else "not_made"
+        await self._ledger_recorder.record_outcome(state.intent_id, outcome, found.record)
         await self._on_resolved(state)
-        return result
+        return found.record
 
-    def _refuse_resolving(self, state: CallState[Any], error: GatewayError) -> None:
+    def _check_can_resolve(self, state: CallState[Any], error: GatewayError) -> None:
         call = state.call
         if call.lookup is not None and call.lookup.has_side_effects:
             raise self.unknown(state, error)
         try:
-            self._refuse(call)
+            self._check_usable(call)
         except GatewayError as refusal:
             raise self.unknown(state, error, refusal) from None
-
-
-def confirmation_of(lookup: Call[Any], found: Any, *, conclusive: bool) -> Call[Any] | None:
-    """Build the list read that must confirm a lookup, if one is needed.
-
-    A 404 alone does not prove that a record does not exist. It is sufficient to send a write again under the same id.
-    It is not sufficient to report that a write was not executed, or that a deletion is done.
-    """
-    is_claim = found is GONE or (found is NO_RECORD and conclusive)
-    return lookup.confirmation() if lookup.confirmation and is_claim else None
 
 
 def _resolve_seconds(state: CallState[Any], if_not_found: NextStep) -> float:

@@ -25,7 +25,7 @@ T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 
 _PAGE_SIZE: Final = 1000
-_BREATH: Final = 250
+_CHECKPOINT_EVERY: Final = 250
 """Records between two checkpoints.
 
 Without checkpoints, the read of the next page would not run.
@@ -123,7 +123,7 @@ class _PageStream(Generic[T]):
         self._prefetch: Prefetch[Page[T]] | None = None
         self._number = 0
         self._over = False
-        self._stale = 0
+        self._stale_pages = 0
         self._previous: tuple[Any, ...] = ()
         self._seen = _Seen()
 
@@ -139,10 +139,10 @@ class _PageStream(Generic[T]):
         raise StopAsyncIteration
 
     async def _next(self) -> Page[T]:
-        ahead = self._prefetch or self._start()
+        prefetch = self._prefetch or self._start()
         self._prefetch = None
         try:
-            page = await ahead.result()
+            page = await prefetch.result()
         except BaseException:
             self._over = True
             raise
@@ -162,15 +162,15 @@ class _PageStream(Generic[T]):
         """
         ids = tuple(getattr(record, "id", None) for record in page.records)
         if ids and ids == self._previous:
-            self._stop(f"page {page.number} is the page before it again")
+            self._fail(f"page {page.number} repeats the page before it")
         self._previous = ids
         fresh = tuple(record for record, name in zip(page.records, ids, strict=True) if self._seen.is_new(name))
-        self._stale = 0 if fresh else self._stale + 1
-        if self._stale >= _STALE_PAGES and not self._over:
-            self._stop(f"page {page.number} is the third in a row without anything new")
+        self._stale_pages = 0 if fresh else self._stale_pages + 1
+        if self._stale_pages >= _STALE_PAGES and not self._over:
+            self._fail(f"page {page.number} is the third page in a row without a new record")
         return fresh
 
-    def _stop(self, reason: str) -> None:
+    def _fail(self, reason: str) -> None:
         self._over = True
         self.cancel()
         raise MalformedReplyError("$.meta.pagination", reason, call=self._call)
@@ -189,19 +189,19 @@ class _Records(Generic[T]):
     def __init__(self, pages: AsyncIterator[Page[T]]) -> None:
         self._pages = pages
         self._records: tuple[T, ...] = ()
-        self._place = 0
+        self._index = 0
 
     def __aiter__(self) -> AsyncIterator[T]:
         return self
 
     async def __anext__(self) -> T:
-        if self._place == len(self._records):
+        if self._index == len(self._records):
             self._records = (await anext(self._pages)).records
-            self._place = 0
-        elif self._place % _BREATH == 0:
+            self._index = 0
+        elif self._index % _CHECKPOINT_EVERY == 0:
             await anyio.lowlevel.checkpoint()
-        record = self._records[self._place]
-        self._place += 1
+        record = self._records[self._index]
+        self._index += 1
         return record
 
 

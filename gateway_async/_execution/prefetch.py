@@ -52,7 +52,7 @@ class Prefetch(Generic[T]):
         if self._error is not None:
             raise self._error
         if not self._read_all:
-            raise ConnectionLostError("the read ahead was cancelled")
+            raise ConnectionLostError("the prefetch was cancelled")
         return self._value
 
     def cancel(self) -> None:

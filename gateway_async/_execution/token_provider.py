@@ -1,4 +1,4 @@
-"""`Login`: fetch, extend and revoke the token of a `PasswordLogin`.
+"""`TokenProvider`: fetch, extend and revoke the token of a `PasswordLogin`.
 
 Concurrent calls share one login. A token that another call has renewed is not fetched again. The waiting calls also
 share a rejection, because many attempts with a wrong password would lock the account.
@@ -18,7 +18,7 @@ from gateway_async.credentials import AccessToken, PasswordLogin
 from gateway_async.errors import AuthenticationError, GatewayError, NotSentError
 from gateway_async.models.tokens import Token
 
-__all__ = ["Fetch", "Login"]
+__all__ = ["Fetch", "TokenProvider"]
 
 Fetch = Callable[[Call[Any], Signature], Awaitable[Any]]
 """Sends one request and reads its response."""
@@ -33,7 +33,7 @@ A request with it could arrive too late.
 """
 
 
-class Login:
+class TokenProvider:
     """The token of a `PasswordLogin`.
 
     Args:
@@ -46,32 +46,32 @@ class Login:
         self._credentials = credentials
         self._developer_id = developer_id
         self._fetch = fetch
-        self._turn = anyio.Lock()
+        self._login_lock = anyio.Lock()
         self._token: Token | None = None
         self._used_at = 0.0
-        self._refusal: AuthenticationError | None = None
+        self._rejection: AuthenticationError | None = None
 
-    async def proof(self, call: Call[Any]) -> AccessToken:
+    async def token(self, call: Call[Any]) -> AccessToken:
         """Return the token; log in first if it is missing or expired.
 
         A call that waits for the login of another call gets the rejection of that login.
         """
-        if (token := self._fresh()) is None:
-            refusal = self._refusal
-            async with self._turn:
-                if self._refusal and self._refusal is not refusal:
-                    raise copy(self._refusal)
-                token = self._fresh() or await self._renew(call)
+        if (token := self._valid_token()) is None:
+            rejection = self._rejection
+            async with self._login_lock:
+                if self._rejection and self._rejection is not rejection:
+                    raise copy(self._rejection)
+                token = self._valid_token() or await self._renew(call)
         return AccessToken(token.token, self._credentials.send_in)
 
-    def prolong(self, signature: Signature) -> None:
+    def extend(self, signature: Signature) -> None:
         """Restart the token's idle time after a successful request."""
-        if self._is_of(signature):
+        if self._has_signed(signature):
             self._used_at = anyio.current_time()
 
-    def give_up(self, signature: Signature) -> bool:
+    def discard(self, signature: Signature) -> bool:
         """Drop a rejected token, unless another call has renewed it meanwhile."""
-        if self._is_of(signature):
+        if self._has_signed(signature):
             self._token = None
         return bool(signature.secrets)
 
@@ -82,11 +82,11 @@ class Login:
             return
         with anyio.move_on_after(_REVOKE_SECONDS, shield=True):
             try:
-                await self._fetch(revoke(token.token), self._signed(token))
+                await self._fetch(revoke(token.token), self._sign(token))
             except GatewayError:
                 return  # the token expires when idle
 
-    def _fresh(self) -> Token | None:
+    def _valid_token(self) -> Token | None:
         if self._token is None:
             return None
         lifetime = (self._token.expire or _IDLE_MINUTES) * 60 - _MARGIN_SECONDS
@@ -102,15 +102,15 @@ class Login:
         except TimeoutError:
             raise NotSentError(f"no login within {_LOGIN_SECONDS:g} s", call=str(call)) from None
         except AuthenticationError as error:
-            self._refusal = copy(error)
+            self._rejection = copy(error)
             raise
         except GatewayError as error:
             raise NotSentError(f"no login: {error}", call=str(call)) from error
         self._token, self._used_at = token, anyio.current_time()
         return token
 
-    def _is_of(self, signature: Signature) -> bool:
+    def _has_signed(self, signature: Signature) -> bool:
         return self._token is not None and self._token.token in signature.secrets
 
-    def _signed(self, token: Token) -> Signature:
+    def _sign(self, token: Token) -> Signature:
         return sign(AccessToken(token.token, self._credentials.send_in), self._developer_id, time.time())

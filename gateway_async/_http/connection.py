@@ -113,7 +113,7 @@ class Connection:
             raise failure
 
     async def _listen(self, writing: anyio.CancelScope, failures: list[httpx.TransportError]) -> None:
-        """Stop writing when the whole response has arrived, or the connection has failed."""
+        """Stop writing after the whole response or a failure."""
         try:
             if await self._is_answered_early():
                 writing.cancel()
@@ -205,7 +205,7 @@ class Connection:
         if answer is not None and data:
             answer.feed(data)
         elif answer is None or not answer.ends_here():
-            raise httpx.RemoteProtocolError("the server closed the connection before its answer was complete")
+            raise httpx.RemoteProtocolError("the server closed the connection before its response was complete")
 
 
 class _SocketStream(anyio.abc.ByteStream):

@@ -56,11 +56,11 @@ class BoundedDecompressor(httpx.AsyncByteStream):
                 self._end()
         unpack = self._unpack = self._unpack or _unpacker(self._coding, self._rest)
         if unpack.eof:  # zlib would buffer all data after the end
-            raise httpx.DecodingError("something lies behind the compressed body")
+            raise httpx.DecodingError("data follows the compressed body")
         try:
             piece = unpack.decompress(self._rest, _STEP)
         except zlib.error as error:
-            raise httpx.DecodingError(f"the body is not what its head says: {error}") from None
+            raise httpx.DecodingError(f"the body does not match its content-encoding: {error}") from None
         self._rest = unpack.unconsumed_tail or unpack.unused_data
         return piece
 
@@ -76,7 +76,7 @@ class BoundedDecompressor(httpx.AsyncByteStream):
 
 def _unpacker(coding: str, start: bytes) -> "_Decompress":
     if coding not in _CODINGS:
-        raise httpx.DecodingError(f"the body is packed as {coding!r}, which was not offered")
+        raise httpx.DecodingError(f"the body is encoded as {coding!r}, which was not offered")
     return zlib.decompressobj(_WITH_HEADER if _has_header(start) else _WITHOUT_HEADER)
 
 

@@ -18,7 +18,7 @@ from gateway_async._http.response_parser import ResponseParser
 
 __all__ = ["Exchange"]
 
-_LATE: Final = "not in time"
+_LATE: Final = "timed out"
 _UNBOUND: Final = contextlib.nullcontext()
 _UNSENDABLE: Final = re.compile(rb"[\r\n\0]")
 
@@ -155,7 +155,7 @@ def _head(request: httpx.Request) -> bytes:
     lines = [b"%b %b HTTP/1.1" % (request.method.encode(), request.url.raw_path)]
     lines += [b"%b: %b" % field for field in request.headers.raw]
     if any(map(_UNSENDABLE.search, lines)):
-        raise httpx.LocalProtocolError("a header holds a line break")
+        raise httpx.LocalProtocolError("a header contains a line break")
     return b"\r\n".join([*lines, b"", b""])
 
 
@@ -179,4 +179,4 @@ async def _measured(request: httpx.Request) -> AsyncGenerator[bytes]:
     if chunked:
         yield b"0\r\n\r\n"
     elif left:
-        raise httpx.LocalProtocolError("the body has another length than its head says")
+        raise httpx.LocalProtocolError("the length of the body differs from its content-length")

@@ -64,7 +64,7 @@ class ConnectionPool:
         return None
 
     async def release(self, origin: Origin, connection: Connection) -> None:
-        """Return a connection to its stack if it is reusable, or close it.
+        """Return a reusable connection to its stack; close any other.
 
         Idle connections that have expired, or exceed the maximum, are closed first. Nothing is awaited after the
         connection is on its stack, so the caller can still discard it before another call gets it.

@@ -55,7 +55,7 @@ class ResponseParser:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             if not self.complete:
-                raise httpx.RemoteProtocolError(f"not an answer in HTTP: {error}") from None
+                raise httpx.RemoteProtocolError(f"not an HTTP response: {error}") from None
             self.may_follow = False
         self._check_length()
 
@@ -74,7 +74,7 @@ class ResponseParser:
         self._chunks.clear()
 
     def take(self) -> bytes:
-        """Return the part of the body that has arrived since the last call."""
+        """Return the new part of the body."""
         chunks = b"".join(self._chunks)
         self._chunks.clear()
         return chunks
@@ -84,7 +84,7 @@ class ResponseParser:
         if max(framing, self._header_bytes) > _HEAD_LIMIT:
             self.may_follow = False
             part = "framing" if self.head_seen and framing else "head"
-            raise httpx.RemoteProtocolError(f"the {part} of the answer is longer than {_HEAD_LIMIT} bytes")
+            raise httpx.RemoteProtocolError(f"the {part} of the response is longer than {_HEAD_LIMIT} bytes")
 
     def _is_measured(self) -> bool:
         return any(name.lower() in (b"content-length", b"transfer-encoding") for name, _ in self.headers)

@@ -72,7 +72,7 @@ async def measured(call: Call[T], *, limits: bool) -> Call[T]:
 
 
 def _looked_at(part: FilePart, limits: bool) -> FilePart | str:
-    """Return the part with its file's start position, or the problem with it."""
+    """Return the part with its file's start position, or a problem."""
     try:
         part = attrs.evolve(part, begins=_begin(part.attachment))
         with ExitStack() as files:
@@ -96,7 +96,7 @@ def _begin(attachment: Attachment) -> int:
 
 def _standing(file: BinaryIO) -> int:
     if not file.seekable():
-        raise ValueError("it cannot be sent twice, being no seekable file; pass its bytes or a path")
+        raise ValueError("it is not seekable, so it cannot be sent twice (expected bytes or a path)")
     if not isinstance(cast("object", file.read(0)), bytes):
         raise ValueError("it must be opened for reading bytes")
     return file.tell()
@@ -128,7 +128,7 @@ class _Source:
             return b""
         data = self._read(wanted)
         if not data:
-            raise OSError(f"{self._label} has become shorter while it was sent")
+            raise OSError(f"{self._label} became shorter while it was sent")
         self._at += len(data)
         return data
 
@@ -151,7 +151,7 @@ def _file(part: FilePart, files: ExitStack) -> BinaryIO:
         case (str() | os.PathLike()) as path:
             place = Path(path)
             if place.exists() and not place.is_file():  # opening a pipe would block until its other end is open
-                raise ValueError("it is no regular file")
+                raise ValueError("not a regular file")
             return files.enter_context(place.open("rb", buffering=0))
         case file:
             files.callback(_put_back, file, part.begins)

@@ -4,12 +4,12 @@ from functools import partial
 from typing import Any
 
 from gateway_async._secrets import mask_text
-from gateway_async._wire.call import GONE, NOT_EXECUTED, Call, Kind, NotExecuted
-from gateway_async._wire.convert import FieldError, read_nothing
+from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
+from gateway_async._wire.convert.read import FieldError, read_nothing
 from gateway_async._wire.multipart import FilePart, Form, file_problems
 from gateway_async._wire.query import segment
+from gateway_async._wire.reply import read_undocumented
 from gateway_async._wire.resource import Ref, ResourceSpec, Scope
-from gateway_async._wire.unshown import read_unshown
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
 from gateway_async.models.identifiers import ApiId
@@ -35,7 +35,7 @@ def attach(spec: ResourceSpec[Any], ref: Ref, attachment: Attachment, scope: Sco
         params=params,
         kind=Kind.UNNAMED,
         form=Form((), (FilePart("file[file]", "attachment", attachment),)),
-        read=partial(read_unshown, QuickInvoiceFile, ("file", "quickinvoicefile")),
+        read=partial(read_undocumented, QuickInvoiceFile, ("file", "quickinvoicefile")),
         sent={"filename": mask_text(attachment.filename)},
     )
 
@@ -54,7 +54,7 @@ def detach(spec: ResourceSpec[Any], ref: Ref, file_id: str, scope: Scope) -> Cal
         path=path,
         params=(*params, ("expand", "files")),
         read=partial(_is_gone, spec, file_id),
-        not_found_result=GONE,
+        not_found_result=LookupResult(LookupStatus.GONE),
         confirmation=partial(spec.absence, ref, scope),
     )
     return Call(
@@ -68,8 +68,8 @@ def detach(spec: ResourceSpec[Any], ref: Ref, file_id: str, scope: Scope) -> Cal
     )
 
 
-def _is_gone(spec: ResourceSpec[Any], file_id: str, content: Any) -> bool | NotExecuted:
-    """Return True if the record no longer lists the file, otherwise `NOT_EXECUTED`.
+def _is_gone(spec: ResourceSpec[Any], file_id: str, content: Any) -> LookupResult[bool]:
+    """Return whether the record no longer lists the file.
 
     Without a list of files, the outcome is unknown and a `FieldError` is raised.
     """
@@ -78,4 +78,5 @@ def _is_gone(spec: ResourceSpec[Any], file_id: str, content: Any) -> bool | NotE
         ids = [str(file["id"]) for file in record["files"] or ()]
     except (KeyError, TypeError):
         raise FieldError(f".{spec.name}.files", "missing, or not a list of files") from None
-    return NOT_EXECUTED if file_id in ids else True
+    is_listed = file_id in ids
+    return LookupResult(LookupStatus.NOT_EXECUTED) if is_listed else LookupResult(LookupStatus.EXECUTED, True)

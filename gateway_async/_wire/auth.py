@@ -13,17 +13,17 @@ from gateway_async._wire.query import Params
 from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, UserApiKey
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["Proof", "Signature", "check_supported", "sign", "unsigned"]
+__all__ = ["Signature", "SigningCredentials", "check_supported", "sign", "unsigned"]
 
-Proof = UserApiKey | AccessToken | HashKey | BearerToken
+SigningCredentials = UserApiKey | AccessToken | HashKey | BearerToken
 """Credentials that can sign without fetching anything first."""
 
-_HASH_KEY_FAMILIES: Final = frozenset(
+_HASH_KEY_RESOURCES: Final = frozenset(
     {"accountforms", "accountvaults", "payform", "routeraccountvaults", "salestax", "transactions"}
 )
 
 
-def _seal(params: Params) -> tuple[tuple[str, Secret], ...]:
+def _as_secrets(params: Params) -> tuple[tuple[str, Secret], ...]:
     return tuple((name, Secret(value)) for name, value in params)
 
 
@@ -39,8 +39,8 @@ class Signature:
         secrets: the secrets in it, which are masked in quoted response texts.
     """
 
-    _headers: tuple[tuple[str, Secret], ...] = attrs.field(alias="headers", default=(), converter=_seal)
-    _params: tuple[tuple[str, Secret], ...] = attrs.field(alias="params", default=(), converter=_seal)
+    _headers: tuple[tuple[str, Secret], ...] = attrs.field(alias="headers", default=(), converter=_as_secrets)
+    _params: tuple[tuple[str, Secret], ...] = attrs.field(alias="params", default=(), converter=_as_secrets)
     secrets: tuple[Secret, ...] = ()
 
     @property
@@ -60,7 +60,7 @@ def check_supported(credentials: Credentials, call: Call[object]) -> None:
     Raises:
         InvalidRequestError: the endpoint does not accept a hash-key.
     """
-    if isinstance(credentials, HashKey) and call.signed and call.path.split("/")[2] not in _HASH_KEY_FAMILIES:
+    if isinstance(credentials, HashKey) and call.signed and call.path.split("/")[2] not in _HASH_KEY_RESOURCES:
         raise InvalidRequestError(f"credentials: HashKey cannot sign {call}; the gateway takes it for account vaults,"
                                   " router account vaults and transactions only")  # fmt: skip
 
@@ -70,32 +70,34 @@ def unsigned(developer_id: str) -> Signature:
     return Signature(headers=(("developer-id", developer_id),))
 
 
-def sign(proof: Proof, developer_id: str, now: float) -> Signature:
+def sign(credentials: SigningCredentials, developer_id: str, now: float) -> Signature:
     """Sign a request that is sent at `now` (Unix seconds).
 
     `developer-id` is a header or a query parameter, like the credentials.
     """
     developer = ("developer-id", developer_id)
-    match proof:
+    match credentials:
         case UserApiKey(send_in="basic"):
-            basic = f"Basic {_base64(f'{proof.user_id}:{proof.user_api_key.reveal()}')}"
-            return Signature((developer, ("authorization", basic)), secrets=(proof.user_api_key, Secret(basic)))
+            basic = f"Basic {_base64(f'{credentials.user_id}:{credentials.user_api_key.reveal()}')}"
+            return Signature((developer, ("authorization", basic)), secrets=(credentials.user_api_key, Secret(basic)))
         case BearerToken(token=Secret() as token):
             return Signature((developer, ("authorization", f"Bearer {token.reveal()}")), secrets=(token,))
         case UserApiKey(user_id=user_id, user_api_key=key):
-            return _placed(proof.send_in, (developer, ("user-id", user_id), ("user-api-key", key.reveal())), key)
+            return _signature_in(
+                credentials.send_in, (developer, ("user-id", user_id), ("user-api-key", key.reveal())), key
+            )
         case AccessToken(token=token):
-            return _placed(proof.send_in, (developer, ("access-token", token.reveal())), token)
+            return _signature_in(credentials.send_in, (developer, ("access-token", token.reveal())), token)
         case HashKey(user_id=user_id, user_hash_key=key):
             timestamp = str(int(now))
             digest = _hash_key(user_id, key, timestamp)
-            proven = (("user-id", user_id), ("timestamp", timestamp), ("hash-key", digest.reveal()))
-            return _placed(proof.send_in, (developer, *proven), key, digest)
+            signed_params = (("user-id", user_id), ("timestamp", timestamp), ("hash-key", digest.reveal()))
+            return _signature_in(credentials.send_in, (developer, *signed_params), key, digest)
         case _:
             raise TypeError("a BearerToken must hold its token when it signs")
 
 
-def _placed(send_in: str, params: Params, *secrets: Secret) -> Signature:
+def _signature_in(send_in: str, params: Params, *secrets: Secret) -> Signature:
     return Signature(params=params, secrets=secrets) if send_in == "query" else Signature(params, secrets=secrets)
 
 

@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import attrs
 
@@ -12,7 +12,7 @@ from gateway_async._wire.multipart import Form
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async.errors import StatusError
 
-__all__ = ["GONE", "NOT_EXECUTED", "NO_RECORD", "Call", "DifferentRecord", "Gone", "Kind", "LedgerEntry", "NotExecuted"]
+__all__ = ["Call", "Kind", "LedgerEntry", "LookupResult", "LookupStatus", "lookup_by_success"]
 
 T = TypeVar("T")
 
@@ -41,40 +41,33 @@ class Kind(enum.Enum):
         return self in (Kind.READ, Kind.LOOKUP)
 
 
-class NotExecuted(enum.Enum):
-    """What a lookup returns when it does not find that the write was executed."""
+class LookupStatus(enum.Enum):
+    """What a lookup found out about a write."""
 
-    NOT_EXECUTED = "not done"
+    EXECUTED = "executed"
+    DIFFERENT_RECORD = "different record"
+    """The record with the integrator id differs from what was sent."""
+    NOT_EXECUTED = "not executed"
     """The record, or a whole list without it, shows that the write was not executed so far."""
     NO_RECORD = "no record"
-    """The gateway says that the record does not exist. A list must confirm it."""
-
-
-NOT_EXECUTED: Final = NotExecuted.NOT_EXECUTED
-NO_RECORD: Final = NotExecuted.NO_RECORD
-
-
-class Gone(enum.Enum):
-    """What the lookup of a deletion returns when the gateway says that the record does not exist."""
-
+    """The gateway says that the record of a write does not exist. A list must confirm it."""
     GONE = "gone"
-    """The record does not exist. A list must confirm it."""
-
-
-GONE: Final = Gone.GONE
+    """The gateway says that the record of a deletion does not exist. A list must confirm it."""
 
 
 @attrs.frozen
-class DifferentRecord(Generic[T]):
-    """What a lookup returns when the record with the integrator id differs from what was sent.
+class LookupResult(Generic[T]):
+    """The result of a lookup.
 
     Attributes:
-        record: the record.
+        status: what the lookup found out.
+        record: the write's own result, if it was executed; the found record, if that differs.
         differences: one line for each value that differs.
     """
 
-    record: T
-    differences: tuple[str, ...]
+    status: LookupStatus
+    record: T | None = None
+    differences: tuple[str, ...] = ()
 
 
 @attrs.frozen(kw_only=True)
@@ -116,10 +109,10 @@ class Call(Generic[T]):
         sent: the content to write, with secrets masked, for errors and logs.
         secrets: the secrets in the body, which are masked in quoted response texts.
         terminal_id: the terminal at which the call waits.
-        lookup: the read that finds the outcome: the write's own result, a `NotExecuted` or a `DifferentRecord`.
+        lookup: the read that finds the outcome.
         prerequisite: for a terminal call, a read to do first. Its result is the call to send instead.
         has_side_effects: for a lookup, whether it sends the write again, which could undo a later change.
-        follow_up: for a lookup, function from the found record to the read of the result, if that is another record.
+        follow_up: for a lookup, function from the found record to the lookup of the result, if that is another record.
         ledger_entry: what a ledger stores about the call, if it moves money or stores an account.
         not_found_result: the result when the gateway says that the record does not exist (404, 409); `...` raises.
         confirmation: for a lookup, builds the list read that must confirm that a record does not exist.
@@ -142,10 +135,10 @@ class Call(Generic[T]):
     made_up_id: bool = False
     existing: Callable[[], "Call[T]"] | None = None
     terminal_id: str | None = None
-    lookup: "Call[T | NotExecuted | DifferentRecord[T]] | None" = None
+    lookup: "Call[LookupResult[T]] | None" = None
     prerequisite: "Call[Call[T]] | None" = None
     has_side_effects: bool = False
-    follow_up: Callable[[Any], "Call[T]"] | None = None
+    follow_up: Callable[[Any], "Call[Any]"] | None = None
     ledger_entry: LedgerEntry | None = None
     not_found_result: Any = ...
     confirmation: Callable[[], "Call[T]"] | None = None
@@ -186,3 +179,19 @@ class Call(Generic[T]):
 
     def __repr__(self) -> str:
         return f"<Call {self.label}>"
+
+
+def lookup_by_success(call: Call[T], *, missing_is_success: bool = False) -> Call[LookupResult[T]]:
+    """Return a lookup that sends `call`: its success shows that the write was executed.
+
+    The record of a write without a result is True. With `missing_is_success`, a record that does not exist shows that
+    the write was executed too.
+    """
+
+    def read(content: Any) -> LookupResult[Any]:
+        record = call.read(content)
+        return LookupResult(LookupStatus.EXECUTED, True if record is None else record)
+
+    absent = LookupResult(LookupStatus.EXECUTED, True) if missing_is_success else ...
+    lookup: Call[Any] = attrs.evolve(call, lookup=None)
+    return attrs.evolve(lookup, read=read, not_found_result=absent)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._wire.convert import FieldError
+from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.response_matching import is_less, same_value
 
 __all__ = [
@@ -83,20 +83,18 @@ def identifies_create(evidence: str) -> bool:
 
     Evidence of a change is different: a record without it may be one that has not changed yet.
     """
-    return evidence in ("exists", "agrees", "bears the name")
+    return evidence in ("exists", "no_field_differs", "last_name_matches")
 
 
-def _exists(_: Raw, __: Raw) -> bool:
-    """Accept any record: for a create, its existence is enough."""
+def _any_record(_: Raw, __: Raw) -> bool:
     return True
 
 
-def _says(sent: Raw, record: Raw) -> bool:
-    """Return whether the record has every value that was sent."""
+def _fields_match(sent: Raw, record: Raw) -> bool:
     return all(same_value(value, record.get(name)) for name, value in sent.items() if name not in _ORDERS)
 
 
-def _agrees(sent: Raw, record: Raw) -> bool:
+def _no_field_differs(sent: Raw, record: Raw) -> bool:
     """Return whether no field of the record contradicts the sent values.
 
     A record that had the integrator id before may have other values.
@@ -104,7 +102,7 @@ def _agrees(sent: Raw, record: Raw) -> bool:
     return all(same_value(value, record[name]) for name, value in sent.items() if record.get(name) is not None)
 
 
-def _bears_the_name(sent: Raw, contact: Raw) -> bool:
+def _last_name_matches(sent: Raw, contact: Raw) -> bool:
     """Return whether the contact has the last name that was sent.
 
     Another name means that the contact had the integrator id before.
@@ -112,7 +110,7 @@ def _bears_the_name(sent: Raw, contact: Raw) -> bool:
     return same_value(sent.get("last_name"), contact.get("last_name"))
 
 
-def _says_or_is_closed(sent: Raw, invoice: Raw) -> bool:
+def _fields_match_or_closed(sent: Raw, invoice: Raw) -> bool:
     """Return whether the invoice has every value that was sent.
 
     Status 0 and status 2 both mean closed.
@@ -120,16 +118,14 @@ def _says_or_is_closed(sent: Raw, invoice: Raw) -> bool:
     status = str(invoice.get("status_id"))
     if str(sent.get("status_id")) in _CLOSED and status in _CLOSED:
         sent = {**sent, "status_id": status}
-    return _says(sent, invoice)
+    return _fields_match(sent, invoice)
 
 
 def _is_reopened(_: Raw, invoice: Raw) -> bool:
-    """Return whether the invoice is open."""
     return same_value(1, invoice.get("status_id"))
 
 
 def _is_settled(_: Raw, batch: Raw) -> bool:
-    """Return whether the batch is closed."""
     return same_value(0, batch.get("is_open"))
 
 
@@ -144,12 +140,10 @@ def _is_on_invoice(sent: Raw, transaction: Raw) -> bool:
 
 
 def _is_off_invoice(sent: Raw, transaction: Raw) -> bool:
-    """Return whether the transaction no longer belongs to the invoice."""
     return not _is_on_invoice(sent, transaction)
 
 
 def _is_voided(_: Raw, transaction: Raw) -> bool:
-    """Return whether the transaction is voided."""
     return str(transaction.get("status_id")) in _VOIDED
 
 
@@ -164,8 +158,8 @@ def _is_completed(sent: Raw, transaction: Raw) -> bool:
         raise FieldError(".transaction.status_id", "missing")
     if str(status) in _NOT_COMPLETED:
         return False
-    if not _says(sent, transaction):
-        raise FieldError(".transaction", "it was captured, and not for the sums that were sent")
+    if not _fields_match(sent, transaction):
+        raise FieldError(".transaction", "it was captured for other amounts")
     return True
 
 
@@ -175,43 +169,43 @@ def _is_raised(sent: Raw, transaction: Raw) -> bool:
     A higher amount proves nothing: another request raised it, after this one or instead. A repeat could lower it.
     """
     if is_less(sent.get("transaction_amount"), transaction.get("transaction_amount")):
-        raise FieldError(".transaction.transaction_amount", "it was raised beyond the sum that was sent")
-    return _says(sent, transaction)
+        raise FieldError(".transaction.transaction_amount", "it was raised to more than the sent amount")
+    return _fields_match(sent, transaction)
 
 
 _EVIDENCE: Final[Mapping[str, Done]] = {
-    "exists": _exists,
-    "says": _says,
-    "agrees": _agrees,
-    "bears the name": _bears_the_name,
-    "says or is closed": _says_or_is_closed,
-    "is reopened": _is_reopened,
-    "is settled": _is_settled,
-    "is on invoice": _is_on_invoice,
-    "is off invoice": _is_off_invoice,
-    "is voided": _is_voided,
-    "is completed": _is_completed,
-    "is raised": _is_raised,
+    "exists": _any_record,
+    "fields_match": _fields_match,
+    "no_field_differs": _no_field_differs,
+    "last_name_matches": _last_name_matches,
+    "fields_match_or_closed": _fields_match_or_closed,
+    "is_reopened": _is_reopened,
+    "is_settled": _is_settled,
+    "is_on_invoice": _is_on_invoice,
+    "is_off_invoice": _is_off_invoice,
+    "is_voided": _is_voided,
+    "is_completed": _is_completed,
+    "is_raised": _is_raised,
 }
 """Rules by name. Ledgers on disk contain the names, so their meaning must never change."""
 
 EXISTS: Final = Evidence("exists")
-FIELDS_MATCH: Final = Evidence("says", compares=None)
-LAST_NAME_MATCHES: Final = Evidence("bears the name", ("last_name",))
-FIELDS_MATCH_OR_CLOSED: Final = Evidence("says or is closed", compares=None)
-IS_REOPENED: Final = Evidence("is reopened")
-IS_SETTLED: Final = Evidence("is settled")
-IS_ON_INVOICE: Final = Evidence("is on invoice", ("quick_invoice_id",))
-IS_OFF_INVOICE: Final = Evidence("is off invoice", ("quick_invoice_id",))
+FIELDS_MATCH: Final = Evidence("fields_match", compares=None)
+LAST_NAME_MATCHES: Final = Evidence("last_name_matches", ("last_name",))
+FIELDS_MATCH_OR_CLOSED: Final = Evidence("fields_match_or_closed", compares=None)
+IS_REOPENED: Final = Evidence("is_reopened")
+IS_SETTLED: Final = Evidence("is_settled")
+IS_ON_INVOICE: Final = Evidence("is_on_invoice", ("quick_invoice_id",))
+IS_OFF_INVOICE: Final = Evidence("is_off_invoice", ("quick_invoice_id",))
 
 _SUMS: Final = ("transaction_amount", "tip_amount", "tax", "subtotal_amount")
 """Fields to compare after an action that moves money. The request's other fields are applied together with them."""
 
 _ACTIONS: Final[Mapping[str, Evidence]] = {
-    "void": Evidence("is voided"),
-    "authcomplete": Evidence("is completed", _SUMS),
-    "authincrement": Evidence("is raised", _SUMS),
-    "tipadjust": Evidence("says", _SUMS),
+    "void": Evidence("is_voided"),
+    "authcomplete": Evidence("is_completed", _SUMS),
+    "authincrement": Evidence("is_raised", _SUMS),
+    "tipadjust": Evidence("fields_match", _SUMS),
     "edit": FIELDS_MATCH,
 }
 
@@ -226,4 +220,4 @@ def agrees(*names: str) -> Evidence:
 
     A field that is missing in the record does not count.
     """
-    return Evidence("agrees", names)
+    return Evidence("no_field_differs", names)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._secrets import Secret, mask_text
-from gateway_async._wire.convert import is_text
+from gateway_async._wire.convert.write import is_text
 from gateway_async.models.files import Attachment
 from gateway_async.models.request import Request
 
@@ -62,7 +62,7 @@ class Form:
 
 
 def form_of(wrapper: str, content: Mapping[str, Any], files: Sequence[Attachment]) -> Form:
-    """Return the form with the same content as `{wrapper: content}` in JSON, and `files`."""
+    """Return the form with the content of a JSON body, and `files`."""
     parts = (
         FilePart(f"{wrapper}[files][{place}]", f"files[{place}]", attachment) for place, attachment in enumerate(files)
     )
@@ -140,7 +140,7 @@ def attachment_problems(files: Sequence[Attachment], *, limits: bool = True) -> 
 
 
 def file_problems(attachment: Attachment) -> Iterator[str]:
-    """Yield the problems of an attachment that can be found without reading it."""
+    """Yield the problems of an attachment, without reading its content."""
     if not isinstance(attachment, Attachment):
         yield f"must be an Attachment, not {type(attachment).__name__}"
         return

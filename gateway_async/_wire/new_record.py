@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from gateway_async._secrets import mask_text
-from gateway_async._wire.call import NOT_EXECUTED, Call, DifferentRecord, NotExecuted
-from gateway_async._wire.convert import FieldError, structure
+from gateway_async._wire.call import Call, LookupResult, LookupStatus
+from gateway_async._wire.convert.read import FieldError, structure
 from gateway_async._wire.evidence import EXISTS
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.pagination import read_page
@@ -55,18 +55,20 @@ def read_before(spec: ResourceSpec[R], expected: Mapping[str, Any], then: Callab
     return _newest(spec, expected, read)
 
 
-def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> "Call[R | NotExecuted | DifferentRecord[R]]":
-    """Build the read that finds the new record by an outcome query of `read_before`."""
+def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Call[LookupResult[R]]:
+    """Build the lookup for an outcome query of `read_before`."""
     known, since = set(outcome_query.sent["ids"]), outcome_query.sent["created_ts"]
 
-    def read(content: Any) -> R | NotExecuted:
+    def read(content: Any) -> LookupResult[R]:
         rows = [row for row in _rows(spec, content, outcome_query.expected) if str(row["id"]) not in known]
         rows = [row for row in rows if not (spec.api_id and row.get(spec.api_id))]  # one with an id is another call's
         new = [row for row in rows if _created(row) >= since]  # an older one has only moved up in the list
         if len(new) > 1:
             ids = mask_text(", ".join(str(row["id"]) for row in new))
-            raise FieldError(f".{spec.plural}", f"any of these may be the one, all are new: {ids}")
-        return structure(spec.record, new[0]) if new else NOT_EXECUTED
+            raise FieldError(f".{spec.plural}", f"several records are new: {ids}")
+        if not new:
+            return LookupResult(LookupStatus.NOT_EXECUTED)
+        return LookupResult(LookupStatus.EXECUTED, structure(spec.record, new[0]))
 
     return _newest(spec, outcome_query.expected, read)
 
@@ -80,7 +82,7 @@ def check_new(outcome_query: OutcomeQuery, record: Mapping[str, Any]) -> None:
         MismatchedReplyError: the record existed before the write.
     """
     if str(record.get("id")) in outcome_query.sent["ids"]:
-        raise MismatchedReplyError(("id is that of a record that was there before",))
+        raise MismatchedReplyError(("id is that of a record that existed before",))
 
 
 def _newest(spec: ResourceSpec[Any], expected: Mapping[str, Any], read: Callable[[Any], T]) -> Call[T]:
@@ -98,7 +100,7 @@ def _rows(spec: ResourceSpec[Any], content: Any, expected: Mapping[str, Any]) ->
     if not all(isinstance(row, dict) and row.get("id") for row in page.records):
         raise FieldError(f".{spec.plural}", "not a list of records")
     if page.page_count is None and page.total_count is None:
-        raise FieldError(".meta.pagination", "missing, so the list may not be whole")
+        raise FieldError(".meta.pagination", "missing, so the list may be incomplete")
     for row in page.records:
         if all(str(row.get(name)) == str(value) for name, value in expected.items()):
             yield row

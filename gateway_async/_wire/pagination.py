@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
-from gateway_async._wire.convert import FieldError
+from gateway_async._wire.convert.read import FieldError
 from gateway_async.models.page import Page
 
 __all__ = ["find_row", "is_last", "read_page"]
@@ -65,15 +65,15 @@ def find_row(content: Any, plural: str, wanted: Mapping[str, str]) -> Mapping[st
     page = read_page(content, plural, 1, _raw_row)
     rows = [row for row in page.records if all(_has_value(row, name, value) for name, value in wanted.items())]
     if len(rows) > 1:
-        raise FieldError(f".{plural}", f"{len(rows)} rows have the id that was looked up")
+        raise FieldError(f".{plural}", f"{len(rows)} rows have the id")
     if rows:
         return rows[0]
     if page.page_count is None and page.total_count is None:
-        raise FieldError(".meta.pagination", "missing, so the list may not be whole")
+        raise FieldError(".meta.pagination", "missing, so the list may be incomplete")
     if (page.page_count or 0) > 1 or (page.total_count or 0) > len(page.records):
-        raise FieldError(".meta.pagination", "there are more rows than were read")
+        raise FieldError(".meta.pagination", "the list has more rows than were read")
     if any(character in value for value in wanted.values() for character in _FILTER_SYNTAX):
-        raise FieldError(f".{plural}", "the id cannot be filtered by, so its absence proves nothing")
+        raise FieldError(f".{plural}", "the id cannot be used in a filter, so its absence proves nothing")
     return None
 
 

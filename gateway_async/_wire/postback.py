@@ -22,7 +22,7 @@ import attrs
 import msgspec
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.convert import FieldError, decode, structure
+from gateway_async._wire.convert.read import FieldError, decode, structure
 from gateway_async.errors import PostbackRefusedError
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import PostbackResource, PostbackType
@@ -191,7 +191,7 @@ def _record(resource: str, raw: Mapping[str, Any]) -> Record | None:
 
 
 def _identifier(value: Any, *, needed: bool) -> str:
-    """Return a record's id, which must be suitable for keys, logs and databases."""
+    """Return a record's id, suitable for keys, logs and databases."""
     text = str(value) if type(value) is int else value
     if isinstance(text, str) and text.isprintable() and 0 < len(text) <= _LONGEST_ID:
         return text
@@ -248,7 +248,7 @@ def _form(body: bytes, charset: str) -> Mapping[str, Any]:
     fields: dict[str, str] = {}
     for name, value in pairs:
         if name in fields and name in _FIELDS:
-            raise PostbackRefusedError(400, f"{name}: stands in the form more than once")
+            raise PostbackRefusedError(400, f"{name}: is in the form more than once")
         fields[name] = value
     return fields
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from gateway_async._secrets import mask_text
-from gateway_async._wire.convert import is_text
+from gateway_async._wire.convert.write import is_text
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.time_range import TimeRange
@@ -51,9 +51,9 @@ def segment(value: Any, name: str = "id") -> str:
     if value.split() != [value]:
         raise InvalidRequestError(f"{name}: must not be empty and must contain no spaces")
     if value in (".", ".."):
-        raise InvalidRequestError(f"{name}: {value!r} cannot stand in a path")
+        raise InvalidRequestError(f"{name}: {value!r} cannot be part of a path")
     if not is_text(value):
-        raise InvalidRequestError(f"{name}: holds a character that is none (a lone surrogate)")
+        raise InvalidRequestError(f"{name}: has an invalid character (a lone surrogate)")
     return quote(value, safe="")
 
 
@@ -75,7 +75,9 @@ def expansion(expand: Sequence[str]) -> Params:
 def list_params(
     criteria: Mapping[str, Any] | None, sort: str | None, page_size: int | None, expand: Sequence[str]
 ) -> Params:
-    """Return the parameters of a list, except the number and size of the page. The size is only checked.
+    """Return the parameters of a list, without those of the page.
+
+    The size of the page is only checked.
 
     Raises:
         InvalidRequestError: the filters, the sort, the page size or the expansion cannot be sent; `.problems` lists
@@ -120,7 +122,7 @@ def filters(criteria: Mapping[str, Any]) -> Params:
     params: list[tuple[str, str]] = []
     for name, value in criteria.items():
         if not isinstance(name, str) or not name.isidentifier() or name in _RESERVED:
-            problems.append(mask_text(f"{name}: cannot be filtered by"))
+            problems.append(mask_text(f"{name}: cannot be used as a filter"))
             continue
         try:
             params.extend(_filter(name, value))
@@ -156,7 +158,7 @@ def _text(value: Any) -> str:
             return f"{value:f}"
         case str():
             if not is_text(value):
-                raise ValueError("holds a character that is none (a lone surrogate)")
+                raise ValueError("has an invalid character (a lone surrogate)")
             return str.__str__(value)
         case datetime():
             if value.tzinfo is None:
@@ -165,4 +167,4 @@ def _text(value: Any) -> str:
         case date():
             return value.isoformat()
         case _:
-            raise ValueError(f"cannot be filtered by a {type(value).__name__}")
+            raise ValueError(f"cannot filter by a {type(value).__name__}")

@@ -2,7 +2,7 @@
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from math import nan
@@ -12,7 +12,7 @@ import attrs
 
 from gateway_async._secrets import LONGEST_CARD, Secret, quote_text
 from gateway_async._wire.call import Call
-from gateway_async._wire.convert import FieldError, decode
+from gateway_async._wire.convert.read import FieldError, decode, structure
 from gateway_async._wire.response_matching import check_refusal
 from gateway_async.errors import (
     AuthenticationError,
@@ -29,10 +29,12 @@ from gateway_async.errors import (
     StatusError,
     ValidationError,
 )
+from gateway_async.models.record import Record
 
-__all__ = ["Reply", "read_reply"]
+__all__ = ["Reply", "read_reply", "read_undocumented", "says_busy"]
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Record)
 
 _ERRORS: Final[Mapping[int, type[StatusError]]] = {
     400: BadRequestError,
@@ -52,6 +54,9 @@ _BUSY: Final = (429, 502, 503, 504)
 """Statuses that do not depend on the content of the request."""
 _TAKEN: Final = re.compile(r"(?i)\b(exists?|already|taken|duplicated?|in use|unique)\b")
 """Words that say that another record has the integrator id. The contract shows no code for this case."""
+_MAY_SAY_BUSY: Final = (403, 409, 422)
+_TERMINAL_BUSY: Final = re.compile(r"(?i)\bterminal\b[^.;\n]*?(?<!not )\b(busy|in use)\b")
+_TERMINAL_FIELD: Final = {"terminal_id": "terminal"}
 _PAGE: Final = 20_000
 """The number of bytes of a page from which text is extracted."""
 _LONGEST_QUOTE: Final = 300
@@ -165,8 +170,32 @@ def _refusal(call: Call[Any], reply: Reply, content: Mapping[str, Any] | None) -
     return kind(reply.status, **facts)
 
 
+def says_busy(refusal: StatusError) -> bool:
+    """Return whether the gateway refused because the terminal is in use.
+
+    The contract shows no such response, so the text decides. It counts if one sentence contains "terminal" and then
+    "busy" or "in use", or if a message about the field `terminal_id` contains one of these.
+    """
+    messages = [f"{_TERMINAL_FIELD.get(name, '')} {line}" for name, lines in refusal.fields.items() for line in lines]
+    return refusal.status_code in _MAY_SAY_BUSY and any(map(_TERMINAL_BUSY.search, (refusal.message, *messages)))
+
+
+def read_undocumented(record: type[R], wrappers: Sequence[str], content: Any) -> R | None:
+    """Read a record with or without a wrapper key.
+
+    It is for responses that the contract does not show. Returns None if the response is not a JSON object.
+
+    Raises:
+        FieldError: a value does not fit its field.
+    """
+    if not isinstance(content, dict):
+        return None
+    wrapped = (content[wrapper] for wrapper in wrappers if isinstance(content.get(wrapper), dict))
+    return structure(record, next(wrapped, content))
+
+
 def _says_duplicate(field: str, message: str, fields: Mapping[str, tuple[str, ...]]) -> bool:
-    """Return whether a refusal of `field`, an integrator id, says that another record has it."""
+    """Return whether a refusal says that `field`, an integrator id, is taken."""
     general = [line for line in (message, *fields.get("", ())) if field in line]
     return any(map(_TAKEN.search, (*fields.get(field, ()), *general)))
 
@@ -200,7 +229,7 @@ class _Quotes:
         return quoted
 
     def lines(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """Quote texts until the limit is reached, and then "…" for the rest."""
+        """Quote texts up to the limit, and "…" for the rest."""
         quoted: list[str] = []
         for text in texts:
             if self._left <= 0:
@@ -260,7 +289,7 @@ def _description(reply: Reply) -> str:
     """Describe the type and the length of the body."""
     size = f"{len(reply.body)} bytes"
     if reply.body.removeprefix(BOM_UTF8).lstrip()[:1] in (b"{", b"["):
-        return f"{size} that break off or go astray"
+        return f"{size} of incomplete or invalid JSON"
     named = _MEDIA_TYPE.match(reply.headers.get("content-type", "").lower())
     return f"{size} of HTML" if _is_page(reply) else f"{size} of {named.group()}" if named else size
 

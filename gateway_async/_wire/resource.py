@@ -10,17 +10,9 @@ from typing import Any, Final, Generic, TypeVar
 import attrs
 
 from gateway_async._secrets import AccountNumber, Secret, mask_text
-from gateway_async._wire.call import (
-    GONE,
-    NO_RECORD,
-    NOT_EXECUTED,
-    Call,
-    DifferentRecord,
-    Kind,
-    LedgerEntry,
-    NotExecuted,
-)
-from gateway_async._wire.convert import FieldError, encode, fields_of, read_nothing, structure, unstructure
+from gateway_async._wire.call import Call, Kind, LedgerEntry, LookupResult, LookupStatus
+from gateway_async._wire.convert.read import FieldError, read_nothing, structure
+from gateway_async._wire.convert.write import encode, fields_of, unstructure
 from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH, Evidence, evidence_of, identifies_create, shows
 from gateway_async._wire.multipart import attachment_problems, form_of, name_problems
 from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
@@ -160,7 +152,7 @@ class ResourceSpec(Generic[R]):
         )
 
     def existing(self, outcome_query: OutcomeQuery, scope: Scope) -> Call[R]:
-        """Build the call that reads the record with the integrator id of `outcome_query`.
+        """Build the read of the record with the integrator id.
 
         The record's other values are not checked.
 
@@ -242,7 +234,7 @@ class ResourceSpec(Generic[R]):
         content: Mapping[str, Any] | None = None,
         evidence: Evidence | None = None,
     ) -> Call[R]:
-        """Build the call that performs an action named in the path (`reopen`, `settle`).
+        """Build the call of an action in the path (`reopen`, `settle`).
 
         `content` is the body, if the action takes one. `evidence` shows that the action was executed. Without it, the
         outcome cannot be looked up.
@@ -286,19 +278,20 @@ class ResourceSpec(Generic[R]):
         """
         path, params = self.path_and_params(ref, scope)
         lookup: Call[Any] = Call(
-            method="GET", path=path, params=params, read=_still_there, not_found_result=GONE,
+            method="GET",
+            path=path,
+            params=params,
+            read=lambda _: LookupResult(LookupStatus.NOT_EXECUTED),
+            not_found_result=LookupResult(LookupStatus.GONE),
             confirmation=partial(self.absence, ref, scope),
-        )  # fmt: skip
+        )
         return Call(
             method="DELETE", path=path, params=params, kind=Kind.IDEMPOTENT, read=read_nothing, lookup=lookup,
             api_id=ref.value if isinstance(ref, ApiId) else None,
         )  # fmt: skip
 
-    def absence(self, ref: Ref, scope: Scope) -> "Call[bool | NotExecuted]":
-        """Build the list read that confirms that a record does not exist.
-
-        Its result is True, or `NOT_EXECUTED` if the list contains the record.
-        """
+    def absence(self, ref: Ref, scope: Scope) -> Call[LookupResult[bool]]:
+        """Build the list read that confirms that a record does not exist."""
         return self._listed(self._identity(ref, scope), _is_gone)
 
     def sub_resource(self, ref: Ref, part: "ResourceSpec[P]", scope: Scope) -> "Call[P]":
@@ -364,7 +357,7 @@ class ResourceSpec(Generic[R]):
     def outcome_query(
         self, ref: Ref, scope: Scope, expected: Mapping[str, Any], evidence: Evidence, sent: Mapping[str, Any]
     ) -> OutcomeQuery:
-        """Return the query that finds out whether a write that sent `sent` was executed."""
+        """Return the query for the outcome of a write of `sent`."""
         api_id = ref if isinstance(ref, ApiId) else None
         location_id = (api_id.location_id or scope.location_id) if api_id else None
         return OutcomeQuery(
@@ -377,10 +370,8 @@ class ResourceSpec(Generic[R]):
             sent=evidence.facts(sent),
         )
 
-    def lookup(self, outcome_query: OutcomeQuery) -> "Call[R | NotExecuted | DifferentRecord[R]]":
-        """Build the read that finds out whether a write was executed.
-
-        Its result is the record, if the record has the evidence.
+    def lookup(self, outcome_query: OutcomeQuery) -> Call[LookupResult[R]]:
+        """Build the read that finds out whether a write was executed: its record has the evidence.
 
         Raises:
             InvalidRequestError: the id cannot be sent.
@@ -394,12 +385,12 @@ class ResourceSpec(Generic[R]):
             path=path,
             params=params,
             read=lambda content: self._looked_up(outcome_query, self.unwrapped(content)),
-            not_found_result=NO_RECORD,
+            not_found_result=LookupResult(LookupStatus.NO_RECORD),
             confirmation=partial(self.listing_lookup, outcome_query),
         )
 
-    def _looked_up(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> R | NotExecuted | DifferentRecord[R]:
-        """Decide from the raw record with a write's id whether the write was executed.
+    def _looked_up(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> LookupResult[R]:
+        """Decide from the raw record whether the write was executed.
 
         Raises:
             MismatchedReplyError: the record has another id or location.
@@ -409,13 +400,13 @@ class ResourceSpec(Generic[R]):
         differing = differences(outcome_query.expected, data)
         if not shows(outcome_query.evidence, outcome_query.sent, data):
             if not (outcome_query.made_up_id or identifies_create(outcome_query.evidence)):
-                return NOT_EXECUTED
+                return LookupResult(LookupStatus.NOT_EXECUTED)
             differing += (f"{', '.join(outcome_query.sent)}: not as sent",)
         if not differing:
-            return self._record(data)
+            return LookupResult(LookupStatus.EXECUTED, self._record(data))
         if outcome_query.made_up_id and str(data.get(self.api_id or "")) != outcome_query.id:
             raise MismatchedReplyError(differing)  # a record that does not show its id may be another one
-        return DifferentRecord(self._record(data), differing)
+        return LookupResult(LookupStatus.DIFFERENT_RECORD, self._record(data), differing)
 
     @property
     def _identifiers(self) -> frozenset[str]:
@@ -435,18 +426,22 @@ class ResourceSpec(Generic[R]):
             read=lambda content: read_row(find_row(content, self.plural, wanted)),
         )
 
-    def listing_lookup(self, outcome_query: OutcomeQuery) -> "Call[R | NotExecuted | DifferentRecord[R]]":
+    def listing_lookup(self, outcome_query: OutcomeQuery) -> Call[LookupResult[R]]:
         """Build the list read that finds a write's record.
 
-        Its result is `NOT_EXECUTED` only if the complete list was read and does not contain the record. Without a
-        location, the integrator id may be in any location that the user sees.
+        Only a complete list without the record shows that the write was not executed. Without a location, the
+        integrator id may be in any location that the user sees.
 
         Raises:
             InvalidRequestError: the id cannot be sent.
         """
         name = self.api_id if outcome_query.by_api_id and self.api_id else "id"
         wanted = {name: outcome_query.id, "location_id": outcome_query.location_id}
-        return self._listed(wanted, lambda row: NOT_EXECUTED if row is None else self._looked_up(outcome_query, row))
+
+        def read(row: Mapping[str, Any] | None) -> LookupResult[R]:
+            return LookupResult(LookupStatus.NOT_EXECUTED) if row is None else self._looked_up(outcome_query, row)
+
+        return self._listed(wanted, read)
 
     def _entry(self, location_id: str | None, outcome_query: OutcomeQuery | None) -> LedgerEntry | None:
         if not self.moves_money:
@@ -524,7 +519,7 @@ def _purpose(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _masked(request: Request) -> Mapping[str, Any]:
-    """Return a request's content for errors and logs, with secrets and personal data masked."""
+    """Return a request's content with secrets and personal data masked."""
     shown: dict[str, Any] = dict(request.implied)
     for field in attrs.fields(type(request)):
         value = getattr(request, field.name)
@@ -553,9 +548,5 @@ def _content(request: Request) -> dict[str, Any]:
     return unstructure(request) | _secrets_of(request)
 
 
-def _still_there(_: Any) -> NotExecuted:
-    return NOT_EXECUTED
-
-
-def _is_gone(row: Mapping[str, Any] | None) -> bool | NotExecuted:
-    return True if row is None else NOT_EXECUTED
+def _is_gone(row: Mapping[str, Any] | None) -> LookupResult[bool]:
+    return LookupResult(LookupStatus.EXECUTED, True) if row is None else LookupResult(LookupStatus.NOT_EXECUTED)

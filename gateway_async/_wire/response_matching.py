@@ -77,7 +77,7 @@ def check_changed(action: str, sent: Mapping[str, Any], record: Mapping[str, Any
     """
     status = record.get("status_id")
     if str(status) in _UNCHANGED.get(action, ()):
-        raise MismatchedReplyError((f"status_id is {status} still, after {action}",))
+        raise MismatchedReplyError((f"status_id is still {status} after {action}",))
     if action in _TO_A_SUM and sent.get("transaction_amount") is not None:
         captured = {name: value for name, value in record.items() if name != "auth_amount"}  # still the old amount
         check_belongs({"transaction_amount": sent["transaction_amount"]}, captured)
@@ -97,7 +97,7 @@ def check_refusal(named: Iterable[str], own: frozenset[str]) -> None:
     """
     fields = {_TOP.split(name, maxsplit=1)[0] for name in named}
     if own and fields and fields.isdisjoint(own) and fields <= _every_field():
-        raise MismatchedReplyError((f"it refuses {', '.join(sorted(fields))}, which this request cannot have",))
+        raise MismatchedReplyError((f"it refuses {', '.join(sorted(fields))}, which the request does not have",))
 
 
 @cache
@@ -130,7 +130,7 @@ def _other_way(action: str, record: Mapping[str, Any]) -> Iterator[str]:
     """
     kind = str(record.get("type_id"))
     if kind in _OTHER_WAY.get(action, ()):
-        yield quote_text(f"type_id is {kind}, which is not that of a {action}")
+        yield quote_text(f"type_id is {kind}, which is not the type of a {action}")
 
 
 def _amount_differences(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
@@ -164,7 +164,7 @@ def _amounts(values: Mapping[str, Any], names: Iterable[str]) -> tuple[Decimal, 
 
 
 def same_value(sent: Any, got: Any) -> bool:
-    """Return whether two JSON values are equal in any of the gateway's notations.
+    """Return whether two JSON values are equal in any notation.
 
     1, `"1"` and true are equal, as are 21 and `"21.00"`. Texts are compared exactly (`"007"` is not `"7"`), unless the
     sent text is written as money.

@@ -11,6 +11,7 @@ from typing import Final
 
 import attrs
 
+from gateway_async._backoff import exponential_backoff
 from gateway_async._wire.call import Kind
 from gateway_async.errors import (
     AuthenticationError,
@@ -45,16 +46,16 @@ class AttemptResult(enum.Enum):
     QUEUED = Reached.NOT_CONNECTED, "–"
     UNWRITTEN = Reached.NOTHING_WRITTEN, "–"
     LOST = Reached.SENT, "–"
-    CUT = Reached.ANSWER_CUT, "–"
-    UNREADABLE = Reached.ANSWERED, "2xx that does not parse"
-    MISMATCHED = Reached.ANSWERED, "another question's answer"
-    THROTTLED = Reached.ANSWERED, "429"
-    OVERLOADED = Reached.ANSWERED, "502, 503, 504"
-    FAILED = Reached.ANSWERED, "other 5xx, 3xx, 408"
-    ABSENT = Reached.ANSWERED, "404"
-    BLOCKED = Reached.ANSWERED, "404 or other 4xx, not the gateway's JSON"
-    REFUSED = Reached.ANSWERED, "other 4xx"
-    REFUSED_LATER = Reached.ANSWERED, "404 or other 4xx, after a try that may have arrived"
+    CUT = Reached.RESPONSE_CUT, "–"
+    UNREADABLE = Reached.RESPONDED, "2xx that does not parse"
+    MISMATCHED = Reached.RESPONDED, "response to another request"
+    THROTTLED = Reached.RESPONDED, "429"
+    OVERLOADED = Reached.RESPONDED, "502, 503, 504"
+    FAILED = Reached.RESPONDED, "other 5xx, 3xx, 408"
+    ABSENT = Reached.RESPONDED, "404"
+    BLOCKED = Reached.RESPONDED, "404 or other 4xx, not the gateway's JSON"
+    REFUSED = Reached.RESPONDED, "other 4xx"
+    REFUSED_LATER = Reached.RESPONDED, "404 or other 4xx, after an attempt that may have arrived"
 
     def __init__(self, reached: Reached, answer: str) -> None:
         self.reached = reached
@@ -153,7 +154,7 @@ _MAY_ASK: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.OVERLOADED, 
 _BROKEN_OFF: Final[Mapping[Reached, AttemptResult]] = {
     Reached.NOT_CONNECTED: AttemptResult.QUEUED,
     Reached.NOTHING_WRITTEN: AttemptResult.UNWRITTEN,
-    Reached.ANSWER_CUT: AttemptResult.CUT,
+    Reached.RESPONSE_CUT: AttemptResult.CUT,
 }
 _ERRORS: Final[Mapping[type[GatewayError], AttemptResult]] = {
     AuthenticationError: AttemptResult.REFUSED,  # a failed login, whatever its status
@@ -219,15 +220,15 @@ def backoff(error: GatewayError, attempt: int, chance: float) -> float:
         chance: a random number from 0 to 1 for the jitter, so that clients do not retry at the same time.
     """
     first, longest = BACK_OFF
-    back_off = min(first * 2.0 ** min(attempt - 1, 10), longest) * chance
+    wait = exponential_backoff(attempt, first=first, longest=longest) * chance
     asked = error.retry_after if isinstance(error, StatusError) and classify(error) in _MAY_ASK else None
-    return (asked or 0.0) + back_off
+    return (asked or 0.0) + wait
 
 
 def print_table() -> str:
     """Return the decision table as Markdown."""
     kinds = [kind.value for kind in Kind]
-    head = ["how far it got", "what came back", *kinds, "pause before another try"]
+    head = ["how far it got", "what came back", *kinds, "pause before a retry"]
     rows = [
         [result.reached.value, result.answer, *(str(TABLE[result][kind]) for kind in Kind), _pauses(result)]
         for result in AttemptResult
@@ -240,4 +241,4 @@ def _pauses(result: AttemptResult) -> str:
     decisions = TABLE[result].values()
     if not any(NextStep.AGAIN in (each.step, each.if_not_found) for each in decisions):
         return "–"
-    return "as asked, and back-off" if result in _MAY_ASK else "back-off"
+    return "as asked, and backoff" if result in _MAY_ASK else "backoff"

@@ -3,9 +3,12 @@
 from typing import Any, Final
 from urllib.parse import quote
 
+import attrs
+
 from gateway_async._secrets import Secret
-from gateway_async._wire.call import Call, Kind
-from gateway_async._wire.convert import FieldError, encode, is_text, read_nothing, structure
+from gateway_async._wire.call import Call, Kind, lookup_by_success
+from gateway_async._wire.convert.read import FieldError, read_nothing, structure
+from gateway_async._wire.convert.write import encode, is_text
 from gateway_async.credentials import is_header_text
 from gateway_async.errors import AuthenticationError, InvalidRequestError
 from gateway_async.models.tokens import Token
@@ -53,8 +56,8 @@ def revoke(token: Secret) -> Call[None]:
         raise InvalidRequestError("token: must be text, and not empty")
     segment = Secret(quote(token.reveal(), safe=""))
     path, secrets = Secret(f"{_PATH}/{segment.reveal()}"), (segment, token)
-    again: Call[Any] = Call(method="DELETE", path=path, read=read_nothing, secrets=secrets, not_found_result=None)
-    return Call(method="DELETE", path=path, read=read_nothing, kind=Kind.IDEMPOTENT, secrets=secrets, lookup=again)
+    call = Call(method="DELETE", path=path, read=read_nothing, secrets=secrets)
+    return attrs.evolve(call, kind=Kind.IDEMPOTENT, lookup=lookup_by_success(call, missing_is_success=True))
 
 
 def _is_text(value: Any) -> bool:

@@ -13,20 +13,20 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import attrs
+from annotated_types import Interval, Len
 
 from gateway_async._problem import Problem
 from gateway_async._secrets import Secret, mask_text
-from gateway_async._wire.convert import as_number, encode, fields_of, is_utf8, money, once_per_class
+from gateway_async._wire.convert.read import once_per_class
+from gateway_async._wire.convert.write import as_number, encode, fields_of, is_utf8, money
 from gateway_async.models.codes import OpenStr
 from gateway_async.models.request import (
     UNSET,
     Cents,
     ExactlyOne,
     Items,
-    Length,
     NotBoth,
     Pattern,
-    Range,
     Request,
     Required,
     RequiredWhen,
@@ -141,7 +141,7 @@ def _money_problem(value: Any) -> str | None:
 
 def _encoding_problem(value: Any) -> str | None:
     if isinstance(value, str) and not is_utf8(value):
-        return "holds a character that is none (a lone surrogate)"
+        return "has an invalid character (a lone surrogate)"
     return None
 
 
@@ -164,12 +164,12 @@ def _constraint_problems(field: _Field, value: Any) -> Iterator[str]:
     text: Any = value.reveal() if isinstance(value, Secret) else value
     for constraint in field.constraints:
         match constraint:
-            case Length(minimum, maximum) if not minimum <= len(text) <= maximum:
+            case Len(minimum, int(maximum)) if not minimum <= len(text) <= maximum:
                 wanted = f"{minimum} to {maximum}" if minimum < maximum else maximum
                 yield f"must have {wanted} characters, has {len(text)}"
             case Pattern(expression, says) if not re.fullmatch(expression, text):
                 yield says
-            case Range(minimum, maximum) if not minimum <= text <= maximum:
+            case Interval(ge=int(minimum), le=int(maximum)) if not minimum <= text <= maximum:
                 yield f"must be from {minimum} to {maximum}, not {text}"
             case Cents(digits):
                 yield from _cents_problems(money(text), digits)
@@ -248,7 +248,7 @@ def _extra_problems(request: Request) -> Iterator[Problem]:
         return
     for name in request.extra:
         if name in fields_of(type(request)) or name in request.implied:
-            yield Problem("has a field of its own, so it cannot stand in extra", name)
+            yield Problem("has its own field, so it cannot be in extra", name)
     yield from (Problem(reason, path) for path, reason in _unsendable(request.extra, "extra"))
 
 

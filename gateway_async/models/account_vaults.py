@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 import attrs
+from annotated_types import Len
 
 from gateway_async._secrets import AccountNumber, Secret
 from gateway_async.models.codes import AccountType, AchSecCode, PaymentMethod
@@ -19,7 +20,6 @@ from gateway_async.models.request import (
     FourDigits,
     HolderName,
     Id,
-    Length,
     LicenceNumber,
     LicenceState,
     LocationId,
@@ -50,16 +50,16 @@ __all__ = [
     "VaultCreate",
 ]
 
-Title = Annotated[str, Length(1, 64)]
-VaultApiId = Annotated[str, Length(1, 36), Pattern(r"\S+", "must contain no spaces")]
-Street = Annotated[str, Length(1, 32)]
-City = Annotated[str, Length(1, 36)]
-State = Annotated[str, Length(2, 26)]
-Zip = Annotated[str, Length(4, 12)]
-Phone = Annotated[str, Length(1, 10)]
-Custom = Annotated[str, Length(0, 128)]
-CustomerId = Annotated[str, Length(1, 50)]
-IpAddress = Annotated[str, Length(0, 15)]
+Title = Annotated[str, Len(1, 64)]
+VaultApiId = Annotated[str, Len(1, 36), Pattern(r"\S+", "must contain no spaces")]
+Street = Annotated[str, Len(1, 32)]
+City = Annotated[str, Len(1, 36)]
+State = Annotated[str, Len(2, 26)]
+Zip = Annotated[str, Len(4, 12)]
+Phone = Annotated[str, Len(1, 10)]
+Custom = Annotated[str, Len(0, 128)]
+CustomerId = Annotated[str, Len(1, 50)]
+IpAddress = Annotated[str, Len(0, 15)]
 
 
 @attrs.frozen(kw_only=True, repr=False)

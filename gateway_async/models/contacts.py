@@ -5,16 +5,17 @@ from decimal import Decimal
 from typing import Annotated, ClassVar
 
 import attrs
+from annotated_types import Len
 
 from gateway_async.models.record import Record
-from gateway_async.models.request import UNSET, Amount, ApiIdText, Length, LocationId, NotBoth, Request, Rule, Unset
+from gateway_async.models.request import UNSET, Amount, ApiIdText, LocationId, NotBoth, Request, Rule, Unset
 
 __all__ = ["Contact", "ContactCreate", "ContactUpdate"]
 
-Name = Annotated[str, Length(1, 64)]
-Text = Annotated[str, Length(0, 250)]
-Phone = Annotated[str, Length(0, 10)]
-Email = Annotated[str, Length(0, 128)]
+Name = Annotated[str, Len(1, 64)]
+Text = Annotated[str, Len(0, 250)]
+Phone = Annotated[str, Len(0, 10)]
+Email = Annotated[str, Len(0, 128)]
 
 
 @attrs.frozen(kw_only=True, repr=False)

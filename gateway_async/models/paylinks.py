@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
 import attrs
+from annotated_types import Len
 
 from gateway_async.models.codes import DeliveryMethod, PaylinkAction, PaylinkStatus
 from gateway_async.models.record import Record
@@ -13,7 +14,6 @@ from gateway_async.models.request import (
     UNSET,
     ApiIdText,
     Id,
-    Length,
     LocationId,
     NotBoth,
     Request,
@@ -25,9 +25,9 @@ from gateway_async.models.request import (
 
 __all__ = ["Paylink", "PaylinkCreate", "PaylinkUpdate"]
 
-Phone = Annotated[str, Length(1, 10)]
-Email = Annotated[str, Length(5, 128)]
-Action = Annotated[Literal["sale", "auth-only", "authonly"] | PaylinkAction, Length(1, 10)]
+Phone = Annotated[str, Len(1, 10)]
+Email = Annotated[str, Len(5, 128)]
+Action = Annotated[Literal["sale", "auth-only", "authonly"] | PaylinkAction, Len(1, 10)]
 
 
 @attrs.frozen(kw_only=True, repr=False)

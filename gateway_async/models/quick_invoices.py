@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Annotated, Any, ClassVar
 
 import attrs
+from annotated_types import Len
 
 from gateway_async.models.codes import PaymentStatus, QuickInvoiceStatus
 from gateway_async.models.files import QuickInvoiceFile
@@ -18,7 +19,6 @@ from gateway_async.models.request import (
     FourDigits,
     Id,
     ItemList,
-    Length,
     LicenceNumber,
     LicenceState,
     LocationId,
@@ -36,14 +36,14 @@ __all__ = ["QuickInvoice", "QuickInvoiceCreate", "QuickInvoiceUpdate"]
 
 _CLOSED = frozenset({0, 2})
 
-Title = Annotated[str, Length(1, 64)]
-InvoiceNumber = Annotated[str, Length(0, 64)]
-Lines = Annotated[str, Length(0, 250)]
-Note = Annotated[str, Length(0, 200)]
-Email = Annotated[str, Length(5, 128)]
-Phone = Annotated[str, Length(1, 10)]
+Title = Annotated[str, Len(1, 64)]
+InvoiceNumber = Annotated[str, Len(0, 64)]
+Lines = Annotated[str, Len(0, 250)]
+Note = Annotated[str, Len(0, 200)]
+Email = Annotated[str, Len(5, 128)]
+Phone = Annotated[str, Len(1, 10)]
 PaymentAmount = Annotated[Decimal | int | str, Cents(11)]
-CustomerId = Annotated[str, Length(0, 64)]
+CustomerId = Annotated[str, Len(0, 64)]
 
 
 @attrs.frozen(kw_only=True, repr=False)

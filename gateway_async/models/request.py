@@ -2,7 +2,7 @@
 
 Fields are annotated with a plain type and its constraints:
 
-    title: Annotated[str, Length(1, 64)] | None = None
+    title: Annotated[str, Len(1, 64)] | None = None
 
 Creating the object checks nothing. Before a request is sent, `_wire/validation.py` reports all of its problems
 together. Rules between fields are in `rules`.
@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 import attrs
+from annotated_types import Interval, Len
 
 from gateway_async._secrets import AccountNumber, Secret, mask_text
 from gateway_async.models.codes import AccountType, AchSecCode, PaymentMethod
@@ -35,14 +36,12 @@ __all__ = [
     "Id",
     "ItemList",
     "Items",
-    "Length",
     "LicenceNumber",
     "LicenceState",
     "LocationId",
     "NotBoth",
     "Pattern",
     "PaymentMethodCode",
-    "Range",
     "Request",
     "Required",
     "RequiredWhen",
@@ -71,27 +70,11 @@ UNSET: Final = Unset.UNSET
 
 
 @attrs.frozen
-class Length:
-    """A text of `minimum` to `maximum` characters."""
-
-    minimum: int
-    maximum: int
-
-
-@attrs.frozen
 class Pattern:
     """A text that a regular expression matches completely; `says` describes the expectation."""
 
     expression: str
     says: str
-
-
-@attrs.frozen
-class Range:
-    """A number from `minimum` to `maximum`."""
-
-    minimum: int
-    maximum: int
 
 
 @attrs.frozen
@@ -161,33 +144,33 @@ Amount = Annotated[Decimal | int | str, Cents()]
 Sum = Annotated[Decimal | int | str, Cents(11, number=True)]
 """Money in a request where the contract has `decimal(10,2)` and takes a number."""
 
-Days = Annotated[int, Range(0, 99)]
+Days = Annotated[int, Interval(ge=0, le=99)]
 ItemList = Annotated[Mapping[str, Decimal | int | str], Items(5, 4000)]
 Tags = Sequence[str]
 
-Id = Annotated[str, Length(1, 36)]
-LocationId = Annotated[str, Length(1, 36), Required()]
-ApiIdText = Annotated[str, Length(1, 64), Pattern(r"\S+", "must contain no spaces")]
+Id = Annotated[str, Len(1, 36)]
+LocationId = Annotated[str, Len(1, 36), Required()]
+ApiIdText = Annotated[str, Len(1, 64), Pattern(r"\S+", "must contain no spaces")]
 Expiry = Annotated[str, Pattern("(0[1-9]|1[0-2])[0-9][0-9]", "must be MMYY, such as 0930")]
 
 # Codes: documented ones as text, any other as an open enum's value, such as `AccountType("new")`.
 PaymentMethodCode = Literal["cc", "ach"] | PaymentMethod
-BankAccountType = Annotated[Literal["checking", "savings"] | AccountType, Length(1, 32)]
+BankAccountType = Annotated[Literal["checking", "savings"] | AccountType, Len(1, 32)]
 AnyAccountType = (
     Literal["visa", "mc", "disc", "amex", "jcb", "diners", "debit", "checking", "savings"]
-    | Annotated[AccountType, Length(1, 32)]
+    | Annotated[AccountType, Len(1, 32)]
 )
-SecCode = Annotated[Literal["WEB", "PPD", "CCD", "TEL", "POP", "C21"] | AchSecCode, Length(3, 3)]
+SecCode = Annotated[Literal["WEB", "PPD", "CCD", "TEL", "POP", "C21"] | AchSecCode, Len(3, 3)]
 
 # Account fields, which vaults and transactions share.
-CardOrAccountNumber = Annotated[AccountNumber, Length(4, 19), Pattern("[0-9]+", "must be digits only")]
-RoutingNumber = Annotated[AccountNumber, Length(9, 9), Pattern("[0-9]+", "must be digits only")]
-TrackData = Annotated[Secret, Length(1, 256)]
-Ticket = Annotated[Secret, Length(1, 36)]
-HolderName = Annotated[str, Length(1, 60)]
+CardOrAccountNumber = Annotated[AccountNumber, Len(4, 19), Pattern("[0-9]+", "must be digits only")]
+RoutingNumber = Annotated[AccountNumber, Len(9, 9), Pattern("[0-9]+", "must be digits only")]
+TrackData = Annotated[Secret, Len(1, 256)]
+Ticket = Annotated[Secret, Len(1, 36)]
+HolderName = Annotated[str, Len(1, 60)]
 FourDigits = Annotated[str, Pattern("[0-9]{4}", "must be four digits")]
-LicenceNumber = Annotated[str, Length(1, 50)]
-LicenceState = Annotated[str, Length(2, 2)]
+LicenceNumber = Annotated[str, Len(1, 50)]
+LicenceState = Annotated[str, Len(2, 2)]
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -206,7 +189,7 @@ class Request:
     rules: ClassVar[tuple[Rule, ...]] = ()
 
     def __repr__(self) -> str:
-        """Return the given fields with personal data masked, and the keys of `extra`."""
+        """Return the given fields, masked, and the keys of `extra`."""
         shown = [
             f"{field.name}={mask_text(repr(getattr(self, field.name))) if field.repr else '***'}"
             for field in attrs.fields(type(self))

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
 import attrs
+from annotated_types import Len
 
 from gateway_async._secrets import AccountNumber, Secret
 from gateway_async.errors import DeclinedError
@@ -32,7 +33,6 @@ from gateway_async.models.request import (
     FourDigits,
     HolderName,
     Id,
-    Length,
     LicenceNumber,
     LicenceState,
     NotBoth,
@@ -60,16 +60,16 @@ _APPROVED = frozenset({101, 102, 111, 121, 131, 132, 133, 134})
 _DECLINED = frozenset({136, 301})
 
 Cvv = Annotated[Secret, Pattern("[0-9]{3,4}", "must be three or four digits")]
-Text = Annotated[str, Length(0, 250)]
-Description = Annotated[str, Length(0, 64)]
-OrderNumber = Annotated[str, Length(0, 32)]
-Street = Annotated[str, Length(0, 64)]
-City = Annotated[str, Length(0, 36)]
-State = Annotated[str, Length(0, 26)]
-Zip = Annotated[str, Length(0, 12)]
-Phone = Annotated[str, Length(0, 10)]
-Email = Annotated[str, Length(0, 128)]
-Custom = Annotated[str, Length(0, 128)]
+Text = Annotated[str, Len(0, 250)]
+Description = Annotated[str, Len(0, 64)]
+OrderNumber = Annotated[str, Len(0, 32)]
+Street = Annotated[str, Len(0, 64)]
+City = Annotated[str, Len(0, 36)]
+State = Annotated[str, Len(0, 26)]
+Zip = Annotated[str, Len(0, 12)]
+Phone = Annotated[str, Len(0, 10)]
+Email = Annotated[str, Len(0, 128)]
+Custom = Annotated[str, Len(0, 128)]
 
 CreateAction = Literal["sale", "authonly", "avsonly", "force", "refund", "debit", "credit"] | TransactionAction
 UpdateAction = (
@@ -216,8 +216,8 @@ class Transaction(Record):
 class TransactionCreate(Request):
     """A transaction without a terminal: `sale`, `authonly`, `avsonly`, `force`, `refund`, `debit` or `credit`.
 
-    One field identifies the account (`account_number` with `exp_date`, a vault, an earlier transaction, track data or a
-    ticket). `transaction_api_id` is generated when omitted, so that the transaction can be looked up if the response is
+    One field identifies the account: `account_number` with `exp_date`, a vault, an earlier transaction, track data or a
+    ticket. `transaction_api_id` is generated when omitted, so that the transaction can be looked up if the response is
     lost. Without a `location_id` here and on the client, the gateway uses the user's primary location. Give one if the
     same `transaction_api_id` may exist in several locations that the user sees.
     """
@@ -266,7 +266,7 @@ class TransactionCreate(Request):
     po_number: Text | None = None
     clerk_number: Text | None = None
     customer_id: Text | None = None
-    customer_ip: Annotated[str, Length(0, 45)] | None = None
+    customer_ip: Annotated[str, Len(0, 45)] | None = None
     description: Description | None = None
     notification_email_address: Email | None = None
     effective_date: date | None = None

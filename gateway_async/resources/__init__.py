@@ -1,1 +1,84 @@
-"""The resources of the client, one file each. Their methods build a call from a spec and execute it."""
+"""The registry of resources: the attributes of the client, and the models that the package exports.
+
+Register a new resource here; the client, the public index and the guards read this file. Each resource has a module of
+the attribute's name, with a class of the same name in CamelCase. Names with an underscore are not exported.
+Start at `account_vaults.py`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from gateway_async._execution.executor import CallExecutor
+    from gateway_async._wire.resource import Scope
+    from gateway_async.models.account_vaults import *  # noqa: F403
+    from gateway_async.models.contacts import *  # noqa: F403
+    from gateway_async.models.files import *  # noqa: F403
+    from gateway_async.models.paylinks import *  # noqa: F403
+    from gateway_async.models.postback_configs import *  # noqa: F403
+    from gateway_async.models.quick_invoices import *  # noqa: F403
+    from gateway_async.models.tokens import *  # noqa: F403
+    from gateway_async.models.transaction_batches import *  # noqa: F403
+    from gateway_async.models.transactions import *  # noqa: F403
+    from gateway_async.resources.account_vaults import AccountVaults as _AccountVaults
+    from gateway_async.resources.contacts import Contacts as _Contacts
+    from gateway_async.resources.paylinks import Paylinks as _Paylinks
+    from gateway_async.resources.postback_configs import PostbackConfigs as _PostbackConfigs
+    from gateway_async.resources.product_files import ProductFiles as _ProductFiles
+    from gateway_async.resources.quick_invoices import QuickInvoices as _QuickInvoices
+    from gateway_async.resources.router_account_vaults import RouterAccountVaults as _RouterAccountVaults
+    from gateway_async.resources.router_transactions import RouterTransactions as _RouterTransactions
+    from gateway_async.resources.tokens import Tokens as _Tokens
+    from gateway_async.resources.transaction_batches import TransactionBatches as _TransactionBatches
+    from gateway_async.resources.transactions import Transactions as _Transactions
+
+_MODELS: Final = (
+    "account_vaults",
+    "contacts",
+    "files",
+    "paylinks",
+    "postback_configs",
+    "quick_invoices",
+    "tokens",
+    "transaction_batches",
+    "transactions",
+)
+"""The modules of `gateway_async.models` whose public names the package exports."""
+
+
+class _Resources:
+    """The resources of a client."""
+
+    account_vaults: "_AccountVaults"
+    """Stored cards and bank accounts."""
+    contacts: "_Contacts"
+    """The customers of a location."""
+    paylinks: "_Paylinks"
+    """Links by which a customer pays one amount."""
+    postback_configs: "_PostbackConfigs"
+    """The URLs to which the gateway sends postbacks."""
+    product_files: "_ProductFiles"
+    """File storage for a location."""
+    quick_invoices: "_QuickInvoices"
+    """Itemised invoices that customers pay online."""
+    router_account_vaults: "_RouterAccountVaults"
+    """Cards stored from a terminal."""
+    router_transactions: "_RouterTransactions"
+    """Payments at a terminal."""
+    tokens: "_Tokens"
+    """Explicit login and logout."""
+    transaction_batches: "_TransactionBatches"
+    """Groups of transactions that are settled together."""
+    transactions: "_Transactions"
+    """Payments without a terminal, and later changes to any payment."""
+
+    def __init__(self, executor: "CallExecutor", scope: "Scope") -> None:
+        for name in _Resources.__annotations__:
+            setattr(self, name, _resource_class(name)(executor, scope))
+
+
+def _resource_class(name: str) -> type[Any]:
+    """Return the class of the client's attribute `name`."""
+    module = import_module(f"{__name__}.{name}")
+    resource: type[Any] = getattr(module, name.title().replace("_", ""))
+    return resource

@@ -10,18 +10,16 @@ from gateway_async._wire.new_record import new_record
 from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import InvalidRequestError
-from gateway_async.resources.account_vaults import ACCOUNT_VAULT
-from gateway_async.resources.transaction_batches import TRANSACTION_BATCH
-from gateway_async.resources.transactions import TRANSACTION
+from gateway_async.resources import _resource_class, _Resources
 
 __all__ = ["lookup_of"]
 
-_NOUNS: Final[Mapping[str, ResourceSpec[Any]]] = {
-    spec.resource: spec for spec in (ACCOUNT_VAULT, TRANSACTION, TRANSACTION_BATCH)
+_SPECS: Final[Mapping[str, ResourceSpec[Any]]] = {
+    name: spec for name in _Resources.__annotations__ if (spec := _resource_class(name).spec) and spec.moves_money
 }
 _KINDS: Final[Mapping[str, Callable[[OutcomeQuery], Call[Any]]]] = {
-    **dict.fromkeys((RECORD, LISTED), lambda outcome_query: _NOUNS[outcome_query.resource].lookup(outcome_query)),
-    NEW_RECORD: lambda outcome_query: new_record(_NOUNS[outcome_query.resource], outcome_query),
+    **dict.fromkeys((RECORD, LISTED), lambda outcome_query: _SPECS[outcome_query.resource].lookup(outcome_query)),
+    NEW_RECORD: lambda outcome_query: new_record(_SPECS[outcome_query.resource], outcome_query),
 }
 
 

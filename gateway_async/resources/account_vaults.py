@@ -1,6 +1,5 @@
 """`gateway.account_vaults` (contract, *Account vaults*)."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import attrs
@@ -20,7 +19,7 @@ from gateway_async.models.account_vaults import (
     VaultCreate,
 )
 from gateway_async.models.identifiers import ApiId
-from gateway_async.resources._listable import Listed
+from gateway_async.resources._resource import DeletableResource
 
 __all__ = ["ACCOUNT_VAULT", "AccountVaults"]
 
@@ -45,7 +44,7 @@ BIN_INFO: Final = ResourceSpec(name="bininfo", plural="accountvaults", record=Bi
 
 
 @attrs.frozen
-class AccountVaults(Listed[AccountVault]):
+class AccountVaults(DeletableResource[AccountVault]):
     """Stored cards and bank accounts."""
 
     spec = ACCOUNT_VAULT
@@ -63,14 +62,6 @@ class AccountVaults(Listed[AccountVault]):
         """
         return await self._executor.execute(ACCOUNT_VAULT.create(new, self._scope, evidence=agrees("contact_id")))
 
-    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> AccountVault:  # noqa: A002
-        """Read a vault. `expand` adds related records (location, contact, signature, …) to `.extra`.
-
-        Raises:
-            NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
-        """
-        return await self._executor.execute(ACCOUNT_VAULT.get(id, self._scope, expand))
-
     async def update(self, id: str | ApiId, changes: AccountVaultUpdate) -> AccountVault:  # noqa: A002
         """Change a vault. If the response is lost, the client reads the vault.
 
@@ -79,15 +70,6 @@ class AccountVaults(Listed[AccountVault]):
             ValidationError: the gateway rejects a value; `.fields` says which.
         """
         return await self._executor.execute(ACCOUNT_VAULT.update(id, changes, self._scope))
-
-    async def delete(self, id: str | ApiId) -> None:  # noqa: A002
-        """Delete a vault.
-
-        Raises:
-            ValidationError: the gateway refuses, for example because a recurring payment uses it; `.fields` says why.
-            NotFoundError: it does not exist; if it is already deleted, `RecordDeletedError`.
-        """
-        await self._executor.execute(ACCOUNT_VAULT.delete(id, self._scope))
 
     async def bin_info(self, id: str | ApiId) -> BinInfo:  # noqa: A002
         """Read what the card's first digits identify: issuer, country, product.

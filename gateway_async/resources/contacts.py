@@ -1,6 +1,5 @@
 """`gateway.contacts` (contract, *Endpoints appearing only as usage*)."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import attrs
@@ -10,7 +9,7 @@ from gateway_async._wire.evidence import FIELDS_MATCH, LAST_NAME_MATCHES
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
 from gateway_async.models.identifiers import ApiId
-from gateway_async.resources._listable import Listed
+from gateway_async.resources._resource import DeletableResource
 
 __all__ = ["CONTACT", "Contacts"]
 
@@ -25,7 +24,7 @@ CONTACT: Final = ResourceSpec(
 
 
 @attrs.frozen
-class Contacts(Listed[Contact]):
+class Contacts(DeletableResource[Contact]):
     """The customers of a location."""
 
     spec = CONTACT
@@ -46,14 +45,6 @@ class Contacts(Listed[Contact]):
             )
         return await self._executor.execute(CONTACT.create(new, self._scope, evidence=LAST_NAME_MATCHES))
 
-    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> Contact:  # noqa: A002
-        """Read a contact.
-
-        Raises:
-            NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
-        """
-        return await self._executor.execute(CONTACT.get(id, self._scope, expand))
-
     async def update(self, id: str | ApiId, changes: ContactUpdate) -> Contact:  # noqa: A002
         """Change a contact. If the response is lost, the client reads the contact.
 
@@ -62,11 +53,3 @@ class Contacts(Listed[Contact]):
             ValidationError: the gateway rejects a value; `.fields` says which.
         """
         return await self._executor.execute(CONTACT.update(id, changes, self._scope))
-
-    async def delete(self, id: str | ApiId) -> None:  # noqa: A002
-        """Delete a contact.
-
-        Raises:
-            NotFoundError: it does not exist; if it is already deleted or cannot be, `RecordDeletedError`.
-        """
-        await self._executor.execute(CONTACT.delete(id, self._scope))

@@ -1,6 +1,5 @@
 """`gateway.paylinks` (contract, *Paylinks*)."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import attrs
@@ -11,7 +10,7 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.paylinks import Paylink, PaylinkCreate, PaylinkUpdate
-from gateway_async.resources._listable import Listed
+from gateway_async.resources._resource import DeletableResource
 
 __all__ = ["PAYLINK", "Paylinks"]
 
@@ -26,7 +25,7 @@ PAYLINK: Final = ResourceSpec(
 
 
 @attrs.frozen
-class Paylinks(Listed[Paylink]):
+class Paylinks(DeletableResource[Paylink]):
     """Links by which a customer pays one amount.
 
     `expand` accepts contact, email_blacklist, sms_blacklist, location, tags, created_user and payment_url.
@@ -46,14 +45,6 @@ class Paylinks(Listed[Paylink]):
         """
         return await self._executor.execute(PAYLINK.create(new, self._scope, evidence=agrees("amount_due")))
 
-    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> Paylink:  # noqa: A002
-        """Read a paylink.
-
-        Raises:
-            NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
-        """
-        return await self._executor.execute(PAYLINK.get(id, self._scope, expand))
-
     async def update(self, id: str | ApiId, changes: PaylinkUpdate) -> Paylink:  # noqa: A002
         """Change a paylink that is not closed. If the response is lost, the client reads the paylink.
 
@@ -62,14 +53,6 @@ class Paylinks(Listed[Paylink]):
             ValidationError: the gateway refuses, for example because it is paid; `.fields` says why.
         """
         return await self._executor.execute(PAYLINK.update(id, changes, self._scope))
-
-    async def delete(self, id: str | ApiId) -> None:  # noqa: A002
-        """Delete a paylink.
-
-        Raises:
-            NotFoundError: it does not exist; if it is already deleted or cannot be, `RecordDeletedError`.
-        """
-        await self._executor.execute(PAYLINK.delete(id, self._scope))
 
     async def resend(self, id: str | ApiId) -> None:  # noqa: A002
         """Send the notification again, by the paylink's `delivery_method`.

@@ -1,14 +1,13 @@
 """`gateway.postback_configs` (contract, *Postback configs*)."""
 
-from typing import Any, Final, Literal, TypeVar
+from typing import Final, TypeVar
 
 import attrs
 
-from gateway_async._execution.executor import CallExecutor
-from gateway_async._wire.call import Call, Kind
-from gateway_async._wire.convert import read_nothing
-from gateway_async._wire.resource import ResourceSpec, Scope
+from gateway_async._wire.call import Call, Kind, lookup_by_success
+from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.postback_configs import PostbackConfig, PostbackConfigCreate, PostbackConfigUpdate
+from gateway_async.resources._resource import Resource
 
 __all__ = ["POSTBACK_CONFIG", "PostbackConfigs"]
 
@@ -24,14 +23,13 @@ POSTBACK_CONFIG: Final = ResourceSpec(
 
 
 @attrs.frozen
-class PostbackConfigs:
+class PostbackConfigs(Resource):
     """Postback configs: the URLs to which the gateway sends postbacks.
 
     The gateway has no read for them, so keep the ids of those you create.
     """
 
-    _executor: CallExecutor
-    _scope: Scope
+    spec = POSTBACK_CONFIG
 
     async def create(self, new: PostbackConfigCreate) -> PostbackConfig:
         """Create a postback config.
@@ -69,12 +67,6 @@ def _repeatable(call: Call[T]) -> Call[T]:
 
     Its outcome cannot be read, but sending it twice has the same effect as sending it once.
     """
-    again: Call[Any] = attrs.evolve(call, kind=Kind.LOOKUP, lookup=None, has_side_effects=call.method != "DELETE")
-    if call.method == "DELETE":  # a success and a 404 both show that it is deleted
-        again = attrs.evolve(again, read=_read_deleted, not_found_result=True)
-    return attrs.evolve(call, lookup=again)
-
-
-def _read_deleted(content: Any) -> Literal[True]:
-    read_nothing(content)
-    return True
+    is_delete = call.method == "DELETE"  # a success and a 404 both show that it is deleted
+    again = attrs.evolve(call, kind=Kind.LOOKUP, has_side_effects=not is_delete)
+    return attrs.evolve(call, lookup=lookup_by_success(again, missing_is_success=is_delete))

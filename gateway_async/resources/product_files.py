@@ -4,10 +4,10 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._execution.executor import CallExecutor
-from gateway_async._wire.resource import ResourceSpec, Scope
-from gateway_async._wire.unshown import read_unshown
+from gateway_async._wire.reply import read_undocumented
+from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.files import ProductFile, ProductFileCreate
+from gateway_async.resources._resource import Resource
 
 __all__ = ["PRODUCT_FILE", "ProductFiles"]
 
@@ -17,11 +17,10 @@ PRODUCT_FILE: Final = ResourceSpec(
 
 
 @attrs.frozen
-class ProductFiles:
+class ProductFiles(Resource):
     """File storage of locations. A location needs it before files can be attached to its invoices."""
 
-    _executor: CallExecutor
-    _scope: Scope
+    spec = PRODUCT_FILE
 
     async def create(self, new: ProductFileCreate) -> ProductFile:
         """Enable file storage for a location.
@@ -37,4 +36,4 @@ class ProductFiles:
 
 
 def _read(content: Any) -> ProductFile:
-    return read_unshown(ProductFile, (PRODUCT_FILE.name,), content) or ProductFile()
+    return read_undocumented(ProductFile, (PRODUCT_FILE.name,), content) or ProductFile()

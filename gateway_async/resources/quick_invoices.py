@@ -8,7 +8,7 @@ import attrs
 
 from gateway_async._http.upload import measured
 from gateway_async._wire.attachments import attach, detach
-from gateway_async._wire.call import Call
+from gateway_async._wire.call import Call, lookup_by_success
 from gateway_async._wire.evidence import (
     EXISTS,
     FIELDS_MATCH_OR_CLOSED,
@@ -23,7 +23,7 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.quick_invoices import QuickInvoice, QuickInvoiceCreate, QuickInvoiceUpdate
-from gateway_async.resources._listable import Listed
+from gateway_async.resources._resource import DeletableResource
 from gateway_async.resources.transactions import TRANSACTION
 
 __all__ = ["QUICK_INVOICE", "QuickInvoices"]
@@ -41,7 +41,7 @@ _MOVES: Final = {"addTransaction": IS_ON_INVOICE, "removeTransaction": IS_OFF_IN
 
 
 @attrs.frozen
-class QuickInvoices(Listed[QuickInvoice]):
+class QuickInvoices(DeletableResource[QuickInvoice]):
     """Itemised invoices that customers pay online.
 
     `expand` accepts contact, email_blacklist, files, location, tags, created_user, quick_invoice_settings,
@@ -51,10 +51,11 @@ class QuickInvoices(Listed[QuickInvoice]):
     spec = QUICK_INVOICE
 
     async def create(self, new: QuickInvoiceCreate, files: Sequence[Attachment] = ()) -> QuickInvoice:
-        """Create an invoice, with up to four files of at most 5,242,880 bytes each.
+        """Create an invoice, with up to four files.
 
-        `quick_invoice_api_id` is generated when omitted, so that the invoice can be looked up if the response is lost.
-        Files are streamed while they are read. The client's `timeout` includes the upload.
+        A file has at most 5,242,880 bytes. Files are streamed while they are read, and the client's `timeout` includes
+        the upload. `quick_invoice_api_id` is generated when omitted, so that the invoice can be looked up if the
+        response is lost.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct, also in the files.
@@ -64,14 +65,6 @@ class QuickInvoices(Listed[QuickInvoice]):
         """
         call = QUICK_INVOICE.create(new, self._scope, evidence=agrees("title", "item_list"), files=files)
         return await self._executor.execute(await measured(call, limits=self._scope.check_limits))
-
-    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> QuickInvoice:  # noqa: A002
-        """Read an invoice.
-
-        Raises:
-            NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
-        """
-        return await self._executor.execute(QUICK_INVOICE.get(id, self._scope, expand))
 
     async def update(self, id: str | ApiId, changes: QuickInvoiceUpdate) -> QuickInvoice:  # noqa: A002
         """Change an invoice that is not closed. If the response is lost, the client reads the invoice.
@@ -83,14 +76,6 @@ class QuickInvoices(Listed[QuickInvoice]):
         return await self._executor.execute(
             QUICK_INVOICE.update(id, changes, self._scope, evidence=FIELDS_MATCH_OR_CLOSED)
         )
-
-    async def delete(self, id: str | ApiId) -> None:  # noqa: A002
-        """Delete an invoice.
-
-        Raises:
-            NotFoundError: it does not exist; if it is already deleted or cannot be, `RecordDeletedError`.
-        """
-        await self._executor.execute(QUICK_INVOICE.delete(id, self._scope))
 
     async def reopen(self, id: str | ApiId) -> QuickInvoice:  # noqa: A002
         """Reopen a closed invoice that has not expired and is not paid.
@@ -170,7 +155,7 @@ class QuickInvoices(Listed[QuickInvoice]):
 
 
 def _moved(ref: str | ApiId, verb: str, transaction_id: str, scope: Scope) -> Call[QuickInvoice]:
-    """Build the call that adds a transaction to an invoice or removes it.
+    """Build the call that adds a transaction to an invoice, or removes it.
 
     A transaction's record contains the gateway's id of its invoice. If only the invoice's integrator id is known, the
     lookup first reads the invoice.
@@ -186,7 +171,7 @@ def _moved(ref: str | ApiId, verb: str, transaction_id: str, scope: Scope) -> Ca
         whose: Any = TRANSACTION.lookup(
             TRANSACTION.outcome_query(transaction_id, scope, {"id": transaction_id}, evidence, sent)
         )
-        return attrs.evolve(whose, follow_up=lambda _: QUICK_INVOICE.get(ref, scope))
+        return attrs.evolve(whose, follow_up=lambda _: lookup_by_success(QUICK_INVOICE.get(ref, scope)))
 
     if isinstance(ref, ApiId):
         return attrs.evolve(call, lookup=attrs.evolve(invoice, follow_up=lambda found: transaction_lookup(found.id)))

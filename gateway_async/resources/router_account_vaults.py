@@ -4,7 +4,6 @@ from typing import Any, Final
 
 import attrs
 
-from gateway_async._execution.executor import CallExecutor
 from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.new_record import check_new, new_record, read_before
 from gateway_async._wire.outcome_query import OutcomeQuery
@@ -12,6 +11,7 @@ from gateway_async._wire.resource import ResourceSpec, Scope
 from gateway_async._wire.response_matching import check_belongs
 from gateway_async.models.account_vaults import AccountVault, RouterAccountVaultCreate
 from gateway_async.observe import OnProgress
+from gateway_async.resources._resource import Resource
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT
 
 __all__ = ["ROUTER_ACCOUNT_VAULT", "RouterAccountVaults"]
@@ -28,11 +28,10 @@ ROUTER_ACCOUNT_VAULT: Final = ResourceSpec(
 
 
 @attrs.frozen
-class RouterAccountVaults:
+class RouterAccountVaults(Resource):
     """Account vaults that are created from a card at a terminal."""
 
-    _executor: CallExecutor
-    _scope: Scope
+    spec = ROUTER_ACCOUNT_VAULT
 
     async def create(self, new: RouterAccountVaultCreate, *, on_progress: OnProgress | None = None) -> AccountVault:
         """Store the card that the customer presents at a terminal.
@@ -64,7 +63,7 @@ class RouterAccountVaults:
 
 
 def _stored(new: RouterAccountVaultCreate, scope: Scope) -> Call[AccountVault]:
-    """Build the call, with the prerequisite read that lists the vaults that already exist."""
+    """Build the call, with the prerequisite read of the existing vaults."""
     call = ROUTER_ACCOUNT_VAULT.create(new, scope, kind=Kind.TERMINAL)
     nameless = {"contact_id": new.contact_id, "account_vault_api_id": None}
 

@@ -4,11 +4,11 @@ from typing import Final
 
 import attrs
 
-from gateway_async._execution.executor import CallExecutor
 from gateway_async._wire.call import Kind
-from gateway_async._wire.resource import ResourceSpec, Scope
+from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.transactions import RouterTransactionCreate, Transaction
 from gateway_async.observe import OnProgress
+from gateway_async.resources._resource import Resource
 from gateway_async.resources.transactions import TRANSACTION
 
 __all__ = ["ROUTER_TRANSACTION", "RouterTransactions"]
@@ -27,11 +27,10 @@ ROUTER_TRANSACTION: Final = ResourceSpec(
 
 
 @attrs.frozen
-class RouterTransactions:
+class RouterTransactions(Resource):
     """Payments at a terminal."""
 
-    _executor: CallExecutor
-    _scope: Scope
+    spec = ROUTER_TRANSACTION
 
     async def create(self, new: RouterTransactionCreate, *, on_progress: OnProgress | None = None) -> Transaction:
         """Let the customer pay at a terminal.

@@ -2,19 +2,17 @@
 
 import attrs
 
-from gateway_async._execution.executor import CallExecutor
 from gateway_async._secrets import Secret
 from gateway_async._wire.token_calls import log_in, revoke
 from gateway_async.models.tokens import Token
+from gateway_async.resources._resource import Resource
 
 __all__ = ["Tokens"]
 
 
 @attrs.frozen
-class Tokens:
+class Tokens(Resource):
     """Tokens of users (contract, *Token*)."""
-
-    _executor: CallExecutor
 
     async def create(self, username: str, password: str | Secret, domain: str) -> Token:
         """Log in. The request carries only the developer id, not the client's credentials.

@@ -1,6 +1,5 @@
 """`gateway.transaction_batches` (contract, *Transaction batches*)."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import attrs
@@ -8,7 +7,7 @@ import attrs
 from gateway_async._wire.evidence import IS_SETTLED
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.transaction_batches import TransactionBatch
-from gateway_async.resources._listable import Listed
+from gateway_async.resources._resource import ListableResource
 
 __all__ = ["TRANSACTION_BATCH", "TransactionBatches"]
 
@@ -22,7 +21,7 @@ TRANSACTION_BATCH: Final = ResourceSpec(
 
 
 @attrs.frozen
-class TransactionBatches(Listed[TransactionBatch]):
+class TransactionBatches(ListableResource[TransactionBatch]):
     """Batches of transactions that are settled together.
 
     Filters: `is_open`, `processing_status_id`, `product_transaction_id`, and a `TimeRange` for `created_ts` and
@@ -30,14 +29,6 @@ class TransactionBatches(Listed[TransactionBatch]):
     """
 
     spec = TRANSACTION_BATCH
-
-    async def get(self, id: str, *, expand: Sequence[str] = ()) -> TransactionBatch:  # noqa: A002
-        """Read a batch.
-
-        Raises:
-            NotFoundError: it does not exist.
-        """
-        return await self._executor.execute(TRANSACTION_BATCH.get(id, self._scope, expand))
 
     async def settle(self, id: str) -> TransactionBatch:  # noqa: A002
         """Close a batch and settle its transactions.

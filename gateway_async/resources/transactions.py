@@ -1,6 +1,5 @@
 """`gateway.transactions` (contract, *Endpoints appearing only as usage*)."""
 
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -11,7 +10,7 @@ from gateway_async.models.codes import TransactionAction
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.request import UNSET
 from gateway_async.models.transactions import Transaction, TransactionCreate, TransactionUpdate
-from gateway_async.resources._listable import Listed
+from gateway_async.resources._resource import ListableResource
 
 __all__ = ["TRANSACTION", "Transactions"]
 
@@ -27,7 +26,7 @@ TRANSACTION: Final = ResourceSpec(
 
 
 @attrs.frozen
-class Transactions(Listed[Transaction]):
+class Transactions(ListableResource[Transaction]):
     """Payments without a terminal, and the actions on existing payments.
 
     `expand` also accepts is_voidable, is_refundable, is_settled and is_completable.
@@ -49,14 +48,6 @@ class Transactions(Listed[Transaction]):
                 again.
         """
         return await self._executor.execute(TRANSACTION.create(new, self._scope))
-
-    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> Transaction:  # noqa: A002
-        """Read a transaction.
-
-        Raises:
-            NotFoundError: it does not exist.
-        """
-        return await self._executor.execute(TRANSACTION.get(id, self._scope, expand))
 
     async def update(self, id: str | ApiId, changes: TransactionUpdate) -> Transaction:  # noqa: A002
         """Perform `changes.action` on a transaction. If the response is lost, the client reads the transaction.

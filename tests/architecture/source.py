@@ -4,40 +4,28 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import gateway_async
 import gateway_async.postbacks
-from gateway_async.models import (
-    account_vaults,
-    contacts,
-    files,
-    paylinks,
-    postback_configs,
-    quick_invoices,
-    transaction_batches,
-    transactions,
-)
+from gateway_async.resources import _MODELS
 
 TESTS = Path(__file__).parent.parent
 PACKAGE = Path(gateway_async.__file__).parent
 
-NOUNS = (
-    account_vaults,
-    contacts,
-    files,
-    paylinks,
-    postback_configs,
-    quick_invoices,
-    transaction_batches,
-    transactions,
-)
+NOUNS = tuple(import_module(f"gateway_async.models.{name}") for name in _MODELS)
 """The modules of the gateway's records."""
 
 LAYERS = (
+    "_backoff",
+    "_extras",
+    "_lazy_index",
     "_secrets",
+    "_exceptions",
     "_problem",
     "errors",
+    "_arguments",
     "models",
     "observe",
     "credentials",

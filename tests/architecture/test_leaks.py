@@ -30,6 +30,7 @@ from gateway_async import (
     TransactionCreate,
     UserApiKey,
 )
+from gateway_async._execution import outcome_resolver
 from gateway_async._wire.call import Call
 from gateway_async.observe import AttemptFailed, CallEnded, Event
 from gateway_async.postbacks import PostbackReceiver, PostbackRefusedError
@@ -109,8 +110,8 @@ PATHS += [f"POST /v2/{plural}" for plural in ("transactions", "accountvaults", "
 PATHS += [f"GET /v2/{plural}/{{id}}" for plural in ("transactions", "accountvaults", "quickinvoices")]
 FAULTS = [
     "reset_before_commit", "reset_after_commit", "close_after_commit", "error_before_commit", "error_after_commit",
-    "cut_body", "double_answer", "swap_answer", "wrong_length", "drip", "silence", "delay", "rate_limit", "unavailable",
-    "garbage", "html", "empty",
+    "cut_body", "double_response", "swap_response", "wrong_length", "drip", "silence", "delay", "rate_limit",
+    "unavailable", "garbage", "html", "empty",
 ]  # fmt: skip
 CREDENTIALS = ["headers", "query", "basic", "password", "token", "hash key", "bearer", "asked bearer"]
 
@@ -200,7 +201,7 @@ async def test_no_error_of_a_fault_leads_to_a_secret(fault: Any, one_sandbox: Sa
                 clients.create_task(run(kind))
     finally:
         sandbox.clear_faults()
-    assert errors.all or fault == "double_answer"  # each call gets the first of the two
+    assert errors.all or fault == "double_response"  # of which each call gets the first
     assert errors.leaks(*planted) == set()
 
 
@@ -279,14 +280,19 @@ async def test_no_connection(scheme: str, one_sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS.values())
 @pytest.mark.asyncio
-async def test_a_time_out_of_the_callers(operation: Operation, one_sandbox: Sandbox) -> None:
-    """A caller's TimeoutError, whose cause is the cancelled request, leads to no planted value."""
+async def test_a_time_out_of_the_callers(
+    operation: Operation, one_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The TimeoutError of a caller, whose cause is the cancelled request, leads to no planted value."""
+    monkeypatch.setattr(outcome_resolver, "LOOKUP_SECONDS", 0.2)  # the sandbox is silent: no lookup ends sooner
     for path in PATHS:
         one_sandbox.fault(path, "silence", probability=1)
     try:
         async with one_sandbox.gateway(timeout=5) as gateway:
+            # The request gets no response. The lookup after the cancellation gets one, and does not take 10 seconds.
+            asyncio.get_running_loop().call_later(0.8, one_sandbox.clear_faults)
             with pytest.raises(TimeoutError) as raised:
-                async with asyncio.timeout(0.2):
+                async with asyncio.timeout(1.0):
                     await operation(gateway)
     finally:
         one_sandbox.clear_faults()

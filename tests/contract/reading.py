@@ -1,4 +1,4 @@
-"""What every answer must be, whatever was asked: in time, no 5xx, JSON or nothing, and legible to the SDK."""
+"""Requirements on every response: in time, no 5xx, JSON or empty, and readable by the SDK."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,37 +9,16 @@ import httpx
 
 from gateway_async import GatewayError, StatusError
 from gateway_async._wire.call import Call
-from gateway_async._wire.convert import structure
+from gateway_async._wire.convert.read import structure
 from gateway_async._wire.pagination import read_page
-from gateway_async._wire.reply import Reply, read_reply
-from gateway_async._wire.resource import ResourceSpec
+from gateway_async._wire.reply import Reply, read_reply, read_undocumented
 from gateway_async._wire.token_calls import log_in
-from gateway_async._wire.unshown import read_unshown
 from gateway_async.models.files import QuickInvoiceFile
-from gateway_async.resources.account_vaults import ACCOUNT_VAULT, BIN_INFO
-from gateway_async.resources.contacts import CONTACT
-from gateway_async.resources.paylinks import PAYLINK
-from gateway_async.resources.postback_configs import POSTBACK_CONFIG
-from gateway_async.resources.product_files import PRODUCT_FILE
-from gateway_async.resources.quick_invoices import QUICK_INVOICE
-from gateway_async.resources.router_account_vaults import ROUTER_ACCOUNT_VAULT
-from gateway_async.resources.router_transactions import ROUTER_TRANSACTION
-from gateway_async.resources.transaction_batches import TRANSACTION_BATCH
-from gateway_async.resources.transactions import TRANSACTION
+from gateway_async.resources import _resource_class, _Resources
+from gateway_async.resources.account_vaults import BIN_INFO
 
-NOUNS: tuple[ResourceSpec[Any], ...] = (
-    ACCOUNT_VAULT,
-    CONTACT,
-    PAYLINK,
-    POSTBACK_CONFIG,
-    PRODUCT_FILE,
-    QUICK_INVOICE,
-    ROUTER_ACCOUNT_VAULT,
-    ROUTER_TRANSACTION,
-    TRANSACTION_BATCH,
-    TRANSACTION,
-)
-BY_PATH = {noun.path: noun for noun in NOUNS}
+BY_PATH = {spec.path: spec for name in _Resources.__annotations__ if (spec := _resource_class(name).spec)}
+"""The specs of all resources by path."""
 
 ERRORS = {400: "BadRequest", 401: "Authentication", 403: "PermissionDenied", 404: "NotFound", 405: "MethodNotAllowed"}
 ERRORS |= {409: "RecordDeleted", 422: "Validation", 429: "RateLimit"}
@@ -49,14 +28,14 @@ Reader = Callable[[Any], Any]
 
 
 def reader(operation: str) -> Reader:
-    """How the SDK reads the answer to an operation, whichever record it is about."""
+    """Return the function with which the SDK reads the response to an operation."""
     method, _, path = operation.partition(" ")
     if method == "DELETE" or path.endswith("/resend"):
         return _nothing
     if path == "/v2/token":
         return log_in("user", "password", "domain").read
     if path.endswith("/files"):
-        return partial(read_unshown, QuickInvoiceFile, ("file",))
+        return partial(read_undocumented, QuickInvoiceFile, ("file",))
     noun = BIN_INFO if path.endswith("/bininfo") else BY_PATH["/".join(path.split("/")[:3])]
     if method == "GET" and path == noun.path:
         return lambda content: read_page(content, noun.plural, 1, partial(structure, noun.record))
@@ -68,7 +47,7 @@ def _nothing(content: Any) -> None:
 
 
 def judge(operation: str, answer: httpx.Response) -> None:
-    """Check an answer to an operation."""
+    """Check the response to an operation."""
     asked = answer.request
     said = f"{asked.method} {asked.url} {_sent(asked)} is answered with {answer.status_code} {answer.text[:300]}"
     assert answer.status_code < 500, said
@@ -92,8 +71,8 @@ def _judge_refusal(answer: httpx.Response, error: StatusError, said: str) -> Non
     assert error.fields or answer.status_code != 422, said
 
 
-def judge_struck(operation: str, answer: httpx.Response) -> None:
-    """Check an answer that a fault has spoilt: the SDK reads it, or says in its own words why not."""
+def judge_faulty(operation: str, answer: httpx.Response) -> None:
+    """Check a damaged response: the SDK reads it, or raises its own error."""
     with suppress(GatewayError):
         _read(operation, answer)
 

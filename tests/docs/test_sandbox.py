@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gateway_async.sandbox.readme_tables import PRINTED
+from gateway_async.sandbox.readme_tables import TABLES
 from gateway_async.sandbox.simulators.faults import FAULTS
 
 from .documents import read
@@ -17,15 +17,15 @@ def section(headline: str) -> str:
     return read(README).partition(f"\n## {headline}\n")[2].partition("\n## ")[0]
 
 
-@pytest.mark.parametrize("part", PRINTED)
+@pytest.mark.parametrize("part", TABLES)
 def test_what_is_printed_is_what_the_code_prints(part: str) -> None:
     """The text between two marks is the output of the sandbox's own tables."""
-    assert f"<!-- printed: {part} -->\n\n{PRINTED[part]()}\n\n<!-- end -->" in read(README)
+    assert f"<!-- printed: {part} -->\n\n{TABLES[part]()}\n\n<!-- end -->" in read(README)
 
 
 def test_every_mark_is_known() -> None:
     """Each mark has a table, and each table a mark."""
-    assert re.findall(r"<!-- printed: (.+?) -->", read(README)) == [*PRINTED]
+    assert re.findall(r"<!-- printed: (.+?) -->", read(README)) == [*TABLES]
 
 
 def test_every_fault_has_its_line() -> None:

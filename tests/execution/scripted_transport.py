@@ -71,7 +71,7 @@ def echo(wrapper: str, **changes: Any) -> Callable[[httpx.Request], httpx.Respon
 
 
 async def silent(_: httpx.Request) -> httpx.Response:
-    """A gateway that read the request and says nothing, as one whose terminal nobody touches."""
+    """Read the request and never respond, like an idle terminal."""
     await anyio.sleep_forever()
     raise AssertionError
 
@@ -88,7 +88,7 @@ def listed(plural: str, *rows: dict[str, Any]) -> httpx.Response:
 
 
 def absent(request: httpx.Request) -> httpx.Response:
-    """What the gateway answers where there is no record: its own 404, and a list without it."""
+    """Respond as if there were no record: a 404, and a list without it."""
     return listed(request.url.path.rsplit("/", 1)[1]) if "page" in request.url.params else NOT_THERE
 
 

@@ -250,7 +250,7 @@ async def test_a_lost_write_is_looked_up_with_a_new_token() -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 422, 500])
 async def test_a_refused_login_ends_the_call(status: int) -> None:
-    """It is an `AuthenticationError` with the gateway's word, at the first try; the payment was never sent."""
+    """Raise the gateway's `AuthenticationError` at once, and send no payment."""
     office = Office(contacts(), login=lambda: httpx.Response(status, json={"message": "invalid password"}))
     async with office.gateway() as gateway:
         with pytest.raises(AuthenticationError, match="invalid password") as refused:
@@ -414,7 +414,7 @@ async def test_a_bearer_is_asked_for_before_each_request() -> None:
 
 @pytest.mark.parametrize("given", [ValueError("no luck"), "käse", "", None])
 async def test_a_bearer_that_cannot_be_had_leaves_the_payment_unsent(given: Any) -> None:
-    """Whatever the callable does, the outcome is certain: nothing was sent."""
+    """Raise `NotSentError`, whatever the token function does."""
 
     async def ask() -> str:
         if isinstance(given, Exception):
@@ -451,7 +451,7 @@ async def test_a_revocation_whose_answer_is_lost_is_settled() -> None:
 
 
 async def test_a_token_is_in_no_log_line(caplog: pytest.LogCaptureFixture) -> None:
-    """Neither ours nor httpx's, also when it stands in a path or a query, and not in an error that repeats it."""
+    """Show the token in no log or error, also from a path or a query."""
     caplog.set_level(0)
     script = Script(
         delete=[httpx.Response(404, json={"message": "no token planted-token-77"})], get=[record("contact")]

@@ -49,7 +49,7 @@ async def test_a_gateway_that_stays_silent_is_unknown_at_the_deadline() -> None:
 
 
 async def test_a_write_that_never_got_a_connection_is_not_sent() -> None:
-    """Running out of time before the first byte is no doubt at all."""
+    """Report a deadline before the first byte as not sent."""
     script = Script(post=[never_connects])
     async with script.gateway(timeout=30) as gateway:
         with pytest.raises(NotSentError):
@@ -94,7 +94,7 @@ async def test_a_lost_terminal_answer_is_waited_for_at_the_transactions() -> Non
 
 
 async def test_a_cancelled_payment_is_looked_up_before_the_cancellation_goes_on() -> None:
-    """Whoever cancels a sale learns from the observers that it was made."""
+    """Report a cancelled sale that was executed to the observers."""
     events: list[Event] = []
     script = Script(post=[silent], get=[record("transaction", status_id=101)])
     async with script.gateway(observers=[events.append]) as gateway:

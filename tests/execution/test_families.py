@@ -121,7 +121,7 @@ async def test_neither_email_nor_sms_is_no_resend() -> None:
 
 @pytest.mark.parametrize("wrong", ["", "a b", "..", 5, ApiId("t")])
 async def test_what_cannot_be_a_transactions_or_a_files_id(wrong: Any) -> None:
-    """It is refused by its name before anything is sent."""
+    """Reject it by its name before anything is sent."""
     script = Script()
     async with script.gateway() as gateway:
         with pytest.raises(InvalidRequestError, match="transaction_id: "):
@@ -190,7 +190,7 @@ UNMARKED: list[tuple[Verb, str]] = [
 
 @pytest.mark.parametrize(("verb", "method"), UNMARKED)
 async def test_what_leaves_no_mark_is_unknown_when_it_is_lost(verb: Verb, method: str) -> None:
-    """It is neither looked up nor repeated."""
+    """Neither look it up nor repeat it."""
     script = Script(**{method.lower(): [LOST]})  # type: ignore[arg-type]
     async with script.gateway() as gateway:
         with pytest.raises(OutcomeUnknownError):
@@ -245,7 +245,7 @@ async def test_a_change_that_was_not_made_is_sent_again(
     assert script.methods.count(method) == 2
 
 
-async def test_without_a_list_of_files_nobody_knows_whether_one_is_gone() -> None:
+async def test_without_a_list_of_files_the_outcome_is_unknown() -> None:
     """A gateway that does not expand them settles nothing."""
     script = Script(delete=[LOST], get=[invoice()])
     async with script.gateway() as gateway:
@@ -278,7 +278,7 @@ async def test_a_payment_says_whose_it_is(verb: str, done: str | None, _not_done
 async def test_where_only_the_integrators_id_is_known_the_invoice_is_read_first(
     verb: str, done: str | None, not_done: str | None
 ) -> None:
-    """The transaction bears the gateway's id of the invoice, so that one must be learned: no guess from null or not."""
+    """Read the invoice first: the transaction contains the gateway's id of it."""
     script = Script(put=[LOST], get=[invoice(), payment(not_done), payment(done), invoice()])
     async with script.gateway() as gateway:
         await getattr(gateway.quick_invoices, verb)(ApiId("mine"), "t")
@@ -288,7 +288,7 @@ async def test_where_only_the_integrators_id_is_known_the_invoice_is_read_first(
 
 @pytest.mark.parametrize(("verb", "done", "not_done"), MOVED)
 async def test_a_payment_that_was_not_moved_is_moved_again(verb: str, done: str | None, not_done: str | None) -> None:
-    """The transaction is another's, or nobody's: the request is sent once more."""
+    """Send the request again if the transaction is on no such invoice."""
     script = Script(put=[LOST, invoice(payment_status_id=3)], get=[payment(not_done)])
     async with script.gateway() as gateway:
         assert (await getattr(gateway.quick_invoices, verb)("i", "t")).payment_status_id == 3
@@ -346,7 +346,7 @@ async def test_a_lost_change_of_a_config_is_settled_by_sending_it_again() -> Non
 
 
 async def test_a_change_of_a_config_is_not_sent_again_by_asking() -> None:
-    """Later on it could undo what was set since: `resolve()` says that nobody knows, and sends nothing."""
+    """Raise from `resolve()` without sending: a repeat could undo a later change."""
     script = Script(put=[LOST])
     async with script.gateway() as gateway:
         with pytest.raises(OutcomeUnknownError) as lost:
@@ -375,7 +375,7 @@ async def test_a_deletion_of_a_config_that_is_answered_with_a_body_is_unknown() 
 
 
 async def test_a_config_that_was_never_there_is_not_found() -> None:
-    """The first answer is no doing of an earlier try."""
+    """Treat the first 404 as a refusal, not as an effect of an earlier attempt."""
     script = Script(delete=[NOT_THERE])
     async with script.gateway() as gateway:
         with pytest.raises(NotFoundError):

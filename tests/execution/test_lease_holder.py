@@ -27,7 +27,7 @@ def anyio_backend() -> tuple[str, dict[str, object]]:
 
 
 class Lease:
-    """Leases of which somebody else has the first `others` seconds; notes what it is asked, and when."""
+    """Leases that another client has for the first `others` seconds; records its calls."""
 
     owner = "till-7"
     seconds = 30.0
@@ -39,7 +39,7 @@ class Lease:
         self.away: Callable[[], bool] = lambda: False
         self.closed = False
 
-    async def take(self, _terminal_id: str, _token: str, seconds: float | None = None) -> str | None:
+    async def acquire(self, _terminal_id: str, _token: str, seconds: float | None = None) -> str | None:
         """Another client has it, or it is this one's."""
         self.asked.append(("take" if seconds is None else f"take for {seconds:g} s", trio.current_time()))
         if self.away() or self.closed:
@@ -75,7 +75,7 @@ async def test_a_lease_is_prolonged_while_the_call_waits_and_then_given_back() -
 
 
 async def test_others_are_waited_for() -> None:
-    """It asks a few times a second, and nothing is sent before the terminal is the client's."""
+    """Poll a few times a second, and send nothing before the lease is acquired."""
     lease, script = Lease(others=100), Script(post=[APPROVED])
     async with script.gateway(terminal_lease=lease) as gateway:
         assert (await gateway.router_transactions.create(SALE)).approved
@@ -88,7 +88,7 @@ async def test_a_bounded_wait_ends_in_an_error_that_says_who(wait: float) -> Non
     """`wait` seconds, 0 is at once; the place in the line is given up, and nothing was sent."""
     lease, script = Lease(others=100, wait=wait), Script(post=[APPROVED])
     async with script.gateway(terminal_lease=lease) as gateway:
-        with pytest.raises(TerminalBusyError, match="terminal t is busy: till-8 holds it") as caught:
+        with pytest.raises(TerminalBusyError, match="terminal t is busy; holder: till-8") as caught:
             await gateway.router_transactions.create(SALE)
     assert (caught.value.terminal_id, caught.value.holder) == ("t", "till-8")
     assert (trio.current_time(), lease.times("release"), script.methods) == (wait, [wait], [])
@@ -105,16 +105,16 @@ async def test_without_a_store_nothing_is_sent() -> None:
     lease, script = Lease(), Script(post=[APPROVED])
     lease.away = lambda: True
     async with script.gateway(terminal_lease=lease) as gateway:
-        with pytest.raises(NotSentError, match="the terminal's lease cannot be had: OSError: no route to the store"):
+        with pytest.raises(NotSentError, match="the terminal's lease is not available: OSError: no route to the store"):
             await gateway.router_transactions.create(SALE)
     assert script.methods == []
 
 
 async def test_a_store_that_hangs_is_given_a_third_of_the_lease() -> None:
-    """Nobody waits for ever for a store that says nothing."""
+    """Limit the wait for a store that does not respond."""
 
     class Hanging(Lease):
-        async def take(self, _terminal_id: str, _token: str) -> str | None:
+        async def acquire(self, _terminal_id: str, _token: str) -> str | None:
             await trio.sleep_forever()
 
     script = Script(post=[APPROVED])
@@ -138,8 +138,8 @@ async def test_a_call_goes_on_without_its_store() -> None:
     assert script.methods == ["POST"]
 
 
-async def test_a_lease_that_somebody_took_over_is_told_once() -> None:
-    """It ran out, and another till has it: the call goes on, observers learn who."""
+async def test_a_lease_of_another_client_is_reported_once() -> None:
+    """Continue the call after the lease was lost, and report the new holder."""
     events: list[Event] = []
     lease = Lease()
 
@@ -284,7 +284,7 @@ async def test_one_client_asks_in_one_name() -> None:
     tokens: list[str] = []
 
     class Noting(Lease):
-        async def take(self, _terminal_id: str, _token: str) -> str | None:
+        async def acquire(self, _terminal_id: str, _token: str) -> str | None:
             tokens.append(_token)
 
     async with Script(post=[APPROVED]).gateway(terminal_lease=Noting()) as gateway:
@@ -295,7 +295,7 @@ async def test_one_client_asks_in_one_name() -> None:
 
 
 async def test_errors_come_out_as_they_are() -> None:
-    """What runs beside a call wraps its error in no group, and loses no cause of it."""
+    """Raise a call's error without a group, with its causes."""
     boom: list[Any] = [httpx.Response(422, json={"errors": {"terminal_id": ["Terminal not found"]}})]
     async with Script(post=boom).gateway(terminal_lease=Lease()) as gateway:
         with pytest.raises(Exception, match="Terminal not found") as caught:

@@ -1,4 +1,4 @@
-"""What a client's ledger is told: the intent before anything is sent, the outcome once it is known, nothing else."""
+"""A client's ledger: the intent before anything is sent, the outcome once known."""
 
 import asyncio
 import contextlib
@@ -83,7 +83,7 @@ class Memory:
         await anyio.lowlevel.checkpoint()
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
-        """What the test says."""
+        """Return the intents that the test sets."""
         if "open_intents" in self.broken:
             raise LedgerError("some.db", "it is damaged")
         return [] if terminal_id else self.left_open
@@ -134,7 +134,7 @@ async def test_the_intent_is_kept_before_anything_is_sent_and_the_outcome_after(
 
 
 async def test_what_an_intent_says() -> None:
-    """Who, what, how much, when, and for how long it is in doubt: the attempts' time, and `in_doubt_seconds`."""
+    """Record the call, its content, and the time until it is conclusive."""
     script = Script(post=[APPROVED])
     ledger = Memory(script)
     before = datetime.now(UTC)
@@ -179,7 +179,7 @@ async def test_what_an_intent_says() -> None:
     }
 
 
-async def test_a_terminals_intent_is_in_doubt_for_as_long_as_its_customer_stands_there() -> None:
+async def test_a_terminals_intent_is_in_doubt_for_its_terminal_timeout() -> None:
     """The terminal's whole time, and `in_doubt_seconds`."""
     script = Script(post=[echo("routertransaction", status_id=101)])
     ledger = Memory(script)
@@ -215,7 +215,7 @@ NOT_KEPT: dict[str, Verb] = {
 
 @pytest.mark.parametrize("name", DONE)
 async def test_what_moves_money_or_stores_an_account_is_kept(name: str) -> None:
-    """Whatever becomes of it: here the gateway refuses."""
+    """Record the intent also of a refused call."""
     script = Script(**{method: [refused(it="may not be")] for method in ("get", "post", "put")})
     if name == "router_account_vaults":
         script.answers["get"] = [listed("accountvaults")]
@@ -243,12 +243,12 @@ async def test_a_client_without_a_ledger_asks_for_none() -> None:
     script = Script(post=[APPROVED])
     async with script.gateway() as gateway:
         await gateway.transactions.create(SALE)
-        with pytest.raises(InvalidRequestError, match="made without one"):
+        with pytest.raises(InvalidRequestError, match="the client has none"):
             await gateway.recover()
 
 
 async def test_an_id_that_could_be_a_card_number_is_not_kept() -> None:
-    """It costs the lookup after a crash: the intent stands there without one."""
+    """Store the intent without a lookup, which a crash then cannot use."""
     script = Script(post=[APPROVED])
     ledger = Memory(script)
     async with script.gateway(ledger=ledger) as gateway:
@@ -297,7 +297,7 @@ async def test_an_outcome_is_kept_only_when_it_is_known(answers: Any, outcome: t
     [(record("transaction"), ("record_outcome", "done", "found")), (absent, ("record_outcome", "not_made", None))],
 )
 async def test_resolving_settles_the_intent(answer: Any, settled: tuple[Any, ...]) -> None:
-    """What `resolve()` finds out is kept, be it that there is nothing."""
+    """Record what `resolve()` finds, also that nothing was executed."""
     script = Script(post=[LOST], get=[NOT_THERE])
     ledger = Memory(script)
     async with script.gateway(ledger=ledger, max_attempts=1) as gateway:
@@ -325,7 +325,7 @@ async def test_a_cancelled_call_that_is_found_is_settled() -> None:
 
 
 async def test_a_cancelled_call_that_is_not_there_stays_open() -> None:
-    """It may still arrive."""
+    """Leave the intent open: the write may still arrive."""
     script = Script(post=[silence], get=[NOT_THERE])
     ledger = Memory(script)
     await cancelled_after(script, ledger, 1)
@@ -351,7 +351,7 @@ async def test_what_cannot_be_kept_is_not_sent() -> None:
     """The error says why, and that nothing was sent."""
     script = Script(post=[APPROVED])
     async with script.gateway(ledger=Memory(script, broken=["record_intent"])) as gateway:
-        with pytest.raises(NotSentError, match=r"its intent could not be kept: .* the disk is full"):
+        with pytest.raises(NotSentError, match=r"its intent could not be recorded: .* the disk is full"):
             await gateway.transactions.create(SALE)
     assert script.asked == []
 
@@ -377,7 +377,7 @@ async def test_an_outcome_that_cannot_be_kept_is_logged(caplog: pytest.LogCaptur
     script = Script(post=[APPROVED])
     async with script.gateway(ledger=Memory(script, broken=["record_outcome"])) as gateway:
         assert (await gateway.transactions.create(SALE)).approved
-    assert "an outcome (done) could not be kept: the ledger some.db cannot be used: the disk is full" in caplog.text
+    assert "an outcome (done) could not be recorded: the ledger some.db cannot be used: the disk is full" in caplog.text
 
 
 @pytest.mark.parametrize("seconds", [3, 20])
@@ -442,7 +442,7 @@ async def test_cancelled_while_the_outcome_is_written_it_is_done() -> None:
 
 
 async def recovered(script: Script, *left_open: Intent, **options: Any) -> tuple[list[tuple[Any, ...]], Memory]:
-    """What `recover()` says of intents, and what the ledger is told."""
+    """Return the outcomes of `recover()`, and what the ledger recorded."""
     ledger = Memory(script, left_open=left_open)
     async with script.gateway(ledger=ledger) as gateway:
         found = await gateway.recover(**options)
@@ -462,7 +462,7 @@ async def test_what_is_found_is_recovered() -> None:
 
 
 async def test_what_is_not_there_was_not_made_once_nothing_can_be_under_way() -> None:
-    """Twenty seconds are left of that; "not there" before is no answer."""
+    """Wait the remaining twenty seconds before "not there" is final."""
     script = Script(get=[absent])
     found, ledger = await recovered(script, intent(script))
     assert found == [("mine", "not_made", None)]
@@ -489,7 +489,7 @@ async def test_what_a_slow_gateway_calls_not_there_is_as_old_as_the_question() -
 
 
 async def test_a_lookup_of_an_intent_gets_over_a_bad_answer() -> None:
-    """One failure is no reason to leave it open, also for who does not want to wait."""
+    """Retry a failed lookup, also without a wait."""
     script = Script(get=[httpx.Response(500), record("transaction")])
     assert (await recovered(script, intent(script), wait=0))[0] == [("mine", "found", "found")]
 
@@ -543,7 +543,7 @@ async def test_what_nothing_can_tell_is_unknown(outcome_query: Mapping[str, Any]
     ids=["its own", "not known", "another"],
 )
 async def test_only_the_gateway_that_has_it_can_tell(gateway: str, outcome: str) -> None:
-    """That another one knows nothing of a charge says nothing: it is not asked, and the intent stays open."""
+    """Ask no other gateway, and leave the intent open."""
     script = Script(get=[absent])
     long_ago = datetime(2025, 11, 18, 12, tzinfo=UTC)
     found, ledger = await recovered(script, intent(script, gateway=gateway, sent_at=long_ago, conclusive_at=long_ago))
@@ -562,7 +562,7 @@ async def test_an_address_has_one_form() -> None:
 
 
 async def test_another_record_under_the_id_is_not_taken_for_it() -> None:
-    """The amount is another: nobody knows, and the error says so."""
+    """Leave the outcome unknown if the amount differs, and say so."""
     script = Script(get=[record("transaction", transaction_amount="99.00")])
     ledger = Memory(script, left_open=[intent(script)])
     async with script.gateway(ledger=ledger) as gateway:
@@ -572,7 +572,7 @@ async def test_another_record_under_the_id_is_not_taken_for_it() -> None:
 
 
 async def test_a_gateway_that_does_not_let_anyone_in_is_not_asked_again() -> None:
-    """The error says what to mend."""
+    """Say in the error what to correct."""
     script = Script(get=[httpx.Response(401, json={"message": "who?"})])
     ledger = Memory(script, left_open=[intent(script)])
     async with script.gateway(ledger=ledger) as gateway:
@@ -584,7 +584,7 @@ async def test_a_gateway_that_does_not_let_anyone_in_is_not_asked_again() -> Non
 async def test_what_these_credentials_cannot_ask_is_not_asked() -> None:
     """A hash-key is not taken at the batches: no wait would change that, and the error says so at once."""
     script = Script(get=[NOT_THERE])
-    batch = {"resource": "transaction_batches", "id": "b", "evidence": "is settled"}
+    batch = {"resource": "transaction_batches", "id": "b", "evidence": "is_settled"}
     ledger = Memory(script, left_open=[intent(script, outcome_query=batch)])
     async with script.gateway(ledger=ledger, credentials=HashKey("user", "key")) as gateway:
         (found,) = await gateway.recover()
@@ -593,7 +593,7 @@ async def test_what_these_credentials_cannot_ask_is_not_asked() -> None:
 
 
 async def test_a_gateway_that_is_away_is_asked_until_the_time_is_over() -> None:
-    """It may come back; if it does not, nobody knows."""
+    """Repeat a failed lookup until the wait is over; then the outcome is unknown."""
     script = Script(get=[lambda _: NEVER_LEFT if trio.current_time() < 15 else record("transaction")])
     assert (await recovered(script, intent(script)))[0] == [("mine", "found", "found")]
     script = Script(get=[silence])
@@ -752,7 +752,7 @@ async def test_a_closed_client_recovers_nothing() -> None:
 
 @pytest.mark.parametrize("wait", [-1, "30", True, float("nan")])
 async def test_a_wait_that_is_none(wait: Any) -> None:
-    """It is a number of seconds."""
+    """Reject a wait that is not a number of seconds."""
     script = Script(get=[NOT_THERE])
     async with script.gateway(ledger=Memory(script)) as gateway:
         with pytest.raises(InvalidRequestError, match="wait: must be a number of seconds"):

@@ -79,9 +79,9 @@ async def test_several_new_cards_are_named() -> None:
     """Which of them the terminal stored, only a person can tell."""
     script = Script(post=[LOST], get=[vaults("old"), vaults("b", "a", "old")])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError, match="all are new: b, a") as caught:
+        with pytest.raises(OutcomeUnknownError, match="several records are new: b, a") as caught:
             await gateway.router_account_vaults.create(STORE)
-        with pytest.raises(OutcomeUnknownError, match="all are new: b, a"):
+        with pytest.raises(OutcomeUnknownError, match="several records are new: b, a"):
             await caught.value.resolve()
     assert caught.value.reached is Reached.SENT
 
@@ -102,7 +102,7 @@ async def test_no_new_card_is_unknown_until_it_is_certain() -> None:
 
 
 async def test_a_cancelled_store_is_looked_up() -> None:
-    """Whoever cancels it learns from the observers that the card was stored."""
+    """Report a stored card to the observers of a cancelled call."""
     events: list[Event] = []
     script = Script(post=[silent], get=[vaults("old"), vaults("new", "old")])
     async with script.gateway(observers=[events.append]) as gateway:
@@ -113,8 +113,8 @@ async def test_a_cancelled_store_is_looked_up() -> None:
     ]
 
 
-async def test_the_list_is_read_when_the_turn_has_come() -> None:
-    """What the call before it stored at the terminal is no newcomer of its own."""
+async def test_the_list_is_read_after_the_terminal_is_acquired() -> None:
+    """Never take the card of the call before for this call's."""
     stored = 0
 
     def store(_: httpx.Request) -> Answer:
@@ -199,7 +199,7 @@ async def test_an_answer_from_before_the_action_is_not_believed(
 async def test_an_answer_that_shows_the_action_is_believed(
     action: str, given: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    """What the action makes of a transaction, a decline, or a record that does not say: no read is made for it."""
+    """Read nothing for an action without evidence."""
     for answer in (after, {"status_id": 301}, {}):
         script = Script(put=[record("transaction", **answer)])
         async with script.gateway() as gateway:
@@ -216,7 +216,7 @@ async def test_a_transaction_that_stays_as_it_was_is_unknown() -> None:
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.transactions.void("found")
     assert isinstance(caught.value, MismatchedReplyError)
-    assert caught.value.differences == ("status_id is 101 still, after void",)
+    assert caught.value.differences == ("status_id is still 101 after void",)
     assert script.methods.count("PUT") == 1
 
 
@@ -232,7 +232,7 @@ async def test_an_unknown_outcome_tells_all_it_knows() -> None:
     error = caught.value
     assert (error.api_id, error.sent["transaction_amount"], error.reached) == ("mine", "12.50", Reached.SENT)
     assert str(error) == (
-        "POST /v2/transactions (api id mine): the outcome is unknown (sent in part or whole, no answer): "
+        "POST /v2/transactions (api id mine): the outcome is unknown (sent in part or whole, no response): "
         "POST /v2/transactions: the connection was lost: ReadError: connection reset; then its lookup failed: "
         "GET /v2/transactions/mine: the gateway failed (500): down"
     )
@@ -245,7 +245,7 @@ async def test_the_furthest_try_counts() -> None:
     async with script.gateway(max_attempts=2) as gateway:
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.transactions.create(SALE)
-    assert caught.value.reached is Reached.ANSWERED
+    assert caught.value.reached is Reached.RESPONDED
 
 
 async def test_what_was_cut_short_by_time_says_how_far_it_got() -> None:

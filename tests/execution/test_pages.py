@@ -40,7 +40,7 @@ async def ids_of(script: Script, **options: Any) -> list[str]:
 
 @pytest.mark.parametrize("base", [0, 1])
 async def test_every_record_of_every_page_comes_once_in_order(base: int) -> None:
-    """Whatever `currentPage` counts from."""
+    """Number pages from 1, whatever `currentPage` counts from."""
     script = Script(get=[paged([["a", "b"], ["c", "d"], ["e"]], base=base)])
     assert await ids_of(script) == ["a", "b", "c", "d", "e"]
     assert [request.url.params["page"] for request in script.asked] == ["1", "2", "3"]
@@ -66,14 +66,14 @@ async def test_an_id_that_moves_to_the_next_page_is_not_yielded_twice() -> None:
 async def test_a_gateway_that_sends_the_same_page_for_ever_is_an_error() -> None:
     """Rather than loop, and rather than end as if that had been all."""
     script = Script(get=[paged([["a", "b"]] * 10)])
-    with pytest.raises(MalformedReplyError, match="page 2 is the page before it again"):
+    with pytest.raises(MalformedReplyError, match="page 2 repeats the page before it"):
         await ids_of(script)
 
 
 async def test_a_gateway_that_sends_nothing_but_empty_pages_is_an_error() -> None:
     """Three in a row are enough."""
     script = Script(get=[paged([["a"]] + [[]] * 100)])
-    with pytest.raises(MalformedReplyError, match="third in a row"):
+    with pytest.raises(MalformedReplyError, match="third page in a row"):
         await ids_of(script)
     assert len(script.asked) < 10
 
@@ -90,7 +90,7 @@ async def test_an_empty_list_yields_nothing() -> None:
         assert (await contacts).records == ()
 
 
-async def test_a_page_says_where_it_stands() -> None:
+async def test_a_page_has_its_number() -> None:
     """`by_page` and `await` give records, a 1-based number and the counts."""
     script = Script(get=[paged([["a", "b"], ["c"]])])
     async with script.gateway() as gateway:
@@ -102,7 +102,7 @@ async def test_a_page_says_where_it_stands() -> None:
 
 
 async def test_first_and_count_fetch_one_record_at_most() -> None:
-    """They ask for a page of one."""
+    """Request a page of one record."""
     script = Script(get=[paged([["a"], ["b"]])])
     async with script.gateway() as gateway:
         contacts = gateway.contacts.list({"city": "Bern"}, page_size=500)
@@ -188,7 +188,7 @@ async def test_a_page_size_out_of_bounds_is_refused_before_sending(size: Any) ->
 
 
 async def test_two_iterations_of_one_list_are_independent() -> None:
-    """`Pages` is the question; every iteration asks it anew."""
+    """Fetch the list again for every iteration."""
     script = Script(get=[paged([["a"], ["b"]])])
     async with script.gateway() as gateway:
         contacts = gateway.contacts.list()

@@ -1,4 +1,4 @@
-"""Progress: what a till's screen is told of a call that waits at a terminal."""
+"""Progress of a call at a terminal, for a till's display."""
 
 from typing import Any
 
@@ -98,7 +98,7 @@ async def test_a_screen_sees_the_line_and_the_lookup() -> None:
 
 
 async def test_a_screen_is_told_of_the_lookup_after_a_cancellation() -> None:
-    """It goes on while the lookup holds the cancellation back."""
+    """Continue the reports while a cancelled call is looked up."""
     screen = ProgressReporter()
     script = Script(post=[silent], get=[silent])
     async with script.gateway() as gateway:
@@ -131,7 +131,7 @@ async def test_a_stored_card_has_a_screen_too() -> None:
 
 
 async def test_a_screen_that_breaks_costs_no_payment(caplog: pytest.LogCaptureFixture) -> None:
-    """What a callback raises is logged and ignored, each time."""
+    """Log and ignore every exception of a callback."""
 
     def broken(_: TerminalProgress) -> None:
         raise RuntimeError("no screen")
@@ -142,7 +142,7 @@ async def test_a_screen_that_breaks_costs_no_payment(caplog: pytest.LogCaptureFi
 
 
 async def test_an_async_callback_is_refused() -> None:
-    """Nobody would await it, so nothing is sent."""
+    """Reject an async callback before anything is sent."""
 
     async def later(_: TerminalProgress) -> None: ...
 
@@ -155,7 +155,7 @@ async def test_an_async_callback_is_refused() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"on_progress": print}])
 async def test_a_call_without_a_screen_has_no_task(options: dict[str, Any]) -> None:
-    """What ticks for a screen is a task; without a screen there is none."""
+    """Start the ticking task only with a callback."""
     async with Script(post=[silent], get=[APPROVED]).gateway() as gateway, anyio.create_task_group() as tasks:
         before = trio.lowlevel.current_statistics().tasks_living
         for number in range(20):

@@ -85,11 +85,11 @@ async def test_what_is_not_repeated_ends_with_its_real_error_and_says_so(caplog:
     assert [event for event in events if isinstance(event, RetryBudgetExhausted)] == [
         RetryBudgetExhausted(call="GET /v2/contacts/1")
     ]
-    assert "GET /v2/contacts/1 is not tried again: the client's repeats are used up" in caplog.messages
+    assert "GET /v2/contacts/1 is not retried: the client's retry budget is exhausted" in caplog.messages
 
 
 async def test_what_is_answered_asks_for_no_budget() -> None:
-    """A definite answer is no repeat that was refused."""
+    """Report no exhausted budget after a definite response."""
     events: list[Event] = []
     script = Script(get=[NOT_THERE])
     async with script.gateway(observers=[events.append]) as gateway:
@@ -100,7 +100,7 @@ async def test_what_is_answered_asks_for_no_budget() -> None:
 
 
 async def test_lookups_of_lost_writes_are_not_limited() -> None:
-    """What became of money is asked for as often as ever."""
+    """Look up writes without the budget."""
     script = Script(get=[BUSY, BUSY, record("transaction", status_id=101)], post=[LOST])
     async with script.gateway() as gateway:
         use_up(gateway)

@@ -47,7 +47,7 @@ CALLS: dict[Kind, tuple[str, Callable[[AsyncGateway], Awaitable[Any]]]] = {
 OTHERS = record("transaction", id="other", transaction_api_id="other")
 DONE = record("transaction", transaction_api_id="mine", status_id=201)
 NOT_DONE = record("transaction", status_id=101)
-"""A void's record that says it is none."""
+"""The record of a transaction that is not voided."""
 
 
 def refusal(status: int) -> httpx.Response:
@@ -101,7 +101,7 @@ LOOKED_UP = [
     for cell in CELLS
     if TABLE[cell.values[0]][cell.values[1]].step is NextStep.LOOK_UP and cell.values[1] is not Kind.UNNAMED
 ]
-"""Those whose outcome a lookup can tell."""
+"""Return the kinds whose outcome a lookup finds."""
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ async def test_a_cell_is_obeyed_when_the_lookup_finds_nothing(
 
 @pytest.mark.parametrize(("result", "kind", "answer"), LOOKED_UP)
 async def test_a_cell_is_obeyed_when_the_lookup_finds_it(result: AttemptResult, kind: Kind, answer: Answer) -> None:
-    """What the lookup finds is the result, without another try, whatever the response said."""
+    """Return the record that the lookup finds, without another attempt."""
     if result is AttemptResult.REFUSED_LATER:
         run = Run(kind, [LOST, answer], DONE)
         nothing = NOT_DONE if kind is Kind.IDEMPOTENT else NOT_THERE
@@ -202,7 +202,7 @@ async def test_a_cell_is_obeyed_when_the_lookup_finds_it(result: AttemptResult, 
 
 @pytest.mark.parametrize(
     ("answer", "reached"),
-    [(LOST, Reached.SENT), (CUT, Reached.ANSWER_CUT)],
+    [(LOST, Reached.SENT), (CUT, Reached.RESPONSE_CUT)],
 )
 async def test_a_lost_connection_says_how_far_it_got(answer: Answer, reached: Reached) -> None:
     """A read that lost its answer tells whether any of it came."""

@@ -38,7 +38,7 @@ def sale(terminal: str) -> RouterTransactionCreate:
 
 
 async def test_two_calls_for_one_terminal_run_one_after_the_other() -> None:
-    """A terminal never gets a second request while a customer stands at it; a vault store queues too."""
+    """Send no second request to a terminal during a call."""
     counter = Counter()
     script = Script(post=[counter])
     async with script.gateway() as gateway, anyio.create_task_group() as tasks:
@@ -51,7 +51,7 @@ async def test_two_calls_for_one_terminal_run_one_after_the_other() -> None:
 
 
 async def test_calls_for_one_terminal_are_served_in_the_order_in_which_they_came() -> None:
-    """Two thousand stand in line for one device; every third gives up, and nobody is overtaken."""
+    """Queue two thousand calls for one terminal in order; a third is cancelled."""
     served: list[str] = []
 
     async def serve(request: httpx.Request) -> httpx.Response:
@@ -116,7 +116,7 @@ async def test_cancelled_waiters_leave_the_queue() -> None:
         assert gateway._executor._terminals._queues == {}
 
 
-async def test_a_turn_that_comes_to_a_cancelled_call_goes_to_the_next() -> None:
+async def test_a_cancelled_call_passes_the_terminal_to_the_next() -> None:
     """Cancelled in the moment in which the call before has left, it lets the one behind it in."""
     counter = Counter()
     script = Script(post=[counter])

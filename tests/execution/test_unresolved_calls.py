@@ -56,7 +56,7 @@ ENDINGS = pytest.mark.parametrize(("ending", "answer"), [(cancelled, silent), (l
 
 
 async def test_waiting_in_line_does_not_count() -> None:
-    """Each of three calls has its whole `terminal_timeout`, beginning when its turn comes."""
+    """Give each of three calls its whole `terminal_timeout`."""
     async with Script(post=[slow]).gateway(terminal_timeout=300) as gateway, anyio.create_task_group() as tasks:
         for number in range(3):
             tasks.start_soon(gateway.router_transactions.create, sale(f"sale-{number}"))
@@ -65,12 +65,12 @@ async def test_waiting_in_line_does_not_count() -> None:
 
 @ENDINGS
 async def test_the_next_call_is_not_sent(ending: Any, answer: Answer) -> None:
-    """It asks for ten seconds what became of the earlier one, and then says what stands in the way."""
+    """Look up the earlier call for ten seconds, then raise the reason."""
     script = Script(post=[answer])
     async with script.gateway() as gateway:
         await ending(script, gateway)
         began = trio.current_time()
-        with pytest.raises(TerminalBusyError, match=r"terminal t is busy: an earlier call \(first\)") as caught:
+        with pytest.raises(TerminalBusyError, match=r"terminal t is busy; holder: an earlier call \(first\)") as caught:
             await gateway.router_transactions.create(sale("second"))
     assert trio.current_time() == began + 10
     assert "press cancel on the device" in caught.value.advice
@@ -122,7 +122,7 @@ async def test_a_client_may_be_told_not_to_block(ending: Any, answer: Answer) ->
     assert trio.current_time() == began
 
 
-async def test_a_cancelled_call_that_was_found_blocks_nobody() -> None:
+async def test_a_cancelled_call_that_was_found_blocks_no_call() -> None:
     """The lookup under the shield found the sale: the terminal has done with it."""
     script = Script(post=[silent, APPROVED], get=[record("transaction", transaction_api_id="first", status_id=101)])
     async with script.gateway() as gateway:
@@ -132,7 +132,7 @@ async def test_a_cancelled_call_that_was_found_blocks_nobody() -> None:
     assert (script.methods, trio.current_time()) == (["POST", "GET", "POST"], 5)
 
 
-class Books:
+class Intents:
     """A ledger with one intent that is open, or that cannot be read."""
 
     def __init__(self, error: Exception | None = None, outcome_query: Mapping[str, str] | None = None) -> None:
@@ -170,9 +170,9 @@ class Books:
     ("outcome_query", "advice"), [({"id": "1"}, r"recover\(\)"), (None, "--resolve")], ids=["known", "by hand"]
 )
 async def test_an_open_intent_blocks_its_terminal(outcome_query: Mapping[str, str] | None, advice: str) -> None:
-    """What was under way before a crash is settled first; nothing is sent, and the error says how."""
+    """Reject calls while the ledger has an open intent, and say how to resolve it."""
     script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Books(outcome_query=outcome_query)) as gateway:
+    async with script.gateway(ledger=Intents(outcome_query=outcome_query)) as gateway:
         with pytest.raises(TerminalBusyError, match=advice) as caught:
             await gateway.router_transactions.create(sale("next"))
         assert caught.value.holder == "a call (before the crash) of 2026-11-21 12:03:11 UTC, open in the ledger"
@@ -183,14 +183,14 @@ async def test_an_open_intent_blocks_its_terminal(outcome_query: Mapping[str, st
 async def test_an_open_intent_blocks_only_who_wants_it() -> None:
     """With `block_unresolved_terminals=False` the ledger is not asked."""
     script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Books(), block_unresolved_terminals=False) as gateway:
+    async with script.gateway(ledger=Intents(), block_unresolved_terminals=False) as gateway:
         assert (await gateway.router_transactions.create(sale("next"))).approved
 
 
 async def test_a_ledger_that_cannot_be_read_lets_nothing_through() -> None:
     """Whether the terminal is free is not known, so nothing is sent."""
     script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Books(OSError("disk gone"))) as gateway:
+    async with script.gateway(ledger=Intents(OSError("disk gone"))) as gateway:
         with pytest.raises(NotSentError, match="the ledger cannot be read: OSError: disk gone"):
             await gateway.router_transactions.create(sale("next"))
     assert script.methods == []

@@ -77,7 +77,7 @@ async def test_a_lost_answer_is_looked_up_by_the_id_that_was_sent(answer: httpx.
 
 
 async def test_what_is_not_there_is_sent_again_under_the_same_id() -> None:
-    """A repeat follows a lookup that says "not there", and bears the first try's id."""
+    """Repeat a write with the same id after a lookup finds no record."""
     script = Script(post=[LOST, echo("transaction", status_id=101)], get=[NOT_THERE])
     async with script.gateway() as gateway:
         assert (await gateway.transactions.create(SALE)).approved
@@ -172,7 +172,7 @@ async def test_a_repeat_that_never_left_does_not_make_the_first_try_unsent() -> 
 
 
 async def test_already_exists_without_a_record_to_see_is_unknown() -> None:
-    """The gateway has the first try and does not show it yet: that is no refusal."""
+    """Leave the outcome unknown: the first attempt may not be visible yet."""
     script = Script(post=[LOST, refused(transaction_api_id="already exists")], get=[NOT_THERE])
     async with script.gateway() as gateway:
         with pytest.raises(OutcomeUnknownError):
@@ -189,7 +189,7 @@ async def test_a_write_that_was_only_ever_throttled_says_so() -> None:
 
 
 async def test_resolving_after_the_client_closed_stays_unknown() -> None:
-    """A closed client can ask nobody; that is not the same as "not sent"."""
+    """Raise an unknown outcome, not "not sent", from a closed client."""
     script = Script(post=[LOST], get=[httpx.Response(500)])
     async with script.gateway() as gateway:
         with pytest.raises(OutcomeUnknownError) as caught:
@@ -221,7 +221,7 @@ async def test_a_lookup_that_fails_leaves_the_outcome_unknown() -> None:
 
 @pytest.mark.parametrize("answer", [httpx.Response(500), httpx.Response(200, text="hello"), PROXYS_404])
 async def test_a_lookup_gets_over_one_bad_answer(answer: httpx.Response) -> None:
-    """What became of money is worth asking once more: a failure, garbage or a proxy's page says nothing of it."""
+    """Retry the lookup after a failure, garbage or a proxy's page."""
     script = Script(post=[LOST], get=[answer, record("transaction")])
     async with script.gateway() as gateway:
         assert (await gateway.transactions.create(SALE)).id == "found"
@@ -273,16 +273,16 @@ async def test_a_sale_that_had_the_id_before_is_no_refund() -> None:
     )
     script = Script(post=[LOST], get=[record("transaction", type_id=20, transaction_amount="12.50", status_id=101)])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError, match="type_id is 20, which is not that of a refund"):
+        with pytest.raises(OutcomeUnknownError, match="type_id is 20, which is not the type of a refund"):
             await gateway.transactions.create(new)
     assert script.methods.count("POST") == 1
 
 
 async def test_what_is_captured_for_another_sum_is_not_captured_again() -> None:
-    """Somebody else's capture, or this one and a tip since: nobody can tell, and nothing is sent again."""
+    """Leave the outcome of a capture for another amount unknown."""
     script = Script(put=[LOST], get=[record("transaction", status_id=101, transaction_amount="12.50")])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError, match="not for the sums that were sent"):
+        with pytest.raises(OutcomeUnknownError, match="captured for other amounts"):
             await gateway.transactions.complete("found", "9.00")
     assert script.methods.count("PUT") == 1
 
@@ -334,7 +334,7 @@ async def test_a_sale_that_was_executed_is_the_result_whatever_a_proxy_answered(
 
 @pytest.mark.parametrize("answer", [httpx.Response(429), BLOCKED])
 async def test_another_payment_under_the_callers_id_is_not_the_result(answer: httpx.Response) -> None:
-    """It differs from what was sent, so the error has the record, and nothing is charged again."""
+    """Raise with the differing record, and charge nothing again."""
     other = record("transaction", status_id=101, transaction_amount="80.00")
     script = Script(post=[answer], get=[other])
     async with script.gateway() as gateway:
@@ -440,7 +440,7 @@ async def test_an_answer_to_another_question_is_dropped_and_looked_up() -> None:
 
 
 async def test_a_mismatch_that_the_lookup_does_not_settle_is_unknown_and_mismatched() -> None:
-    """Both names fit: the answer was another's, and what became of the write cannot be told."""
+    """Leave the outcome unknown after another request's response."""
     swapped = httpx.Response(201, json={"transaction": {"id": "x", "transaction_amount": "99.00"}})
     script = Script(post=[swapped], get=[swapped])
     async with script.gateway() as gateway:
@@ -506,7 +506,7 @@ async def test_a_lost_increment_does_not_undo_a_later_one() -> None:
     """Another till raised it further meanwhile: it is neither lowered nor called "not made"."""
     script = Script(put=[LOST], get=[record("transaction", transaction_amount="40.00")])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError, match="raised beyond") as caught:
+        with pytest.raises(OutcomeUnknownError, match="raised to more than") as caught:
             await gateway.transactions.increment("found", "30.00")
         await anyio.sleep(60)
         with pytest.raises(OutcomeUnknownError):
@@ -636,7 +636,7 @@ async def test_a_deletion_with_a_body_is_looked_up(body: Any) -> None:
 
 
 async def test_a_refusal_of_fields_that_were_not_sent_is_looked_up() -> None:
-    """A 422 about an invoice's items is no answer to a sale, which may have been made."""
+    """Look up a sale after a refusal of an invoice's fields."""
     script = Script(post=[refused(item_list="cannot be blank")], get=[record("transaction", status_id=101)])
     async with script.gateway() as gateway:
         assert (await gateway.transactions.create(SALE)).approved
@@ -644,11 +644,11 @@ async def test_a_refusal_of_fields_that_were_not_sent_is_looked_up() -> None:
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.transactions.create(SALE)
     assert isinstance(caught.value, MismatchedReplyError)
-    assert caught.value.differences == ("it refuses item_list, which this request cannot have",)
+    assert caught.value.differences == ("it refuses item_list, which the request does not have",)
 
 
 async def test_an_odd_date_does_not_cost_the_answer() -> None:
-    """A sale with its id, status and amount is a sale: the date that nobody can read is kept as it came."""
+    """Accept a sale with an unreadable date."""
     script = Script(post=[echo("transaction", status_id=101, created_ts="soon")])
     async with script.gateway() as gateway:
         transaction = await gateway.transactions.create(SALE)
@@ -668,7 +668,7 @@ async def test_an_odd_amount_status_or_id_does(odd: dict[str, Any]) -> None:
 
 
 async def test_a_404_to_a_create_is_believed_when_there_is_nothing_to_find() -> None:
-    """What makes a record names none that could be missing, so the 404 may be another's: it is looked up first."""
+    """Look up a create after a 404."""
     script = Script(post=[NOT_THERE], get=[record("transaction", status_id=101)])
     async with script.gateway() as gateway:
         assert (await gateway.transactions.create(SALE)).approved
@@ -810,7 +810,7 @@ async def test_a_whole_account_number_in_last_four_is_not_quoted(caplog: pytest.
 
 
 async def test_a_record_under_the_callers_id_with_another_amount_is_not_the_result() -> None:
-    """It may be an earlier request's: the error has it, and nothing is sent again."""
+    """Raise with the record of an earlier request, and send nothing again."""
     script = Script(post=[LOST])
     script.answers["get"] = [_as_charged(script, "80.00")]
     async with script.gateway() as gateway:

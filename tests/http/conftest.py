@@ -12,13 +12,13 @@ from .scripted_server import Peer
 
 @pytest.fixture(scope="session")
 def authority() -> trustme.CA:
-    """A certificate authority that nobody else knows."""
+    """Create a certificate authority that no other client trusts."""
     return trustme.CA()
 
 
 @pytest.fixture(scope="session")
 def server_tls(authority: trustme.CA) -> ssl.SSLContext:
-    """What the server at 127.0.0.1 and ::1 shows."""
+    """Return the TLS context of the server at 127.0.0.1 and ::1."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     authority.issue_cert("127.0.0.1", "::1").configure_cert(context)
     return context
@@ -34,7 +34,7 @@ def client_tls(authority: trustme.CA) -> ssl.SSLContext:
 
 @pytest.fixture
 def closed_port() -> Iterator[Peer]:
-    """A port on which nobody listens, and nobody else will."""
+    """Reserve a port without a listener."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield Peer(f"http://127.0.0.1:{taken.getsockname()[1]}")

@@ -55,7 +55,7 @@ class Wire:
 
 
 Script = Callable[[Wire], Awaitable[None]]
-"""What the server does with one connection, which is closed at its end."""
+"""Run the script of one connection, which is closed at its end."""
 
 
 async def answer_all(wire: Wire) -> None:
@@ -137,21 +137,21 @@ def client(peer: Peer, **options: Any) -> httpx.AsyncClient:
 
 
 def places(http: httpx.AsyncClient, pool: str = "ordinary") -> anyio.CapacityLimiter:
-    """Who holds a place in a pool of this client."""
-    return _lane(http, pool).limiter
+    """Return the slots for connections in use of a client's pool."""
+    return _pool(http, pool).limiter
 
 
 def dials(http: httpx.AsyncClient, pool: str = "ordinary") -> anyio.CapacityLimiter:
-    """Who sets up a new connection in a pool of this client."""
-    return _lane(http, pool).connect_limiter
+    """Return the slots for connections that a client's pool is opening."""
+    return _pool(http, pool).connect_limiter
 
 
 def idle(http: httpx.AsyncClient, pool: str = "ordinary") -> int:
     """How many connections of a pool are kept for the next call."""
-    return sum(len(stack) for stack in _lane(http, pool).idle.values())
+    return sum(len(stack) for stack in _pool(http, pool).idle.values())
 
 
-def _lane(http: httpx.AsyncClient, pool: str) -> Any:
+def _pool(http: httpx.AsyncClient, pool: str) -> Any:
     return http._transport._pools[pool]  # type: ignore[attr-defined]
 
 

@@ -61,7 +61,7 @@ CASES: dict[str, tuple[Script, str]] = {
 
 
 async def answers(transport: httpx.AsyncBaseTransport, url: str, method: str) -> list[object]:
-    """What two requests in a row, each with a body where it may have one, are answered with."""
+    """Return the responses to two requests in a row."""
     content = BODY if method == "POST" else None
     async with httpx.AsyncClient(transport=transport, base_url=url) as http:
         return [
@@ -81,7 +81,7 @@ async def test_the_same_answer(script: Script, method: str) -> None:
 
 
 async def test_the_same_request() -> None:
-    """What goes out is, byte for byte, what httpx sends: request line, headers in their order, body."""
+    """Send the same bytes as httpx: request line, headers in order, body."""
 
     async def told(wire: Wire) -> None:
         request, body = await wire.request()
@@ -138,10 +138,10 @@ async def test_addresses_and_tls(
 @pytest.mark.parametrize("line", ["X-Long: " + "a" * 70_000, "\r\n".join(f"X-{n}: {n}" for n in range(9000))],
                          ids=["a long line", "many lines"])  # fmt: skip
 async def test_a_head_without_end_is_none(line: str) -> None:
-    """A head is read to 64 KiB; what is longer is no answer, and the connection is closed."""
+    """Reject a head of more than 64 KiB, and close the connection."""
     long = always(head("200 OK", line, "Content-Length: 0"))
     async with serving(long) as peer, httpx.AsyncClient(transport=PooledTransport(), base_url=peer.url) as http:
-        with pytest.raises(httpx.RemoteProtocolError, match="head of the answer is longer"):
+        with pytest.raises(httpx.RemoteProtocolError, match="head of the response is longer"):
             await http.get("/")
         await peer.deserted()
 
@@ -157,7 +157,7 @@ async def test_a_header_cannot_hold_a_line_break(name: str) -> None:
 
 @pytest.mark.parametrize("length", ["4", "9"])
 async def test_a_body_of_another_length_than_its_head_says(length: str) -> None:
-    """It is an error of ours, never a request that waits for the rest."""
+    """Raise an error, instead of a request that waits for the rest."""
     async with serving() as peer, httpx.AsyncClient(transport=PooledTransport(), base_url=peer.url) as http:
         with pytest.raises(httpx.LocalProtocolError):
             await http.post("/", content=b"a sale", headers={"Content-Length": length})

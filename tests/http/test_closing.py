@@ -1,4 +1,4 @@
-"""What closing the transport does to connections and calls."""
+"""Effects of closing the transport on connections and calls."""
 
 import functools
 from typing import Any, cast

@@ -33,7 +33,7 @@ from .scripted_server import (
 
 @pytest.mark.anyio
 async def test_limit_of_connections() -> None:
-    """There are never more connections than places, and every call has its turn."""
+    """Open at most as many connections as slots, and finish every call."""
     busiest = 0
 
     async def watch(wire: Wire) -> None:
@@ -50,7 +50,7 @@ async def test_limit_of_connections() -> None:
 
 @pytest.mark.anyio
 async def test_places_are_given_in_order() -> None:
-    """Who waits longest for a place is next."""
+    """Serve the call that has waited longest."""
     order: list[bytes] = []
 
     async def note(wire: Wire) -> None:
@@ -98,7 +98,7 @@ async def test_limit_of_terminals() -> None:
         call = functools.partial(http.get, "/", extensions={POOL: "terminal"})
         tasks.start_soon(call)
         await until(lambda: peer.open == 1)
-        with pytest.raises(httpx.PoolTimeout, match="not in time"):
+        with pytest.raises(httpx.PoolTimeout, match="timed out"):
             await call(timeout=httpx.Timeout(5, pool=0.01))
         tasks.cancel_scope.cancel()
 

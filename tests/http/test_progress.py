@@ -49,7 +49,7 @@ async def test_connection_that_does_not_come_about(deaf_port: Peer) -> None:
 
 
 async def test_request_that_cannot_be_sent() -> None:
-    """What is wrong with the request itself shows before anything of it can have left."""
+    """Report an invalid request before any byte can be sent."""
     async with serving() as peer, client(peer, verify="/no/such/authority.pem") as http:
         for url, headers in ((peer.url, {"X-Note": "a\r\nb"}), (peer.url.replace("http:", "https:"), {})):
             progress = Progress()
@@ -119,7 +119,7 @@ async def test_kept_connection_that_ends_under_the_next_request() -> None:
 
 
 async def test_answer_that_is_no_http() -> None:
-    """Garbage is no head of an answer."""
+    """Reject garbage as a head."""
     async with serving(once(b"\x00\x01 garbage \r\n\r\n")) as peer, client(peer) as http:
         progress, error = await post(http)
         assert (progress.stage, type(error)) == (Stage.SENDING, httpx.RemoteProtocolError)

@@ -23,21 +23,21 @@ STRAY = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray"
 
 async def test_newest_connection_first() -> None:
     """Of two idle connections the one that was used last is taken."""
-    turns = {number: anyio.Event() for number in (1, 2)}
+    ready = {number: anyio.Event() for number in (1, 2)}
 
-    async def in_turn(wire: Wire) -> None:
+    async def in_order(wire: Wire) -> None:
         await wire.request()
-        await turns[wire.number].wait()
+        await ready[wire.number].wait()
         await wire.answer()
         await answer_all(wire)
 
-    async with serving(in_turn) as peer, client(peer) as http, anyio.create_task_group() as tasks:
+    async with serving(in_order) as peer, client(peer) as http, anyio.create_task_group() as tasks:
         tasks.start_soon(http.get, "/")
         await until(lambda: peer.opened == 1)
         tasks.start_soon(http.get, "/")
         await until(lambda: peer.opened == 2)
         for number in (2, 1):
-            turns[number].set()
+            ready[number].set()
             await until(lambda number=number: idle(http) == 3 - number)
         assert [(await http.get("/")).text for _ in range(3)] == ["1", "1", "1"]
 
@@ -55,7 +55,7 @@ async def test_connection_that_the_server_closed_while_idle() -> None:
             await peer.deserted()
 
 
-async def test_answer_that_nobody_asked_for_while_idle() -> None:
+async def test_unsolicited_response_while_idle() -> None:
     """Bytes that come in while a connection is idle end it, and reach no call."""
     strayed = anyio.Event()
 
@@ -75,7 +75,7 @@ async def test_answer_that_nobody_asked_for_while_idle() -> None:
 
 
 async def test_answer_that_came_before_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that speaks first is no HTTP server: nothing is sent, and its bytes are no response."""
+    """Send nothing to a server that sends data first."""
     asked: list[bytes] = []
     spoken = anyio.Event()
     connect_tcp = anyio.connect_tcp
@@ -101,8 +101,8 @@ async def test_answer_that_came_before_the_request(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("stray", [STRAY, STRAY[:10]], ids=["an answer", "a piece of one"])
-async def test_answer_that_nobody_asked_for_behind_another(stray: bytes) -> None:
-    """What arrives together with an answer, but behind it, ends the connection and reaches no call."""
+async def test_unsolicited_response_behind_another(stray: bytes) -> None:
+    """Close the connection after data behind a response; pass it to no call."""
 
     async def twice(wire: Wire) -> None:
         await wire.request()
@@ -115,7 +115,7 @@ async def test_answer_that_nobody_asked_for_behind_another(stray: bytes) -> None
 
 
 async def test_stray_answer_that_was_read_ahead() -> None:
-    """What one read of the socket gave beyond the answer ends the connection, also where nobody has taken it yet."""
+    """Close the connection after data that one read returned behind a response."""
 
     async def twice(wire: Wire) -> None:
         await wire.request()
@@ -203,7 +203,7 @@ async def test_discarding_in_a_cancelled_task() -> None:
 
 
 async def test_connections_that_grew_old() -> None:
-    """Connections past their time do not pile up: whoever comes back next closes them."""
+    """Close expired connections when the next one is returned."""
     async with serving(together(10)) as peer, client(peer, keepalive_expiry=0.0) as http:
         await at_once(http, 10)
         await until(lambda: peer.open == 1)
@@ -211,7 +211,7 @@ async def test_connections_that_grew_old() -> None:
 
 
 async def test_connection_comes_back_last() -> None:
-    """While old connections are closed, the one that comes back is nobody's: who has it last may still drop it."""
+    """Let the caller still discard a connection while expired ones are closed."""
     pool, seen = ConnectionPool(2, max_idle=1, keepalive_expiry=4.0), []
 
     class Kept:

@@ -47,7 +47,7 @@ async def test_certificate_of_another_host(authority: trustme.CA, client_tls: ss
 
 
 async def test_authority_in_a_file(authority: trustme.CA, server_tls: ssl.SSLContext, tmp_path: Path) -> None:
-    """The path of a CA bundle says whom to trust, and so does a folder, which here holds nobody."""
+    """Trust the certificates of a CA bundle, or of a folder (here an empty one)."""
     authority.cert_pem.write_to_path(bundle := str(tmp_path / "authority.pem"))
     async with serving(tls=server_tls) as peer:
         async with client(peer, verify=bundle) as http:
@@ -86,10 +86,10 @@ async def test_handshake_that_does_not_end(client_tls: ssl.SSLContext) -> None:
         await peer.deserted()
 
 
-async def test_answer_that_nobody_asked_for_in_a_record_behind_another(
+async def test_unsolicited_response_in_its_own_tls_record(
     server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
 ) -> None:
-    """A second answer in a TLS record of its own, decrypted by nobody yet, reaches no call either."""
+    """Drop a second response in its own TLS record."""
 
     async def twice(wire: Wire) -> None:
         await wire.request()
@@ -105,7 +105,7 @@ async def test_answer_that_nobody_asked_for_in_a_record_behind_another(
 async def test_stray_answer_in_a_record_of_which_half_is_read(
     server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
 ) -> None:
-    """What one read of the socket gave beyond 64 KiB, half a record, reaches no call either."""
+    """Drop a second response that is partly beyond one read."""
 
     async def twice(wire: Wire) -> None:
         await wire.request()
@@ -165,10 +165,10 @@ async def test_the_environment_has_no_say(
 
 @pytest.mark.parametrize("verify", [True, False])
 async def test_no_tls_older_than_1_2(verify: bool) -> None:
-    """Whatever OpenSSL would still speak."""
+    """Reject TLS versions before 1.2."""
     assert PooledTransport(verify=verify)._ssl_context.minimum_version is ssl.TLSVersion.TLSv1_2
 
 
 async def test_a_context_is_used_as_it_is(client_tls: ssl.SSLContext) -> None:
-    """Who passes a context has decided."""
+    """Use a given context unchanged."""
     assert PooledTransport(verify=client_tls)._ssl_context is client_tls

@@ -1,4 +1,4 @@
-"""What the transport makes of a server's answers, good and bad, and of its own options."""
+"""Responses of servers, valid and invalid, and the transport's options."""
 
 import socket
 import ssl
@@ -49,7 +49,7 @@ async def test_head_request() -> None:
 
 
 async def test_body_behind_the_answer_to_a_head_request() -> None:
-    """A body that comes all the same belongs to nobody, and ends the connection."""
+    """Drop a body that must not exist, and close the connection."""
     async with serving(always(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")) as peer, client(peer) as http:
         assert [(await http.head("/")).content for _ in range(2)] == [b"", b""]
         assert peer.opened == 2
@@ -108,7 +108,7 @@ REFUSED = b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno"
 
 
 async def steps(count: int) -> AsyncIterator[bytes]:
-    """Give an upload of that many steps, more than any socket's buffers hold; an empty step is none."""
+    """Yield an upload of that many steps, larger than any socket buffer."""
     for _ in range(count):
         yield b""
         await anyio.to_thread.run_sync(bytes)  # as files are read: much can happen meanwhile
@@ -136,7 +136,7 @@ ON_ASYNCIO = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @ON_ASYNCIO
 @pytest.mark.parametrize("secured", [False, pytest.param(True, id="tls")])
 @pytest.mark.parametrize("end", ["stay", "close", "reset"])
-async def test_answer_to_an_upload_that_nobody_reads(
+async def test_response_to_an_upload_that_is_not_read(
     end: str, secured: bool, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
 ) -> None:
     """A refusal ends the upload at once, whatever the server then does; the connection is not used again."""
@@ -150,7 +150,7 @@ async def test_answer_to_an_upload_that_nobody_reads(
 @ON_ASYNCIO
 @pytest.mark.parametrize("answer", [GARBAGE, b"HTTP/1.1 413 Too"], ids=["garbage", "half a head"])
 async def test_upload_to_a_server_that_breaks_off(answer: bytes) -> None:
-    """What is no answer ends the upload too."""
+    """End the upload after an invalid response."""
     async with serving(early(answer, "close")) as peer, client(peer) as http:
         with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
             await http.post("/", content=steps(1000), timeout=5)
@@ -158,7 +158,7 @@ async def test_upload_to_a_server_that_breaks_off(answer: bytes) -> None:
 
 
 async def test_word_to_go_on_with_an_upload() -> None:
-    """What only informs ends no upload: the server gets the whole, and the connection is kept."""
+    """Continue the upload after an informational response, and keep the connection."""
 
     async def go_on(wire: Wire) -> None:
         await wire._reader.receive_until(b"\r\n\r\n", 65536)
@@ -176,7 +176,7 @@ async def test_word_to_go_on_with_an_upload() -> None:
 
 @pytest.mark.parametrize("framing", [b"2\r\nok\r\n0\r\nX-Sum: ", b"2;note=", b"0000"], ids=["trailer", "chunk", "size"])
 async def test_framing_without_end(framing: bytes) -> None:
-    """What is neither head nor body is read to 64 KiB: it could fill the memory, and is in no limit of the body."""
+    """Limit trailers and chunk framing to 64 KiB."""
 
     async def endless(wire: Wire) -> None:
         await wire.request()
@@ -185,7 +185,7 @@ async def test_framing_without_end(framing: bytes) -> None:
             await wire.send(b"0" * 8192)
 
     async with serving(endless) as peer, client(peer) as http:
-        with pytest.raises(httpx.RemoteProtocolError, match="framing of the answer is longer"):
+        with pytest.raises(httpx.RemoteProtocolError, match="framing of the response is longer"):
             await http.get("/")
         await peer.deserted()
 
@@ -203,7 +203,7 @@ async def test_framing_without_end(framing: bytes) -> None:
     ids=["garbage", "nothing", "half a head", "half a body", "half a chunk", "endless head"],
 )
 async def test_answer_that_is_none(answer: bytes, error: type[Exception]) -> None:
-    """An answer that is cut off or is no HTTP is an error of httpx's, and ends the connection."""
+    """Raise httpx's error for a cut or invalid response, and close the connection."""
     async with serving(once(answer)) as peer, client(peer) as http:
         with pytest.raises(error):
             await http.get("/")

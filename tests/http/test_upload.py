@@ -1,4 +1,4 @@
-"""Files on their way: what arrives, what is refused before, and what becomes of a file that fails in mid-send."""
+"""Uploads: their bytes, files that are rejected, and files that fail midway."""
 
 import io
 import os
@@ -61,7 +61,7 @@ def parts(head: bytes, body: bytes) -> dict[str, tuple[str | None, str | None, b
 
 
 def first(pattern: bytes, text: bytes) -> str | None:
-    """What a pattern finds, if it does."""
+    """Return the first group that a pattern finds, if it does."""
     match = re.search(pattern, text)
     return match and match[1].decode()
 
@@ -87,7 +87,7 @@ class Inbox:
 
     @property
     def parts(self) -> dict[str, tuple[str | None, str | None, bytes]]:
-        """Those of the last request."""
+        """Return the parts of the last request."""
         return parts(self.heads[-1], self.bodies[-1])
 
 
@@ -223,13 +223,13 @@ def unreadable(folder: Path) -> dict[str, tuple[Any, str]]:
     text.write_text("x")
     return {
         "missing": (folder / "missing", "cannot be read: No such file or directory"),
-        "folder": (folder, "cannot be read: it is no regular file"),
-        "pipe": (fifo(folder), "cannot be read: it is no regular file"),
+        "folder": (folder, "cannot be read: not a regular file"),
+        "pipe": (fifo(folder), "cannot be read: not a regular file"),
         "text": (io.StringIO("x"), "cannot be read: it must be opened for reading bytes"),
         "closed": (closed(), "cannot be read: I/O operation on closed file."),
         "unseekable": (
             Unseekable(),
-            "cannot be read: it cannot be sent twice, being no seekable file; pass its bytes or a path",
+            "cannot be read: it is not seekable, so it cannot be sent twice (expected bytes or a path)",
         ),
         "large": (b"x" * (LARGEST + 1), "must have at most 5242880 bytes, has 5242881"),
     }
@@ -250,7 +250,7 @@ async def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 async def test_all_unreadable_files_are_named_at_once(tmp_path: Path) -> None:
-    """One look is enough to mend them."""
+    """Report the problems of all files at once."""
     files = [Attachment("a", tmp_path / "a"), Attachment("b", b""), Attachment("c", tmp_path / "c")]
     async with client("https://gateway.test", transport=never_asked()) as gateway:
         with pytest.raises(InvalidRequestError) as caught:
@@ -290,7 +290,7 @@ class Failing(io.BytesIO):
 
 
 FAILURES = {
-    "becomes shorter": (None, r"files\[0\] has become shorter while it was sent"),
+    "becomes shorter": (None, r"files\[0\] became shorter while it was sent"),
     "cannot be read": (OSError(5, "Input/output error"), r"files\[0\] cannot be read any more: .*Input/output error"),
     "raises the network's errors": (httpx.ConnectError("no"), r"files\[0\] cannot be read any more: no"),
 }
@@ -316,7 +316,7 @@ async def test_a_file_that_fails_at_its_beginning_was_not_sent(gives: int) -> No
 
 
 async def test_a_file_that_fails_under_a_foreign_transport_may_have_been_sent() -> None:
-    """Whatever a file raises, it is not taken for a connection that was refused."""
+    """Never treat a file's exception as a refused connection."""
 
     async def handle(request: httpx.Request) -> httpx.Response:
         await request.aread()
@@ -332,7 +332,7 @@ class Growing(io.BytesIO):
     """A file that is longer after each look into it."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """What is there; then more is."""
+        """Read, and append to the file meanwhile."""
         data = super().read(size)
         place = self.tell()
         if size:
@@ -419,7 +419,7 @@ class Watched(Slow):
         return super().seek(offset, whence)
 
 
-async def test_a_file_is_put_back_when_nobody_reads_it_any_more() -> None:
+async def test_a_file_position_is_restored_after_reading() -> None:
     """An attempt that is given up waits for its thread, lest the next attempt read the same file beside it."""
     file = Watched()
     form = Form((), (FilePart("file", "a", Attachment("a", file)),))

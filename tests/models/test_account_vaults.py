@@ -56,7 +56,7 @@ def test_what_a_way_of_storing_needs(kind: type[Request], needed: dict[str, Any]
     ],
 )
 def test_what_a_class_implies(kind: type[Request], implied: dict[str, str]) -> None:
-    """What the class says is not passed again."""
+    """Imply the payment method by the class."""
     assert dict(kind.implied) == implied
 
 

@@ -19,6 +19,6 @@ def test_a_contact_needs_a_last_name() -> None:
 
 
 def test_what_is_written_can_be_read() -> None:
-    """Every field of a create or an update stands in the record, but for the switch that only a create has."""
+    """Read every field of a request from the record, except the create's switch."""
     assert names(ContactCreate) - names(Contact) == {"update_if_exists"}
     assert names(ContactUpdate) <= names(ContactCreate)

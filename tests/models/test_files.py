@@ -17,5 +17,5 @@ def test_an_attachment_shows_its_name_and_not_its_content(content: object, kind:
 
 
 def test_a_card_number_in_a_filename_is_masked() -> None:
-    """Whoever names a file after a card does not find the number in a log."""
+    """Mask a card number in a file name."""
     assert "4111111111111111" not in repr(Attachment("4111111111111111.pdf", b""))

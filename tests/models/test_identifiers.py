@@ -13,6 +13,6 @@ def test_an_api_id_is_a_value() -> None:
 
 
 def test_an_api_id_does_not_change() -> None:
-    """It is frozen."""
+    """Reject a change of its attributes."""
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         ApiId("order-7").value = "order-8"  # type: ignore[misc]

@@ -42,7 +42,7 @@ def test_a_repr_masks_card_numbers() -> None:
 
 @pytest.mark.parametrize(("extra", "shown"), [({}, ""), ({1: 2}, ", extra=<1>"), (5, ""), (None, "")])
 def test_a_repr_survives_a_wrong_extra(extra: Any, shown: str) -> None:
-    """What is wrong with a request is said when it is sent, so it must not fail to show itself before."""
+    """Show an invalid request without an error."""
     assert repr(ContactCreate(last_name="Smith", extra=extra)) == f"ContactCreate(last_name='Smith'{shown})"
 
 
@@ -54,7 +54,7 @@ def test_left_out_is_the_default_of_an_update() -> None:
 
 
 def test_unset_is_one_of_a_kind() -> None:
-    """It shows its name, and copies and pickles to itself."""
+    """Show its name, and copy and pickle to itself."""
     assert repr(UNSET) == "UNSET"
     assert copy.deepcopy(UNSET) is UNSET
     assert pickle.loads(pickle.dumps(UNSET)) is UNSET  # noqa: S301  our own bytes
@@ -67,6 +67,6 @@ def test_fields_are_keyword_only() -> None:
 
 
 def test_a_request_is_frozen() -> None:
-    """What was checked is what is sent."""
+    """Reject changes, so that the checked content is sent."""
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         ContactCreate(last_name="Smith").last_name = ""  # type: ignore[misc]

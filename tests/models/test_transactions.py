@@ -42,7 +42,7 @@ def transaction(status: int | None, **fields: Any) -> Transaction:
 
 @pytest.mark.parametrize(("status", "approved", "declined", "voided"), STATES)
 def test_what_a_status_says(status: int | None, approved: bool, declined: bool, voided: bool) -> None:
-    """Approved, declined and voided follow from the status alone; an unknown status is none of them."""
+    """Derive approved, declined and voided from the status alone."""
     record = transaction(status)
     assert (record.approved, record.declined, record.voided) == (approved, declined, voided)
 

@@ -19,10 +19,10 @@ from gateway_async.errors import InboxError
 from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.migration import JournalEntry, RowResult, RowState, VaultRow
 from gateway_async.migration.journal._sqlite_store import JournalFile
-from gateway_async.migration.output.formats import Shape
-from gateway_async.migration.output.path_checks import check_out, check_rejects, check_report
+from gateway_async.migration.output.formats import InputFormat
+from gateway_async.migration.output.path_checks import check_rejects, check_report, check_vault_ids
 from gateway_async.migration.output.rejects import Rejects
-from gateway_async.migration.output.vault_ids import write_out, write_report
+from gateway_async.migration.output.vault_ids import write_report, write_vault_ids
 from gateway_async.postbacks.inbox._sqlite_store import InboxFile
 from gateway_async.sandbox.runtime.store import Store
 
@@ -128,7 +128,7 @@ def test_a_database_is_not_created_through_a_link(tmp_path: Path) -> None:
     """A dangling symbolic link is rejected, and a link to a ledger is followed."""
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "ledger")
-    with pytest.raises(LedgerError, match="cannot be opened or made"):
+    with pytest.raises(LedgerError, match="cannot be opened or created"):
         LedgerFile(link)
     LedgerFile(tmp_path / "ledger").close()
     LedgerFile(link).close()
@@ -136,7 +136,7 @@ def test_a_database_is_not_created_through_a_link(tmp_path: Path) -> None:
 
 def rejects(path: Path, kind: str) -> Any:
     """Make rejects of one row, not yet moved to their path."""
-    file = Rejects(path, lambda: Shape(format=kind, columns=("key",)))
+    file = Rejects(path, lambda: InputFormat(format=kind, columns=("key",)))
     row = VaultRow(key="k", line=1, source={"key": "k"})
     file.add(row, RowResult(key="k", api_id="m", state=RowState.REJECTED, fingerprint="", line=1, reasons=("no",)))
     return file
@@ -167,7 +167,7 @@ async def test_outputs_of_a_migration_are_private_from_the_first_byte(
     (tmp_path / "rejects.csv").write_text("key,problems\n")
     (tmp_path / "rejects.csv").chmod(0o644)
     modes.clear()
-    await write_out(tmp_path / "out.csv", one_entry())
+    await write_vault_ids(tmp_path / "out.csv", one_entry())
     write_report(tmp_path / "report.html", "<p>")
     for kind in ("csv", "jsonl", "parquet"):
         file = rejects(tmp_path / f"rejects.{kind}", kind)
@@ -188,7 +188,7 @@ def test_a_link_and_another_users_file_are_not_replaced(
     other.touch()
     other.chmod(0o666)
     checks: list[Callable[..., None]] = [
-        check_out,
+        check_vault_ids,
         partial(check_rejects, source=None),
         partial(check_report, "report"),
     ]
@@ -214,7 +214,7 @@ async def test_files_are_written_without_modes(tmp_path: Path, monkeypatch: pyte
     for kind, make in DATABASES.items():
         make(str(tmp_path / kind)).close()
         make(str(tmp_path / kind)).close()
-    assert await write_out(tmp_path / "out.csv", one_entry()) == 1
+    assert await write_vault_ids(tmp_path / "out.csv", one_entry()) == 1
     assert rejects(tmp_path / "rejects.csv", "csv").close()
 
 
@@ -230,7 +230,7 @@ WRITERS = {
     "_storage/private_file.py",
     "_storage/sqlite.py",  # files that `private_file` has created
     "sandbox/runtime/store.py",  # imports nothing of the client
-    "migration/verification/stored_rows.py",  # a file without a name, which SQLite makes private
+    "migration/rows/temporary_table.py",  # a file without a name, which SQLite makes private
     "crash_testing/recording_ledger.py",  # in a temporary folder
 }
 

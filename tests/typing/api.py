@@ -1,6 +1,6 @@
-"""The types of the public interface, for `mypy --strict` and pyright. The module is never executed.
+"""The public interface as type checkers see it. Never executed: `mypy --strict` and pyright read it.
 
-Every method has its `assert_type`. Every mistake that a type checker should report has an ignore that must be needed.
+Every method has its `assert_type`. Every mistake that type checkers must report has a needed ignore.
 """
 
 # pyright: reportUnnecessaryTypeIgnoreComment=true
@@ -106,7 +106,7 @@ async def clients() -> None:
 
 
 async def credentials() -> None:
-    """Each kind of credentials is accepted."""
+    """Build credentials of every kind."""
 
     async def ask() -> str:
         return "token"
@@ -302,7 +302,7 @@ def leases() -> None:
 
 
 async def ledgers(gateway: AsyncGateway) -> None:
-    """Recovery returns typed values."""
+    """Recover after a crash."""
     ledger: Ledger = SqliteLedger(Path("payments.db"), keep_days=7)
     AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, ledger=ledger)
     AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, ledger="payments.db")  # type: ignore[arg-type]
@@ -352,7 +352,7 @@ async def pages(gateway: AsyncGateway) -> None:
 
 
 def records(vault: AccountVault, contact: Contact, sale: Transaction, bin_info: BinInfo) -> None:
-    """Fields of records have their types."""
+    """Check the types of a record's fields."""
     assert_type(vault.id, str)
     assert_type(vault.active, bool | None)
     assert_type(vault.account_type, AccountType | None)
@@ -377,7 +377,7 @@ def records(vault: AccountVault, contact: Contact, sale: Transaction, bin_info: 
 
 
 def records_of_invoices(invoice: QuickInvoice, link: Paylink, batch: TransactionBatch, config: PostbackConfig) -> None:
-    """Fields of invoices, paylinks, batches and configs have their types."""
+    """Check the types of these records' fields."""
     assert_type(invoice.item_list, Mapping[str, Decimal] | None)
     assert_type(invoice.status_id, QuickInvoiceStatus | None)
     assert_type(invoice.payment_status_id, PaymentStatus | None)
@@ -394,7 +394,7 @@ def records_of_invoices(invoice: QuickInvoice, link: Paylink, batch: Transaction
 
 
 async def errors(error: GatewayError) -> None:
-    """Errors have typed attributes."""
+    """Check the attributes of each error."""
     assert_type(error.call, str)
     if isinstance(error, InvalidRequestError):
         assert_type(error.problems, tuple[str, ...])
@@ -440,7 +440,7 @@ def values(moment: datetime) -> None:
 
 
 async def postbacks(gateway: AsyncGateway, moment: datetime, body: bytes) -> None:
-    """Handlers get the record type of the resource that they are registered for."""
+    """Register handlers by resource."""
     receiver = PostbackReceiver(username=None, password=None)
     async with PostbackReceiver("shop", Secret("pass"), inbox=SqliteInbox("inbox.db"), max_bytes=1000) as entered:
         assert_type(entered, PostbackReceiver)
@@ -455,7 +455,7 @@ async def postbacks(gateway: AsyncGateway, moment: datetime, body: bytes) -> Non
         assert_type(postback.type.known, bool)
         assert_type(postback.raw, Mapping[str, Any])
         assert_type(postback.modified_ts, datetime | None)
-        postback.write("INSERT INTO effects VALUES (?)", 1)
+        postback.execute("INSERT INTO effects VALUES (?)", 1)
         postback.record_id = "x"  # type: ignore[misc]
 
     @receiver.on("transactionbatch")
@@ -482,6 +482,6 @@ async def postbacks(gateway: AsyncGateway, moment: datetime, body: bytes) -> Non
 
 
 def refusals(error: PostbackRefusedError) -> None:
-    """The error of a rejected postback has a status."""
+    """Return a postback's response."""
     assert_type(error.status_code, int)
     assert_type(error.reason, str)

@@ -6,7 +6,7 @@ import hmac
 
 import pytest
 
-from gateway_async._wire.auth import Proof, Signature, check_supported, sign, unsigned
+from gateway_async._wire.auth import Signature, SigningCredentials, check_supported, sign, unsigned
 from gateway_async._wire.call import Call
 from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, PasswordLogin, UserApiKey
 from gateway_async.errors import InvalidRequestError
@@ -16,7 +16,7 @@ DIGEST = hmac.new(b"hash-secret", b"user-11700000000", hashlib.sha256).hexdigest
 DEVELOPER = ("developer-id", "dev-1")
 HASHED = (("user-id", "user-1"), ("timestamp", "1700000000"), ("hash-key", DIGEST))
 
-IN_HEADERS: list[tuple[Proof, tuple[tuple[str, str], ...]]] = [
+IN_HEADERS: list[tuple[SigningCredentials, tuple[tuple[str, str], ...]]] = [
     (UserApiKey("user-1", "key-1"), (DEVELOPER, ("user-id", "user-1"), ("user-api-key", "key-1"))),
     (
         UserApiKey("user-1", "key:1", "basic"),
@@ -26,35 +26,35 @@ IN_HEADERS: list[tuple[Proof, tuple[tuple[str, str], ...]]] = [
     (BearerToken("token-1"), (DEVELOPER, ("authorization", "Bearer token-1"))),
     (HashKey("user-1", "hash-secret"), (DEVELOPER, *HASHED)),
 ]
-IN_THE_QUERY: list[tuple[Proof, tuple[tuple[str, str], ...]]] = [
+IN_THE_QUERY: list[tuple[SigningCredentials, tuple[tuple[str, str], ...]]] = [
     (UserApiKey("user-1", "key-1", "query"), (DEVELOPER, ("user-id", "user-1"), ("user-api-key", "key-1"))),
     (AccessToken("token-1", "query"), (DEVELOPER, ("access-token", "token-1"))),
     (HashKey("user-1", "hash-secret", "query"), (DEVELOPER, *HASHED)),
 ]
 
 
-def named(cases: list[tuple[Proof, tuple[tuple[str, str], ...]]]) -> list[str]:
+def named(cases: list[tuple[SigningCredentials, tuple[tuple[str, str], ...]]]) -> list[str]:
     """Test ids."""
     return [f"{type(proof).__name__}-{getattr(proof, 'send_in', 'headers')}" for proof, _ in cases]
 
 
 @pytest.mark.parametrize(("proof", "expected"), IN_HEADERS, ids=named(IN_HEADERS))
-def test_in_headers(proof: Proof, expected: tuple[tuple[str, str], ...]) -> None:
+def test_in_headers(proof: SigningCredentials, expected: tuple[tuple[str, str], ...]) -> None:
     """Credentials and developer id are headers, and nothing is a parameter."""
     signature = sign(proof, "dev-1", NOW)
     assert (signature.headers, signature.params) == (expected, ())
 
 
 @pytest.mark.parametrize(("proof", "expected"), IN_THE_QUERY, ids=named(IN_THE_QUERY))
-def test_in_the_query(proof: Proof, expected: tuple[tuple[str, str], ...]) -> None:
+def test_in_the_query(proof: SigningCredentials, expected: tuple[tuple[str, str], ...]) -> None:
     """All of it are parameters, and none is a header."""
     signature = sign(proof, "dev-1", NOW)
     assert (signature.headers, signature.params) == ((), expected)
 
 
 @pytest.mark.parametrize("proof", [proof for proof, _ in IN_HEADERS + IN_THE_QUERY])
-def test_a_signature_names_its_secrets_and_shows_none(proof: Proof) -> None:
-    """What an answer must not repeat is told apart; a repr has nothing of it."""
+def test_a_signature_names_its_secrets_and_shows_none(proof: SigningCredentials) -> None:
+    """Name the secrets of a signature, and show none in its repr."""
     signature = sign(proof, "dev-1", NOW)
     values = [value for _, value in signature.headers + signature.params]
     for secret in signature.secrets:

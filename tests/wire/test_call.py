@@ -27,7 +27,7 @@ def test_a_call_does_not_show_its_body() -> None:
 
 
 def test_a_card_number_in_the_path_is_masked() -> None:
-    """Whoever looks a card number up as an id does not find it in a log."""
+    """Mask a card number that is used as an id."""
     assert str(call("/v2/contacts/4111111111111111")) == "PUT /v2/contacts/************1111"
 
 

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_async._secrets import AccountNumber
-from gateway_async._wire.convert import FieldError, decode, encode, fields_of, money, structure, unstructure
+from gateway_async._wire.convert.read import FieldError, decode, structure
+from gateway_async._wire.convert.write import encode, fields_of, money, unstructure
 from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, CardVaultCreate
 from gateway_async.models.codes import AccountType, EntryMode, ReasonCode, TransactionStatus
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
@@ -29,12 +30,12 @@ NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
 
 
 def read(field: str, value: Any) -> Any:
-    """What a transaction's field holds after reading `value` from JSON."""
+    """Read `value` as a transaction's field."""
     return getattr(structure(Transaction, {"id": "t", field: value}), field)
 
 
 def read_contact(field: str, value: Any) -> Any:
-    """What a contact's field holds after reading `value` from JSON."""
+    """Read `value` as a contact's field."""
     return getattr(structure(Contact, {"id": "c", field: value}), field)
 
 
@@ -72,7 +73,7 @@ def test_booleans(spelling: Any, value: bool | None) -> None:
 
 @pytest.mark.parametrize("value", [2, -1, "2", "yes", "01", " ", [], {}, [1], Decimal("0.5")])
 def test_what_is_no_boolean(value: Any) -> None:
-    """Anything else is refused where it stands; nothing is guessed to be true."""
+    """Reject any other value with its path."""
     assert problem(Transaction, {"id": "t", "is_recurring": value}) == (".is_recurring", "not a boolean")
 
 
@@ -228,7 +229,7 @@ def test_a_number_code_arrives_as_number_or_text(value: Any) -> None:
 
 @given(st.integers(0, 10**9))
 def test_unknown_number_codes_are_kept(value: int) -> None:
-    """A code that nobody has a name for is read like any other."""
+    """Read an unknown code like any other."""
     for written in (value, str(value)):
         code = read("reason_code_id", written)
         assert (code, type(code)) == (value, ReasonCode)
@@ -244,7 +245,7 @@ def test_text_codes(value: Any, known: bool) -> None:
 @pytest.mark.parametrize("field", ["status_id", "entry_mode_id"])
 @pytest.mark.parametrize("value", ["", None])
 def test_no_code_is_none(field: str, value: str | None) -> None:
-    """An empty code is none."""
+    """Read an empty code as None."""
     assert read(field, value) is None
 
 
@@ -303,7 +304,7 @@ def test_an_odd_value_costs_the_answer_only_where_it_matters(field: str) -> None
 
 @pytest.mark.parametrize("field", sorted(set(fields_of(Transaction)) - {"id"}))
 def test_nothing_has_many_spellings(field: str) -> None:
-    """Null is None in every field; so is false where it is no boolean, and an empty text where it is no text."""
+    """Read null as None, and false and "" where the type has no such value."""
     hint = str(fields_of(Transaction)[field])
     assert read(field, None) is None
     assert read(field, False) is (False if "bool" in hint else None)
@@ -319,7 +320,7 @@ def test_missing_keys_are_none() -> None:
 
 
 def test_unknown_keys_go_to_extra_unchanged() -> None:
-    """What the model does not know is kept as it came, whatever its name."""
+    """Keep unknown keys unchanged in `extra`, whatever their names."""
     unknown = {
         "_links": {"self": {"href": "x"}},
         "extra": 1,
@@ -386,22 +387,22 @@ def test_what_is_no_json(body: bytes) -> None:
 
 @given(st.dictionaries(st.text(), st.integers(-(2**63), 2**63) | st.text() | st.none() | st.booleans()))
 def test_json_round_trip(content: dict[str, Any]) -> None:
-    """What is encoded decodes to the same."""
+    """Decode what was encoded to the same value."""
     assert decode(encode(content)) == content
 
 
 class Colour(str, Enum):  # noqa: UP042  the older way to make text enums
-    """Somebody's own text enum."""
+    """A text enum of a caller."""
 
     RED = "red"
 
 
 class Text(str):  # noqa: SLOT000  somebody's own text
-    """Somebody's own kind of text."""
+    """A subclass of text of a caller."""
 
 
 class Whole(int):
-    """Somebody's own kind of number."""
+    """A subclass of int of a caller."""
 
 
 @pytest.mark.parametrize(
@@ -446,13 +447,13 @@ def test_free_form_data_comes_back_as_it_was_read() -> None:
     ],
 )
 def test_money_is_written_with_two_decimals(amount: Any, written: str) -> None:
-    """Whatever form an amount has, it is written out with exactly two decimals."""
+    """Write every amount with exactly two decimals."""
     assert money(amount) == written
 
 
 @given(EXACT)
 def test_money_round_trip(amount: Decimal) -> None:
-    """What is written reads back as the same amount."""
+    """Read a written amount back as the same amount."""
     assert structure(Transaction, {"id": "t", "tax": money(amount)}).tax == amount
 
 
@@ -540,7 +541,7 @@ def test_flags_are_numbers_not_booleans() -> None:
 
 def test_times_go_out_as_unix_seconds() -> None:
     """A datetime is sent as seconds, in whatever zone it was given."""
-    from gateway_async._wire.convert import make_converter
+    from gateway_async._wire.convert.write import make_converter
 
     local = NOON.astimezone(timezone(timedelta(hours=-5)))
     assert make_converter().unstructure(local) == 1763467200

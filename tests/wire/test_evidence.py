@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.convert import FieldError
+from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.evidence import (
     EXISTS,
     FIELDS_MATCH,
@@ -65,13 +65,13 @@ def test_the_mark_of_moved_money_compares_sums_only(action: str) -> None:
 
 
 def test_actions_without_a_mark() -> None:
-    """What leaves no evidence of its own, and what nobody knows, cannot be settled by reading."""
+    """Find no evidence for actions that leave none, and for unknown actions."""
     marked = {action for action in [*TransactionAction, "brand new", ""] if evidence_of(action)}
     assert marked == {"void", "authcomplete", "authincrement", "tipadjust", "edit"}
 
 
 def test_a_record_says_what_was_sent() -> None:
-    """Every value must be there, in any spelling; the action itself is no value of the record."""
+    """Compare every sent value, in any notation, except the action."""
     assert done(FIELDS_MATCH, {"action": "edit", "flag": 1, "tax": "1.00"}, {"flag": "1", "tax": 1})
     assert not done(FIELDS_MATCH, {"flag": 1, "tax": "1.00"}, {"flag": True})
     assert done(FIELDS_MATCH, {"update_if_exists": 1}, {})
@@ -99,7 +99,7 @@ def test_a_record_that_does_not_contradict(record: dict[str, Any], agreed: bool)
     assert done(agrees("title", "item_list", "note"), sent, record) is agreed
 
 
-def test_a_contact_bears_the_name() -> None:
+def test_a_contact_has_the_last_name() -> None:
     """One of another name had the integrator id before."""
     assert done(LAST_NAME_MATCHES, {"last_name": "Smith", "city": "X"}, {"last_name": "Smith", "city": "Y"})
     assert not done(LAST_NAME_MATCHES, {"last_name": "Smith"}, {"last_name": "Jones"})
@@ -128,11 +128,11 @@ def test_a_sum_beyond_the_one_that_was_sent_says_nothing() -> None:
     """Another raised it, after this increment or instead; to ask again for less could undo that."""
     evidence = evidence_of("authincrement")
     assert evidence is not None
-    with pytest.raises(FieldError, match="beyond"):
+    with pytest.raises(FieldError, match="raised to more than"):
         done(evidence, {"transaction_amount": "9.00"}, {"transaction_amount": "12.00"})
 
 
-def test_a_mark_that_nobody_knows() -> None:
+def test_unknown_evidence() -> None:
     """A ledger of a later version may name one."""
     with pytest.raises(KeyError):
         shows("is on the moon", {}, {})

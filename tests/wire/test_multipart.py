@@ -1,4 +1,4 @@
-"""Forms: the names and values of a multipart body, and what cannot stand in one."""
+"""Multipart bodies: their names and values, and what they cannot contain."""
 
 import io
 from collections.abc import Mapping
@@ -62,7 +62,7 @@ def test_an_invoice_without_files_goes_as_json() -> None:
 
 
 def test_values_of_extra_in_a_form() -> None:
-    """Whatever JSON can hold has a form; null says nothing."""
+    """Flatten every JSON value; omit null."""
     content = {"extra": {"a": [True, None, {"b": Decimal("1E+1")}], "c": date(2026, 1, 2)}, "empty": {}, "n": -5}
     assert flattened(content) == {
         "quickinvoice[extra][a][0]": "1",
@@ -102,7 +102,7 @@ def test_a_file_has_five_mebibytes() -> None:
 
 @pytest.mark.parametrize("files", [FILE, "a.pdf", b"%PDF", {"a.pdf": b""}, None, iter([FILE])])
 def test_what_are_no_files(files: Any) -> None:
-    """One attachment alone is no sequence of them."""
+    """Reject a single attachment that is not in a sequence."""
     assert list(attachment_problems(files)) == ["files: must be a sequence of Attachment"]
 
 
@@ -137,7 +137,7 @@ def test_what_an_attachment_holds(content: Any) -> None:
 
 
 def test_problems_of_the_request_and_of_its_files_come_together() -> None:
-    """One look is enough to mend both."""
+    """Report the problems of both at once."""
     with pytest.raises(InvalidRequestError) as refused:
         QUICK_INVOICE.create(invoice(title="", item_list={"a[": 1}), SCOPE, files=[FILE] * 5)
     assert [line.split(":")[0] for line in refused.value.problems] == ["title", "files", "item_list.a["]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.call import NOT_EXECUTED
-from gateway_async._wire.convert import FieldError
+from gateway_async._wire.call import LookupStatus
+from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.new_record import new_record, read_before
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async.resources._ledger_lookups import lookup_of
@@ -31,7 +31,7 @@ def asked(*before: dict[str, Any]) -> OutcomeQuery:
 
 
 def found(outcome_query: OutcomeQuery, *after: dict[str, Any]) -> Any:
-    """What the list after the write tells."""
+    """Read the list after the write."""
     return new_record(ACCOUNT_VAULT, outcome_query).read(listed(*after))
 
 
@@ -49,19 +49,19 @@ def test_only_ids_and_a_time_are_kept() -> None:
 
 
 def test_the_only_newcomer_is_the_one() -> None:
-    """What was there is passed over."""
-    assert found(asked(row("a")), row("b", 101), row("a")).id == "b"
+    """Ignore rows that existed before."""
+    assert found(asked(row("a")), row("b", 101), row("a")).record.id == "b"
 
 
-def test_nobody_new_is_not_done() -> None:
+def test_without_a_new_row_it_was_not_executed() -> None:
     """An empty list and an unchanged one say the same."""
-    assert found(asked()) is NOT_EXECUTED
-    assert found(asked(row("a")), row("a")) is NOT_EXECUTED
+    assert found(asked()).status is LookupStatus.NOT_EXECUTED
+    assert found(asked(row("a")), row("a")).status is LookupStatus.NOT_EXECUTED
 
 
 def test_of_several_newcomers_none_is_chosen() -> None:
     """The ids are named, so that a person can look."""
-    with pytest.raises(FieldError, match="all are new: b, d"):
+    with pytest.raises(FieldError, match="several records are new: b, d"):
         found(asked(row("a")), row("b", 101), row("d", 102))
 
 
@@ -75,25 +75,25 @@ def test_of_several_newcomers_none_is_chosen() -> None:
     ],
 )
 def test_a_filter_is_not_trusted(other: dict[str, Any]) -> None:
-    """A row of another contact, whose id contains this one's, or of a bank account is nobody's new_record."""
-    assert found(asked(), other) is NOT_EXECUTED
+    """Ignore rows of other contacts with a similar id, and of bank accounts."""
+    assert found(asked(), other).status is LookupStatus.NOT_EXECUTED
 
 
-def test_one_that_somebody_named_is_not_from_a_terminal() -> None:
+def test_a_row_with_an_integrator_id_is_not_from_a_terminal() -> None:
     """No integrator's id can be given there, so a vault that has one is another's, and hides nothing."""
     named = row("b", 101, account_vault_api_id="somebody-elses")
-    assert found(asked(row("a")), named, row("a")) is NOT_EXECUTED
-    assert found(asked(row("a")), row("d", 102, account_vault_api_id=""), named, row("a")).id == "d"
+    assert found(asked(row("a")), named, row("a")).status is LookupStatus.NOT_EXECUTED
+    assert found(asked(row("a")), row("d", 102, account_vault_api_id=""), named, row("a")).record.id == "d"
 
 
 def test_an_older_one_that_moved_up_is_not_new() -> None:
     """A deletion lets a vault beyond the page into it."""
-    assert found(asked(row("b", 101), row("a", 100)), row("b", 101), row("old", 99)) is NOT_EXECUTED
+    assert found(asked(row("b", 101), row("a", 100)), row("b", 101), row("old", 99)).status is LookupStatus.NOT_EXECUTED
 
 
 def test_one_of_the_same_second_is_new() -> None:
     """The gateway's clock counts seconds, in which two cards can be stored."""
-    assert found(asked(row("a", 100)), row("b", 100), row("a", 100)).id == "b"
+    assert found(asked(row("a", 100)), row("b", 100), row("a", 100)).record.id == "b"
 
 
 @pytest.mark.parametrize(
@@ -112,4 +112,4 @@ def test_an_inquiry_outlives_the_process() -> None:
     outcome_query = asked(row("a"))
     lookup = lookup_of(json.loads(json.dumps(outcome_query.as_json(), sort_keys=True)))
     assert lookup is not None
-    assert lookup.read(listed(row("b", 101), row("a"))).id == "b"
+    assert lookup.read(listed(row("b", 101), row("a"))).record.id == "b"

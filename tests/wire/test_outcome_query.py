@@ -18,7 +18,7 @@ BY_ID = OutcomeQuery(
     resource="transactions",
     id="t1",
     expected={"id": "t1"},
-    evidence="is completed",
+    evidence="is_completed",
     sent={"transaction_amount": "9.00"},
 )
 
@@ -38,6 +38,6 @@ def test_what_names_the_record() -> None:
     "content", [{}, {"resource": "transactions", "id": "t1", "evidence": "exists", "of_a_later_version": 1}]
 )
 def test_what_is_no_inquiry(content: dict[str, object]) -> None:
-    """What lacks something, or holds what this version does not know, is refused rather than guessed at."""
+    """Reject a query with missing or unknown keys."""
     with pytest.raises(ValueError, match="not an outcome query"):
         OutcomeQuery.read(content)

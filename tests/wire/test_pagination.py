@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.convert import FieldError, structure
+from gateway_async._wire.convert.read import FieldError, structure
 from gateway_async._wire.pagination import find_row, is_last, read_page
 from gateway_async.models.contacts import Contact
 from gateway_async.models.page import Page
@@ -161,7 +161,7 @@ def test_an_id_that_a_filter_reads_otherwise_proves_no_absence(api_id: str) -> N
     """A comma means any of several, a pipe a range: the gateway may have looked for something else."""
     wanted = {"transaction_api_id": api_id}
     assert find_row(transactions(a_row(api_id)), "transactions", wanted) == a_row(api_id)
-    with pytest.raises(FieldError, match="cannot be filtered by"):
+    with pytest.raises(FieldError, match="cannot be used in a filter"):
         find_row(transactions(), "transactions", wanted)
 
 

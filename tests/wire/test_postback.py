@@ -61,7 +61,7 @@ def refused(body: bytes, content_type: str = "") -> str:
     [("contact-create", Contact), ("transaction-create", Transaction), ("transactionbatch-update", TransactionBatch)],
 )
 def test_the_recorded_postbacks_are_read(name: str, kind: type[Any]) -> None:
-    """Every value of the samples stands in a typed record, and in `raw` as it came; as JSON and as a form."""
+    """Read every sample's values into typed fields and `raw`, as JSON and as a form."""
     body = (SAMPLES / f"postback-{name}.json").read_bytes()
     sent = msgspec.json.decode(body)
     as_json, as_form = read(body, "application/json"), read(urlencode(sent).encode())
@@ -80,7 +80,7 @@ def test_a_record_is_typed() -> None:
 
 
 def test_a_record_may_stand_in_json_as_an_object() -> None:
-    """Whoever made JSON of the four fields may have made JSON of all of it."""
+    """Accept a record that is a JSON object, not a JSON text."""
     body = msgspec.json.encode({**fields(), "data": SALE})
     assert read(body) == read(form())
 
@@ -102,7 +102,7 @@ def test_a_body_is_what_it_looks_like(content_type: str, body: bytes) -> None:
     ],
 )
 def test_a_form_may_be_in_another_charset(content_type: str, codec: str) -> None:
-    """Its percent signs stand for bytes of that charset; nobody else's words choose a codec."""
+    """Decode percent-encoded bytes by a supported charset only."""
     body = form('{"id":"t1","account_holder_name":"Zoë"}').replace(
         quote("ë").encode(), quote("ë", encoding=codec).encode()
     )
@@ -127,7 +127,7 @@ def test_a_known_resource_has_its_record(resource: str, kind: type[Any]) -> None
 
 
 def test_an_unknown_resource_is_kept_as_it_came() -> None:
-    """It has no typed record."""
+    """Leave the record None for an unknown resource."""
     made = read(form({"id": 7, "colour": "red"}, resource="coupon", type="EXPIRE"))
     assert (made.resource, made.resource.known, made.type, made.type.known) == ("coupon", False, "EXPIRE", False)
     assert (made.record, made.raw, made.record_id) == (None, {"id": 7, "colour": "red"}, "7")
@@ -135,7 +135,7 @@ def test_an_unknown_resource_is_kept_as_it_came() -> None:
 
 @pytest.mark.parametrize("odd", [None, "", [], {}, True, "x" * 256, "a\x00b", "a\nb", 10**300, Decimal("1.5")])
 def test_an_unknown_resource_needs_no_id(odd: Any) -> None:
-    """What cannot be one is none."""
+    """Reject a record with an invalid id."""
     assert postback_of("UPDATE", "coupon", {"id": odd}).record_id == ""
 
 
@@ -147,7 +147,7 @@ def test_an_unknown_resource_needs_no_id(odd: Any) -> None:
     ],
 )
 def test_an_odd_count_of_attempts_is_no_reason_to_refuse(sent: Any, read_as: int | None) -> None:
-    """It is None then."""
+    """Read an invalid number of attempts as None."""
     body = msgspec.json.encode(fields(number_of_attempts=sent))
     assert read(body).number_of_attempts == read_as
 
@@ -161,7 +161,7 @@ def test_a_missing_count_of_attempts_is_none() -> None:
     "odd", [{"settle_date": "soon"}, {"modified_ts": "later"}, {"custom_data": "x"}, {"void_date": [1]}]
 )
 def test_a_field_that_nothing_hangs_on_may_be_odd(odd: dict[str, Any]) -> None:
-    """The record is taken; the value stands in `extra` and in `raw` as it came."""
+    """Accept the record, and keep the value in `extra` and `raw`."""
     made = read(form({**SALE, **odd}))
     assert made.record.transaction_amount == Decimal("12.50")
     ((name, value),) = odd.items()
@@ -193,7 +193,7 @@ def test_when_a_record_was_changed(resource: str, record: dict[str, Any], change
 
 
 def test_every_delivery_of_a_change_has_the_same_key() -> None:
-    """Whatever the count of attempts, the order of the record's fields, the spaces and the form of the body."""
+    """Ignore attempts, key order, spaces and the form of the body."""
     turned = dict(reversed(SALE.items()))
     bodies = [
         form(),
@@ -251,8 +251,8 @@ def test_fields_cannot_be_pushed_into_each_other() -> None:
         (b"data=%ff", "the body: must be a form in UTF-8"),
         (b"data=%ed%a0%80", "the body: must be a form in UTF-8"),
         (b"&".join([b"a=1"] * 65), "of 64 fields at most"),
-        (form() + b"&type=DELETE", "type: stands in the form more than once"),
-        (form() + b"&data={}", "data: stands in the form more than once"),
+        (form() + b"&type=DELETE", "type: is in the form more than once"),
+        (form() + b"&data={}", "data: is in the form more than once"),
         (form(type=""), "type: must be a word"),
         (form(type="x" * 65), "type: must be a word"),
         (form(type="CREATE\n"), "type: must be a word"),
@@ -280,7 +280,7 @@ def test_fields_cannot_be_pushed_into_each_other() -> None:
     ],
 )
 def test_what_is_no_postback_is_refused_by_the_name_of_the_field(body: bytes, reason: str) -> None:
-    """With 400, and a reason that says what to mend."""
+    """Reject with 400 and the name of the field."""
     assert reason in refused(body)
 
 
@@ -290,7 +290,7 @@ def test_sixty_three_levels_are_taken() -> None:
 
 
 def test_sixty_four_fields_are_taken() -> None:
-    """What is none of the four is not looked at, and may stand there twice."""
+    """Ignore other fields of a form, also repeated ones."""
     assert read(form() + b"&a=1" * 60).record_id == "t1"
 
 
@@ -301,7 +301,7 @@ def test_the_last_of_two_members_of_one_name_counts_in_json() -> None:
 
 @given(st.sampled_from(["type", "resource", "number_of_attempts", "data"]), st.text(max_size=20))
 def test_a_refusal_repeats_nothing_of_the_body(name: str, text: str) -> None:
-    """Not even where a card number stands in the wrong field."""
+    """Show no card number, also from a wrong field."""
     planted = f"{text} secret-5c0e {CARD}\n"
     body = urlencode({**fields(), name: planted}).encode()
     said = told(lambda: read(body))
@@ -310,7 +310,7 @@ def test_a_refusal_repeats_nothing_of_the_body(name: str, text: str) -> None:
 
 
 def told(action: Callable[[], object]) -> str:
-    """All that an error says of itself and of what led to it; "" if there is none."""
+    """Return the texts of an error and of its causes; "" without an error."""
     try:
         action()
     except PostbackRefusedError as error:
@@ -359,7 +359,7 @@ def test_the_right_credentials_pass(scheme: str, password: str | Secret) -> None
     ],
 )
 def test_all_others_do_not(headers: dict[str, str]) -> None:
-    """None, others, or something that is none: 401."""
+    """Reject missing, wrong and malformed credentials with 401."""
     with pytest.raises(PostbackRefusedError, match="credentials") as caught:
         BasicCredentials("shop", "pass").check(headers)
     assert caught.value.status_code == 401
@@ -376,13 +376,13 @@ def test_none_are_asked_for_by_none() -> None:
     [("shop", None), (None, "pass"), ("", ""), ("", "pass"), ("shop", ""), (None, ""), ("", None)],
 )
 def test_half_of_them_are_a_mistake(username: str | None, password: str | None) -> None:
-    """As from a variable of the environment that is not set: nobody meant to ask for an empty password."""
+    """Reject an empty password, as from an unset environment variable."""
     with pytest.raises(ValueError, match="both must be given"):
         BasicCredentials(username, password)
 
 
 def test_a_username_with_a_colon_is_a_mistake() -> None:
-    """Nobody could ever send it."""
+    """Reject a username with a colon, which Basic credentials cannot carry."""
     with pytest.raises(ValueError, match="colon"):
         BasicCredentials("a:b", "pass")
 
@@ -403,5 +403,5 @@ def test_credentials_are_compared_in_constant_time_and_length(monkeypatch: pytes
 
 
 def test_headers_are_found_by_any_case_and_joined() -> None:
-    """Two of a name are both of them, so that nobody can hide one behind the other."""
+    """Join repeated headers, so that none hides another."""
     assert by_lower_name([("Content-TYPE", "a"), ("content-type", "b"), ("X", "")]) == {"content-type": "a, b", "x": ""}

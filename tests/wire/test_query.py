@@ -18,7 +18,7 @@ from gateway_async.models.identifiers import ApiId
 from gateway_async.models.time_range import TimeRange
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
-SURROGATE = "holds a character that is none (a lone surrogate)"
+SURROGATE = "has an invalid character (a lone surrogate)"
 
 
 def problems(function: Any, *arguments: Any) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ def problems(function: Any, *arguments: Any) -> tuple[str, ...]:
 
 
 def test_an_id_is_a_path_segment() -> None:
-    """The gateway's own id stands in the path, with no parameters."""
+    """Put the gateway's own id into the path, without parameters."""
     assert located("54c285f1-8052-06b4", "loc") == ("54c285f1-8052-06b4", ())
 
 
@@ -74,14 +74,14 @@ def test_an_encoded_id_decodes_to_itself(value: str) -> None:
         ("a b", "id: must not be empty and must contain no spaces"),
         (" ", "id: must not be empty and must contain no spaces"),
         ("a\n", "id: must not be empty and must contain no spaces"),
-        (".", "id: '.' cannot stand in a path"),
-        ("..", "id: '..' cannot stand in a path"),
+        (".", "id: '.' cannot be part of a path"),
+        ("..", "id: '..' cannot be part of a path"),
         ("\ud800", f"id: {SURROGATE}"),
         (5, "id: must be text or an ApiId, not int"),
         (None, "id: must be text or an ApiId, not NoneType"),
         (b"id", "id: must be text or an ApiId, not bytes"),
         (ApiId(""), "id: must not be empty and must contain no spaces"),
-        (ApiId(".."), "id: '..' cannot stand in a path"),
+        (ApiId(".."), "id: '..' cannot be part of a path"),
         (ApiId(5), "id: must be text or an ApiId, not int"),  # type: ignore[arg-type]
     ],
 )
@@ -99,7 +99,7 @@ def test_an_api_id_without_a_location_is_refused(location: str | None) -> None:
 
 @pytest.mark.parametrize("location", [5, "\ud800"])
 def test_a_location_is_text(location: Any) -> None:
-    """What cannot be a location is named."""
+    """Reject a location that is not text, by its name."""
     assert problems(located, ApiId("order-7", location), None) == ("location_id: must be text",)
 
 
@@ -127,7 +127,7 @@ def test_what_is_no_expansion(expand: Any) -> None:
 
 
 class Place(StrEnum):
-    """Somebody's own text enum."""
+    """A text enum of a caller."""
 
     HERE = "here"
 
@@ -173,15 +173,15 @@ def test_filters_keep_their_order() -> None:
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        (None, "cannot be filtered by a NoneType"),
-        (1.5, "cannot be filtered by a float"),
-        (b"x", "cannot be filtered by a bytes"),
-        ({"a": 1}, "cannot be filtered by a dict"),
-        (Secret("x"), "cannot be filtered by a Secret"),
-        (Decimal("NaN"), "cannot be filtered by a Decimal"),
+        (None, "cannot filter by a NoneType"),
+        (1.5, "cannot filter by a float"),
+        (b"x", "cannot filter by a bytes"),
+        ({"a": 1}, "cannot filter by a dict"),
+        (Secret("x"), "cannot filter by a Secret"),
+        (Decimal("NaN"), "cannot filter by a Decimal"),
         ("\ud800", SURROGATE),
         ([1, "\ud800"], SURROGATE),
-        ([[1]], "cannot be filtered by a list"),
+        ([[1]], "cannot filter by a list"),
         ([], "an empty list matches nothing; leave the filter out instead"),
         (datetime(2025, 11, 18), "must be an aware datetime (tzinfo is missing)"),  # noqa: DTZ001  the mistake under test
     ],
@@ -194,7 +194,7 @@ def test_what_cannot_be_filtered_by(value: Any, problem: str) -> None:
 @pytest.mark.parametrize("name", ["page", "page_size", "sort", "expand", "api_id", "", "a b", "a&b", 5, None])
 def test_what_is_no_filter(name: Any) -> None:
     """Names that are no fields, and those that have an argument of their own, are refused."""
-    assert problems(filters, {name: "x"}) == (f"{name}: cannot be filtered by",)
+    assert problems(filters, {name: "x"}) == (f"{name}: cannot be used as a filter",)
 
 
 @pytest.mark.parametrize("criteria", ["title=x", ["title"], 5, {"a"}])
@@ -242,8 +242,8 @@ def test_every_problem_of_a_list_at_once() -> None:
     """Size, filters, sort and expansion are all looked at."""
     assert problems(list_params, {"page": 1, "f": None}, "a b", 0, "contact") == (
         "page_size: must be a whole number from 1 to 5000",
-        "page: cannot be filtered by",
-        "f: cannot be filtered by a NoneType",
+        "page: cannot be used as a filter",
+        "f: cannot filter by a NoneType",
         "sort: must be a field name, with a minus before it for descending order",
         'expand: must be a sequence of names, such as ("contact",)',
     )

@@ -16,8 +16,8 @@ import gateway_async._wire.reply as reply_module
 from gateway_async import _secrets
 from gateway_async._secrets import AccountNumber, Secret
 from gateway_async._wire.call import Call, Kind
-from gateway_async._wire.convert import structure
-from gateway_async._wire.reply import Reply, read_reply
+from gateway_async._wire.convert.read import FieldError, structure
+from gateway_async._wire.reply import Reply, read_reply, read_undocumented
 from gateway_async._wire.response_matching import check_belongs
 from gateway_async._wire.token_calls import log_in
 from gateway_async.errors import (
@@ -36,6 +36,7 @@ from gateway_async.errors import (
     ValidationError,
 )
 from gateway_async.models.contacts import Contact
+from gateway_async.models.files import QuickInvoiceFile
 from gateway_async.models.quick_invoices import QuickInvoice
 
 CARD = "4111111111111111"
@@ -105,7 +106,7 @@ def test_a_success_without_a_body_is_nothing(body: bytes) -> None:
     ],
 )
 def test_each_status_has_its_error(status: int, kind: type[StatusError]) -> None:
-    """Every status class is one class of error; a redirect is no success and is not followed."""
+    """Raise the error class of each status; follow no redirect."""
     error = refusal(status)
     assert (type(error), error.status_code, error.call) == (kind, status, "GET /v2/contacts/c1")
 
@@ -170,13 +171,13 @@ BODIES: list[tuple[str, str, dict[str, tuple[str, ...]]]] = [
     ('{"message": null}', "", {}),
     ('{"last_name": "Smith"}', "", {}),
     ("{}", "", {}),
-    ('["Smith"]', "9 bytes that break off or go astray", {}),
+    ('["Smith"]', "9 bytes of incomplete or invalid JSON", {}),
     ('"just text"', '"just text"', {}),
     ("null", "null", {}),
     ("", "", {}),
     ("   ", "", {}),
     ("Terminal not found", "Terminal not found", {}),
-    ('{"errors": {"tax": ["ba', "23 bytes that break off or go astray", {}),
+    ('{"errors": {"tax": ["ba', "23 bytes of incomplete or invalid JSON", {}),
     ("line\r\n\tbreaks\x00and\x1bcontrol", "line breaks and control", {}),
 ]
 
@@ -200,7 +201,7 @@ def test_a_page_of_html_is_read_as_text(content_type: str) -> None:
 
 
 def test_no_cut_goes_through_a_card_number() -> None:
-    """What masking makes shorter does not let the first digits of a card number slip into the excerpt."""
+    """Quote no digits of a cut card number after masking has shortened the text."""
     track = ";4012888888881881=30091010000012345678?" + "x" * 200
     call: Call[Any] = Call(method="POST", path="/v2/x", read=lambda content: content, secrets=(Secret(track),))
     for padding in range(90, 130):
@@ -220,8 +221,8 @@ def test_garbage_is_quoted_as_one_line(body: bytes, status: int) -> None:
 
 
 def test_a_body_nested_without_end_is_told_by_its_size() -> None:
-    """Depth is no way to another error."""
-    assert refusal(500, "[" * 100_000).message == "100000 bytes that break off or go astray"
+    """Describe a deeply nested body by its size, without another error."""
+    assert refusal(500, "[" * 100_000).message == "100000 bytes of incomplete or invalid JSON"
 
 
 # --- what an error must not repeat
@@ -253,7 +254,7 @@ def test_an_echoed_card_number_is_masked(body: str) -> None:
     "form", ['{{"message": "{}"}}', '{{"errors": {{"routing": ["{}"]}}}}', "{}", "<html><p>{}</p></html>"]
 )
 def test_the_calls_own_secrets_are_masked(form: str) -> None:
-    """What the request held is masked in the answer, also where its form does not give it away."""
+    """Mask the request's secrets in a response, also without a card's form."""
     said = "routing 072000326, cvv 999, track ;4012888888881881=30091010000012345678? refused"
     error = refusal(422, form.format(said), SECRETIVE)
     said = error.message or error.fields["routing"][0]
@@ -284,7 +285,7 @@ LOGIN_FORMS: list[bytes] = [
 
 
 def repeated(error: GatewayError) -> set[str]:
-    """What an error repeats of the record."""
+    """Return the values of the record that an error repeats."""
     shown = f"{error} {error!r} {vars(error)} {error.args}"
     return {value for value in (TOKEN, "Jane", "Doe", "1111", "49525") if value in shown}
 
@@ -317,7 +318,7 @@ def test_an_answer_to_a_write_is_quoted_only_as_the_gateway_words_it(status: int
 
 
 def test_a_difference_repeats_no_secret_of_the_call() -> None:
-    """What a mismatch quotes is masked with the call's secrets and the credentials'."""
+    """Mask the call's secrets and the credentials in a mismatch."""
 
     def read(content: Any) -> Any:
         check_belongs({"location_id": "loc"}, content)
@@ -415,12 +416,12 @@ def test_the_text_of_a_page(page: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (b'{"id": "c', "not JSON: 9 bytes that break off or go astray"),
+        (b'{"id": "c', "not JSON: 9 bytes of incomplete or invalid JSON"),
         (b"<html><b>OK</b></html>", "not JSON: 22 bytes of HTML"),
         (b"\xff\xfe\xfa", "not JSON: 3 bytes"),
-        (b'\xef\xbb\xbf{"id": "c1"}', "not JSON: 15 bytes that break off or go astray"),
-        (b'{"id": "c1"}{"id": "c1"}', "not JSON: 24 bytes that break off or go astray"),
-        (b'{"id": 1e99999999999999999999}', "not JSON: 30 bytes that break off or go astray"),
+        (b'\xef\xbb\xbf{"id": "c1"}', "not JSON: 15 bytes of incomplete or invalid JSON"),
+        (b'{"id": "c1"}{"id": "c1"}', "not JSON: 24 bytes of incomplete or invalid JSON"),
+        (b'{"id": 1e99999999999999999999}', "not JSON: 30 bytes of incomplete or invalid JSON"),
     ],
 )
 def test_a_success_that_is_no_json(body: bytes, reason: str) -> None:
@@ -508,7 +509,7 @@ def test_retry_after(header: str, seconds: float | None) -> None:
 
 
 def test_a_retry_date_is_measured_by_the_gateways_own_clock() -> None:
-    """Where the answer has a `Date`, this machine's clock does not matter; one that is none is passed over."""
+    """Compare a retry date with the response's `Date`; ignore an invalid one."""
     until = "Mon, 01 Jan 2024 00:00:30 GMT"
     assert refusal(429, retry_after=until, date="Mon, 01 Jan 2024 00:00:00 GMT").retry_after == 30.0
     assert refusal(429, retry_after="Tue, 18 Nov 2025 12:00:30 GMT", date="noon").retry_after == 30.0
@@ -526,3 +527,27 @@ def test_retry_after_does_not_depend_on_the_machines_time_zone(monkeypatch: pyte
 def test_without_the_header_there_is_no_pause() -> None:
     """A gateway that names no pause leaves it to the caller."""
     assert refusal(429).retry_after is None
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ({"file": {"id": "f"}}, QuickInvoiceFile(id="f")),
+        ({"other": {"id": "f"}}, QuickInvoiceFile(extra={"other": {"id": "f"}})),
+        ({"id": "f", "size": 5}, QuickInvoiceFile(id="f", extra={"size": 5})),
+        ({"file": "f"}, QuickInvoiceFile(extra={"file": "f"})),
+        ({}, QuickInvoiceFile()),
+        (None, None),
+        ([{"id": "f"}], None),
+        ("f", None),
+    ],
+)
+def test_an_undocumented_response_is_read_leniently(content: Any, found: QuickInvoiceFile | None) -> None:
+    """Read the record with or without its wrapper; return None for anything but an object."""
+    assert read_undocumented(QuickInvoiceFile, ("file",), content) == found
+
+
+def test_an_undocumented_response_must_fit_the_model() -> None:
+    """Reject a value that does not fit the model's field."""
+    with pytest.raises(FieldError, match="id: not a text"):
+        read_undocumented(QuickInvoiceFile, ("file",), {"id": []})

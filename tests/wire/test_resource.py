@@ -9,8 +9,8 @@ import attrs
 import pytest
 
 from gateway_async._secrets import AccountNumber, Secret
-from gateway_async._wire.call import GONE, NO_RECORD, NOT_EXECUTED, Call, DifferentRecord, Kind, LedgerEntry
-from gateway_async._wire.convert import FieldError
+from gateway_async._wire.call import Call, Kind, LedgerEntry, LookupResult, LookupStatus
+from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.evidence import FIELDS_MATCH, IS_SETTLED, LAST_NAME_MATCHES
 from gateway_async._wire.outcome_query import LISTED, OutcomeQuery
 from gateway_async._wire.resource import ResourceSpec, Scope
@@ -104,7 +104,7 @@ def test_what_is_shown_of_a_create() -> None:
 
 
 def test_a_create_knows_its_secrets() -> None:
-    """What no answer may repeat travels with the call, personal data included."""
+    """Keep the secrets and personal data of a call for masking."""
     assert VAULT.create(NEW_VAULT, SCOPE).secrets == (Secret("8264"), AccountNumber(CARD))
     assert VAULT.update("v1", AccountVaultUpdate(ssn4="8264", title="x"), SCOPE).secrets == (Secret("8264"),)
     assert SALE.create(NEW_SALE, SCOPE).secrets == (Secret("999"),)
@@ -148,9 +148,9 @@ def test_a_lost_create_is_looked_up_by_its_api_id() -> None:
         "/v2/transactions/made-up",
         (("api_id", "1"), ("location_id", "loc")),
         Kind.READ,
-        NO_RECORD,
+        LookupResult(LookupStatus.NO_RECORD),
     )
-    assert lookup.read({"transaction": {"id": "t1", "transaction_amount": "12.5"}}).id == "t1"  # type: ignore[union-attr]
+    assert lookup.read({"transaction": {"id": "t1", "transaction_amount": "12.5"}}).record.id == "t1"  # type: ignore[union-attr]
     assert mismatch(lookup, {"transaction": {"id": "t1", "transaction_api_id": "other"}}) == (
         "transaction_api_id is 'other', not 'made-up'",
     )
@@ -165,7 +165,7 @@ def test_a_terminals_sale_is_looked_up_among_the_transactions() -> None:
     assert call.lookup.path == "/v2/transactions/made-up"
     for wrapper in ("routertransaction", "transaction"):
         assert call.read({wrapper: {"id": "t1"}}) == Transaction(id="t1")
-    assert call.lookup.read({"transaction": {"id": "t1"}}) == Transaction(id="t1")
+    assert call.lookup.read({"transaction": {"id": "t1"}}).record == Transaction(id="t1")
 
 
 def test_a_create_without_an_api_id_cannot_be_looked_up() -> None:
@@ -175,7 +175,7 @@ def test_a_create_without_an_api_id_cannot_be_looked_up() -> None:
 
 
 def test_a_terminal_call_stays_one_without_an_api_id() -> None:
-    """What waits at a terminal is never sent twice, id or not."""
+    """Make a create at a terminal a terminal call, with or without an id."""
     assert NAMELESS.create(ContactCreate(last_name="Smith"), SCOPE, kind=Kind.TERMINAL).kind is Kind.TERMINAL
 
 
@@ -227,7 +227,7 @@ def test_a_request_is_a_request_object(thing: Any) -> None:
 
 
 def test_a_request_belongs_to_its_verb() -> None:
-    """An update does not create, and a contact is no vault; all that would do are named."""
+    """Reject a request of another class, and name the accepted classes."""
     with pytest.raises(InvalidRequestError, match="must be ContactCreate, not ContactUpdate"):
         NAMELESS.create(ContactUpdate(last_name="Smith"), SCOPE)
     with pytest.raises(InvalidRequestError, match=r"must be CardVaultCreate or .* VaultCopyCreate, not ContactCreate"):
@@ -240,10 +240,10 @@ def test_a_create_may_want_more_than_existence() -> None:
     new = ContactCreate(last_name="Smith", contact_api_id="mine")
     lookup = named.create(new, SCOPE, evidence=LAST_NAME_MATCHES).lookup
     assert lookup is not None
-    assert lookup.read({"contact": {"id": "c1", "last_name": "Smith"}}) == Contact(id="c1", last_name="Smith")
+    assert lookup.read({"contact": {"id": "c1", "last_name": "Smith"}}).record == Contact(id="c1", last_name="Smith")
     jones = Contact(id="c1", last_name="Jones")
-    assert lookup.read({"contact": {"id": "c1", "last_name": "Jones"}}) == DifferentRecord(
-        jones, ("last_name: not as sent",)
+    assert lookup.read({"contact": {"id": "c1", "last_name": "Jones"}}) == LookupResult(
+        LookupStatus.DIFFERENT_RECORD, jones, ("last_name: not as sent",)
     )
 
 
@@ -265,13 +265,13 @@ def test_a_create_may_want_more_than_existence() -> None:
     ],
 )
 def test_a_get_is_a_call(ref: str | ApiId, expand: Sequence[str], path: str, params: Any) -> None:
-    """The id stands in the path, all else in the parameters; it is a read without a body."""
+    """Put the id into the path and the rest into parameters; send no body."""
     call = VAULT.get(ref, SCOPE, expand)
     assert (call.method, call.path, call.params, call.kind, call.body) == ("GET", path, params, Kind.READ, None)
 
 
 def test_a_get_returns_the_record_that_was_asked_for() -> None:
-    """Another record is a mismatch, by id as by api id; a null api id is none."""
+    """Reject another record, by id and by api id; accept a null api id."""
     by_id, by_api_id = VAULT.get("v1", SCOPE), VAULT.get(ApiId("mine"), SCOPE)
     assert by_id.read({"accountvault": {"id": "v1"}}) == AccountVault(id="v1")
     assert by_api_id.read({"accountvault": {"id": "v1", "account_vault_api_id": None}}) == AccountVault(id="v1")
@@ -286,7 +286,7 @@ def test_a_get_returns_the_record_that_was_asked_for() -> None:
     "content", [None, [], {}, {"accountvault": None}, {"accountvault": []}, {"contact": {"id": "c"}}]
 )
 def test_an_answer_without_its_wrapper_is_refused(content: Any) -> None:
-    """The record stands under its own name."""
+    """Read a sub-resource from its own key."""
     with pytest.raises(FieldError) as failed:
         VAULT.get("v1", SCOPE).read(content)
     assert (failed.value.path, failed.value.reason) == (".accountvault", "missing, or not an object")
@@ -349,12 +349,16 @@ def test_the_answer_to_an_update_is_the_record_that_was_changed() -> None:
 
 
 def test_a_lost_update_is_settled_by_reading() -> None:
-    """The record with the new values is the result, with the old ones the change was not made, another one is none."""
+    """Decide by the record's values whether a change was made."""
     lookup = VAULT.update("v1", AccountVaultUpdate(title="New"), SCOPE).lookup
     assert lookup is not None
-    assert (lookup.method, lookup.path, lookup.not_found_result) == ("GET", "/v2/accountvaults/v1", NO_RECORD)
-    assert lookup.read({"accountvault": {"id": "v1", "title": "New"}}) == AccountVault(id="v1", title="New")
-    assert lookup.read({"accountvault": {"id": "v1", "title": "Old"}}) is NOT_EXECUTED
+    assert (lookup.method, lookup.path, lookup.not_found_result) == (
+        "GET",
+        "/v2/accountvaults/v1",
+        LookupResult(LookupStatus.NO_RECORD),
+    )
+    assert lookup.read({"accountvault": {"id": "v1", "title": "New"}}).record == AccountVault(id="v1", title="New")
+    assert lookup.read({"accountvault": {"id": "v1", "title": "Old"}}).status is LookupStatus.NOT_EXECUTED
     assert mismatch(lookup, {"accountvault": {"id": "v2", "title": "New"}}) == ("id is 'v2', not 'v1'",)
 
 
@@ -365,7 +369,7 @@ def test_an_update_may_rename_the_record() -> None:
     assert call.lookup is not None
     assert (call.lookup.path, call.lookup.params[1]) == ("/v2/accountvaults/new", ("location_id", "own"))
     renamed = {"accountvault": {"id": "v1", "account_vault_api_id": "new"}}
-    assert call.read(renamed) == call.lookup.read(renamed) == AccountVault(id="v1", account_vault_api_id="new")
+    assert call.read(renamed) == call.lookup.read(renamed).record == AccountVault(id="v1", account_vault_api_id="new")
     assert mismatch(call, {"accountvault": {"id": "v1", "account_vault_api_id": "old"}})
 
 
@@ -388,7 +392,7 @@ def test_a_record_named_by_its_id_may_be_renamed_too() -> None:
     ],
 )
 def test_an_action_is_an_update(action: Any, amount: str | None, kind: Kind) -> None:
-    """What shows in the record can be looked up; what does not stays unknown."""
+    """Look up actions with evidence; leave the others unknown."""
     changes = (
         TransactionUpdate(action=action, transaction_amount=amount) if amount else TransactionUpdate(action=action)
     )
@@ -402,9 +406,9 @@ def test_a_lost_void_is_settled_by_its_status() -> None:
     lookup = SALE.update_with_action("t1", TransactionUpdate(action="void"), SCOPE).lookup
     assert lookup is not None
     voided = lookup.read({"transaction": {"id": "t1", "status_id": 201, "transaction_amount": 0}})
-    assert isinstance(voided, Transaction)
-    assert voided.voided
-    assert lookup.read({"transaction": {"id": "t1", "status_id": 101}}) is NOT_EXECUTED
+    assert isinstance(voided.record, Transaction)
+    assert voided.record.voided
+    assert lookup.read({"transaction": {"id": "t1", "status_id": 101}}).status is LookupStatus.NOT_EXECUTED
     assert mismatch(lookup, {"transaction": {"id": "t2", "status_id": 201}}) == ("id is 't2', not 't1'",)
 
 
@@ -412,7 +416,7 @@ def test_a_lost_void_is_settled_by_its_status() -> None:
 
 
 def test_a_delete_is_a_call() -> None:
-    """It has no body and no result; a lost one is settled by whether the record is still there."""
+    """Delete without body and result; look up whether the record exists."""
     call = VAULT.delete(ApiId("mine"), SCOPE)
     assert (call.method, call.path, call.kind, call.body, call.api_id) == (
         "DELETE",
@@ -424,8 +428,13 @@ def test_a_delete_is_a_call() -> None:
     assert call.read(None) is None  # type: ignore[func-returns-value]
     lookup = call.lookup
     assert lookup is not None
-    assert (lookup.method, lookup.path, lookup.params, lookup.not_found_result) == ("GET", call.path, call.params, GONE)
-    assert lookup.read({"accountvault": {"id": "v1"}}) is NOT_EXECUTED
+    assert (lookup.method, lookup.path, lookup.params, lookup.not_found_result) == (
+        "GET",
+        call.path,
+        call.params,
+        LookupResult(LookupStatus.GONE),
+    )
+    assert lookup.read({"accountvault": {"id": "v1"}}).status is LookupStatus.NOT_EXECUTED
 
 
 # --- ids
@@ -456,7 +465,7 @@ def test_a_bad_id_makes_no_call(verb: Callable[[Any], object], ref: Any) -> None
 def test_an_api_id_that_cannot_stand_in_a_path_makes_no_call() -> None:
     """A create whose record could not be looked up afterwards is refused, even with limits off."""
     scope = Scope(location_id="loc", check_limits=False, new_id=lambda: "made-up")
-    with pytest.raises(InvalidRequestError, match="cannot stand in a path"):
+    with pytest.raises(InvalidRequestError, match="cannot be part of a path"):
         SALE.create(TransactionCreate(action="sale", transaction_api_id=".."), scope)
 
 
@@ -486,13 +495,13 @@ def test_a_verb_whose_effect_shows_is_looked_up() -> None:
     assert call.kind is Kind.IDEMPOTENT
     assert call.lookup is not None
     assert (call.lookup.method, call.lookup.path) == ("GET", "/v2/transactions/t1")
-    assert call.lookup.read({"transaction": {"id": "t1", "batch": "4"}}) is NOT_EXECUTED
-    assert call.lookup.read({"transaction": {"id": "t1", "batch": "5"}}) == Transaction(id="t1", batch="5")
+    assert call.lookup.read({"transaction": {"id": "t1", "batch": "4"}}).status is LookupStatus.NOT_EXECUTED
+    assert call.lookup.read({"transaction": {"id": "t1", "batch": "5"}}).record == Transaction(id="t1", batch="5")
     assert mismatch(call, {"transaction": {"id": "t2"}}) == ("id is 't2', not 't1'",)
 
 
 def test_a_notification_is_a_call_without_a_result() -> None:
-    """It leaves no evidence."""
+    """Leave the outcome unknown: a notification leaves no evidence."""
     call = SALE.notify(ApiId("mine"), "resend", SCOPE, (("sms", "0"),))
     assert (call.method, call.path, call.kind, call.lookup) == (
         "POST",
@@ -542,12 +551,12 @@ def test_what_a_list_tells() -> None:
     """The record that was asked for, `NOT_EXECUTED` where it is not, and what differs where it has another amount."""
     call = SALE.listing_lookup(BY_API_ID)
     row = {"id": "t1", "transaction_api_id": "mine", "location_id": "loc", "transaction_amount": "12.50"}
-    assert call.read(listed({**row, "transaction_api_id": "mine-2"}, row)) == SALE.get("t1", SCOPE).read(
+    assert call.read(listed({**row, "transaction_api_id": "mine-2"}, row)).record == SALE.get("t1", SCOPE).read(
         {"transaction": row}
     )
-    assert call.read(listed()) is NOT_EXECUTED
+    assert call.read(listed()).status is LookupStatus.NOT_EXECUTED
     other = call.read(listed({**row, "transaction_amount": "99.00"}))
-    assert isinstance(other, DifferentRecord)
+    assert other.status is LookupStatus.DIFFERENT_RECORD
     assert other.differences == ("transaction_amount is '99.00', not '12.50'",)
     with pytest.raises(FieldError):
         call.read({"transactions": []})
@@ -559,17 +568,17 @@ def test_a_record_that_does_not_show_the_made_up_id_is_not_the_one() -> None:
     assert lookup is not None
     charged = {"id": "t1", "transaction_amount": "99.00"}
     found = lookup.read({"transaction": {**charged, "transaction_api_id": "made-up"}})
-    assert isinstance(found, DifferentRecord)
+    assert found.status is LookupStatus.DIFFERENT_RECORD
     assert mismatch(lookup, {"transaction": charged}) == ("transaction_amount is '99.00', not '12.50'",)
 
 
 def test_a_record_in_a_list_has_to_show_the_change() -> None:
     """A sale that is listed and not voided says that the void was not carried out."""
     call = SALE.listing_lookup(
-        OutcomeQuery(resource="transactions", id="t1", expected={"id": "t1"}, evidence="is voided")
+        OutcomeQuery(resource="transactions", id="t1", expected={"id": "t1"}, evidence="is_voided")
     )
-    assert call.read(listed({"id": "t1", "status_id": 101})) is NOT_EXECUTED
-    assert isinstance(call.read(listed({"id": "t1", "status_id": 201})), Transaction)
+    assert call.read(listed({"id": "t1", "status_id": 101})).status is LookupStatus.NOT_EXECUTED
+    assert isinstance(call.read(listed({"id": "t1", "status_id": 201})).record, Transaction)
 
 
 # --- what a ledger keeps
@@ -632,7 +641,7 @@ def test_an_entry_holds_what_finds_the_record_again() -> None:
     ids=str,
 )
 def test_a_lookup_is_made_of_the_inquiry_alone(call: Call[Any]) -> None:
-    """What a ledger gives back from its file asks the same as the call would have."""
+    """Build the same lookup from a ledger's file as from the call."""
     assert call.ledger_entry is not None
     assert call.ledger_entry.outcome_query is not None
     noun = TRANSACTION_BATCH if "batches" in call.path else SALE

@@ -1,4 +1,4 @@
-"""Answers belong to questions: what is a difference, and what is none."""
+"""Whether a response belongs to its request: what counts as a difference."""
 
 from decimal import Decimal
 from typing import Any
@@ -12,7 +12,7 @@ from gateway_async.errors import MismatchedReplyError
 
 
 def differences(expected: dict[str, Any], record: dict[str, Any]) -> tuple[str, ...]:
-    """What keeps `record` from being the answer; empty when nothing does."""
+    """Return the differences of `record`; empty if it matches."""
     try:
         check_belongs(expected, record)
     except MismatchedReplyError as error:
@@ -58,12 +58,12 @@ def test_ids_are_texts_not_numbers(asked: str, got: Any) -> None:
     ],
 )
 def test_money_that_went_the_other_way_is_anothers(action: str, type_id: Any, agrees: bool) -> None:
-    """A sale that had the id before is no refund, nor the other way round; what nobody knows is no difference."""
+    """Tell sales from refunds; ignore unknown types."""
     assert (differences({"action": action}, {"type_id": type_id, "action": "x"}) == ()) is agrees
 
 
 def test_every_difference_is_told() -> None:
-    """All that differs stands in the error."""
+    """List every difference in the error."""
     assert differences({"id": "a", "location_id": "x"}, {"id": "b", "location_id": "y"}) == (
         "id is 'b', not 'a'",
         "location_id is 'y', not 'x'",
@@ -71,7 +71,7 @@ def test_every_difference_is_told() -> None:
 
 
 def test_a_difference_does_not_show_a_card_number() -> None:
-    """Whatever stands in another's record is masked."""
+    """Mask the values of another record."""
     assert differences({"id": "a"}, {"id": "4111111111111111"}) == ("id is '************1111', not 'a'",)
 
 

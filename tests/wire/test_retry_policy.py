@@ -33,21 +33,21 @@ from gateway_async.errors import (
 )
 
 EXPECTED = """
-| how far it got | what came back | read | lookup | named write | idempotent write | unnamed write | terminal | pause before another try |
+| how far it got | what came back | read | lookup | named write | idempotent write | unnamed write | terminal | pause before a retry |
 |---|---|---|---|---|---|---|---|---|
-| not connected | – | again | again | again | again | again | again | back-off |
-| connecting, nothing written | – | again | again | again | again | again | again | back-off |
-| sent in part or whole, no answer | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | back-off |
-| answer cut off | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | back-off |
-| answered | 2xx that does not parse | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | back-off |
-| answered | another question's answer | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | back-off |
-| answered | 429 | again | again | look up, else again | look up, else again | stop | look up, else stop | as asked, and back-off |
-| answered | 502, 503, 504 | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and back-off |
-| answered | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and back-off |
-| answered | 404 | stop | again | look up, else stop | stop | stop | look up, else stop | back-off |
-| answered | 404 or other 4xx, not the gateway's JSON | stop | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | back-off |
-| answered | other 4xx | stop | stop | stop | stop | stop | stop | – |
-| answered | 404 or other 4xx, after a try that may have arrived | stop | stop | look up, else unknown | look up, else unknown | stop | stop | – |
+| not connected | – | again | again | again | again | again | again | backoff |
+| connecting, nothing written | – | again | again | again | again | again | again | backoff |
+| sent in part or whole, no response | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
+| response cut off | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
+| responded | 2xx that does not parse | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
+| responded | response to another request | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
+| responded | 429 | again | again | look up, else again | look up, else again | stop | look up, else stop | as asked, and backoff |
+| responded | 502, 503, 504 | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and backoff |
+| responded | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and backoff |
+| responded | 404 | stop | again | look up, else stop | stop | stop | look up, else stop | backoff |
+| responded | 404 or other 4xx, not the gateway's JSON | stop | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
+| responded | other 4xx | stop | stop | stop | stop | stop | stop | – |
+| responded | 404 or other 4xx, after an attempt that may have arrived | stop | stop | look up, else unknown | look up, else unknown | stop | stop | – |
 """  # noqa: E501
 
 REFUSALS: list[GatewayError] = [
@@ -59,7 +59,7 @@ ERRORS: dict[AttemptResult, list[GatewayError]] = {
     AttemptResult.QUEUED: [NotSentError("no place")],
     AttemptResult.UNWRITTEN: [NotSentError("no route", reached=Reached.NOTHING_WRITTEN)],
     AttemptResult.LOST: [ConnectionLostError("reset"), DeadlineExceededError(1.0), GatewayError("odd")],
-    AttemptResult.CUT: [ConnectionLostError("reset", reached=Reached.ANSWER_CUT)],
+    AttemptResult.CUT: [ConnectionLostError("reset", reached=Reached.RESPONSE_CUT)],
     AttemptResult.UNREADABLE: [MalformedReplyError("$", "not JSON")],
     AttemptResult.MISMATCHED: [MismatchedReplyError(["id"]), MismatchedWriteError(["id"])],
     AttemptResult.THROTTLED: [RateLimitError(429)],
@@ -95,7 +95,7 @@ def test_each_cell(result: AttemptResult, kind: Kind, cell: str) -> None:
 
 @pytest.mark.parametrize("result", AttemptResult)
 def test_each_error_has_its_fate(result: AttemptResult) -> None:
-    """What an error says about how far the call got."""
+    """Classify each error by how far the call got."""
     assert {classify(error, may_have_been_sent_before=is_later(result)) for error in ERRORS[result]} == {result}
 
 
@@ -108,7 +108,7 @@ def test_each_error_has_its_fate(result: AttemptResult) -> None:
     ],
 )
 def test_an_earlier_try_changes_the_meaning_of_refusals_only(result: AttemptResult) -> None:
-    """Whatever is in doubt stays in doubt, and what never left has never left."""
+    """Classify all other results the same after an earlier attempt."""
     assert {classify(error, may_have_been_sent_before=True) for error in ERRORS[result]} == {result}
 
 
@@ -187,7 +187,7 @@ def test_pauses_grow(attempt: int, chance: float, seconds: float) -> None:
 
 @pytest.mark.parametrize("error", [RateLimitError(429, retry_after=7.0), ServerError(503, retry_after=7.0)])
 def test_the_gateways_pause_is_kept(error: StatusError) -> None:
-    """Nobody comes back before the time that the gateway asked for, and not all at once."""
+    """Wait at least as long as the gateway asks, plus jitter."""
     assert backoff(error, 1, 0.0) == 7.0
     assert 7.0 < backoff(error, 1, 1.0) < 8.0
 

@@ -97,7 +97,7 @@ def text(name: str) -> str:
 
 
 def expected(name: str, value: Any) -> Any:
-    """What a field should hold, by what is known about the field of that name."""
+    """Return the expected value of a field by its name."""
     readings: list[tuple[bool, Callable[[], Any]]] = [
         (value is None, lambda: None),
         (value is False and name not in FLAGS, lambda: None),
@@ -116,7 +116,7 @@ def expected(name: str, value: Any) -> Any:
 
 
 def check(record: Record, data: dict[str, Any]) -> None:
-    """Every key of `data` is a field with the right value or stands in `extra` unchanged; nothing is made up."""
+    """Read every key into its field or into `extra` unchanged."""
     fields = {field.name for field in attrs.fields(type(record))} - {"extra"}
     for name in fields & set(data):
         value = getattr(record, name)
@@ -132,7 +132,7 @@ def check(record: Record, data: dict[str, Any]) -> None:
 
 
 def answered(call: Call[Any], name: str) -> Any:
-    """What `call` makes of a sample."""
+    """Read a sample as the response to `call`."""
     return read_reply(call, Reply(200, {}, text(name).encode(), at=0.0))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.call import Kind
+from gateway_async._wire.call import Kind, LookupResult, LookupStatus
 from gateway_async._wire.reply import Reply, read_reply
 from gateway_async._wire.retry_policy import AttemptResult, classify
 from gateway_async._wire.token_calls import log_in, revoke
@@ -53,7 +53,7 @@ def test_the_recorded_token_is_read() -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422, 500])
 def test_a_refused_login_is_an_authentication_error(status: int) -> None:
-    """Whatever its status, and in the retry table a refusal: nothing was done."""
+    """Raise `AuthenticationError` for every status; nothing was executed."""
     with pytest.raises(AuthenticationError) as refused:
         read_reply(log_in("u", "p", "d"), reply(status, b'{"message": "invalid password"}'))
     assert (refused.value.status_code, refused.value.message) == (status, "invalid password")
@@ -62,14 +62,14 @@ def test_a_refused_login_is_an_authentication_error(status: int) -> None:
 
 @pytest.mark.parametrize(("status", "error"), [(429, RateLimitError), (502, ServerError), (503, ServerError)])
 def test_a_busy_gateway_is_no_refusal(status: int, error: type[Exception]) -> None:
-    """It says nothing about the password."""
+    """Show nothing of the password."""
     with pytest.raises(error):
         read_reply(log_in("u", "p", "d"), reply(status))
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b'{"token": "abc"}', b'{"token": {"id": "1"}}', b"[]"])
 def test_an_answer_without_a_token_is_malformed(body: bytes) -> None:
-    """A login without a token is none, and the error says where it was looked for."""
+    """Reject a login without a token, and name the path."""
     with pytest.raises(MalformedReplyError, match=r"\$\.token"):
         read_reply(log_in("u", "p", "d"), reply(200, body))
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_sent_is_named(value: object) -> None:
 
 
 def test_revoking_shows_the_token_nowhere() -> None:
-    """It stands in the path, percent-encoded, and in no text of the call."""
+    """Percent-encode the token in the path, and mask it in every text."""
     call = revoke(Secret("tok/en wörd"))
     assert (call.method, call.path) == ("DELETE", "/v2/token/tok%2Fen%20w%C3%B6rd")
     assert "tok" not in str(call).removeprefix("DELETE /v2/token/")
@@ -99,4 +99,6 @@ def test_revoking_twice_is_revoking_once() -> None:
     with pytest.raises(NotFoundError):
         read_reply(call, reply(404))
     gone = reply(404, b'{"name": "Not Found", "message": "no token", "code": 0, "status": 404}')
-    assert [read_reply(call.lookup, each) for each in (reply(204), gone)] == [None, None]
+    assert [read_reply(call.lookup, each) for each in (reply(204), gone)] == [
+        LookupResult(LookupStatus.EXECUTED, True)
+    ] * 2

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.convert import fields_of
+from gateway_async._wire.convert.write import fields_of
 from gateway_async._wire.validation import problems
 from gateway_async.models.account_vaults import (
     AccountVaultUpdate,
@@ -208,7 +208,7 @@ def test_the_form_of_a_text(kind: type[Request], field: str, right: list[str], w
 
 
 def test_a_problem_does_not_repeat_the_secret() -> None:
-    """What is wrong with a number is said without the number."""
+    """Describe an invalid number without quoting it."""
     said = " ".join(found(TransactionCreate, account_number=f"{CARD}2222", cvv="99x", track_data="t" * 257))
     assert CARD[:8] not in said
     assert "99x" not in said
@@ -259,12 +259,12 @@ def test_a_misspelt_code_is_recognized() -> None:
 
 
 def test_a_code_of_another_kind_is_not_known() -> None:
-    """An open enum's value stands for its own field only."""
+    """Accept an open enum's value for its own field only."""
     assert found(TransactionCreate, action=PaymentMethod.CARD)[0].startswith("action: unknown value 'cc' (")
 
 
 def test_an_unknown_code_is_not_repeated_whole() -> None:
-    """It may be a card number that was put into the wrong field, or a text without end."""
+    """Mask and shorten a quoted code."""
     (line,) = found(TransactionCreate, action=CARD)
     assert CARD[:12] not in line
     (line,) = found(TransactionCreate, action="x" * 5000)
@@ -280,7 +280,7 @@ def test_an_unknown_code_is_not_repeated_whole() -> None:
     ],
 )
 def test_the_length_of_an_open_code(kind: type[Request], field: str, value: str) -> None:
-    """What is sent anyway still has a length."""
+    """Check the length of an unknown code too."""
     (line,) = found(kind, **{field: value})
     assert line.startswith(f"{field}: must have ")
 
@@ -347,7 +347,7 @@ def test_every_amount_is_in_the_list() -> None:
 
 
 def test_fractions_of_a_cent_are_refused_with_limits_off() -> None:
-    """What could only be sent changed is not sent."""
+    """Reject more than two decimals, with limits off too."""
     assert found(TransactionCreate, limits=False, tax="1.005") == ["tax: has more than two decimals"]
 
 
@@ -395,7 +395,7 @@ def test_flags(flag: Any) -> None:
 @pytest.mark.parametrize("limits", [True, False])
 def test_lone_surrogates_are_refused(limits: bool) -> None:
     """Half a character cannot be written as UTF-8, in a text, a secret or an id."""
-    reason = "holds a character that is none (a lone surrogate)"
+    reason = "has an invalid character (a lone surrogate)"
     assert found(ContactCreate, limits=limits, last_name="\ud800") == [f"last_name: {reason}"]
     assert found(SwipedVaultCreate, limits=limits, track_data="\udfff") == [f"track_data: {reason}"]
 
@@ -490,13 +490,13 @@ def test_a_licence_has_number_and_state(kind: type[Request]) -> None:
     ],
 )
 def test_which_actions_need_an_amount(action: str, needed: bool) -> None:
-    """What moves money says how much; a refund may be of the whole."""
+    """Require an amount of actions that move money, except refunds."""
     expected = [f"transaction_amount: is required when action is {action}"] if needed else []
     assert found(TransactionCreate, without=("transaction_amount",), action=action) == expected
 
 
 def test_a_keyed_card_needs_its_expiry() -> None:
-    """A number alone is no card; a stored account has its expiry already."""
+    """Require an expiry date with a card number only."""
     assert found(TransactionCreate, without=("exp_date",)) == ["exp_date: is required when payment_method is cc"]
 
 
@@ -554,13 +554,13 @@ def test_an_items_name_is_text() -> None:
     assert found(QuickInvoiceCreate, item_list={5: 1, "": 1, "\ud800": 1}) == [
         "item_list.5: its name must be text",
         "item_list.: its name is empty",
-        "item_list.\\ud800: its name holds a character that is none (a lone surrogate)",
+        "item_list.\\ud800: its name has an invalid character (a lone surrogate)",
     ]
 
 
 @pytest.mark.parametrize(("length", "fits"), [(4000, True), (4001, False)])
 def test_the_length_of_an_item_list(length: int, fits: bool) -> None:
-    """What is measured is its JSON; no items at all are too few."""
+    """Measure items by their JSON; reject an empty mapping."""
     items = {"x" * (length - len('{"":1}')): 1}
     says = f"item_list: must have 5 to 4000 characters as JSON, has {length}"
     assert found(QuickInvoiceCreate, item_list=items) == ([] if fits else [says])
@@ -577,7 +577,7 @@ def test_what_is_no_item_list(items: Any) -> None:
 
 
 def test_tags_are_a_sequence_of_texts() -> None:
-    """One text is no sequence of them."""
+    """Reject a single text that is not in a sequence."""
     assert found(QuickInvoiceCreate, tags=["a", "b"]) == found(QuickInvoiceCreate, tags=()) == []
     assert found(QuickInvoiceCreate, tags="ab") == ["tags: must be a sequence of texts, not str"]
     assert found(QuickInvoiceCreate, tags=["a", 5]) == ["tags[1]: must be text"]
@@ -613,7 +613,7 @@ RULES: list[tuple[type[Request], dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("kind", "fields", "problem"), RULES)
 def test_rules_between_fields(kind: type[Request], fields: dict[str, Any], problem: str) -> None:
-    """What belongs together, excludes or needs another."""
+    """Check fields that need, exclude or require each other."""
     assert found(kind, **fields) == [problem]
     assert found(kind, **fields, limits=False) == []
 
@@ -634,7 +634,7 @@ def test_rules_between_fields(kind: type[Request], fields: dict[str, Any], probl
     ],
 )
 def test_rules_that_are_kept(kind: type[Request], fields: dict[str, Any]) -> None:
-    """An update may count on what the record has already; what is only a hint is no limit."""
+    """Accept content that keeps the rules between fields."""
     assert found(kind, **fields) == []
 
 
@@ -648,8 +648,8 @@ def test_rules_that_are_kept(kind: type[Request], fields: dict[str, Any]) -> Non
         (0.5, [".a: must not be a float; use a Decimal or a str"]),
         ([1, {"b": [0.5]}], [".a[1].b[0]: must not be a float; use a Decimal or a str"]),
         ({1: "x"}, [".a.1: its name must be text"]),
-        ({"\ud800": "\udc00"}, [r".a.\ud800: its name holds a character that is none (a lone surrogate)",
-                                r".a.\ud800: holds a character that is none (a lone surrogate)"]),
+        ({"\ud800": "\udc00"}, [r".a.\ud800: its name has an invalid character (a lone surrogate)",
+                                r".a.\ud800: has an invalid character (a lone surrogate)"]),
         (Decimal("NaN"), [".a: is not a number"]),
         ({1, 2}, [".a: cannot be sent as JSON: set"]),
         (b"x", [".a: cannot be sent as JSON: bytes"]),
@@ -672,8 +672,8 @@ def test_what_free_form_json_can_hold() -> None:
 def test_extra_does_not_shadow_a_field() -> None:
     """A field that the request has, or that its class implies, is not sent twice."""
     assert found(CardVaultCreate, extra={"title": "x", "payment_method": "ach"}) == [
-        "title: has a field of its own, so it cannot stand in extra",
-        "payment_method: has a field of its own, so it cannot stand in extra",
+        "title: has its own field, so it cannot be in extra",
+        "payment_method: has its own field, so it cannot be in extra",
     ]
 
 
@@ -686,7 +686,7 @@ def test_extra_is_a_mapping() -> None:
 
 
 def test_every_problem_at_once() -> None:
-    """One look is enough to mend a request: types, limits, rules and extra, in this order."""
+    """Report all problems in this order: types, limits, rules, extra."""
     assert found(
         AchVaultCreate,
         without=("location_id",),

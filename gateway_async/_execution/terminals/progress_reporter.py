@@ -12,12 +12,12 @@ from gateway_async._execution.call_state import LOOKUP_SECONDS
 from gateway_async._http.background import run_in_background
 from gateway_async._wire.call import Call
 from gateway_async.errors import InvalidRequestError
-from gateway_async.observe import OnProgress, TerminalProgress, TerminalState, is_async, tell
+from gateway_async.observe import OnProgress, TerminalProgress, TerminalState, call_safely, is_async
 
 __all__ = ["ProgressReporter", "progress_reporter"]
 
 _TICK_SECONDS: Final = 1.0
-_DARK: Final = nullcontext()
+_NO_REPORTS: Final = nullcontext()
 
 
 def progress_reporter(call: Call[Any], on_progress: OnProgress | None) -> "ProgressReporter":
@@ -34,13 +34,13 @@ def progress_reporter(call: Call[Any], on_progress: OnProgress | None) -> "Progr
 class ProgressReporter:
     """Reports the state of a terminal call to a callback."""
 
-    __slots__ = ("_began", "_call", "_on_progress", "_shown", "_until")
+    __slots__ = ("_began", "_call", "_last_reported", "_on_progress", "_until")
 
     def __init__(self, call: Call[Any], on_progress: OnProgress | None) -> None:
         self._call = call
         self._on_progress = on_progress
         self._began = anyio.current_time()
-        self._shown: tuple[TerminalState, str] | None = None
+        self._last_reported: tuple[TerminalState, str] | None = None
         self._until: float | None = None
 
     def report(self, state: TerminalState, *, holder: str = "", seconds: float | None = None) -> None:
@@ -48,10 +48,10 @@ class ProgressReporter:
 
         The state lasts for at most `seconds`; None means without a limit.
         """
-        if self._on_progress is not None and self._shown != (state, holder):
-            self._shown = state, holder
+        if self._on_progress is not None and self._last_reported != (state, holder):
+            self._last_reported = state, holder
             self._until = None if seconds is None else anyio.current_time() + seconds
-            self._tell(self._on_progress, state, holder)
+            self._report(self._on_progress, state, holder)
 
     def report_lookup(self) -> None:
         """Report that the outcome of a call is being looked up."""
@@ -59,15 +59,15 @@ class ProgressReporter:
 
     def ticking(self) -> AbstractAsyncContextManager[None]:
         """Repeat the report every second while a block runs."""
-        return _DARK if self._on_progress is None else run_in_background(self._tick)
+        return _NO_REPORTS if self._on_progress is None else run_in_background(self._tick)
 
     async def _tick(self) -> None:
         while self._on_progress is not None:
             await anyio.sleep(_TICK_SECONDS)
-            if self._shown is not None:
-                self._tell(self._on_progress, *self._shown)
+            if self._last_reported is not None:
+                self._report(self._on_progress, *self._last_reported)
 
-    def _tell(self, on_progress: OnProgress, state: TerminalState, holder: str) -> None:
+    def _report(self, on_progress: OnProgress, state: TerminalState, holder: str) -> None:
         now = anyio.current_time()
         progress = TerminalProgress(
             terminal_id=self._call.terminal_id or "",
@@ -77,4 +77,4 @@ class ProgressReporter:
             waited=now - self._began,
             left=None if self._until is None else max(self._until - now, 0.0),
         )
-        tell(on_progress, progress, "on_progress")
+        call_safely(on_progress, progress, "on_progress")

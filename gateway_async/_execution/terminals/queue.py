@@ -23,14 +23,16 @@ class TerminalQueues:
     """Queues of the calls for each terminal; first come, first served.
 
     Args:
-        places: maximum number of calls at terminals at the same time.
+        max_calls: maximum number of calls at terminals at the same time.
         unresolved_calls: remembers earlier calls that may still be executed there.
         lease_holder: shares the terminals with other processes and hosts, if they are shared.
     """
 
-    def __init__(self, places: int, unresolved_calls: UnresolvedCalls, lease_holder: LeaseHolder | None = None) -> None:
-        self._places = anyio.CapacityLimiter(places)
-        self._turnstile = anyio.Lock()
+    def __init__(
+        self, max_calls: int, unresolved_calls: UnresolvedCalls, lease_holder: LeaseHolder | None = None
+    ) -> None:
+        self._limiter = anyio.CapacityLimiter(max_calls)
+        self._start_lock = anyio.Lock()
         self._queues: dict[str, _Queue] = {}
         self._unresolved_calls = unresolved_calls
         self._lease_holder = lease_holder
@@ -52,21 +54,23 @@ class TerminalQueues:
             async with self._lease(call, progress):
                 await self._unresolved_calls.check(call, progress)
                 progress.report(TerminalState.QUEUED)
-                async with self._places:
-                    await self._pass()
+                async with self._limiter:
+                    await self._yield_to_event_loop()
                     yield
         finally:
             self._leave(terminal_id)
 
-    def ended(self, state: CallState[Any]) -> None:
+    def remember_unresolved(self, state: CallState[Any]) -> None:
         """Remember a call with an unknown outcome.
 
         The next call must not reach the same customer.
         """
-        self._unresolved_calls.note(state)
+        self._unresolved_calls.remember(state)
 
-    async def resolved(self, terminal_id: str | None, *, identity: object = None, intent_id: str | None = None) -> None:
-        """Forget a call whose outcome is now known, and release its extended lease.
+    async def forget_resolved(
+        self, terminal_id: str | None, *, identity: object = None, intent_id: str | None = None
+    ) -> None:
+        """Forget a resolved call and release its extended lease.
 
         A call that has the terminal, or waits for it, already has the lease and releases it itself.
         """
@@ -89,14 +93,16 @@ class TerminalQueues:
     def _lease(self, call: Call[Any], progress: ProgressReporter) -> AbstractAsyncContextManager[None]:
         if self._lease_holder is None:
             return _NOT_SHARED
-        return self._lease_holder.held(call, progress, in_doubt=lambda: self._unresolved_calls.seconds_left(call))
+        return self._lease_holder.hold(
+            call, progress, seconds_unresolved=lambda: self._unresolved_calls.seconds_left(call)
+        )
 
-    async def _pass(self) -> None:
+    async def _yield_to_event_loop(self) -> None:
         """Let one call start in each round of the event loop.
 
         Thousands of calls that start together would otherwise block it.
         """
-        async with self._turnstile:
+        async with self._start_lock:
             await anyio.lowlevel.checkpoint()
 
     async def _enter(self, terminal_id: str) -> None:
@@ -109,16 +115,16 @@ class TerminalQueues:
         try:
             await queue.gate.acquire()
         except BaseException:
-            self._shorten(terminal_id)
+            self._remove_one(terminal_id)
             raise
 
     def _leave(self, terminal_id: str) -> None:
         """Let the next call in."""
-        queue = self._shorten(terminal_id)
+        queue = self._remove_one(terminal_id)
         if queue.gate is not None:
             queue.gate.release()
 
-    def _shorten(self, terminal_id: str) -> "_Queue":
+    def _remove_one(self, terminal_id: str) -> "_Queue":
         queue = self._queues[terminal_id]
         queue.length -= 1
         if not queue.length:

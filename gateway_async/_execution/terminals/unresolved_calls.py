@@ -9,6 +9,7 @@ from typing import Any, Final
 import anyio
 import attrs
 
+from gateway_async._exceptions import describe_error
 from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
 from gateway_async._execution.terminals.progress_reporter import ProgressReporter
 from gateway_async._secrets import mask_text
@@ -26,7 +27,7 @@ _BY_HAND: Final = "nothing can look it up: see at the device, then `gateway-asyn
 
 
 @attrs.frozen
-class _Doubt:
+class _UnresolvedCall:
     error: OutcomeUnknownError
     until: float
     identity: object
@@ -44,21 +45,23 @@ class UnresolvedCalls:
     def __init__(self, *, blocks: bool = True, ledger: Ledger | None = None) -> None:
         self._blocks = blocks
         self._ledger = ledger
-        self._doubts: dict[str, _Doubt] = {}
+        self._by_terminal: dict[str, _UnresolvedCall] = {}
 
-    def note(self, state: CallState[Any]) -> None:
+    def remember(self, state: CallState[Any]) -> None:
         """Remember a call that has ended with an unknown outcome."""
         if self._blocks and state.unresolved is not None:
-            self._doubts[state.call.terminal_id or ""] = _Doubt(
+            self._by_terminal[state.call.terminal_id or ""] = _UnresolvedCall(
                 state.unresolved, state.may_arrive_until, state.identity, state.intent_id
             )
 
     def forget(self, terminal_id: str, *, identity: object = None, intent_id: str | None = None) -> bool:
         """Forget a call whose outcome is now known; return whether it was remembered."""
-        doubt = self._doubts.get(terminal_id)
-        if doubt is None or not (doubt.identity is identity or (intent_id and doubt.intent_id == intent_id)):
+        call_before = self._by_terminal.get(terminal_id)
+        if call_before is None or not (
+            call_before.identity is identity or (intent_id and call_before.intent_id == intent_id)
+        ):
             return False
-        del self._doubts[terminal_id]
+        del self._by_terminal[terminal_id]
         return True
 
     def seconds_left(self, call: Call[Any]) -> float:
@@ -66,8 +69,8 @@ class UnresolvedCalls:
 
         Only calls of this client at the terminal of `call` count.
         """
-        doubt = self._doubts.get(call.terminal_id or "")
-        return 0.0 if doubt is None else max(doubt.until - anyio.current_time(), 0.0)
+        call_before = self._by_terminal.get(call.terminal_id or "")
+        return 0.0 if call_before is None else max(call_before.until - anyio.current_time(), 0.0)
 
     async def check(self, call: Call[Any], progress: ProgressReporter) -> None:
         """Check that no earlier call can still be executed at the terminal.
@@ -79,26 +82,26 @@ class UnresolvedCalls:
             NotSentError: the ledger cannot be read.
         """
         if self.seconds_left(call):
-            await self._settle(call, progress)
-        self._doubts.pop(call.terminal_id or "", None)
+            await self._resolve(call, progress)
+        self._by_terminal.pop(call.terminal_id or "", None)
         if self._blocks and self._ledger is not None:
             await self._check_ledger(call, self._ledger)
 
-    async def _settle(self, call: Call[Any], progress: ProgressReporter) -> None:
-        doubt = self._doubts[call.terminal_id or ""]
+    async def _resolve(self, call: Call[Any], progress: ProgressReporter) -> None:
+        call_before = self._by_terminal[call.terminal_id or ""]
         progress.report_lookup()
         with anyio.move_on_after(LOOKUP_SECONDS):
             try:
-                await doubt.error.resolve()
+                await call_before.error.resolve()
             except OutcomeUnknownError:
                 pass
             else:
                 return
-        left = doubt.until - anyio.current_time()
+        left = call_before.until - anyio.current_time()
         if left > 0:
             raise TerminalBusyError(
                 call.terminal_id or "",
-                holder=f"an earlier call{_named(doubt.error.api_id)} without a known outcome",
+                holder=f"an earlier call{_named(call_before.error.api_id)} without a known outcome",
                 advice=f"{_DEVICE}; it is over in {left:.0f} s at the latest",
                 call=str(call),
             )
@@ -107,8 +110,7 @@ class UnresolvedCalls:
         try:
             intents = await ledger.open_intents(mask_text(call.terminal_id or ""))  # the ledger stores it masked
         except Exception as error:
-            said = mask_text(f"{type(error).__name__}: {error}")
-            raise NotSentError(f"the ledger cannot be read: {said}", call=str(call)) from error
+            raise NotSentError(f"the ledger cannot be read: {describe_error(error)}", call=str(call)) from error
         if intents:
             first = intents[0]
             raise TerminalBusyError(

@@ -8,8 +8,9 @@ from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import attrs
+from annotated_types import Len
 
-from gateway_async._wire.convert import fields_of
+from gateway_async._wire.convert.write import fields_of
 from gateway_async.migration.rows.columns import FIELDS, KINDS
 from gateway_async.migration.rows.values import EXPIRY_FORMS
 from gateway_async.models.account_vaults import (
@@ -22,7 +23,7 @@ from gateway_async.models.account_vaults import (
     VaultCreate,
 )
 from gateway_async.models.codes import AccountType, AchSecCode, PaymentMethod
-from gateway_async.models.request import ExactlyOne, Length, NotBoth, Pattern, Required, Together
+from gateway_async.models.request import ExactlyOne, NotBoth, Pattern, Required, Together
 
 __all__ = ["FieldFacts", "field_list"]
 
@@ -67,7 +68,7 @@ class FieldFacts:
 
 
 def field_list() -> tuple[FieldFacts, ...]:
-    """List the fields that a column can fill, in the order of the contract (*Account vault*)."""
+    """List the fields that a column can fill (contract, *Account vault*)."""
     return tuple(_facts(name) for name in FIELDS)
 
 
@@ -75,13 +76,13 @@ def _facts(name: str) -> FieldFacts:
     """Collect the facts about a field from the request classes."""
     kinds = [kind for kind in KINDS if name in fields_of(kind) or name in kind.implied]
     parts = [part for kind in kinds for part in _parts(fields_of(kind).get(name, PaymentMethod))]
-    lengths = [part for part in parts if isinstance(part, Length)]
+    lengths = [part for part in parts if isinstance(part, Len)]
     return FieldFacts(
         name=name,
         required="; ".join(dict.fromkeys(_required(name, kinds, parts))),
         accounts=tuple(_ACCOUNTS[kind] for kind in kinds),
-        minimum=min((part.minimum for part in lengths), default=None),
-        maximum=max((part.maximum for part in lengths), default=None),
+        minimum=min((part.min_length for part in lengths), default=None),
+        maximum=max((part.max_length for part in lengths if part.max_length), default=None),
         meaning="; ".join(dict.fromkeys([_READ.get(name) or _value(parts), *_rules(name, kinds)])),
     )
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._secrets import luhn_valid, mask_text
-from gateway_async._wire.convert import once_per_class
+from gateway_async._wire.convert.read import once_per_class
 from gateway_async.models.account_vaults import VaultCreate
 
 __all__ = ["VaultRow", "api_id_of", "fingerprint_of"]
@@ -75,7 +75,7 @@ def _shown(request: VaultCreate | None) -> Iterator[str]:
 
 @once_per_class
 def _reader(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[VaultCreate], tuple[Any, ...]]]:
-    """Return the fields of a request class that a fingerprint may contain, and a getter of their values."""
+    """Return the fields of a fingerprint, and a getter of their values."""
     names = tuple(field.name for field in attrs.fields(kind) if field.name not in _APART)
     return names, attrgetter(*names)
 

@@ -1,0 +1,336 @@
+"""Read the gateway's JSON into models, by the rules of this package's docstring."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Context, Decimal, InvalidOperation
+from functools import cache, partial
+from operator import eq
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+import attrs
+import msgspec
+from cattrs import Converter
+
+from gateway_async._secrets import Secret
+from gateway_async.models.codes import OpenInt, OpenStr
+from gateway_async.models.record import Record
+from gateway_async.models.request import Unset
+
+__all__ = ["EXACT", "FieldError", "decode", "exact", "is_a", "once_per_class", "read_nothing", "structure"]
+
+R = TypeVar("R", bound=Record)
+D = TypeVar("D", bound=date)
+V = TypeVar("V")
+Hook = Callable[..., Any]
+
+_LARGEST_EXPONENT: Final = 30
+"""The maximum exponent of a number. No amount, code or time is larger, and `1e999999999` takes hours to compute."""
+
+EXACT: Final = Context(prec=2 * _LARGEST_EXPONENT)
+"""A context of sufficient precision, independent of the program's own decimal context."""
+
+_decoder = msgspec.json.Decoder(float_hook=Decimal)
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")  # Python also accepts other forms of ISO 8601
+_BOOLEANS: Final = {1: True, 0: False, "1": True, "0": False, "true": True, "false": False}
+_NO_DATE: Final = frozenset({"0000-00-00", "0000-00-00 00:00:00", "False", "0"})
+
+
+def once_per_class(function: Callable[[type[Any]], V]) -> Callable[[type[Any]], V]:
+    """Cache a function of a class, like `functools.cache`.
+
+    Type checkers do not know that classes are hashable, so they reject `functools.cache` here.
+    """
+    return cast("Callable[[type[Any]], V]", cache(function))
+
+
+class FieldError(ValueError):
+    """A value does not fit its field; `path` is its position in the record (`.exp_date`)."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path}: {reason}")
+
+
+def read_nothing(content: Any) -> None:
+    """Read the response to a deletion or a notification, which has no body (contract, *Endpoints*, common rules).
+
+    Raises:
+        FieldError: the response has a body, which may say that nothing was done.
+    """
+    if content not in (None, {}, []):
+        raise FieldError("", "expected no body")
+
+
+def decode(body: bytes) -> Any:
+    """Decode JSON bytes to Python values, with fractional numbers as `Decimal`.
+
+    Raises:
+        ValueError: the bytes are not JSON.
+    """
+    try:
+        return _decoder.decode(body)
+    except (InvalidOperation, RecursionError):
+        raise ValueError("has a number that is too large, or values nested too deep") from None
+
+
+def exact(value: Decimal | int | str, otherwise: str) -> Decimal:
+    """Return a finite number of limited size.
+
+    Raises:
+        ValueError: `value` is none; the text is `otherwise`.
+    """
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        raise ValueError(otherwise) from None
+    if not number.is_finite() or number.adjusted() > _LARGEST_EXPONENT:
+        raise ValueError(otherwise)
+    return number
+
+
+def is_a(parent: type) -> Callable[[Any], bool]:
+    """Return a predicate for `parent` and its subclasses."""
+    return lambda kind: isinstance(kind, type) and issubclass(kind, parent)
+
+
+def _bool(value: Any, _: Any = None) -> bool:
+    try:
+        return _BOOLEANS[value]
+    except (KeyError, TypeError):
+        raise ValueError("not a boolean") from None
+
+
+def _decimal(value: Any, _: Any = None, otherwise: str = "not an amount") -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
+        raise ValueError(otherwise)
+    return exact(value, otherwise)
+
+
+def _int(value: Any, _: Any = None) -> int:
+    if type(value) is int:
+        return value
+    number = _decimal(value, otherwise="not a whole number")
+    if number != number.to_integral_value():
+        raise ValueError("not a whole number")
+    return int(number)
+
+
+def _str(value: Any, _: Any = None) -> str:
+    if type(value) is str:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise ValueError("not a text")
+    return str(value)
+
+
+def _secret(value: Any, _: Any = None) -> Secret:
+    return Secret(_str(value))
+
+
+def _datetime(value: Any, _: Any = None) -> datetime:
+    if isinstance(value, str) and _DAY.match(value):
+        return _utc(value)
+    try:
+        return datetime.fromtimestamp(_int(value), UTC)
+    except (OverflowError, OSError):
+        raise ValueError("not a Unix timestamp") from None
+
+
+def _date(value: Any, _: Any = None) -> date | None:
+    if str(value) in _NO_DATE:
+        return None
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
+        return _datetime(value).date()
+    return _iso(date, _str(value)[:10])
+
+
+def _moment(value: Any, _: Any = None) -> datetime | date | None:
+    if str(value) in _NO_DATE:
+        return None
+    if isinstance(value, int | Decimal) or (isinstance(value, str) and value.isdigit()):
+        return _datetime(value)
+    text = _str(value)
+    if len(text) == len("YYYY-MM-DD"):
+        return _iso(date, text)
+    return _utc(text)
+
+
+def _utc(text: str) -> datetime:
+    """Parse a date and time in the gateway's notation, which is in UTC."""
+    moment = _iso(datetime, text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _iso(kind: type[D], text: str) -> D:
+    try:
+        if _DAY.match(text):
+            return kind.fromisoformat(text)
+    except ValueError:
+        pass  # its message quotes the text, which may be confidential
+    raise ValueError("not a date")
+
+
+def _int_code(value: Any, kind: type[OpenInt]) -> OpenInt:
+    return kind(_int(value))
+
+
+def _str_code(value: Any, kind: type[OpenStr]) -> OpenStr:
+    return kind(_str(value))
+
+
+def _mapping(value: Any, _: Any = None) -> Mapping[str, Any]:
+    if value == []:  # an empty object, as some gateways' languages write it
+        return {}
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    return value
+
+
+def _sequence(value: Any, _: Any = None) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise ValueError("not a list")
+    return tuple(value)
+
+
+def _amounts(value: Any, _: Any = None) -> Mapping[str, Decimal]:
+    amounts: dict[str, Decimal] = {}
+    for name, amount in _mapping(value).items():
+        try:
+            amounts[name] = _decimal(amount)
+        except ValueError as error:
+            raise FieldError(f".{name}", str(error)) from None
+    return amounts
+
+
+def _is_records(kind: Any) -> bool:
+    """Return whether a type is `tuple[SomeRecord, ...]`."""
+    return get_origin(kind) is tuple and is_a(Record)(get_args(kind)[0])
+
+
+def _records_hook(kind: Any, converter: Converter) -> Callable[[Any, Any], tuple[Record, ...]]:
+    read_one, one = converter.get_structure_hook(get_args(kind)[0]), get_args(kind)[0]
+
+    def read(value: Any, _: Any) -> tuple[Record, ...]:
+        records: list[Record] = []
+        try:
+            for row in _sequence(value):
+                records.append(read_one(row, one))  # noqa: PERF401  its length says which row failed
+        except FieldError as error:
+            raise FieldError(f"[{len(records)}]{error.path}", error.reason) from None
+        return tuple(records)
+
+    return read
+
+
+def _plain(annotation: Any) -> Any:
+    """Return the type without `| None`, `| Unset` and constraints."""
+    if get_origin(annotation) is Annotated:
+        return _plain(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        kinds = tuple(_plain(kind) for kind in get_args(annotation) if kind not in (NoneType, Unset))
+        return kinds[0] if len(kinds) == 1 else Union[kinds]  # noqa: UP007  made from a tuple
+    return annotation
+
+
+def _record_hook(kind: type[Record], converter: Converter) -> Callable[[Any, Any], Record]:
+    hints = get_type_hints(kind)
+    kinds = {field.name: _plain(hints[field.name]) for field in attrs.fields(kind) if field.name != "extra"}
+    hooks = {name: (converter.get_structure_hook(plain), plain) for name, plain in kinds.items()}
+    required = [field.name for field in attrs.fields(kind) if field.default is attrs.NOTHING]
+
+    def read(data: Any, _: Any) -> Record:
+        values, extra = _sorted_out(data, hooks)
+        for name in required:
+            if values.get(name) is None:
+                raise FieldError(f".{name}", "missing")
+        return kind(**values, extra=extra) if extra else kind(**values)
+
+    return read
+
+
+def _sorted_out(data: Any, hooks: Mapping[str, tuple[Hook, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split a JSON object into the model's fields and the rest.
+
+    The fields' values are converted; the rest is unchanged.
+    """
+    if not isinstance(data, dict):
+        raise FieldError("", "not an object")
+    values: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    name: Any = ""
+    try:
+        for name, value in data.items():
+            if name not in hooks:
+                extra[name] = value
+            elif value is not None:
+                hook, kind = hooks[name]
+                try:
+                    values[name] = None if _is_nothing(value, kind) else hook(value, kind)
+                except ValueError:
+                    if kind not in _MAY_BE_ODD:
+                        raise
+                    extra[name] = value
+    except FieldError as error:
+        raise FieldError(f".{name}{error.path}", error.reason) from None
+    except ValueError as error:
+        raise FieldError(f".{name}", str(error)) from None
+    return values, extra
+
+
+_MAY_BE_ODD: Final = frozenset({datetime, date, datetime | date, Mapping[str, Any], Sequence[Any]})
+"""Types of fields that contain no money, id or code, so that a value that does not fit is tolerated."""
+
+
+def _is_nothing(value: Any, kind: Any) -> bool:
+    return (value == "" and kind is not str) or (value is False and kind is not bool)
+
+
+_READERS: Final[Mapping[type, Hook]] = {
+    bool: _bool,
+    Decimal: _decimal,
+    int: _int,
+    OpenInt: _int_code,
+    str: _str,
+    Secret: _secret,
+    OpenStr: _str_code,
+    datetime: _datetime,
+    date: _date,
+}
+_FORM_READERS: Final[Mapping[Any, Hook]] = {
+    datetime | date: _moment,
+    Mapping[str, Any]: _mapping,
+    Mapping[str, Decimal]: _amounts,
+    Sequence[Any]: _sequence,
+}
+
+
+def _make_converter() -> Converter:
+    converter = Converter(detailed_validation=False)
+    for kind, read in _READERS.items():
+        converter.register_structure_hook(kind, read)
+    for form, read in _FORM_READERS.items():
+        converter.register_structure_hook_func(partial(eq, form), read)
+    converter.register_structure_hook_factory(is_a(Record), partial(_record_hook, converter=converter))
+    converter.register_structure_hook_factory(_is_records, partial(_records_hook, converter=converter))
+    return converter
+
+
+_converter = _make_converter()
+
+
+@once_per_class
+def _reader(kind: type[Any]) -> Callable[[Any, Any], Any]:
+    return _converter.get_structure_hook(kind)
+
+
+def structure(kind: type[R], data: Any) -> R:
+    """Convert decoded JSON to a record of type `kind`.
+
+    Raises:
+        FieldError: a value does not fit its field; `path` says which.
+    """
+    record: R = _reader(kind)(data, kind)
+    return record

@@ -1,0 +1,169 @@
+"""Write models as the gateway's JSON, by the rules of this package's docstring."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from functools import partial
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+
+import attrs
+import msgspec
+from cattrs import Converter
+
+from gateway_async._secrets import Secret
+from gateway_async._wire.convert.read import EXACT, exact, is_a, once_per_class
+from gateway_async.models.request import UNSET, Cents, Items, Request
+
+__all__ = ["as_number", "encode", "fields_of", "is_text", "is_utf8", "make_converter", "money", "unstructure"]
+
+_PLAIN_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+
+
+def is_utf8(text: str) -> bool:
+    """Return whether `text` can be encoded as UTF-8.
+
+    A lone surrogate cannot; it comes from a file name or a line that could not be decoded.
+    """
+    return text.isascii() or text.encode(errors="replace").decode() == text
+
+
+def is_text(value: Any) -> bool:
+    """Return whether `value` is text that can be sent."""
+    return isinstance(value, str) and is_utf8(value)
+
+
+def encode(content: Any) -> bytes:
+    """Encode Python values as JSON bytes."""
+    return _encoder.encode(content)
+
+
+def _plainly(value: Any) -> Any:
+    """Return a secret's value, or the plain value of a subclass of text, number or mapping."""
+    match value:
+        case Secret():
+            return value.reveal()
+        case str():
+            return str.__str__(value)
+        case int():
+            return int.__int__(value)
+        case _:
+            return dict(value)
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_plainly, decimal_format="number")
+
+
+def money(amount: Decimal | int | str) -> str:
+    """Return an amount in the gateway's notation: `"12.50"`.
+
+    Raises:
+        ValueError: the amount is not a finite number, or has more than two decimals.
+    """
+    if isinstance(amount, bool | float):
+        raise ValueError("must be a Decimal, an int or a str, never a float")
+    if isinstance(amount, str) and not _PLAIN_NUMBER.fullmatch(amount):
+        raise ValueError("is not an amount")  # Python accepts "1e3" and "1_000", but in a file they are mistakes
+    number = exact(amount, "is not an amount")
+    cents = number.quantize(Decimal("0.01"), context=EXACT)
+    if cents != number:
+        raise ValueError("has more than two decimals")
+    return f"{cents:f}"
+
+
+def as_number(amount: Decimal | int | str) -> Decimal:
+    """Return an amount as a JSON number without an exponent.
+
+    The number has the same digits as the amount.
+
+    Raises:
+        ValueError: as for `money`.
+    """
+    money(amount)
+    return Decimal(f"{Decimal(amount):f}")
+
+
+@once_per_class
+def fields_of(kind: type[Any]) -> Mapping[str, Any]:
+    """Return field name → annotation of a request, including constraints."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in attrs.fields(kind) if field.name != "extra"}
+
+
+def _constraints(annotation: Any) -> Iterator[Any]:
+    """Yield the constraints of a field, from all alternatives of its type."""
+    if get_origin(annotation) is Annotated:
+        yield from annotation.__metadata__
+    elif get_origin(annotation) in (Union, UnionType):
+        for part in get_args(annotation):
+            yield from _constraints(part)
+
+
+def _writer(annotation: Any, converter: Converter) -> Callable[[Any], Any]:
+    """Return the function that converts a field's values to JSON."""
+    for constraint in _constraints(annotation):
+        match constraint:
+            case Items():
+                return _written_items
+            case Cents():
+                return as_number if constraint.number else money
+            case _:
+                pass
+    return partial(_written, converter=converter)
+
+
+def _written(value: Any, converter: Converter) -> Any:
+    match value:
+        case Mapping():  # free-form: unchanged
+            return dict(value)
+        case Sequence() if not isinstance(value, str):
+            return [converter.unstructure(each) for each in value]
+        case _:
+            return converter.unstructure(value)
+
+
+def _written_items(items: Mapping[str, Decimal | int | str]) -> dict[str, Decimal]:
+    return {name: as_number(amount) for name, amount in items.items()}
+
+
+def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], dict[str, Any]]:
+    writers = {name: _writer(annotation, converter) for name, annotation in fields_of(kind).items()}
+    update = any(field.default is UNSET for field in attrs.fields(kind))
+    left_out: Any = UNSET if update else None
+
+    def write(request: Any) -> dict[str, Any]:
+        content = dict(request.implied)
+        for name, written in writers.items():
+            value = getattr(request, name)
+            if value is not left_out and value is not UNSET:
+                content[name] = None if value is None else written(value)
+        return content | dict(request.extra)
+
+    return write
+
+
+def make_converter() -> Converter:
+    """Create a cattrs converter that writes by the rules of this package."""
+    converter = Converter(detailed_validation=False)
+    converter.register_unstructure_hook(int, int.__int__)
+    converter.register_unstructure_hook(str, str.__str__)
+    converter.register_unstructure_hook(Decimal, money)
+    converter.register_unstructure_hook(date, date.isoformat)
+    converter.register_unstructure_hook(datetime, lambda moment: int(moment.timestamp()))
+    converter.register_unstructure_hook_func(is_a(Secret), lambda secret: secret.reveal())
+    converter.register_unstructure_hook_factory(is_a(Request), partial(_request_hook, converter=converter))
+    return converter
+
+
+_converter = make_converter()
+
+
+def unstructure(request: Request) -> dict[str, Any]:
+    """Convert `request` to plain JSON values, with secrets revealed.
+
+    Raises:
+        ValueError: an amount is invalid (`validation.problems` reports it with its field first).
+    """
+    content: dict[str, Any] = _converter.unstructure(request)
+    return content
