@@ -128,7 +128,7 @@ def test_a_database_is_not_made_where_a_link_leads(tmp_path: Path) -> None:
     """A symbolic link that leads nowhere is refused; one that leads to a ledger is followed."""
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "ledger")
-    with pytest.raises(LedgerError, match="cannot be opened or made"):
+    with pytest.raises(LedgerError, match="cannot be opened or created"):
         LedgerFile(link)
     LedgerFile(tmp_path / "ledger").close()
     LedgerFile(link).close()

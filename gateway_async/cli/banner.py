@@ -12,7 +12,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from gateway_async.sandbox import Facts
 
-__all__ = ["welcome"]
+__all__ = ["sandbox_banner"]
 
 ENVIRONMENT = {
     "GATEWAY_BASE_URL": "base_url",
@@ -30,7 +30,7 @@ curl -H "developer-id: $GATEWAY_DEVELOPER_ID" \\
      "$GATEWAY_BASE_URL/v2/contacts\""""
 
 
-def welcome(facts: "Facts", settings: Mapping[str, str]) -> RenderableType:
+def sandbox_banner(facts: "Facts", settings: Mapping[str, str]) -> RenderableType:
     """Build the banner of a running sandbox.
 
     It shows the sandbox's throw-away credentials on purpose. It has no frame and no padding on the right, because both
@@ -42,12 +42,15 @@ def welcome(facts: "Facts", settings: Mapping[str, str]) -> RenderableType:
     return Group(
         Rule(Text(f"The sandbox gateway is ready at {facts.base_url}", style="bold green"), align="left"),
         _table(settings),
-        _part("For AsyncGateway.from_env(), paste into your shell:", Text(indent(exports, "  "), style="cyan")),
+        _part("Paste into your shell, for AsyncGateway.from_env():", Text(indent(exports, "  "), style="cyan")),
         _part("A first call:", Text(indent(FIRST_CALL, "  "), style="cyan")),
-        _part("Also there:", _table(others)),
-        _part("Faults, clock, terminals, ledger, without credentials:", Text(f"  {facts.base_url}/_sandbox/")),
+        _part("Other values:", _table(others)),
+        _part(
+            "Faults, clock, terminals and ledger, without credentials:",
+            Text(f"  {facts.base_url}/_sandbox/"),
+        ),
         Rule(),
-        Text("Ctrl-C ends it.", style="dim"),
+        Text("Press Ctrl-C to stop.", style="dim"),
     )
 
 

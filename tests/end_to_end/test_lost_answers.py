@@ -198,9 +198,9 @@ async def test_reads_go_on_through_passing_misfortunes(sandbox: Sandbox) -> None
     [
         ("reset_before_commit", Reached.SENT),
         ("silence", Reached.SENT),
-        ("cut_body", Reached.ANSWER_CUT),
-        ("html", Reached.ANSWERED),
-        ("error_after_commit", Reached.ANSWERED),
+        ("cut_body", Reached.RESPONSE_CUT),
+        ("html", Reached.RESPONDED),
+        ("error_after_commit", Reached.RESPONDED),
     ],
 )
 async def test_an_unknown_outcome_says_how_far_it_got(sandbox: Sandbox, fault: str, reached: Reached) -> None:
