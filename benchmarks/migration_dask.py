@@ -58,7 +58,7 @@ async def used_by(client: Any) -> float:
     return sum((await client.run(processor_seconds)).values())
 
 
-def journal_of(postgres: str | None, folder: Path, name: str) -> Callable[[], Journal]:
+def open_journal(postgres: str | None, folder: Path, name: str) -> Callable[[], Journal]:
     """Make a function that opens the journal of a migration."""
     return partial(PostgresJournal, postgres, name) if postgres else partial(SqliteJournal, folder / f"{name}.journal")
 
@@ -105,7 +105,7 @@ async def measure(options: argparse.Namespace, folder: Path) -> dict[str, list[R
 
         async def measured(kind: str, run: Callable[[Callable[[], Journal], str], Awaitable[Round]]) -> None:
             name = f"bench-{token_hex(4)}"
-            rounds[kind].append(await run(journal_of(options.postgres, folder, name), name))
+            rounds[kind].append(await run(open_journal(options.postgres, folder, name), name))
 
         for _ in range(options.rounds):
             await measured("one process", lambda journal, _: one_process(path, journal))

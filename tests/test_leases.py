@@ -29,7 +29,7 @@ from gateway_async.sandbox import Sandbox
 from .cli.processes import Process, start_python
 
 REDIS = os.environ.get("GATEWAY_TEST_REDIS", "")
-TILL = str(Path(__file__).with_name("terminal_process.py"))
+TILL = str(Path(__file__).with_name("support") / "terminal_process.py")
 redis_only = pytest.mark.skipif(not REDIS, reason="needs a Redis: GATEWAY_TEST_REDIS=redis://127.0.0.1:6379/0")
 asyncio_only = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
@@ -282,7 +282,7 @@ async def test_a_long_call_keeps_its_lease(box: Sandbox, lease: Leases) -> None:
     """A lease of one second is prolonged for as long as the customer takes."""
     async with box.gateway(terminal_lease=lease("a", seconds=1)) as a, anyio.create_task_group() as tasks:
         tasks.start_soon(a.router_transactions.create, sale(box, "long"))
-        await box.called()
+        await box.await_call()
         async with box.gateway(terminal_lease=lease("b", wait=2)) as b:
             with pytest.raises(TerminalBusyError, match="holder: a"):
                 await b.router_transactions.create(sale(box, "second"))
@@ -298,7 +298,7 @@ async def test_a_cancelled_task_leaves_its_lease_to_run_out(box: Sandbox, lease:
     shown: list[TerminalProgress] = []
     async with box.gateway(terminal_lease=lease("a")) as gateway:
         task = asyncio.create_task(gateway.router_transactions.create(sale(box, "cancelled"), on_progress=shown.append))
-        await box.called()
+        await box.await_call()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -309,7 +309,7 @@ async def test_a_cancelled_task_leaves_its_lease_to_run_out(box: Sandbox, lease:
         box.cancel()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(gateway.router_transactions.create, sale(box, "next"))
-            await box.called()
+            await box.await_call()
             box.present()
     assert box.ledger()["charged"] == {"next": 1}
 
@@ -326,7 +326,7 @@ async def test_a_lease_lasts_as_long_as_the_doubt(box: Sandbox, lease: Leases, t
         anyio.create_task_group() as tasks,
     ):
         task = asyncio.create_task(gateway.router_transactions.create(sale(box, "doubtful")))
-        await box.called()
+        await box.await_call()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -337,7 +337,7 @@ async def test_a_lease_lasts_as_long_as_the_doubt(box: Sandbox, lease: Leases, t
         box.cancel()
         assert [each.outcome for each in await gateway.recover()] == ["found"]
         tasks.start_soon(other.router_transactions.create, sale(box, "next"))
-        await box.called()
+        await box.await_call()
         box.present()
     assert box.ledger()["charged"] == {"next": 1}
 
@@ -354,7 +354,7 @@ async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> Non
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(gateway.router_transactions.create, sale(box, "mine"))
-        await box.called()
+        await box.await_call()
         await other._redis.delete(f"gateway_async:{{{box.terminal_id}}}:lease")
         assert await other.acquire(box.terminal_id, "stolen") is None
         with anyio.fail_after(30):

@@ -179,13 +179,13 @@ _EVIDENCE: Final[Mapping[str, Done]] = {
     "no_field_differs": _no_field_differs,
     "last_name_matches": _last_name_matches,
     "fields_match_or_closed": _fields_match_or_closed,
-    "reopened": _is_reopened,
-    "settled": _is_settled,
-    "on_invoice": _is_on_invoice,
-    "off_invoice": _is_off_invoice,
-    "voided": _is_voided,
-    "completed": _is_completed,
-    "raised": _is_raised,
+    "is_reopened": _is_reopened,
+    "is_settled": _is_settled,
+    "is_on_invoice": _is_on_invoice,
+    "is_off_invoice": _is_off_invoice,
+    "is_voided": _is_voided,
+    "is_completed": _is_completed,
+    "is_raised": _is_raised,
 }
 """Rules by name. Ledgers on disk contain the names, so their meaning must never change."""
 
@@ -193,18 +193,18 @@ EXISTS: Final = Evidence("exists")
 FIELDS_MATCH: Final = Evidence("fields_match", compares=None)
 LAST_NAME_MATCHES: Final = Evidence("last_name_matches", ("last_name",))
 FIELDS_MATCH_OR_CLOSED: Final = Evidence("fields_match_or_closed", compares=None)
-IS_REOPENED: Final = Evidence("reopened")
-IS_SETTLED: Final = Evidence("settled")
-IS_ON_INVOICE: Final = Evidence("on_invoice", ("quick_invoice_id",))
-IS_OFF_INVOICE: Final = Evidence("off_invoice", ("quick_invoice_id",))
+IS_REOPENED: Final = Evidence("is_reopened")
+IS_SETTLED: Final = Evidence("is_settled")
+IS_ON_INVOICE: Final = Evidence("is_on_invoice", ("quick_invoice_id",))
+IS_OFF_INVOICE: Final = Evidence("is_off_invoice", ("quick_invoice_id",))
 
 _SUMS: Final = ("transaction_amount", "tip_amount", "tax", "subtotal_amount")
 """Fields to compare after an action that moves money. The request's other fields are applied together with them."""
 
 _ACTIONS: Final[Mapping[str, Evidence]] = {
-    "void": Evidence("voided"),
-    "authcomplete": Evidence("completed", _SUMS),
-    "authincrement": Evidence("raised", _SUMS),
+    "void": Evidence("is_voided"),
+    "authcomplete": Evidence("is_completed", _SUMS),
+    "authincrement": Evidence("is_raised", _SUMS),
     "tipadjust": Evidence("fields_match", _SUMS),
     "edit": FIELDS_MATCH,
 }

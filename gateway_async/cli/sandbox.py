@@ -1,6 +1,5 @@
 """`gateway-async sandbox`: run the local gateway in the foreground, for any program that uses HTTP."""
 
-import dataclasses
 import errno
 import json
 import sqlite3
@@ -9,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import attrs
 import typer
 from rich.console import Console
 
@@ -17,7 +17,7 @@ from gateway_async.cli.banner import sandbox_banner
 from gateway_async.cli.errors import fail
 
 if TYPE_CHECKING:
-    from gateway_async.sandbox import Facts
+    from gateway_async.sandbox import SandboxInfo
 
 __all__ = ["sandbox"]
 
@@ -95,11 +95,11 @@ def sandbox(
         fail(f"cannot use the data file {data}: {describe_error(error, 'a database')}")
 
 
-def _print_json(facts: "Facts") -> None:
-    typer.echo(json.dumps(dataclasses.asdict(facts)))
+def _print_json(facts: "SandboxInfo") -> None:
+    typer.echo(json.dumps(attrs.asdict(facts)))
 
 
-def _print_banner(data: Path | None, terminals: Terminals, delay: float) -> Callable[["Facts"], None]:
+def _print_banner(data: Path | None, terminals: Terminals, delay: float) -> Callable[["SandboxInfo"], None]:
     kept = "in memory, deleted at the end" if data is None else f"kept in {data}"
     card = f"a test card is presented after {delay:g} s" if terminals is Terminals.AUTO else "you present the card"
     return lambda facts: Console().print(sandbox_banner(facts, {"Records": kept, "Terminals": card}), soft_wrap=True)

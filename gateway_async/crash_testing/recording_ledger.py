@@ -59,7 +59,8 @@ class RecoveryLedger(RecordingLedger):
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
         """Return the open intents, for which a lookup that finds nothing is already conclusive."""
         now = datetime.now(UTC)
-        return [attrs.evolve(intent, conclusive_at=now) for intent in await super().open_intents(terminal_id)]
+        intents = await super().open_intents(terminal_id)
+        return [attrs.evolve(intent, conclusive_at=now, orphaned=False) for intent in intents]
 
 
 def read_recording(path: Path, was_open: Sequence[str], is_open: Sequence[str]) -> tuple[CallOutcome, ...]:

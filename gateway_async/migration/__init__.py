@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from gateway_async.migration.rows.columns import Columns
     from gateway_async.migration.rows.row import VaultRow
     from gateway_async.migration.sources.files import Rows, read_rows
-    from gateway_async.migration.sources.shard import Shard
+    from gateway_async.migration.sources.records import Shard
     from gateway_async.migration.sources.shards import shards
-    from gateway_async.migration.verification.findings import Finding, Verdict, Verification
-    from gateway_async.migration.verification.verify import verify_vaults
+    from gateway_async.migration.verification_result import Finding, Verdict, Verification
+    from gateway_async.migration.verify import verify_vaults
 
 __all__ = [
     "Columns",
@@ -66,12 +66,12 @@ __all__ = [
     "verify_vaults",
 ]
 
-_PLACES = {
+_MODULES = {
     "RowStarted": "migration.journal.protocol",
     "Columns": "migration.rows.columns",
     "RowResult": "migration.journal.protocol",
     "JournalEntry": "migration.journal.protocol",
-    "Finding": "migration.verification.findings",
+    "Finding": "migration.verification_result",
     "Journal": "migration.journal.protocol",
     "JournalError": "errors",
     "Plan": "migration.plan",
@@ -83,26 +83,26 @@ _PLACES = {
     "Rows": "migration.sources.files",
     "JournalRun": "migration.journal.protocol",
     "Sample": "migration.report",
-    "Shard": "migration.sources.shard",
+    "Shard": "migration.sources.records",
     "SqliteJournal": "migration.journal.sqlite",
     "SteadyRate": "migration.engine.concurrency_limiter",
     "VaultRow": "migration.rows.row",
-    "Verdict": "migration.verification.findings",
-    "Verification": "migration.verification.findings",
+    "Verdict": "migration.verification_result",
+    "Verification": "migration.verification_result",
     "migrate_vaults": "migration.migrate",
     "migrate_vaults_dask": "migration.distributed.dask",
     "plan_migration": "migration.plan",
     "read_rows": "migration.sources.files",
     "shards": "migration.sources.shards",
-    "verify_vaults": "migration.verification.verify",
+    "verify_vaults": "migration.verify",
 }
 
 
 if not TYPE_CHECKING:  # otherwise type checkers would accept every misspelt name as `Any`
 
     def __getattr__(name: str) -> Any:
-        if name in _PLACES:
-            value = globals()[name] = getattr(import_module(f"gateway_async.{_PLACES[name]}"), name)
+        if name in _MODULES:
+            value = globals()[name] = getattr(import_module(f"gateway_async.{_MODULES[name]}"), name)
             return value
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)

@@ -10,8 +10,8 @@ import anyio
 
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.engine.concurrency_limiter import Pace, Rate, SteadyRate
-from gateway_async.migration.engine.result_recorder import OnEnd
+from gateway_async.migration.engine.concurrency_limiter import ConcurrencyLimiter, Rate, SteadyRate
+from gateway_async.migration.engine.result_recorder import RowCallback
 from gateway_async.migration.engine.row_allowance import RowAllowance
 from gateway_async.migration.engine.runner import Runner
 from gateway_async.migration.journal.protocol import Journal
@@ -37,7 +37,7 @@ async def migrate_vaults(
     retry_rejected: bool = False,
     max_rows: int | RowAllowance | None = None,
     stop_when: Callable[[Report], str | None] | None = None,
-    on_row: OnEnd | None = None,
+    on_row: RowCallback | None = None,
     on_progress: Callable[[Report], object] | None = None,
 ) -> Report:
     """Store many accounts in the vault (contract, *Account vaults*).
@@ -80,49 +80,49 @@ async def migrate_vaults(
     _check(concurrency=concurrency, rate=rate, give_up_after=give_up_after, max_rows=max_rows)
     if not isinstance(concurrency, int):
         raise InvalidRequestError("concurrency: must be a whole number")
-    kept = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
+    store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
     allowance = max_rows if isinstance(max_rows, RowAllowance) else RowAllowance(max_rows)
-    report = Report(gateway=gateway.base_url, location=gateway.location_id, began=datetime.now(UTC))
-    pace = Pace(concurrency, SteadyRate(rate) if isinstance(rate, int | float) else rate)
+    report = Report(gateway=gateway.base_url, location=gateway.location_id, started_at=datetime.now(UTC))
+    limiter = ConcurrencyLimiter(concurrency, SteadyRate(rate) if isinstance(rate, int | float) else rate)
     try:
-        run = await kept.start(name, _place_of(gateway))
+        run = await store.start(name, _gateway_identity(gateway))
         report.name = run.name
         if retry_rejected:
-            await kept.forget_rejected()
+            await store.delete_rejected()
         runner = Runner(
             gateway,
-            kept,
+            store,
             name=run.name,
-            pace=pace,
+            limiter=limiter,
             report=report,
             allowance=allowance,
             on_row=on_row,
             give_up_after=give_up_after,
         )
-        with gateway.observing(pace.watch):
-            await _watched(runner, rows, run.number, _Watch(report, pace, runner, stop_when, on_progress))
+        with gateway.observing(limiter.observe):
+            await _run_monitored(runner, rows, run.number, _Monitor(report, limiter, runner, stop_when, on_progress))
     finally:
-        report.ended = datetime.now(UTC)
+        report.ended_at = datetime.now(UTC)
         with anyio.CancelScope(shield=True):
-            await kept.aclose()
+            await store.aclose()
     return report
 
 
-async def _watched(runner: Runner, rows: Any, run: int, watch: "_Watch") -> None:
-    """Run the rows while the watch updates the report."""
-    with _plain_errors():
-        async with anyio.create_task_group() as watching:
-            watching.start_soon(watch.keep)
+async def _run_monitored(runner: Runner, rows: Any, run: int, monitor: "_Monitor") -> None:
+    """Run the rows while the monitor updates the report."""
+    with _ungroup_errors():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(monitor.run)
             try:
                 await runner.run(rows, run)
             finally:
-                watching.cancel_scope.cancel()
-    watch.look()
+                tasks.cancel_scope.cancel()
+    monitor.update()
 
 
 @contextmanager
-def _plain_errors() -> Iterator[None]:
-    """Raise the first of several errors, not the exception group of the tasks."""
+def _ungroup_errors() -> Iterator[None]:
+    """Raise the first error of an exception group."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -132,38 +132,42 @@ def _plain_errors() -> Iterator[None]:
         raise error from error.__cause__
 
 
-class _Watch:
+class _Monitor:
     """Updates the report and checks for a stop, ten times a second."""
 
     def __init__(
         self,
         report: Report,
-        pace: Pace,
+        limiter: ConcurrencyLimiter,
         runner: Runner,
         stop_when: Callable[[Report], str | None] | None,
         on_progress: Callable[[Report], object] | None,
     ) -> None:
         self._report = report
-        self._pace = pace
+        self._limiter = limiter
         self._runner = runner
         self._stop_when = stop_when
         self._on_progress = on_progress
         self._began = anyio.current_time()
         self._samples = Samples()
 
-    async def keep(self) -> None:
+    async def run(self) -> None:
         """Update the report until the task is cancelled."""
         while True:
-            self.look()
+            self.update()
             await self._runner.write()
             await anyio.sleep(_TICK_SECONDS)
 
-    def look(self) -> None:
-        """Update the report, pass it to the callbacks, and stop if one asks for it."""
-        report, pace = self._report, self._pace
+    def update(self) -> None:
+        """Update the report, call the callbacks, and stop if asked to."""
+        report, limiter = self._report, self._limiter
         report.seconds = anyio.current_time() - self._began
-        report.trouble, report.limit, report.in_flight = pace.trouble, pace.limit, pace.in_flight
-        report.failures = dict(pace.failures)
+        report.failed_attempts, report.limit, report.in_flight = (
+            limiter.failed_attempts,
+            limiter.limit,
+            limiter.in_flight,
+        )
+        report.failures = dict(limiter.failures)
         report.waiting = self._runner.waiting
         report.samples = self._samples.with_one_of(report)
         if self._on_progress:
@@ -172,7 +176,7 @@ class _Watch:
             self._runner.stop(why)
 
 
-def _place_of(gateway: AsyncGateway) -> str:
+def _gateway_identity(gateway: AsyncGateway) -> str:
     """Return the address and location of the gateway. Ids are unique within a location only."""
     location = gateway.location_id
     return gateway.base_url if location is None else f"{gateway.base_url} (location {location})"

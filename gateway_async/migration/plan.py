@@ -1,10 +1,9 @@
 """`plan_migration`: check and count a migration's rows before anything is sent."""
 
-import os
 import re
 from collections import Counter
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
@@ -13,21 +12,21 @@ import attrs
 from gateway_async._secrets import mask_text
 from gateway_async._wire.validation import problems as problems_of
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.engine.iteration import each_of
-from gateway_async.migration.rows.duplicates import Duplicates, Twice
+from gateway_async.migration.engine.iteration import iterate
 from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.rows.temporary_table import DuplicateCount, DuplicateFinder
 from gateway_async.models.account_vaults import AchVaultCreate, CardVaultCreate, VaultCreate
 
 __all__ = ["Plan", "Remark", "plan_migration"]
 
-_OFTEN: Final = 256
-_MOST_EXAMPLES: Final = 5
-_MOST_REMARKS: Final = 200
-_SOON_MONTHS: Final = 3
+_PROGRESS_ROWS: Final = 256
+_MAX_EXAMPLES: Final = 5
+_MAX_REMARKS: Final = 200
+_EXPIRY_WARNING_MONTHS: Final = 3
 _MONTHS: Final = 12
 _OTHER: Final = "other problems"
-_VARIES: Final = "…"
-_OWN_END: Final = f", ends in {_VARIES}"
+_PLACEHOLDER: Final = "…"
+_LAST_DIGITS: Final = f", ends in {_PLACEHOLDER}"
 _NUMBER: Final = re.compile("([0-9]+)")
 _FILLED_IN: Final = "location_id: is required"
 _BRANDS: Final = (
@@ -56,12 +55,12 @@ class Remark:
     """A remark that applies to several rows.
 
     Attributes:
-        what: the text that is true of each row, with … in place of numbers that differ.
+        text: the text that is true of each row, with … in place of numbers that differ.
         count: how many rows it applies to.
         lines: line numbers of some of them.
     """
 
-    what: str
+    text: str
     count: int
     lines: tuple[int, ...] = ()
 
@@ -90,8 +89,8 @@ class Plan:
     brands: Mapping[str, int]
     problems: tuple[Remark, ...]
     warnings: tuple[Remark, ...]
-    duplicate_keys: Twice
-    duplicate_accounts: Twice
+    duplicate_keys: DuplicateCount
+    duplicate_accounts: DuplicateCount
     seconds: float
     assumed: str
 
@@ -101,7 +100,7 @@ class Plan:
 
     def __str__(self) -> str:
         """Return the plan as text for a terminal."""
-        return "\n".join(_page(self))
+        return "\n".join(_lines(self))
 
 
 async def plan_migration(
@@ -115,8 +114,8 @@ async def plan_migration(
 ) -> Plan:
     """Read all rows and report their content. Nothing is sent and nothing is written.
 
-    Duplicates are found by digests of eight bytes. They take 24 bytes of memory for each row, 240 MB for ten million.
-    Digests of accounts are keyed with a random number. They stay in memory and are dropped at the end of this call.
+    Duplicates are found by keyed digests of eight bytes, in a temporary table of about 25 bytes for each key and each
+    account. It is in memory, or in a private temporary file if it is large, and is deleted at the end of this call.
 
     Args:
         rows: as for `migrate_vaults`.
@@ -130,14 +129,14 @@ async def plan_migration(
         InvalidRequestError: a number is not above 0, or the source of the rows cannot be read.
     """
     _check(rate=rate, concurrency=concurrency, latency=latency)
-    count = _Count(today or datetime.now(UTC).date())
-    async with aclosing(each_of(rows)) as all_rows:
-        async for given in all_rows:
-            count.add(_row(given))
-            if on_progress and count.rows % _OFTEN == 0:
-                on_progress(count.rows)
-    per_second, assumed = _speed(rate, concurrency, latency)
-    return count.plan(per_second, assumed)
+    with closing(_Counter(today or datetime.now(UTC).date())) as count:
+        async with aclosing(iterate(rows)) as all_rows:
+            async for given in all_rows:
+                count.add(_row(given))
+                if on_progress and count.rows % _PROGRESS_ROWS == 0:
+                    on_progress(count.rows)
+        per_second, assumed = _speed(rate, concurrency, latency)
+        return count.plan(per_second, assumed)
 
 
 def _check(**numbers: float | None) -> None:
@@ -149,8 +148,8 @@ def _check(**numbers: float | None) -> None:
 def _speed(rate: float | None, concurrency: int, latency: float) -> tuple[float, str]:
     possible = concurrency / latency
     if rate is not None and rate <= possible:
-        return rate, f"{rate:g} calls a second"
-    return possible, f"{concurrency} calls at once, {latency:g} s each"
+        return rate, f"{rate:g} calls per second"
+    return possible, f"{concurrency} concurrent calls of {latency:g} s"
 
 
 def _row(given: VaultRow | VaultCreate) -> VaultRow:
@@ -160,11 +159,11 @@ def _row(given: VaultRow | VaultCreate) -> VaultRow:
     key = given.account_vault_api_id or ""
     problems: list[str] = [line for line in problems_of(given) if line != _FILLED_IN]
     if not key:
-        problems.append("account_vault_api_id: is missing")
+        problems.append("account_vault_api_id: required")
     return VaultRow(key=key, request=given, problems=tuple(problems))
 
 
-class _Count:
+class _Counter:
     """Counts rows and their problems."""
 
     def __init__(self, today: date) -> None:
@@ -175,8 +174,8 @@ class _Count:
         self._brands: Counter[str] = Counter()
         self._problems = _Remarks()
         self._warnings = _Remarks()
-        self._keys = Duplicates(os.urandom(32), most_examples=_MOST_EXAMPLES)
-        self._accounts = Duplicates(os.urandom(32), most_examples=_MOST_EXAMPLES)
+        self._keys = DuplicateFinder()
+        self._accounts = DuplicateFinder()
 
     def add(self, row: VaultRow) -> None:
         """Count one more row."""
@@ -185,13 +184,18 @@ class _Count:
         if row.key:
             self._keys.add(row.key, line, marked=row.request is not None and not row.problems)
             if mask_text(row.key) != row.key:
-                self._warnings.add("key: looks like a card's number; the journal keeps keys", line)
+                self._warnings.add("key: looks like a card number, and the journal stores keys", line)
         for problem in row.problems:
             self._problems.add(mask_text(problem), line)
         if row.request is not None:
             self._kinds[type(row.request).__name__] += 1
-            self._look_at(row.request, line, ready=not row.problems)
+            self._count_request(row.request, line, ready=not row.problems)
         self._ready += row.request is not None and not row.problems
+
+    def close(self) -> None:
+        """Delete the temporary tables."""
+        self._keys.close()
+        self._accounts.close()
 
     def plan(self, per_second: float, assumed: str) -> Plan:
         """Return the plan for a rate of `per_second` rows."""
@@ -203,13 +207,13 @@ class _Count:
             dict(self._brands.most_common()),
             self._problems.found(),
             self._warnings.found(),
-            self._keys.found(),
-            self._accounts.found(),
+            self._keys.find(_MAX_EXAMPLES),
+            self._accounts.find(_MAX_EXAMPLES),
             ready / per_second,
             assumed,
         )
 
-    def _look_at(self, request: VaultCreate, line: int, *, ready: bool) -> None:
+    def _count_request(self, request: VaultCreate, line: int, *, ready: bool) -> None:
         if isinstance(request, CardVaultCreate | AchVaultCreate):
             self._accounts.add(request.account_number.reveal(), line)
         if not ready:
@@ -224,10 +228,10 @@ class _Count:
             left = 2000 * _MONTHS + int(request.exp_date[2:]) * _MONTHS + int(request.exp_date[:2]) - self._month
             if left < 0:
                 yield "exp_date: the card has expired"
-            elif left <= _SOON_MONTHS:
-                yield f"exp_date: the card expires within {_SOON_MONTHS} months"
+            elif left <= _EXPIRY_WARNING_MONTHS:
+                yield f"exp_date: the card expires within {_EXPIRY_WARNING_MONTHS} months"
         if request.billing_zip and re.fullmatch("[0-9]{4}", request.billing_zip):
-            yield "billing_zip: has four digits; has it lost a leading zero?"
+            yield "billing_zip: has four digits; is a leading zero missing?"
 
 
 class _Remarks:
@@ -236,22 +240,23 @@ class _Remarks:
     def __init__(self) -> None:
         self._found: dict[str, tuple[list[str], int, tuple[int, ...]]] = {}
 
-    def add(self, what: str, line: int) -> None:
+    def add(self, text: str, line: int) -> None:
         """Count one more row to which the remark applies."""
-        field, separator, said = what.partition(": ")
-        first, *rest = _NUMBER.split(said)  # text and numbers alternate
+        field, separator, text = text.partition(": ")
+        first, *rest = _NUMBER.split(text)  # text and numbers alternate
         parts = [field + separator + first, *rest]
         kind = "#".join(parts[::2])
-        if kind not in self._found and len(self._found) >= _MOST_REMARKS:
+        if kind not in self._found and len(self._found) >= _MAX_REMARKS:
             kind, parts = _OTHER, [_OTHER]
         others, count, lines = self._found.get(kind, (parts, 0, ()))
-        common = [part if part == other else _VARIES for part, other in zip(parts, others, strict=True)]
-        self._found[kind] = (common, count + 1, (*lines, line) if len(lines) < _MOST_EXAMPLES else lines)
+        common = [part if part == other else _PLACEHOLDER for part, other in zip(parts, others, strict=True)]
+        self._found[kind] = (common, count + 1, (*lines, line) if len(lines) < _MAX_EXAMPLES else lines)
 
     def found(self) -> tuple[Remark, ...]:
         """Return all remarks, the most frequent first."""
         remarks = (
-            Remark("".join(parts).replace(_OWN_END, ""), count, lines) for parts, count, lines in self._found.values()
+            Remark("".join(parts).replace(_LAST_DIGITS, ""), count, lines)
+            for parts, count, lines in self._found.values()
         )
         return tuple(sorted(remarks, key=lambda remark: -remark.count))
 
@@ -263,15 +268,15 @@ def _brand(number: str) -> str:
 # --- the plan as text
 
 
-def _page(plan: Plan) -> Iterator[str]:
+def _lines(plan: Plan) -> Iterator[str]:
     yield f"{plan.rows:,} rows, {plan.ready:,} can be sent: about {_duration(plan.seconds)} ({plan.assumed})"
     for name, count in plan.kinds.items():
         yield f"  {count:>12,}  {_KINDS.get(name, name)}"
     yield from _section("cards by brand", [Remark(name, count) for name, count in plan.brands.items()])
     yield from _section("cannot be sent", plan.problems)
-    yield from _section("is sent, but look at it", plan.warnings)
-    yield from _doubles("keys that came before (their rows are rejected)", plan.duplicate_keys)
-    yield from _doubles("accounts that came before (each row is stored)", plan.duplicate_accounts)
+    yield from _section("warnings", plan.warnings)
+    yield from _duplicates("repeated keys (their rows are rejected)", plan.duplicate_keys)
+    yield from _duplicates("repeated accounts (each row is stored)", plan.duplicate_accounts)
 
 
 def _section(title: str, remarks: Sequence[Remark]) -> Iterator[str]:
@@ -279,18 +284,18 @@ def _section(title: str, remarks: Sequence[Remark]) -> Iterator[str]:
         yield f"{title}:"
     for remark in remarks:
         where = f"  (lines {', '.join(map(str, remark.lines))}{_more(remark)})" if remark.lines else ""
-        yield f"  {remark.count:>12,}  {remark.what}{where}"
+        yield f"  {remark.count:>12,}  {remark.text}{where}"
 
 
 def _more(remark: Remark) -> str:
     return ", …" if remark.count > len(remark.lines) else ""
 
 
-def _doubles(title: str, twice: Twice) -> Iterator[str]:
-    if twice.count:
-        lines = ", ".join(f"{line} as {first}" for line, first in twice.examples)
+def _duplicates(title: str, duplicates: DuplicateCount) -> Iterator[str]:
+    if duplicates.count:
+        lines = ", ".join(f"{line} as {first}" for line, first in duplicates.examples)
         yield f"{title}:"
-        yield f"  {twice.count:>12,}  lines {lines}{', …' if twice.count > len(twice.examples) else ''}"
+        yield f"  {duplicates.count:>12,}  lines {lines}{', …' if duplicates.count > len(duplicates.examples) else ''}"
 
 
 def _duration(seconds: float) -> str:

@@ -8,7 +8,7 @@ import attrs
 
 __all__ = ["Report", "Sample", "Samples"]
 
-_MOST_SAMPLES: Final = 600
+_MAX_SAMPLES: Final = 600
 
 
 @attrs.frozen
@@ -18,13 +18,13 @@ class Sample:
     Attributes:
         seconds: seconds since it started.
         done: rows that had ended, without skipped ones.
-        trouble: attempts that had failed.
+        failed_attempts: attempts that had failed.
         limit: number of concurrent calls allowed.
     """
 
     seconds: float
     done: int
-    trouble: int
+    failed_attempts: int
     limit: int
 
 
@@ -40,7 +40,7 @@ class Report:
         skipped: rows that an earlier run had stored.
         stopped: the reason why it stopped before the end of its input; "" if it did not.
         seconds: duration so far, in seconds.
-        trouble: attempts that failed. A lookup that finds nothing and a rejected row are responses and do not count.
+        failed_attempts: number of failed attempts, without lookups that find nothing and rejections of rows.
         failures: reason of failed attempts → number of attempts.
         in_flight: calls in progress; 0 at the end.
         limit: number of concurrent calls allowed most recently.
@@ -48,7 +48,7 @@ class Report:
         samples: its progress, evenly over its duration; a few hundred at most.
         gateway: the address that rows were sent to.
         location: the client's location; None if it has none.
-        began, ended: start and end, UTC; None before.
+        started_at, ended_at: start and end, UTC; None before.
         at_cap: whether rows were held back because `max_rows` were stored.
         share: part of the input that has ended, from 0 to 1; None if that is not known.
     """
@@ -60,7 +60,7 @@ class Report:
     skipped: int = 0
     stopped: str = ""
     seconds: float = 0.0
-    trouble: int = 0
+    failed_attempts: int = 0
     in_flight: int = 0
     limit: int = 0
     waiting: str = ""
@@ -68,8 +68,8 @@ class Report:
     failures: Mapping[str, int] = attrs.field(factory=dict)
     gateway: str = ""
     location: str | None = None
-    began: datetime | None = None
-    ended: datetime | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
     at_cap: bool = False
     share: float | None = None
 
@@ -96,9 +96,9 @@ class Samples:
         """Add a sample of the report and return all. If there are too many, half of them are dropped."""
         if self._seen % self._every == 0:
             done = report.stored + report.rejected + report.unknown
-            self._kept.append(Sample(report.seconds, done, report.trouble, report.limit))
+            self._kept.append(Sample(report.seconds, done, report.failed_attempts, report.limit))
         self._seen += 1
-        if len(self._kept) > _MOST_SAMPLES:
+        if len(self._kept) > _MAX_SAMPLES:
             self._kept = self._kept[::2]
             self._every *= 2
         return self._kept

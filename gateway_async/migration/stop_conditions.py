@@ -13,9 +13,9 @@ import attrs
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.report import Report
 
-__all__ = ["Stop", "Window", "any_of", "outside", "rejected_more", "taken_longer"]
+__all__ = ["StopCondition", "Window", "stop_after_rejects", "stop_after_seconds", "stop_on_any", "stop_outside"]
 
-Stop = Callable[[Report], str | None]
+StopCondition = Callable[[Report], str | None]
 
 
 @attrs.frozen
@@ -41,16 +41,16 @@ class Window:
             raise InvalidRequestError(f"window: must be two different local times of day, not {text!r}")
         return window
 
-    def holds(self, at: datetime) -> bool:
+    def contains(self, at: datetime) -> bool:
         """Return whether a moment is in the window. The end itself is outside."""
         now = at.time().replace(tzinfo=None)
         if self.begins < self.ends:
             return self.begins <= now < self.ends
         return now >= self.begins or now < self.ends
 
-    def opens_in(self, at: datetime) -> float:
+    def seconds_until_open(self, at: datetime) -> float:
         """Return the seconds until it opens, by local clock time; 0 while it is open."""
-        if self.holds(at):
+        if self.contains(at):
             return 0.0
         opens = datetime.combine(at.date(), self.begins, at.tzinfo)
         return ((opens if opens > at else opens + timedelta(days=1)) - at).total_seconds()
@@ -59,22 +59,22 @@ class Window:
         return f"{self.begins:%H:%M}-{self.ends:%H:%M}"
 
 
-def any_of(*stops: Stop | None) -> Stop:
-    """Stop as soon as one of the conditions says so; None is a condition that never does."""
-    asked = [stop for stop in stops if stop is not None]
-    return lambda report: next((why for stop in asked if (why := stop(report))), None)
+def stop_on_any(*stops: StopCondition | None) -> StopCondition:
+    """StopCondition as soon as one of the conditions says so; None is a condition that never does."""
+    conditions = [stop for stop in stops if stop is not None]
+    return lambda report: next((reason for stop in conditions if (reason := stop(report))), None)
 
 
-def outside(window: Window, now: Callable[[], datetime]) -> Stop:
-    """Stop when the window closes."""
-    return lambda _: None if window.holds(now()) else f"it is past the window {window}"
+def stop_outside(window: Window, now: Callable[[], datetime]) -> StopCondition:
+    """StopCondition when the window closes."""
+    return lambda _: None if window.contains(now()) else f"the window {window} has closed"
 
 
-def taken_longer(seconds: float) -> Stop:
-    """Stop after a number of seconds."""
-    return lambda report: f"it ran for {seconds:g} seconds, as asked" if report.seconds >= seconds else None
+def stop_after_seconds(seconds: float) -> StopCondition:
+    """StopCondition after a number of seconds."""
+    return lambda report: f"maximum of {seconds:g} seconds reached" if report.seconds >= seconds else None
 
 
-def rejected_more(most: int) -> Stop:
-    """Stop when more than `most` rows are rejected: the whole file may be wrong."""
-    return lambda report: f"more than {most:,} rows are rejected" if report.rejected > most else None
+def stop_after_rejects(most: int) -> StopCondition:
+    """StopCondition when more than `most` rows are rejected: the whole file may be wrong."""
+    return lambda report: f"more than {most:,} rows were rejected" if report.rejected > most else None

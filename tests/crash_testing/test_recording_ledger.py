@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import attrs
 import pytest
 
 from gateway_async.crash_testing import CallOutcome
@@ -79,6 +80,7 @@ async def test_what_a_ledger_is_told_is_remembered(tmp_path: Path) -> None:
 async def test_a_ledger_at_rest_is_certain(tmp_path: Path) -> None:
     """Nothing is under way any more, whatever the intent says."""
     inner = StoredRows()
-    await inner.record_intent(intent("a"))
-    (conclusive,) = await RecoveryLedger(inner, tmp_path / "recording").open_intents()
-    assert conclusive.conclusive_at < NEVER
+    await inner.record_intent(attrs.evolve(intent("a"), orphaned=True))  # its process was killed
+    (certain,) = await RecoveryLedger(inner, tmp_path / "notes").open_intents()
+    assert certain.conclusive_at < NEVER
+    assert not certain.orphaned  # an orphaned intent would be in doubt for `in_doubt_seconds`

@@ -584,7 +584,7 @@ async def test_a_gateway_that_does_not_let_anyone_in_is_not_asked_again() -> Non
 async def test_what_these_credentials_cannot_ask_is_not_asked() -> None:
     """A hash-key is not taken at the batches: no wait would change that, and the error says so at once."""
     script = Script(get=[NOT_THERE])
-    batch = {"resource": "transaction_batches", "id": "b", "evidence": "settled"}
+    batch = {"resource": "transaction_batches", "id": "b", "evidence": "is_settled"}
     ledger = Memory(script, left_open=[intent(script, outcome_query=batch)])
     async with script.gateway(ledger=ledger, credentials=HashKey("user", "key")) as gateway:
         (found,) = await gateway.recover()

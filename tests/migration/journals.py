@@ -15,14 +15,14 @@ import pytest
 from gateway_async import JournalError
 from gateway_async.migration.journal.postgres import PostgresJournal
 from gateway_async.migration.journal.protocol import (
-    UNSETTLED,
+    UNRESOLVED_STATES,
     Journal,
     JournalEntry,
     JournalRun,
     RowResult,
     RowStarted,
     RowState,
-    sort_out,
+    split_new_rows,
 )
 from gateway_async.migration.journal.sqlite import SqliteJournal
 
@@ -107,34 +107,38 @@ class MemoryJournal:
         self.run += 1
         return JournalRun(name or "cards", self.run)
 
-    async def begin(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
+    async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Note rows."""
         self._check()
         now = datetime.now(UTC)
-        answers, new = sort_out(rows, self.kept, self.run, now)
+        answers, new = split_new_rows(rows, self.kept, self.run, now)
         for key in {row.key for row in rows} & self.kept.keys():
-            if self.kept[key].state in UNSETTLED:
+            if self.kept[key].state in UNRESOLVED_STATES:
                 self.kept[key] = attrs.evolve(self.kept[key], run=self.run)
         for row in new:
             self._keep(RowResult(**attrs.asdict(row), state=RowState.SENDING))
         return answers
 
-    async def end(self, rows: Sequence[RowResult]) -> None:
+    async def record_results(self, rows: Sequence[RowResult]) -> None:
         """Note ends."""
         self._check()
         for row in rows:
             known = self.kept.get(row.key)
-            if known is None or known.state is RowState.REJECTED or (row.begun and known.state is not RowState.STORED):
+            if (
+                known is None
+                or known.state is RowState.REJECTED
+                or (row.started and known.state is not RowState.STORED)
+            ):
                 self._keep(row)
 
-    async def forget(self, rows: Sequence[RowStarted]) -> None:
+    async def delete_unsent(self, rows: Sequence[RowStarted]) -> None:
         """Take back rows."""
         self._check()
         for row in rows:
             if self.kept[row.key].state is RowState.SENDING:
                 del self.kept[row.key]
 
-    async def forget_rejected(self) -> None:
+    async def delete_rejected(self) -> None:
         """Forget what was rejected."""
         self.kept = {key: entry for key, entry in self.kept.items() if entry.state is not RowState.REJECTED}
 
@@ -162,7 +166,7 @@ class MemoryJournal:
         return {key: str(entry.state) for key, entry in self.kept.items()}
 
     def _keep(self, row: RowResult) -> None:
-        facts = attrs.asdict(row, filter=lambda field, _: field.name != "begun")
+        facts = attrs.asdict(row, filter=lambda field, _: field.name != "started")
         self.kept[row.key] = JournalEntry(**facts, run=self.run, changed_at=datetime.now(UTC))
 
     def _check(self) -> None:

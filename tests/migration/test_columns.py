@@ -13,7 +13,7 @@ from .files import CARD
 def problems_of(columns: Columns, *header: str) -> tuple[str, ...]:
     """What is said of a header that does not fit."""
     with pytest.raises(InvalidRequestError) as caught:
-        columns.fit(header)
+        columns.map_header(header)
     return caught.value.problems
 
 
@@ -22,14 +22,14 @@ def problems_of(columns: Columns, *header: str) -> tuple[str, ...]:
 )
 def test_names_fit_however_they_are_written(name: str) -> None:
     """Case, blanks, dashes and dots make no difference."""
-    assert Columns().fit([name]).fields == ("account_number",)
+    assert Columns().map_header([name]).fields == ("account_number",)
 
 
 def test_a_named_column_fits() -> None:
     """A column of any name is the field that it is said to be."""
-    fit = Columns(names={"Card No": "account_number"}).fit(["card no", "exp_date"])
-    assert fit.fields == ("account_number", "exp_date")
-    assert fit.named(["card no", "exp_date"]) == {"card no": "account_number", "exp_date": "exp_date"}
+    mapping = Columns(names={"Card No": "account_number"}).map_header(["card no", "exp_date"])
+    assert mapping.fields == ("account_number", "exp_date")
+    assert mapping.fields_by_column(["card no", "exp_date"]) == {"card no": "account_number", "exp_date": "exp_date"}
 
 
 @pytest.mark.parametrize(
@@ -46,32 +46,32 @@ def test_the_key_is_found(
     columns: Columns, header: tuple[str, ...], key: int | None, fields: tuple[str | None]
 ) -> None:
     """It is the named column, or `key`; it may be a field too, and need not be one."""
-    fit = columns.fit([*header, "account_number"])
-    assert fit.key == key
-    assert fit.fields[:-1] == fields
+    mapping = columns.map_header([*header, "account_number"])
+    assert mapping.key == key
+    assert mapping.fields[:-1] == fields
 
 
 @pytest.mark.parametrize(
     ("columns", "header", "said"),
     [
-        (Columns(), ("acount_number", "exp_date"), "'acount_number': is no field.*nearest is account_number"),
-        (Columns(), ("exp_date", "Exp-Date"), "exp_date: is there 2 times: columns 'exp_date', 'Exp-Date'"),
+        (Columns(), ("acount_number", "exp_date"), "'acount_number': not a field.*did you mean account_number"),
+        (Columns(), ("exp_date", "Exp-Date"), "exp_date: mapped from 2 columns: 'exp_date', 'Exp-Date'"),
         (
             Columns(names={"Card": "account_number"}),
             ("exp_date",),
-            "'Card': there is no such column; there are 'exp_date'",
+            "'Card': not a column of the file \\(columns: 'exp_date'\\)",
         ),
-        (Columns(key="Customer"), ("exp_date",), "'Customer': there is no such column"),
-        (Columns(key="account_number"), ("account_number",), "key: account_number cannot be it"),
-        (Columns(), ("key", "KEY", "exp_date"), "key: column 'key' is there twice"),
-        (Columns(constants={"title": "x"}), ("title",), "title: is a column and a constant"),
-        (Columns(), ("a", "b"), "none of its columns is a field; is the first line the header"),
+        (Columns(key="Customer"), ("exp_date",), "'Customer': not a column of the file"),
+        (Columns(key="account_number"), ("account_number",), "key: account_number not allowed"),
+        (Columns(), ("key", "KEY", "exp_date"), "key: column 'key' appears twice"),
+        (Columns(constants={"title": "x"}), ("title",), "title: both a column and a constant"),
+        (Columns(), ("a", "b"), "no column is a field of an account vault; is the first line the header"),
     ],
 )
 def test_what_does_not_fit_is_named(columns: Columns, header: tuple[str, ...], said: str) -> None:
     """A column that is unknown, missing or there twice is refused by its name, with the nearest field."""
     with pytest.raises(InvalidRequestError, match=said):
-        columns.fit(header)
+        columns.map_header(header)
 
 
 def test_everything_that_does_not_fit_is_said_at_once() -> None:
@@ -89,8 +89,8 @@ def test_a_file_without_header_shows_no_number(shown: str) -> None:
 
 def test_columns_can_be_left_out() -> None:
     """What is ignored is no field, even if its name is one's; a file of rejects' `problems` always is."""
-    fit = Columns(ignore=["Notes", "title"]).fit(["notes", "Title", "problems", "exp_date"])
-    assert fit.fields == (None, None, None, "exp_date")
+    mapping = Columns(ignore=["Notes", "title"]).map_header(["notes", "Title", "problems", "exp_date"])
+    assert mapping.fields == (None, None, None, "exp_date")
 
 
 def test_a_toml_file_says_it_all(tmp_path: Path) -> None:
@@ -109,8 +109,8 @@ def test_a_toml_file_says_it_all(tmp_path: Path) -> None:
         ("[colums]", "colums"),
         ("key = 3", "key"),
         ("[columns]\na = 1", "columns"),
-        ("[columns]\na = 'acount_number'", "names: 'acount_number' is no field.*account_number"),
-        ("[constants]\nfoo = 'x'", "constants: 'foo' is no field"),
+        ("[columns]\na = 'acount_number'", "names: 'acount_number' is not a field.*account_number"),
+        ("[constants]\nfoo = 'x'", "constants: 'foo' is not a field"),
         ("nonsense", "cannot be read"),
         (None, "No such file"),
     ],

@@ -121,7 +121,7 @@ async def test_any_cell_comes_back(cells: list[tuple[str, str]], delimiter: str)
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"format": None}, "format: cannot be told from the name"),
+        ({"format": None}, "format: not given and not clear from the file name"),
         ({"delimiter": ";;"}, "delimiter: must be one ASCII character"),
         ({"quotechar": "«"}, "quotechar: must be one ASCII character"),
         ({"encoding": "utf-99"}, "encoding: utf-99 is not known"),
@@ -150,7 +150,7 @@ async def test_an_unknown_column_stops_it_before_a_row_is_read(tmp_path: Path) -
 
 async def test_shards_of_an_encoding_with_two_bytes_are_refused(tmp_path: Path) -> None:
     """Its bytes are not where its lines are."""
-    with pytest.raises(InvalidRequestError, match=r"encoding: .* make it UTF-8"):
+    with pytest.raises(InvalidRequestError, match=r"encoding: .*expected UTF-8"):
         shards(put(tmp_path, lines(card_row(1)).encode("utf-16")), 10)
 
 
@@ -180,11 +180,14 @@ async def test_a_cell_may_have_several_lines(tmp_path: Path) -> None:
     path = put(tmp_path, 'key,account_number,exp_date,notes\n1,4111111111111111,1230,"called\r\ntwice, so"\n')
     assert keys(await read(path, columns=Columns(ignore=["notes"]))) == ["1"]
     rows = await read(path, columns=Columns(names={"notes": "title"}))
-    assert wrong(rows) == {2: ("title: holds a line break or another control character",)}
+    assert wrong(rows) == {2: ("title: contains a line break or another control character",)}
 
 
 async def test_counts_are_told(tmp_path: Path) -> None:
     """Too few and too many cells; empty ones at the end are none too many."""
     rows = await read(put(tmp_path, lines("1,2", card_row(2) + ",x", card_row(3) + ",,")))
-    assert wrong(rows) == {2: ("row: has 2 cells, the header has 4",), 3: ("row: has 5 cells, the header has 4",)}
+    assert wrong(rows) == {
+        2: ("row: has 2 cells (expected 4 as in the header)",),
+        3: ("row: has 5 cells (expected 4 as in the header)",),
+    }
     assert keys(rows) == ["3"]

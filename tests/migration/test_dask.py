@@ -134,7 +134,7 @@ async def test_what_is_not_stored_is_told_with_its_row(migrate: Any, journal: An
         [("k3", 21, 21), ("short", 22, 22)],
         [("k3", 4, 4), ("short", 22, 22)],  # the second shard was quicker
     )
-    assert any("has it too" in reason for _, end in told for reason in end.reasons)
+    assert any("has the same key" in reason for _, end in told for reason in end.reasons)
 
 
 async def test_a_shard_that_is_carried_out_twice_at_once(
@@ -148,7 +148,7 @@ async def test_a_shard_that_is_carried_out_twice_at_once(
     async with distributed.Client(cluster.address, asynchronous=True, set_as_default=False) as client:
         await client.wait_for_workers(2, timeout=30)
         submit = partial(
-            client.submit, _dask_shards.carry_out, name, work, shard, pure=False, allow_other_workers=False
+            client.submit, _dask_shards.run_shard, name, work, shard, pure=False, allow_other_workers=False
         )
         results = await asyncio.gather(*(submit(workers=[worker]) for worker in await client.nthreads()))
     assert [result.report.rows for result in results] == [300, 300]
@@ -208,7 +208,7 @@ async def test_the_command_keeps_to_its_cap(
             check=False,
         )
         *progress, end = [json.loads(line) for line in process.stdout.splitlines()]
-        assert (process.returncode, end["stored"], end["stopped"]) == (5, 50, "50 rows were stored, as asked")
+        assert (process.returncode, end["stored"], end["stopped"]) == (5, 50, "maximum of 50 rows stored")
         assert sum(times_stored(sandbox, name, keys)) == 50 * run
         assert {event["event"] for event in progress} == {"progress"}
         assert all(event["share"] is not None for event in progress)
@@ -258,7 +258,7 @@ async def test_killed_workers_do_not_exceed_a_cap(sandbox: Sandbox, database: st
             on_progress=look,
         )
     stored = times_stored(sandbox, name, keys)
-    assert (killer.kills, report.stored, report.stopped) == (KILLS, 300, "300 rows were stored, as asked")
+    assert (killer.kills, report.stored, report.stopped) == (KILLS, 300, "maximum of 300 rows stored")
     assert (sum(stored), max(stored), most[0]) == (300, 1, 300)
 
 
@@ -359,11 +359,11 @@ async def test_a_worker_that_cannot_see_the_file(
 async def test_a_worker_that_sees_another_file(
     migrate: Any, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file of another size at the same path is refused: its shards would lie elsewhere."""
+    """A file of another size at the same path is refused: its shards would lie gateway_mismatch."""
     write_rows(cluster.folder / "other.jsonl", [row("k"), row("l")])
     write_rows(tmp_path / "other.jsonl", [row("k")])
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidRequestError, match=r"is it another file\?"):
+    with pytest.raises(InvalidRequestError, match=r"as on the coordinator\?"):
         await migrate("/proc/self/cwd/other.jsonl")
 
 
@@ -414,7 +414,7 @@ async def test_an_address_where_no_scheduler_is(tmp_path: Path) -> None:
 
 async def test_a_scheduler_without_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When none comes in time, that is said."""
-    monkeypatch.setattr(dask, "_COMING_SECONDS", 0.3)
+    monkeypatch.setattr(dask, "_FIRST_WORKER_SECONDS", 0.3)
     path = write_rows(tmp_path / "cards.jsonl", [row("k")])
     with cluster_of(tmp_path, {}, workers=0) as cluster, pytest.raises(InvalidRequestError, match="no worker has come"):
         await migrate_vaults_dask(cluster.address, path, journal=partial(SqliteJournal, tmp_path / "j"), name="m")

@@ -7,7 +7,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from gateway_async.migration.engine.row_queue import Feed
+from gateway_async.migration.engine.row_queue import RowQueue
 
 pytestmark = pytest.mark.anyio
 
@@ -25,15 +25,15 @@ class Begun:
         return [str(row) for row in rows if row % 10]
 
 
-async def taken(feed: Feed[Any, str], most: int = 10**9) -> list[str]:
+async def taken(queue: RowQueue[Any, str], most: int = 10**9) -> list[str]:
     """What a single worker gets."""
     turns: list[str] = []
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(feed.read)
-        tasks.start_soon(feed.begin)
-        while len(turns) < most and (turn := await feed.next()) is not None:
+        tasks.start_soon(queue.read)
+        tasks.start_soon(queue.start)
+        while len(turns) < most and (turn := await queue.get()) is not None:
             turns.append(turn)
-        feed.close()
+        queue.close()
     return turns
 
 
@@ -48,8 +48,8 @@ async def test_every_turn_comes_once_and_in_order(count: int) -> None:
     """From an iterable of either kind; rows that end before their turn leave no gap."""
     wanted = [str(number) for number in range(count) if number % 10]
     begun = Begun()
-    assert await taken(Feed(range(count), begun.begin)) == wanted
-    assert await taken(Feed(numbers(count), begun.begin)) == wanted
+    assert await taken(RowQueue(range(count), begun.begin)) == wanted
+    assert await taken(RowQueue(numbers(count), begun.begin)) == wanted
     assert len(begun.batches) <= 2 * (count // 20 + 2)
 
 
@@ -62,20 +62,20 @@ async def test_it_reads_no_further_than_needed() -> None:
             seen.append(1)
             yield len(seen)
 
-    feed = Feed(endless(), Begun().begin)
-    assert len(await taken(feed, 100)) == 100
+    queue = RowQueue(endless(), Begun().begin)
+    assert len(await taken(queue, 100)) == 100
     assert len(seen) < 100 + 4 * 256
 
 
 async def test_what_nobody_took_is_left() -> None:
     """After a close nothing is given out, and what was begun is known."""
     begun = Begun()
-    feed = Feed(range(1000), begun.begin)
-    turns = await taken(feed, 5)
-    assert await feed.next() is None
-    rest = list(feed.rest())
-    assert turns + rest == [str(row) for batch in begun.batches for row in batch if row % 10]
-    assert len(rest) > 100
+    queue = RowQueue(range(1000), begun.begin)
+    turns = await taken(queue, 5)
+    assert await queue.get() is None
+    remaining = list(queue.remaining())
+    assert turns + remaining == [str(row) for batch in begun.batches for row in batch if row % 10]
+    assert len(remaining) > 100
 
 
 async def test_a_single_row_does_not_wait_for_company() -> None:
@@ -86,7 +86,7 @@ async def test_a_single_row_does_not_wait_for_company() -> None:
         await anyio.sleep_forever()
 
     with anyio.fail_after(30):
-        assert await taken(Feed(slow(), Begun().begin), 1) == ["1"]
+        assert await taken(RowQueue(slow(), Begun().begin), 1) == ["1"]
 
 
 async def test_an_error_of_the_source_ends_it() -> None:
@@ -96,24 +96,24 @@ async def test_an_error_of_the_source_ends_it() -> None:
         yield 1
         raise ZeroDivisionError
 
-    feed = Feed(broken(), Begun().begin)
-    assert await taken(feed) == ["1"]
-    assert isinstance(feed.error, ZeroDivisionError)
+    queue = RowQueue(broken(), Begun().begin)
+    assert await taken(queue) == ["1"]
+    assert isinstance(queue.error, ZeroDivisionError)
 
 
 async def test_many_workers_share_it() -> None:
     """Each turn goes to one of them, and all of them end."""
-    feed = Feed(numbers(2000), Begun().begin)
+    queue = RowQueue(numbers(2000), Begun().begin)
     turns: list[str] = []
 
     async def work() -> None:
-        while (turn := await feed.next()) is not None:
+        while (turn := await queue.get()) is not None:
             turns.append(turn)
             await anyio.lowlevel.checkpoint()
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(feed.read)
-        tasks.start_soon(feed.begin)
+        tasks.start_soon(queue.read)
+        tasks.start_soon(queue.start)
         for _ in range(50):
             tasks.start_soon(work)
     assert sorted(turns, key=int) == [str(number) for number in range(2000) if number % 10]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async.migration.engine.iteration import each_of
+from gateway_async.migration.engine.iteration import iterate
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +35,7 @@ class File:
 async def test_who_stops_leaves_nothing_open(given: Callable[[File], Any]) -> None:
     """At once, not when the garbage is collected, which warns on trio."""
     file = File()
-    async with aclosing(each_of(given(file))) as rows:
+    async with aclosing(iterate(given(file))) as rows:
         async for row in rows:
             assert file.is_open
             if row == 10:
@@ -46,4 +46,4 @@ async def test_who_stops_leaves_nothing_open(given: Callable[[File], Any]) -> No
 async def test_all_come_in_order() -> None:
     """From a plain iterable and from an asynchronous one."""
     for source in (range(100), File()):
-        assert [row async for row in each_of(source)] == [*range(100)]
+        assert [row async for row in iterate(source)] == [*range(100)]

@@ -77,10 +77,14 @@ async def test_a_journal_belongs_to_one_gateway(another: Another) -> None:
 
 async def test_what_was_rejected_can_be_forgotten(journal: Journal) -> None:
     """And nothing else: it is new again, whatever its content."""
-    await journal.begin([begin(key) for key in ("a", "b", "c", "d")])
-    await journal.end([stored("a"), end("b", REJECTED, reasons=("contact_id: is not valid",)), end("c", UNKNOWN)])
-    await journal.forget_rejected()
-    assert [entry and entry.state for entry in await journal.begin([begin(key) for key in ("a", "b", "c", "d")])] == [
+    await journal.record_starts([begin(key) for key in ("a", "b", "c", "d")])
+    await journal.record_results(
+        [stored("a"), end("b", REJECTED, reasons=("contact_id: is not valid",)), end("c", UNKNOWN)]
+    )
+    await journal.delete_rejected()
+    assert [
+        entry and entry.state for entry in await journal.record_starts([begin(key) for key in ("a", "b", "c", "d")])
+    ] == [
         *(STORED, None),
         *(UNKNOWN, SENDING),
     ]
@@ -88,19 +92,21 @@ async def test_what_was_rejected_can_be_forgotten(journal: Journal) -> None:
 
 async def test_what_is_begun_is_new_once(journal: Journal) -> None:
     """The second of two rows with one key learns of the first, in one batch and in the next."""
-    known = await journal.begin([begin("a"), begin("b", line=3), begin("a", line=4)])
+    known = await journal.record_starts([begin("a"), begin("b", line=3), begin("a", line=4)])
     assert known[:2] == [None, None]
     assert known[2] is not None
     assert (known[2].key, known[2].line, known[2].state, known[2].run) == ("a", 2, SENDING, 1)
-    (again,) = await journal.begin([begin("b", line=5)])
+    (again,) = await journal.record_starts([begin("b", line=5)])
     assert again is not None
     assert (again.line, again.api_id) == (3, "id-b")
 
 
 async def test_what_became_of_rows(journal: Journal) -> None:
     """States, reasons and the facts of what is stored are listed by key, page by page, and counted."""
-    await journal.begin([begin("c"), begin("a"), begin("b"), begin("d")])
-    await journal.end([stored("a"), end("c", REJECTED, reasons=("exp_date: is past", "title: é")), end("d", UNKNOWN)])
+    await journal.record_starts([begin("c"), begin("a"), begin("b"), begin("d")])
+    await journal.record_results(
+        [stored("a"), end("c", REJECTED, reasons=("exp_date: is past", "title: é")), end("d", UNKNOWN)]
+    )
     await journal.flush()
     assert await journal.counts() == {STORED: 1, SENDING: 1, REJECTED: 1, UNKNOWN: 1}
     page = await journal.entries(limit=3)
@@ -114,46 +120,46 @@ async def test_what_became_of_rows(journal: Journal) -> None:
 
 async def test_what_is_stored_stays_stored(journal: Journal) -> None:
     """Neither a later end nor a new beginning takes it back."""
-    await journal.begin([begin("a")])
-    await journal.end([stored("a")])
-    await journal.end([end("a", UNKNOWN), end("a", REJECTED, begun=False)])
-    (known,) = await journal.begin([begin("a", "other")])
+    await journal.record_starts([begin("a")])
+    await journal.record_results([stored("a")])
+    await journal.record_results([end("a", UNKNOWN), end("a", REJECTED, started=False)])
+    (known,) = await journal.record_starts([begin("a", "other")])
     assert known is not None
     assert (known.state, known.vault_id, known.fingerprint) == (STORED, "v-a", "f")
-    await journal.forget([begin("a")])
+    await journal.delete_unsent([begin("a")])
     await journal.flush()
     assert await state_of(journal, "a") is STORED
 
 
 async def test_a_rejected_row_is_new_when_its_content_changed(journal: Journal) -> None:
     """With the same content its rejection is the answer."""
-    await journal.begin([begin("a")])
-    await journal.end([end("a", REJECTED, reasons=("title: is too long",))])
-    (known,) = await journal.begin([begin("a")])
+    await journal.record_starts([begin("a")])
+    await journal.record_results([end("a", REJECTED, reasons=("title: is too long",))])
+    (known,) = await journal.record_starts([begin("a")])
     assert known is not None
     assert known.reasons == ("title: is too long",)
-    assert await journal.begin([begin("a", "mended")]) == [None]
+    assert await journal.record_starts([begin("a", "mended")]) == [None]
     (entry,) = await journal.entries()
     assert (entry.state, entry.fingerprint, entry.reasons) == (SENDING, "mended", ())
 
 
 async def test_a_row_that_was_not_begun_says_nothing_of_one_that_was(journal: Journal) -> None:
     """A bad row with the key of one that is being sent does not settle it; with a key of its own it is kept."""
-    await journal.begin([begin("a")])
-    bad = [end(key, REJECTED, "", begun=False, reasons=("row: is cut",)) for key in ("a", "b", "b")]
-    await journal.end(bad)
+    await journal.record_starts([begin("a")])
+    bad = [end(key, REJECTED, "", started=False, reasons=("row: is cut",)) for key in ("a", "b", "b")]
+    await journal.record_results(bad)
     await journal.flush()
     assert [await state_of(journal, key) for key in ("a", "b")] == [SENDING, REJECTED]
 
 
 async def test_the_next_run_gets_what_may_have_been_sent_as_it_was(another: Another, journal: Journal) -> None:
     """Only its run is noted, so that a second row with the key is known as one."""
-    await journal.begin([begin("a", line=7), begin("b")])
-    await journal.end([end("b", UNKNOWN, reasons=("no answer",))])
+    await journal.record_starts([begin("a", line=7), begin("b")])
+    await journal.record_results([end("b", UNKNOWN, reasons=("no answer",))])
     await journal.flush()
     later = another()
     await later.start(None)
-    known = await later.begin([begin("a", "new", line=8), begin("b"), begin("a", line=9)])
+    known = await later.record_starts([begin("a", "new", line=8), begin("b"), begin("a", line=9)])
     assert [entry and (entry.state, entry.line, entry.run) for entry in known] == [
         *((SENDING, 7, 1), (UNKNOWN, 2, 1), (SENDING, 7, 2))
     ]
@@ -162,12 +168,12 @@ async def test_the_next_run_gets_what_may_have_been_sent_as_it_was(another: Anot
 
 async def test_what_was_not_sent_is_forgotten(another: Another, journal: Journal) -> None:
     """But not what another run has begun."""
-    await journal.begin([begin("a"), begin("b")])
-    await journal.forget([begin("a")])
+    await journal.record_starts([begin("a"), begin("b")])
+    await journal.delete_unsent([begin("a")])
     await journal.flush()
     later = another()
     await later.start(None)
-    await later.forget([begin("b")])
+    await later.delete_unsent([begin("b")])
     await later.flush()
     assert [entry.key for entry in await journal.entries()] == ["b"]
 
@@ -182,7 +188,7 @@ async def test_two_processes_begin_the_same_rows(another: Another) -> None:
         keys = [f"k{number}" for number in range(200)][::order]
         for first in range(0, 200, 20):
             part = [begin(key) for key in keys[first : first + 20]]
-            answers = await journal.begin(part)
+            answers = await journal.record_starts(part)
             new.extend(row.key for row, entry in zip(part, answers, strict=True) if entry is None)
 
     async with anyio.create_task_group() as tasks:
@@ -196,7 +202,7 @@ async def test_a_closed_journal_says_so(journal: Journal) -> None:
     await journal.aclose()
     await journal.aclose()
     with pytest.raises(JournalError, match="it is closed"):
-        await journal.begin([begin("a")])
+        await journal.record_starts([begin("a")])
 
 
 @pytest.mark.parametrize("kind", [("sqlite", "asyncio")])
@@ -204,7 +210,7 @@ async def test_what_ended_is_in_the_file_when_it_is_closed(tmp_path: Path, kind:
     """Nobody has to flush."""
     journal = SqliteJournal(tmp_path / "cards.journal")
     await journal.start("mine")
-    await journal.end([stored("a")])
+    await journal.record_results([stored("a")])
     await journal.aclose()
     later = SqliteJournal(tmp_path / "cards.journal")
     assert await later.counts() == {STORED: 1}
@@ -280,7 +286,7 @@ async def test_migrations_share_a_table(kind: tuple[str, str]) -> None:
         runs = [await journal.start(None) for journal in journals]
         assert [(run.name, run.number) for run in runs] == [("one", 1), ("two", 1)]
         for journal in journals:
-            assert await journal.begin([begin("a")]) == [None]
+            assert await journal.record_starts([begin("a")]) == [None]
     finally:
         for journal in journals:
             await journal.aclose()

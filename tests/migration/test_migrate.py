@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 STORE = "POST /v2/accountvaults"
 FAULTS: tuple[FaultName, ...] = (
     *("reset_before_commit", "reset_after_commit", "close_after_commit", "error_before_commit", "error_after_commit"),
-    *("cut_body", "double_answer", "swap_answer", "garbage", "html", "empty"),
+    *("cut_body", "double_response", "swap_response", "garbage", "html", "empty"),
 )
 
 
@@ -79,7 +79,7 @@ async def test_a_bad_day(gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path
         sandbox.fault(STORE, fault, probability=0.05 / len(FAULTS), seed=seed, seconds=0.05)
     report = await migrate_vaults(gateway, map(card, range(600)), journal=tmp_path / "cards.journal")
     assert (report.stored, report.unknown, report.rejected) == (600, 0, 0)
-    assert report.trouble > 10
+    assert report.failed_attempts > 10
     assert sandbox.ledger()["stored"] == {f"k{number}": 1 for number in range(600)}
 
 
@@ -89,7 +89,7 @@ async def test_too_many_requests(gateway: AsyncGateway, sandbox: Sandbox, tmp_pa
     report = await migrate_vaults(gateway, map(card, range(300)), journal=tmp_path / "cards.journal")
     assert (report.stored, report.rejected) == (300, 0)
     assert report.seconds > 0.3
-    assert report.trouble == 5
+    assert report.failed_attempts == 5
 
 
 async def test_what_the_gateway_refuses(gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ async def test_what_the_gateway_refuses(gateway: AsyncGateway, sandbox: Sandbox,
     assert (report.stored, report.rejected) == (1, 3)
     assert reasons["k1"][0].startswith("contact_id: ")
     assert reasons["k2"][0].startswith("exp_date: ")
-    assert reasons["k3"] == ("key: another row has it too",)
+    assert reasons["k3"] == ("key: another row has the same key",)
 
 
 async def test_what_was_mended_at_the_gateway(gateway: AsyncGateway, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ async def test_a_journal_belongs_to_one_location(gateway: AsyncGateway, sandbox:
     """Ids are unique within a location: what one has stored is neither skipped in another, nor looked up there."""
     path = tmp_path / "cards.journal"
     assert (await migrate_vaults(gateway, [card(1)], journal=path)).stored == 1
-    async with sandbox.gateway(location_id="another") as elsewhere:
+    async with sandbox.gateway(location_id="another") as gateway_mismatch:
         with pytest.raises(JournalError, match=rf"location {sandbox.location_id}\), not at .* \(location another\)"):
-            await migrate_vaults(elsewhere, [card(1)], journal=path)
+            await migrate_vaults(gateway_mismatch, [card(1)], journal=path)
     assert (await migrate_vaults(gateway, [card(1)], journal=path)).skipped == 1

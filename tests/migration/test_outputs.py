@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from gateway_async import InvalidRequestError
 from gateway_async.migration import Columns, JournalEntry, RowResult, RowState, VaultRow, read_rows
-from gateway_async.migration.output.formats import Shape
+from gateway_async.migration.output.formats import InputFormat
 from gateway_async.migration.output.formulas import NOTE, escape_formula, unescape_formulas
-from gateway_async.migration.output.path_checks import check_out, check_rejects, check_report
+from gateway_async.migration.output.path_checks import check_rejects, check_report, check_vault_ids
 from gateway_async.migration.output.rejects import Rejects
-from gateway_async.migration.output.vault_ids import write_out
+from gateway_async.migration.output.vault_ids import write_vault_ids
 
 CARD = "4111111111111111"
 COLUMNS = Columns({"Card No": "account_number", "Expiry": "exp_date"}, key="Customer", ignore=("Remark",))
@@ -61,8 +61,8 @@ async def test_which_key_became_which_account(tmp_path: Path) -> None:
     for name in ("out.csv", "out.jsonl"):
         path = tmp_path / name
         path.write_text("key,account_vault_api_id\n")
-        check_out(path)
-        assert await write_out(path, entries("1", 'b,"2"')) == 2
+        check_vault_ids(path)
+        assert await write_vault_ids(path, entries("1", 'b,"2"')) == 2
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
     assert rows == [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert list(rows[1].values()) == ['b,"2"', 'vb,"2"', 'mb,"2"', "1111", "visa"]
@@ -80,20 +80,24 @@ async def test_a_file_that_is_not_finished_replaces_nothing(tmp_path: Path) -> N
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        await write_out(path, broken())
+        await write_vault_ids(path, broken())
     assert contents(tmp_path) == {"out.csv": "former"}
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("none/out.csv", "there is no folder"), ("out.txt", "must end in .csv"), ("diary.csv", "--force replaces it")],
+    [
+        ("none/out.csv", "does not exist"),
+        ("out.txt", "must end in .csv"),
+        ("diary.csv", "expected --force to replace it"),
+    ],
 )
 def test_a_place_for_vault_ids_is_refused_before_anything_is_sent(tmp_path: Path, name: str, said: str) -> None:
     """A folder that is not there, a suffix that says nothing, a file of somebody else's."""
     (tmp_path / "diary.csv").write_text("Dear diary")
     with pytest.raises(InvalidRequestError, match=said):
-        check_out(tmp_path / name)
-    check_out(tmp_path / "diary.csv", force=True)
+        check_vault_ids(tmp_path / name)
+    check_vault_ids(tmp_path / "diary.csv", force=True)
 
 
 def test_a_place_for_rejects_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
@@ -104,22 +108,22 @@ def test_a_place_for_rejects_is_refused_before_anything_is_sent(tmp_path: Path) 
     former.write_text("Customer,problems\n")
     with pytest.raises(InvalidRequestError, match="is the input"):
         check_rejects(source, source, force=True)
-    with pytest.raises(InvalidRequestError, match="--force replaces it"):
+    with pytest.raises(InvalidRequestError, match="expected --force to replace it"):
         check_rejects(diary, source)
     check_rejects(diary, source, force=True)
     check_rejects(former, source)
     kept = source.rename(tmp_path / "rejects.csv~")
-    with pytest.raises(InvalidRequestError, match=r"is where the former rejects\.csv is kept"):
+    with pytest.raises(InvalidRequestError, match=r"would be the backup of rejects\.csv"):
         check_rejects(former, kept)
     part = kept.rename(tmp_path / "rejects.csv.part")
-    with pytest.raises(InvalidRequestError, match=r"is where rejects\.csv is written until it is whole"):
+    with pytest.raises(InvalidRequestError, match=r"would be the temporary file of rejects\.csv"):
         check_rejects(former, part, force=True)
 
 
 def test_two_processes_do_not_mix_their_files(tmp_path: Path) -> None:
     """One of them says so; the other's file is whole, and there is no part of a third."""
-    path, shape = tmp_path / "rejects.csv", Shape(format="csv", columns=NAMES)
-    slow, quick = (Rejects(path, lambda: shape) for _ in range(2))
+    path, input_format = tmp_path / "rejects.csv", InputFormat(format="csv", columns=NAMES)
+    slow, quick = (Rejects(path, lambda: input_format) for _ in range(2))
     slow.add(*rejected(CELLS, "slow"))
     quick.add(*rejected(CELLS, "quick"))
     with pytest.raises(OSError, match="another process writes"):
@@ -136,14 +140,14 @@ def rejected(source: dict[str, Any], *reasons: str, line: int = 2, told: bool = 
     return row, end
 
 
-def written(path: Path, shape: Shape, *rows: tuple[VaultRow, RowResult], unmasked: bool = False) -> str:
+def written(path: Path, input_format: InputFormat, *rows: tuple[VaultRow, RowResult], unmasked: bool = False) -> str:
     """The file of some rejects; of Parquet only that it was written."""
-    rejects = Rejects(path, lambda: shape, with_card_numbers=unmasked)
+    rejects = Rejects(path, lambda: input_format, with_card_numbers=unmasked)
     for row, end in rows:
         rejects.add(row, end)
     assert rejects.close()
     assert rejects.count == len(rows)
-    return "" if shape.format == "parquet" else path.read_bytes().decode(shape.encoding)
+    return "" if input_format.format == "parquet" else path.read_bytes().decode(input_format.encoding)
 
 
 REMARK = f"see {CARD} or 4111.1111/1111_1111"
@@ -152,9 +156,9 @@ CELLS = {"Customer": "c1", "Card No": "4111 1111 1111 1112", "Expiry": "13/30", 
 
 def test_rejects_have_the_shape_of_their_input(tmp_path: Path) -> None:
     """Columns, order, dialect and encoding, and a last column that says the line and every problem."""
-    shape = Shape(format="csv", fit=COLUMNS, columns=NAMES, delimiter=";", encoding="cp1252")
+    input_format = InputFormat(format="csv", mapping=COLUMNS, columns=NAMES, delimiter=";", encoding="cp1252")
     source = {**CELLS, "Customer": "Zoë; 1"}
-    text = written(tmp_path / "rejects.csv", shape, rejected(source, "exp_date: no", "zip: no", line=7))
+    text = written(tmp_path / "rejects.csv", input_format, rejected(source, "exp_date: no", "zip: no", line=7))
     assert text.splitlines() == [
         "Customer;Card No;Expiry;problems",
         '"Zoë; 1";************1112;13/30;"line 7: exp_date: no; zip: no"',
@@ -165,12 +169,12 @@ def test_rejects_have_the_shape_of_their_input(tmp_path: Path) -> None:
 def test_masked_rejects_leave_out_what_is_ignored(tmp_path: Path, kind: str) -> None:
     """An ignored column may hold a CVV, a bank account or a track; other cells hide numbers however they are parted."""
     names = ("Customer", "Card No", "track_data", "account_holder_name", "Remark", "CVV")
-    shape = Shape(format=kind, fit=attrs.evolve(COLUMNS, ignore=("Remark", "CVV")), columns=names)
+    input_format = InputFormat(format=kind, mapping=attrs.evolve(COLUMNS, ignore=("Remark", "CVV")), columns=names)
     holder = "Ada 4111+1111\u20111111 \u200b1111, 5454\n5454\n5454\n5454"
     track = ";4111111111111111=30121011234567890?"
     cells = ("c1", "4111 1111 1111 1112", track, holder, "account 12345678", "737")
     path = tmp_path / f"rejects.{kind}"
-    text = written(path, shape, rejected(dict(zip(names, cells, strict=True)), "exp_date: is missing"))
+    text = written(path, input_format, rejected(dict(zip(names, cells, strict=True)), "exp_date: is missing"))
     if kind == "parquet":
         text = str(pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist())
     assert "Ada ************1111, ************5454" in text
@@ -181,9 +185,9 @@ def test_masked_rejects_leave_out_what_is_ignored(tmp_path: Path, kind: str) -> 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_masked_rejects_hide_a_row_that_is_not_told_into_cells(tmp_path: Path, kind: str) -> None:
     """Its text may hold a CVV, so it is shown only without as many digits."""
-    shape = Shape(format=kind, fit=COLUMNS, columns=NAMES)
+    input_format = InputFormat(format=kind, mapping=COLUMNS, columns=NAMES)
     rows = [rejected({"Card No": text}, "row: has 5 cells", told=False) for text in ("c1,7 3 7", "c,73")]
-    text = written(tmp_path / "rejects", shape, *rows)
+    text = written(tmp_path / "rejects", input_format, *rows)
     assert ("7 3 7" in text, "c,73" in text) == (False, True)
 
 
@@ -191,11 +195,11 @@ def test_masked_rejects_hide_a_row_that_is_not_told_into_cells(tmp_path: Path, k
 @pytest.mark.parametrize("told", [True, False])
 def test_rejects_show_no_card_number(tmp_path: Path, kind: str, told: bool) -> None:
     """Not in its own column, not in another, and not in a row of which nobody knows which cell is which."""
-    shape = Shape(format=kind, fit=COLUMNS, columns=NAMES)
+    input_format = InputFormat(format=kind, mapping=COLUMNS, columns=NAMES)
     cells = dict(CELLS)
     if not told:
         cells |= {"Customer": '";4111 1111 1111 1112;%B41111/ADA', "": ["021000021", "x"]}  # type: ignore[dict-item]
-    text = written(tmp_path / "rejects", shape, rejected(cells, "row: has 6 cells", told=told))
+    text = written(tmp_path / "rejects", input_format, rejected(cells, "row: has 6 cells", told=told))
     for number in ("4111 1111 1111 1112", "4111.1111", CARD, *([] if told else ["41111/", "021000021"])):
         assert number not in text
 
@@ -204,8 +208,8 @@ def test_rejects_with_card_numbers_are_for_one_pair_of_eyes(tmp_path: Path) -> N
     """They are as in the input, cells without a column too; a former file stays beside them."""
     path = tmp_path / "rejects.csv"
     path.write_text("mended,problems\n")
-    shape = Shape(format="csv", columns=NAMES)
-    text = written(path, shape, rejected({**CELLS, "": ["more", ""]}, "row: has 6 cells"), unmasked=True)
+    input_format = InputFormat(format="csv", columns=NAMES)
+    text = written(path, input_format, rejected({**CELLS, "": ["more", ""]}, "row: has 6 cells"), unmasked=True)
     assert (
         text.splitlines()[1]
         == f"c1,4111 1111 1111 1112,13/30,see {CARD} or 4111.1111/1111_1111,more,,line 2: row: has 6 cells"
@@ -216,7 +220,7 @@ def test_rejects_with_card_numbers_are_for_one_pair_of_eyes(tmp_path: Path) -> N
 
 def test_without_rejects_there_is_no_file(tmp_path: Path) -> None:
     """And a former one stays as it is: it may be the only copy of what was mended."""
-    assert not Rejects(tmp_path / "rejects.csv", Shape).close()  # type: ignore[arg-type]  it is not asked
+    assert not Rejects(tmp_path / "rejects.csv", InputFormat).close()  # type: ignore[arg-type]  it is not asked
     assert list(tmp_path.iterdir()) == []
 
 
@@ -224,16 +228,16 @@ def test_earlier_rejects_are_set_aside_when_nothing_is_rejected(tmp_path: Path) 
     """They are kept, under the name that former ones have; where there are none, nothing is done."""
     path = tmp_path / "rejects.csv"
     path.write_text("Customer,problems\n")
-    rejects = Rejects(path, Shape)  # type: ignore[arg-type]  it is not asked
-    assert rejects.set_former_aside() == tmp_path / "rejects.csv~"
+    rejects = Rejects(path, InputFormat)  # type: ignore[arg-type]  it is not asked
+    assert rejects.back_up() == tmp_path / "rejects.csv~"
     assert contents(tmp_path) == {"rejects.csv~": "Customer,problems\n"}
-    assert rejects.set_former_aside() is None
+    assert rejects.back_up() is None
 
 
 def test_no_card_number_is_left_by_a_run_that_was_killed(tmp_path: Path) -> None:
     """What it had begun to write is gone after the next run, though that has nothing to write."""
     (tmp_path / "rejects.csv.part").write_text(f"c1,{CARD}\n")
-    assert not Rejects(tmp_path / "rejects.csv", Shape).close()  # type: ignore[arg-type]  it is not asked
+    assert not Rejects(tmp_path / "rejects.csv", InputFormat).close()  # type: ignore[arg-type]  it is not asked
     assert list(tmp_path.iterdir()) == []
 
 
@@ -242,14 +246,14 @@ def test_a_folder_that_takes_nothing_is_refused_before_anything_is_sent(
 ) -> None:
     """Not after hours, when all is stored; for every kind of file."""
     monkeypatch.setattr("os.access", lambda path, _mode: Path(path) != tmp_path)
-    for check in (check_out, partial(check_rejects, source=None), partial(check_report, "report")):
-        with pytest.raises(InvalidRequestError, match=f"nothing can be written into {tmp_path}"):
+    for check in (check_vault_ids, partial(check_rejects, source=None), partial(check_report, "report")):
+        with pytest.raises(InvalidRequestError, match=f"folder {tmp_path} is not writable"):
             check(tmp_path / "out.csv")
 
 
 def test_a_disk_that_takes_nothing_is_told_at_the_end(tmp_path: Path) -> None:
     """The migration itself goes on."""
-    rejects = Rejects(tmp_path / "gone" / "rejects.csv", lambda: Shape(format="jsonl"))
+    rejects = Rejects(tmp_path / "gone" / "rejects.csv", lambda: InputFormat(format="jsonl"))
     rejects.add(*rejected(CELLS, "no"))
     with pytest.raises(FileNotFoundError):
         rejects.close()
@@ -262,9 +266,9 @@ async def test_rejects_can_be_mended_and_read_again(tmp_path: Path, kind: str) -
     if kind == "parquet":
         pytest.importorskip("pyarrow")
     path = tmp_path / f"rejects.{kind}"
-    shape = Shape(format=kind, fit=COLUMNS, columns=NAMES)
+    input_format = InputFormat(format=kind, mapping=COLUMNS, columns=NAMES)
     mended = {**CELLS, "Card No": CARD, "Expiry": "12/30"}
-    written(path, shape, rejected(mended, "exp_date: no", "and more"), unmasked=True)
+    written(path, input_format, rejected(mended, "exp_date: no", "and more"), unmasked=True)
     (row,) = [row async for row in read_rows(path, columns=COLUMNS)]
     assert (row.key, row.problems) == ("c1", ())
     assert row.request is not None
@@ -294,7 +298,9 @@ async def test_a_spreadsheet_runs_no_cell_of_rejects(tmp_path: Path, cell: str) 
     columns = Columns(key="Customer")
     source = dict(zip(names, (cell, CARD, cell, "Ada"), strict=True))
     path = tmp_path / "rejects.csv"
-    written(path, Shape(format="csv", fit=columns, columns=names), rejected(source, "exp_date: no"), unmasked=True)
+    written(
+        path, InputFormat(format="csv", mapping=columns, columns=names), rejected(source, "exp_date: no"), unmasked=True
+    )
     with path.open(newline="") as file:
         (row,) = csv.DictReader(file)
     assert row["title"] == row["Customer"] == ("'" + cell if cell in FORMULAS else cell)
@@ -304,7 +310,7 @@ async def test_a_spreadsheet_runs_no_cell_of_rejects(tmp_path: Path, cell: str) 
     again = tmp_path / "again.csv"
     written(
         again,
-        Shape(format="csv", fit=columns, columns=tuple(read.source)),
+        InputFormat(format="csv", mapping=columns, columns=tuple(read.source)),
         rejected({**read.source}, "no"),
         unmasked=True,
     )
@@ -339,7 +345,7 @@ def test_no_two_cells_become_the_same(one: str, other: str) -> None:
 async def test_a_spreadsheet_runs_no_vault_id(tmp_path: Path, name: str) -> None:
     """Keys that are formulas are text in CSV; JSON Lines, which no spreadsheet runs, have them as they are."""
     path = tmp_path / name
-    await write_out(path, entries("=1+1", "-5"))
+    await write_vault_ids(path, entries("=1+1", "-5"))
     if name == "out.jsonl":
         keys = [json.loads(line)["key"] for line in path.read_text().splitlines()]
         assert keys == ["=1+1", "-5"]
@@ -351,8 +357,11 @@ async def test_a_spreadsheet_runs_no_vault_id(tmp_path: Path, name: str) -> None
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_other_formats_keep_formulas_as_they_are(tmp_path: Path, kind: str) -> None:
     """A spreadsheet that opens them takes their texts for texts."""
-    path, shape = tmp_path / f"rejects.{kind}", Shape(format=kind, fit=Columns(key="key"), columns=("key", "title"))
-    text = written(path, shape, rejected({"key": "1", "title": "=1+1"}, "no"))
+    path, input_format = (
+        tmp_path / f"rejects.{kind}",
+        InputFormat(format=kind, mapping=Columns(key="key"), columns=("key", "title")),
+    )
+    text = written(path, input_format, rejected({"key": "1", "title": "=1+1"}, "no"))
     if kind == "parquet":
         text = str(pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist())
     assert "'=1+1" not in text.replace("': '=", "': =")

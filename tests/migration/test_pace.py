@@ -24,7 +24,7 @@ from gateway_async import (
     ServerError,
     ValidationError,
 )
-from gateway_async.migration.engine.concurrency_limiter import Pace, SteadyRate
+from gateway_async.migration.engine.concurrency_limiter import ConcurrencyLimiter, SteadyRate
 from gateway_async.migration.engine.redis_rate_limiter import RedisRate
 from gateway_async.observe import AttemptFailed, OutcomeLookedUp
 
@@ -43,7 +43,7 @@ def anyio_backend() -> Any:
 
 
 class Calls:
-    """Workers that make calls at a pace.
+    """Workers that make calls at a limiter.
 
     Attributes:
         seconds: how long each takes.
@@ -51,8 +51,8 @@ class Calls:
         times: when each began.
     """
 
-    def __init__(self, pace: Pace) -> None:
-        self.pace = pace
+    def __init__(self, limiter: ConcurrencyLimiter) -> None:
+        self.limiter = limiter
         self.seconds = 0.1
         self.most = 0
         self.times: list[float] = []
@@ -63,111 +63,111 @@ class Calls:
         began = anyio.current_time()
         turns = iter(range(count))
         async with anyio.create_task_group() as workers:
-            for _ in range(self.pace.ceiling):
+            for _ in range(self.limiter.ceiling):
                 workers.start_soon(self._work, turns, fail)
         return anyio.current_time() - began
 
     async def _work(self, turns: Any, fail: Any) -> None:
         for _ in turns:
-            await self.pace.enter()
+            await self.limiter.acquire()
             self._busy += 1
             self.times.append(anyio.current_time())
             self.most = max(self.most, self._busy)
             error = fail()
             if error is not None:
-                self.pace.failed(error)
+                self.limiter.record_failure(error)
             await anyio.sleep(self.seconds)
             self._busy -= 1
-            self.pace.leave(self.seconds)
+            self.limiter.release(self.seconds)
 
 
 async def test_it_goes_up_to_the_ceiling() -> None:
     """From a quarter of it; never above."""
-    calls = Calls(Pace(64))
-    assert calls.pace.limit == 16
+    calls = Calls(ConcurrencyLimiter(64))
+    assert calls.limiter.limit == 16
     await calls.make(1000)
-    assert (calls.pace.limit, calls.most, calls.pace.in_flight) == (64, 64, 0)
+    assert (calls.limiter.limit, calls.most, calls.limiter.in_flight) == (64, 64, 0)
 
 
 async def test_it_goes_down_once_a_round() -> None:
     """By a third, however many fail at once; and up by one when that is over."""
-    pace = Pace(64)
-    await Calls(pace).make(1000)
+    limiter = ConcurrencyLimiter(64)
+    await Calls(limiter).make(1000)
     for _ in range(64):
-        pace.failed(DOWN)
-    await Calls(pace).make(64)
-    fewer = pace.limit
+        limiter.record_failure(DOWN)
+    await Calls(limiter).make(64)
+    fewer = limiter.limit
     assert fewer in {42, 43}  # the round had begun before
-    await Calls(pace).make(fewer)
-    assert pace.limit == fewer + 1
+    await Calls(limiter).make(fewer)
+    assert limiter.limit == fewer + 1
 
 
 async def test_one_percent_of_faults_is_borne() -> None:
     """It stays near the ceiling."""
-    pace, chance = Pace(64), Random(1)  # noqa: S311  repeatable mishaps, not secrets
-    await Calls(pace).make(1000)
+    limiter, chance = ConcurrencyLimiter(64), Random(1)  # noqa: S311  repeatable mishaps, not secrets
+    await Calls(limiter).make(1000)
     limits: list[int] = []
 
     def fail() -> GatewayError | None:
-        limits.append(pace.limit)
+        limits.append(limiter.limit)
         return DOWN if chance.random() < 0.01 else None
 
-    await Calls(pace).make(20_000, fail)
+    await Calls(limiter).make(20_000, fail)
     assert sum(limits) / len(limits) > 58
 
 
 async def test_a_fifth_of_faults_is_not_borne() -> None:
     """It goes down, to one call at a time at last."""
-    pace, chance = Pace(64), Random(1)  # noqa: S311  repeatable mishaps, not secrets
-    await Calls(pace).make(5000, lambda: DOWN if chance.random() < 0.2 else None)
-    assert pace.limit <= 4
+    limiter, chance = ConcurrencyLimiter(64), Random(1)  # noqa: S311  repeatable mishaps, not secrets
+    await Calls(limiter).make(5000, lambda: DOWN if chance.random() < 0.2 else None)
+    assert limiter.limit <= 4
 
 
 async def test_slow_answers_are_trouble() -> None:
     """When the usual call takes four times as long; some that are slow mean nothing."""
-    pace = Pace(64)
-    calls = Calls(pace)
+    limiter = ConcurrencyLimiter(64)
+    calls = Calls(limiter)
     await calls.make(1000)
     for place in range(640):
-        await pace.enter()
-        pace.leave(0.1 if place % 3 else 30.0)
-    assert pace.limit == 64
+        await limiter.acquire()
+        limiter.release(0.1 if place % 3 else 30.0)
+    assert limiter.limit == 64
     calls.seconds = 1.0
     await calls.make(200)
-    assert pace.limit < 32
+    assert limiter.limit < 32
 
 
 async def test_a_pause_that_is_asked_for_holds_for_all() -> None:
     """No call begins before its end, and there are fewer afterwards."""
-    pace = Pace(8)
-    calls = Calls(pace)
+    limiter = ConcurrencyLimiter(8)
+    calls = Calls(limiter)
     await calls.make(100)
-    limit, now = pace.limit, anyio.current_time()
-    pace.failed(RateLimitError(429, retry_after=30))
+    limit, now = limiter.limit, anyio.current_time()
+    limiter.record_failure(RateLimitError(429, retry_after=30))
     calls.times.clear()
-    assert not pace.enter_at_once()
+    assert not limiter.acquire_nowait()
     assert await calls.make(40) >= 30
     assert min(calls.times) >= now + 30
-    assert pace.limit < limit
+    assert limiter.limit < limit
 
 
 async def test_a_cancelled_wait_gives_its_place_back() -> None:
     """To the next in line; none is lost."""
-    pace = Pace(4)  # begins with one
-    await pace.enter()
+    limiter = ConcurrencyLimiter(4)  # begins with one
+    await limiter.acquire()
     async with anyio.create_task_group() as tasks:
         for _ in range(3):
-            tasks.start_soon(pace.enter)
+            tasks.start_soon(limiter.acquire)
         await anyio.sleep(1)
         tasks.cancel_scope.cancel()
-        pace.leave(0.1)
-    assert pace.in_flight == 0
-    assert pace.enter_at_once()
+        limiter.release(0.1)
+    assert limiter.in_flight == 0
+    assert limiter.acquire_nowait()
 
 
 async def test_a_steady_rate() -> None:
     """Evenly, and with its pauses."""
-    calls = Calls(Pace(64, SteadyRate(50)))
+    calls = Calls(ConcurrencyLimiter(64, SteadyRate(50)))
     assert 9.8 < await calls.make(500) < 10.2
     gaps = [later - earlier for earlier, later in zip(calls.times[60:], calls.times[61:], strict=False)]
     assert max(gaps) < 0.05
@@ -175,18 +175,18 @@ async def test_a_steady_rate() -> None:
 
 async def test_what_the_client_sends_of_its_own_accord_counts() -> None:
     """Repeats and lookups take from the rate, too."""
-    pace = Pace(64, SteadyRate(50))
+    limiter = ConcurrencyLimiter(64, SteadyRate(50))
     for _ in range(100):
-        pace.watch(AttemptFailed(call="", attempt=1, error=DOWN, verdict="again"))
-        pace.watch(AttemptFailed(call="", attempt=1, error=DOWN, verdict="stop"))
-        pace.watch(OutcomeLookedUp(call="", outcome="not there"))
-    assert pace.trouble == 200
-    assert 7.8 < await Calls(pace).make(200) < 8.2
+        limiter.observe(AttemptFailed(call="", attempt=1, error=DOWN, verdict="again"))
+        limiter.observe(AttemptFailed(call="", attempt=1, error=DOWN, verdict="stop"))
+        limiter.observe(OutcomeLookedUp(call="", outcome="not there"))
+    assert limiter.failed_attempts == 200
+    assert 7.8 < await Calls(limiter).make(200) < 8.2
 
 
 async def test_an_answer_is_no_failure() -> None:
     """A lookup that finds nothing, and a row that is refused, are what was asked; all else counts, by its reason."""
-    pace = Pace(64)
+    limiter = ConcurrencyLimiter(64)
     for call, error in [
         ("GET /v2/accountvaults/{id}", NotFoundError(404)),
         ("GET /v2/accountvaults/{id}", RecordDeletedError(409)),
@@ -196,8 +196,8 @@ async def test_an_answer_is_no_failure() -> None:
         ("POST /v2/accountvaults", DOWN),
         ("POST /v2/accountvaults", ConnectionLostError("4111111111111111 reset")),
     ]:
-        pace.watch(AttemptFailed(call=call, attempt=1, error=error, verdict="stop"))
-    assert (pace.trouble, pace.failures) == (
+        limiter.observe(AttemptFailed(call=call, attempt=1, error=error, verdict="stop"))
+    assert (limiter.failed_attempts, limiter.failures) == (
         4,
         {"not found (404)": 1, "the gateway failed (503)": 2, "connection lost: ************1111 reset": 1},
     )
@@ -205,10 +205,10 @@ async def test_an_answer_is_no_failure() -> None:
 
 async def test_reasons_of_failures_are_bounded() -> None:
     """However many there are; all of them are counted."""
-    pace = Pace(64)
+    limiter = ConcurrencyLimiter(64)
     for number in range(1000):
-        pace.failed(NotSentError(f"reason {number}"))
-    assert (len(pace.failures) < 100, sum(pace.failures.values()), pace.trouble) == (True, 1000, 1000)
+        limiter.record_failure(NotSentError(f"reason {number}"))
+    assert (len(limiter.failures) < 100, sum(limiter.failures.values()), limiter.failed_attempts) == (True, 1000, 1000)
 
 
 class Shared:
@@ -217,7 +217,7 @@ class Shared:
     def __init__(self) -> None:
         self.asked: list[float] = []
 
-    async def take(self) -> None:
+    async def acquire(self) -> None:
         """Go."""
 
     async def pause(self, seconds: float) -> None:
@@ -228,30 +228,30 @@ class Shared:
 async def test_a_pause_is_shared() -> None:
     """With all who share the rate, once, as soon as it is known."""
     rate = Shared()
-    pace = Pace(8, rate)
-    pace.failed(RateLimitError(429, retry_after=3))
-    pace.failed(RateLimitError(429))
-    await Calls(pace).make(20)
+    limiter = ConcurrencyLimiter(8, rate)
+    limiter.record_failure(RateLimitError(429, retry_after=3))
+    limiter.record_failure(RateLimitError(429))
+    await Calls(limiter).make(20)
     assert rate.asked == [3]
 
 
 # --- Redis
 
-TAKER = """
-import asyncio, sys, time
+CLIENT = """
+import asyncio, sys
 from gateway_async.migration.engine.redis_rate_limiter import RedisRate
 
-async def main(url, name, per_second, until):
-    rate, taken = RedisRate(url, float(per_second), name), []
-    async def work():
-        while time.time() < float(until):
-            await rate.take()
-            taken.append(time.time())
-    await asyncio.gather(*(work() for _ in range(8)))
-    print(*taken)
+async def main(url, name, per_second, calls):
+    rate = RedisRate(url, float(per_second), name)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for _ in range(int(calls)):
+        print(await rate._run_script(rate._acquire_script, rate._between, 0, 60))
+    await rate.aclose()
 
 asyncio.run(main(*sys.argv[1:]))
 """
+"""Acquires calls without waiting for their moments, and prints how far ahead each moment is."""
 
 
 @pytest.fixture
@@ -268,18 +268,28 @@ async def name(anyio_backend: str) -> AsyncIterator[str]:
 @redis_only
 @real_time
 async def test_processes_share_a_rate_exactly(name: str) -> None:
-    """Three of them together keep it within five percent."""
-    begin = time.time() + 1.5
-    processes = [
-        await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", TAKER, REDIS, name, "200", str(begin + 3)), stdout=asyncio.subprocess.PIPE
-        )
-        for _ in range(3)
-    ]
-    shares = [[float(taken) for taken in (await each.communicate())[0].split()] for each in processes]
-    counted = [taken for share in shares for taken in share if begin <= taken < begin + 3]
-    assert 570 <= len(counted) <= 630
-    assert min(map(len, shares)) > 60
+    """Each call of three processes gets a moment of its own, a fixed time after the one before it."""
+    from redis.asyncio import Redis
+
+    key, calls, per_second = f"gateway_async:rate:{{{name}}}", 50, 1
+    async with Redis.from_url(REDIS) as redis:
+        (now, _), first = await redis.time(), 100_000
+        await redis.hset(key, "next", (now + first) * 1_000_000)  # far ahead, so that no moment passes meanwhile
+        processes = [
+            await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", CLIENT, REDIS, name, str(per_second), str(calls)),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+            )
+            for _ in range(3)
+        ]
+        for process in processes:
+            assert process.stdout is not None
+            assert await process.stdout.readline() == b"ready\n"
+        outputs = await asyncio.gather(*(process.communicate(b"\n") for process in processes))
+        last = int(await redis.hget(key, "next"))
+    assert [len(output.split()) for output, _ in outputs] == [calls] * 3
+    assert last == (now + first + 3 * calls * per_second) * 1_000_000
 
 
 @redis_only
@@ -288,13 +298,13 @@ async def test_a_shared_pause(name: str) -> None:
     """Holds for who asks afterwards, and for who has a turn already."""
     one, other = RedisRate(REDIS, 20, name), RedisRate(REDIS, 20, name)
     for _ in range(3):
-        await one.take()
+        await one.acquire()
     began = time.monotonic()
     async with asyncio.TaskGroup() as tasks:
-        early = [tasks.create_task(one.take()) for _ in range(3)]
+        early = [tasks.create_task(one.acquire()) for _ in range(3)]
         await asyncio.sleep(0.01)
         await other.pause(0.5)
-        await other.take()
+        await other.acquire()
         assert time.monotonic() - began >= 0.5
     assert all(task.done() for task in early)
     assert time.monotonic() - began >= 0.55
@@ -306,9 +316,9 @@ async def test_a_shared_pause(name: str) -> None:
 async def test_a_redis_that_is_away(caplog: pytest.LogCaptureFixture) -> None:
     """It is waited for, and that is said once; then nothing was sent."""
     rate = RedisRate("redis://:hush@127.0.0.1:1/0", 20, "away", give_up_after=0.3)
-    with pytest.raises(NotSentError, match="the rate 'away' cannot be asked: ConnectionError"):
-        await rate.take()
-    assert caplog.text.count("Redis does not answer") == 1
+    with pytest.raises(NotSentError, match="rate 'away': Redis does not respond: ConnectionError"):
+        await rate.acquire()
+    assert caplog.text.count("Redis does not respond") == 1
     assert "hush" not in caplog.text + repr(rate)
     await rate.aclose()
 
@@ -320,15 +330,15 @@ async def test_a_redis_that_comes_back(name: str, monkeypatch: pytest.MonkeyPatc
     from redis.exceptions import ConnectionError as LostError
 
     rate = RedisRate(REDIS, 100, name)
-    ask, failures = rate._take, [LostError(), LostError()]
+    ask, failures = rate._acquire_script, [LostError(), LostError()]
 
     async def fail_twice(**arguments: Any) -> Any:
         if failures:
             raise failures.pop()
         return await ask(**arguments)
 
-    monkeypatch.setattr(rate, "_take", fail_twice)
-    await rate.take()
+    monkeypatch.setattr(rate, "_acquire_script", fail_twice)
+    await rate.acquire()
     assert not failures
     await rate.aclose()
 
@@ -336,7 +346,7 @@ async def test_a_redis_that_comes_back(name: str, monkeypatch: pytest.MonkeyPatc
 async def test_a_redis_rate_needs_asyncio() -> None:
     """It says so on trio."""
     with pytest.raises(RuntimeError, match="RedisRate needs asyncio"):
-        await RedisRate("redis://127.0.0.1:1/0", 20).take()
+        await RedisRate("redis://127.0.0.1:1/0", 20).acquire()
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ async def test_a_pipe_is_read_once(pipe: Pipe) -> None:
     await rows.header()
     assert rows.total is None
     assert keys(await all_of(rows)) == ["1"]
-    with pytest.raises(InvalidRequestError, match="source: it was read already"):
+    with pytest.raises(InvalidRequestError, match="source: cannot be read twice"):
         await all_of(rows)
 
 

@@ -1,6 +1,8 @@
 """A plan: everything is counted, nothing is sent, no number is shown."""
 
 import json
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 
 from gateway_async import AchVaultCreate, CardVaultCreate, InvalidRequestError
 from gateway_async.migration import VaultRow, plan_migration, read_rows
-from gateway_async.migration.rows.duplicates import Duplicates, Twice
+from gateway_async.migration.rows.temporary_table import DuplicateCount, DuplicateFinder
 
 from .files import CARD, OTHER_CARD, card_row, lines, put
 
@@ -32,20 +34,20 @@ async def test_problems_are_gathered(tmp_path: Path) -> None:
     """The same with other numbers is the same; the most frequent first, with lines of a few."""
     many = [f"{key},411111111111111{key % 10},1230," for key in range(2, 10)]
     plan = await plan_migration(read_rows(put(tmp_path, lines("a,1", *many))), today=TODAY)
-    assert [(each.what, each.count, each.lines) for each in plan.problems] == [
+    assert [(each.text, each.count, each.lines) for each in plan.problems] == [
         ("account_number: fails the check digit", 8, (3, 4, 5, 6, 7)),
-        ("row: has 2 cells, the header has 4", 1, (2,)),
+        ("row: has 2 cells (expected 4 as in the header)", 1, (2,)),
     ]
 
 
 async def test_what_is_said_of_several_rows_is_true_of_each() -> None:
     """Numbers that differ are left out; those that all of them have are said."""
-    problems = [f"row: has {cells} cells, the header has 4" for cells in (2, 3)] + ["a1: is no 7"] * 2
+    problems = [f"row: has {cells} cells (expected 4)" for cells in (2, 3)] + ["a1: is no 7"] * 2
     rows = [VaultRow(key=str(place), line=place, problems=(said,)) for place, said in enumerate(problems)]
     rows += [VaultRow(key=f"c{end}", problems=(f"account_number: fails, ends in {end}",)) for end in (1112, 2222)]
     plan = await plan_migration(rows, today=TODAY)
-    assert [each.what for each in plan.problems] == [
-        "row: has … cells, the header has 4",
+    assert [each.text for each in plan.problems] == [
+        "row: has … cells (expected 4)",
         "a1: is no 7",
         "account_number: fails",
     ]
@@ -69,7 +71,7 @@ async def test_what_is_sent_all_the_same_is_told() -> None:
         for expiry, zipped in [("0930", None), ("1030", "01234"), ("0131", "1234"), ("0231", None)]
     ]
     plan = await plan_migration(rows, today=TODAY)
-    assert {each.what.split(";")[0]: each.lines for each in plan.warnings} == {
+    assert {each.text.split(";")[0]: each.lines for each in plan.warnings} == {
         "exp_date: the card has expired": (1,),
         "exp_date: the card expires within 3 months": (2, 3),
         "billing_zip: has four digits": (3,),
@@ -82,7 +84,7 @@ async def test_keys_that_look_like_card_numbers_are_told() -> None:
     card = CardVaultCreate(account_number=CARD, exp_date="1240")
     rows = [VaultRow(key=key, line=line, request=card) for line, key in enumerate(["c1", OTHER_CARD], start=2)]
     (warning,) = (await plan_migration(rows, today=TODAY)).warnings
-    assert (warning.what, warning.lines) == ("key: looks like a card's number; the journal keeps keys", (3,))
+    assert (warning.text, warning.lines) == ("key: looks like a card number, and the journal stores keys", (3,))
 
 
 async def test_doubles_are_found() -> None:
@@ -99,16 +101,16 @@ async def test_doubles_are_found() -> None:
         [("a", card), ("b", bank), ("a", bank), ("c", card), ("a", None)], start=10
     )]  # fmt: skip
     plan = await plan_migration(rows, today=TODAY)
-    assert plan.duplicate_keys == Twice(2, ((12, 10), (14, 10)))
-    assert plan.duplicate_accounts == Twice(2, ((12, 11), (13, 10)))
+    assert plan.duplicate_keys == DuplicateCount(2, ((12, 10), (14, 10)))
+    assert plan.duplicate_accounts == DuplicateCount(2, ((12, 11), (13, 10)))
 
 
 async def test_bare_requests_are_looked_at_too() -> None:
     """One without an id cannot be found again; one that breaks a limit is told."""
     plan = await plan_migration([CardVaultCreate(account_number=CARD, exp_date="1330")], today=TODAY)
-    assert [each.what for each in plan.problems] == [
+    assert [each.text for each in plan.problems] == [
         "exp_date: must be MMYY, such as 0930",
-        "account_vault_api_id: is missing",
+        "account_vault_api_id: required",
     ]
     assert plan.ready == 0
 
@@ -142,25 +144,39 @@ async def test_a_plan_is_a_page_and_json_without_numbers(tmp_path: Path) -> None
 async def test_a_plan_of_nothing(tmp_path: Path) -> None:
     """An empty file has an empty plan."""
     plan = await plan_migration(read_rows(put(tmp_path, "")), today=TODAY)
-    assert (plan.rows, plan.problems, plan.duplicate_keys) == (0, (), Twice(0))
+    assert (plan.rows, plan.problems, plan.duplicate_keys) == (0, (), DuplicateCount(0))
 
 
-def test_many_texts_take_few_bytes() -> None:
-    """Twelve for each, and a double among many is found."""
-    doubles = Duplicates(b"secret")
+@pytest.fixture
+def finder() -> Iterator[DuplicateFinder]:
+    """A finder without texts."""
+    with closing(DuplicateFinder()) as finder:
+        yield finder
+
+
+def test_many_texts_take_few_bytes(finder: DuplicateFinder) -> None:
+    """The table needs about twenty bytes for each, and a duplicate among many is found."""
     for number in range(20_000):
-        doubles.add(str(number), number)
-    doubles.add("777", 20_001)
-    assert doubles.found() == Twice(1, ((20_001, 777),))
-    assert sum(part.itemsize * len(part) for part in (*doubles._digests, *doubles._lines)) == 12 * 20_001
+        finder.add(str(number), number)
+    finder.add("777", 20_001)
+    assert (finder.find(), finder.count_marked()) == (DuplicateCount(1, ((20_001, 777),)), 1)
+    pages, size = (finder._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    assert pages * size < 24 * 20_001
 
 
-def test_a_double_in_its_own_line_counts() -> None:
-    """Two rows may bear the same number of line, such as those of two files."""
-    doubles = Duplicates(b"secret")
-    doubles.add("a", 1)
-    doubles.add("a", 1)
-    assert doubles.found() == Twice(1, ((1, 1),))
+def test_a_duplicate_in_the_same_line_counts(finder: DuplicateFinder) -> None:
+    """Rows of two files may have the same line number."""
+    finder.add("a", 1)
+    finder.add("a", 1)
+    assert finder.find() == DuplicateCount(1, ((1, 1),))
+
+
+def test_the_first_duplicates_are_the_examples(finder: DuplicateFinder) -> None:
+    """By line, each with the line of the first occurrence; all of them are counted."""
+    for line in range(1, 10):
+        finder.add(str(line % 2), line, marked=line != 9)
+    assert finder.find(3) == DuplicateCount(7, ((3, 1), (4, 2), (5, 1)))
+    assert finder.count_marked() == 6
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ def contents(records: list[RawRecord]) -> list[bytes]:
     return [record.problem.encode()[:12] if record.problem else record.content for record in records]
 
 
-UNCLOSED = b"a quote is o"
-TOO_LONG = b"is longer th"
+UNCLOSED = b"a quote is n"
+TOO_LONG = b"longer than "
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_what_is_too_long_is_not_kept() -> None:
     splitter = Splitter(b'"', longest=1000)
     for _ in range(1000):
         splitter.feed(b'"' + b"x" * 999)
-        assert len(splitter._waiting) <= 3000
+        assert len(splitter._pending) <= 3000
     assert [record.content for record in splitter.feed(b"\nnext\n")] == [b"next"]
 
 

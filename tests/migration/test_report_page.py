@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from gateway_async.migration import Report, RowResult, RowState, Sample
-from gateway_async.migration.output.html_report import page
+from gateway_async.migration.output.html_report import render_page
 from gateway_async.migration.output.reasons import Reasons
-from gateway_async.migration.output.summary import duration, headline, plain
+from gateway_async.migration.output.summary import as_values, duration, headline
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SAMPLES = [Sample(second * 0.5, second * 500, second // 4, 16 + second % 48) for second in range(200)]
@@ -24,7 +24,7 @@ STOPPED = Report(
     skipped=1_000,
     stopped="it is past the window 22:00-06:00",
     seconds=99.5,
-    trouble=49,
+    failed_attempts=49,
     limit=64,
     samples=SAMPLES,
 )
@@ -69,11 +69,13 @@ def outline(html: str) -> Outline:
 
 def test_the_page_says_how_it_ended() -> None:
     """Counts, reasons, how it went, how to go on; what others wrote is text and nothing else."""
-    html = page(STOPPED, reasons=REASONS, again=AGAIN, ended=datetime(2026, 11, 21, 23, 59, tzinfo=UTC))
+    html = render_page(
+        STOPPED, reasons=REASONS, resume_command=AGAIN, ended_at=datetime(2026, 11, 21, 23, 59, tzinfo=UTC)
+    )
     for shown in ("99,000", "480", "1,000", "it is past the window", "check digit", "1 min 40 s", "2026-11-21 23:59"):
         assert shown in html
     assert "cards &lt;b&gt;&amp;&lt;/b&gt;" in html
-    assert "gateway-async migrate &#x27;my cards.csv&#x27;" in html
+    assert "gateway-async migrate &#39;my cards.csv&#39;" in html
     found = outline(html)
     assert "script" not in found.seen
     assert found.addresses == ["data:,"]
@@ -82,8 +84,8 @@ def test_the_page_says_how_it_ended() -> None:
 
 def test_the_picture_shows_every_curve() -> None:
     """Rows and failures a second, and calls at once; in words, too, for those who do not see it."""
-    html = page(STOPPED)
-    for name in ("Rows per second", "Failed attempts per second", "Calls at once, allowed"):
+    html = render_page(STOPPED)
+    for name in ("Rows per second", "Failed attempts per second", "Concurrent calls allowed"):
         assert f">{name}</text>" in html
     assert "up to 1,000 rows per second" in html
     assert html.count('class="line') == 3
@@ -91,25 +93,25 @@ def test_the_picture_shows_every_curve() -> None:
 
 def test_nothing_to_show_is_no_picture() -> None:
     """A run that ended before it began has a page too."""
-    html = page(Report("cards"))
-    assert "There was nothing to migrate" in html
+    html = render_page(Report("cards"))
+    assert "Nothing to migrate" in html
     assert "svg" not in outline(html).seen
-    assert "How to go on" not in page(Report("cards", stored=1), again=AGAIN)
+    assert "How to continue" not in render_page(Report("cards", stored=1), resume_command=AGAIN)
 
 
 @pytest.mark.parametrize("seconds", [0.05, 3.0, 59.0, 3600.0, 400_000.0])
 def test_any_length_has_a_readable_axis(seconds: float) -> None:
     """Some marks of time, and not too many; no more than a hundred-odd steps in a curve."""
     samples = [Sample(seconds * part / 600, part, 0, 8) for part in range(601)]
-    html = page(Report("cards", stored=600, seconds=seconds, samples=samples))
-    assert 2 <= html.count('class="notch"') <= 9
+    html = render_page(Report("cards", stored=600, seconds=seconds, samples=samples))
+    assert 2 <= html.count('class="time"') <= 9
     assert html.count('class="tip"') <= 3 * 121
 
 
 def test_a_short_rest_is_no_peak() -> None:
     """The last look may come a moment after the one before; a rate over a moment is chance."""
     samples = [Sample(0.1 * part, 10 * part, 0, 8) for part in range(1, 100)]
-    html = page(Report("cards", samples=[*samples, Sample(9.901, 999, 0, 8)]))
+    html = render_page(Report("cards", samples=[*samples, Sample(9.901, 999, 0, 8)]))
     assert "up to 188 rows per second" in html  # and not 9,000
 
 
@@ -118,7 +120,7 @@ def test_a_short_rest_is_no_peak() -> None:
     [
         (Report(stored=2), "Complete: every row is stored."),
         (Report(stored=2, rejected=1), "Every row has ended; 1 of 3 were rejected."),
-        (Report(unknown=3), "Every row has ended, and of 3 nobody knows yet whether they are stored."),
+        (Report(unknown=3), "Every row has ended; the outcome of 3 is unknown."),
         (Report(stopped="the key is wrong."), "Stopped before the end: the key is wrong."),
     ],
 )
@@ -134,7 +136,7 @@ def test_lengths_of_time_are_for_people() -> None:
 
 def test_the_report_as_plain_values() -> None:
     """All of it can be JSON; the rate leaves out what was skipped."""
-    values = json.loads(json.dumps(plain(STOPPED, REASONS, AGAIN)))
+    values = json.loads(json.dumps(as_values(STOPPED, REASONS, AGAIN)))
     assert (values["rows"], values["complete"], values["rows_per_second"]) == (100_500, False, 1000.0)
     assert values["reasons"][1] == {"reason": REASONS[1][0], "rows": 80}
 
@@ -143,30 +145,30 @@ def test_reasons_are_counted_without_what_is_of_one_row() -> None:
     """Line numbers and last digits do not make two reasons of one; rows that are stored have none."""
     reasons = Reasons()
     for number in range(3):
-        said = (f"key: line {number} has it too", f"account_number: fails the check digit, ends in 000{number}")
+        said = (f"key: line {number} has the same key", f"account_number: fails the check digit, ends in 000{number}")
         for state in (RowState.REJECTED, RowState.STORED):
             reasons.add(RowResult(key="k", api_id="", state=state, fingerprint="", line=None, reasons=said))
-    assert reasons.most(9) == [("key: another line has it too", 3), ("account_number: fails the check digit", 3)]
+    assert reasons.most(9) == [("key: another line has the same key", 3), ("account_number: fails the check digit", 3)]
 
 
 def test_what_is_said_of_a_group_is_true_of_each_of_its_rows() -> None:
     """A row that changed may have the key from its own line: another one is not blamed."""
     reasons = Reasons()
     for number in (2, 3):
-        said = (f"key: line {number} is stored under it, with other content",)
+        said = (f"key: line {number} is stored under this key with other content",)
         reasons.add(RowResult(key="k", api_id="", state=RowState.REJECTED, fingerprint="", line=number, reasons=said))
-    assert reasons.most(9) == [("key: a line is stored under it, with other content", 2)]
+    assert reasons.most(9) == [("key: a line is stored under this key with other content", 2)]
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 @pytest.mark.parametrize(
     ("html", "complains"),
     [
-        (page(STOPPED, reasons=REASONS, again=AGAIN), False),
-        (page(Report("cards")), False),
-        (page(STOPPED).replace("<main>", '<main><img src="http://127.0.0.1:9/dot.png">'), True),
+        (render_page(STOPPED, reasons=REASONS, resume_command=AGAIN), False),
+        (render_page(Report("cards")), False),
+        (render_page(STOPPED).replace("<main>", '<main><img src="http://127.0.0.1:9/dot.png">'), True),
     ],
-    ids=["stopped", "nothing", "asking elsewhere"],
+    ids=["stopped", "nothing", "asking gateway_mismatch"],
 )
 def test_a_browser_shows_it(tmp_path: Path, html: str, complains: bool) -> None:
     """Without a word on its console, where the page's own policy reports whatever would ask anybody for anything."""

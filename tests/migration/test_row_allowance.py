@@ -37,7 +37,7 @@ async def test_a_cap_counts_what_is_stored(migration: Migration) -> None:
     migration.gateway.when_sent["id-00003"] = [WRONG]
     given = [*rows(5), VaultRow(key="bad", line=7, problems=("exp_date: no",)), *rows(400)[5:]]
     assert counts(report := await migration.run(given, max_rows=4)) == (4, 2, 0, 0)
-    assert (report.stopped, report.at_cap) == ("4 rows were stored, as asked", True)
+    assert (report.stopped, report.at_cap) == ("maximum of 4 rows stored", True)
     assert counts(await migration.run(given, max_rows=4)) == (4, 2, 0, 4)
     assert migration.gateway.sent == [f"id-{number:05}" for number in range(9)]
     assert set(migration.journal.kept) == {"bad", *(f"{number:05}" for number in range(9))}
@@ -57,11 +57,11 @@ async def test_a_cap_that_is_not_exceeded_stops_nothing(migration: Migration) ->
 async def test_a_row_in_doubt_counts_against_the_cap(migration: Migration) -> None:
     """It may be stored, so nothing is sent in its place; it is looked up when all others have ended."""
     await migration.journal.start("cards")
-    await migration.journal.begin([RowStarted(key="00000", api_id="id-00000", fingerprint="f", line=2)])
+    await migration.journal.record_starts([RowStarted(key="00000", api_id="id-00000", fingerprint="f", line=2)])
     migration.gateway.when_looked["id-00000"] = [DOWN] * 100
     report = await migration.run(rows(9), max_rows=2)
     assert (counts(report), migration.gateway.sent) == ((1, 0, 1, 0), ["id-00001"])
-    assert report.stopped == "no more than 2 rows may be stored: 1 are stored, 1 are unknown"
+    assert report.stopped == "maximum of 2 rows reached: 1 stored, 1 unknown"
 
 
 async def test_no_more_rows_are_under_way_than_may_be_stored(migration: Migration) -> None:
@@ -88,13 +88,13 @@ async def test_skipping_costs_the_same_with_a_cap(migration: Migration) -> None:
     """No wait and no question to the journal more than without: nothing polls."""
     await migration.run(rows(2000))
     asked: list[int] = []
-    begin = migration.journal.begin
+    begin = migration.journal.record_starts
 
     async def counted(marks: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         asked.append(len(marks))
         return await begin(marks)
 
-    migration.journal.begin = counted  # type: ignore[method-assign]
+    migration.journal.record_starts = counted  # type: ignore[method-assign]
     costs = []
     for options in ({}, {"max_rows": 1}, {"max_rows": 10}):
         asked.clear()
@@ -200,7 +200,7 @@ async def test_a_closed_run_grants_nothing() -> None:
 
 def test_the_report_says_how_much_of_the_cap_is_stored() -> None:
     """The words are true when rows are unknown, too."""
-    from gateway_async.migration.engine.row_allowance import cap_reached
+    from gateway_async.migration.engine.row_allowance import describe_cap
 
-    assert cap_reached(Report(stored=3), 3) == "3 rows were stored, as asked"
-    assert "2 are stored, 1 are unknown" in cap_reached(Report(stored=2, unknown=1), 3)
+    assert describe_cap(Report(stored=3), 3) == "maximum of 3 rows stored"
+    assert "2 stored, 1 unknown" in describe_cap(Report(stored=2, unknown=1), 3)

@@ -191,7 +191,7 @@ async def test_requests_themselves_are_rows(migration: Migration) -> None:
             yield request
 
     assert counts(await migration.run(source())) == (2, 1, 0, 0)
-    assert migration.ends[""].reasons == ("key: is missing, and so is account_vault_api_id",)
+    assert migration.ends[""].reasons == ("key: required (or account_vault_api_id)",)
     assert set(migration.journal.kept) == {"id-00000", "id-00001"}
 
 
@@ -215,7 +215,7 @@ async def test_a_key_that_occurs_twice(migration: Migration) -> None:
     """The second row is rejected, near the first and far from it, and the first one's end stands."""
     given = [*rows(1000), row("00999", "4242", line=1500), row("00000", "4242", line=1501)]
     assert counts(await migration.run(given)) == (1000, 2, 0, 0)
-    assert migration.ends["00000"].reasons == ("key: line 2 has it too",)
+    assert migration.ends["00000"].reasons == ("key: line 2 has the same key",)
     assert set(migration.journal.states().values()) == {"stored"}
 
 
@@ -240,7 +240,7 @@ async def test_a_stored_key_with_other_content(migration: Migration) -> None:
     """Is not skipped in silence: its content is nowhere."""
     await migration.run([row("a", line=2)])
     assert counts(await migration.run([row("a", "4242", line=2)])) == (0, 1, 0, 0)
-    assert migration.ends["a"].reasons == ("key: line 2 is stored under it, with other content",)
+    assert migration.ends["a"].reasons == ("key: line 2 is stored under this key with other content",)
     assert migration.journal.states() == {"a": "stored"}
 
 
@@ -271,7 +271,9 @@ async def interrupted(migration: Migration, given: VaultRow, *, arrived: bool, a
     assert given.request is not None
     api_id = api_id or given.request.account_vault_api_id or ""
     await migration.journal.start("cards")
-    await migration.journal.begin([RowStarted(key=given.key, api_id=api_id, fingerprint=fingerprint_of(given), line=2)])
+    await migration.journal.record_starts(
+        [RowStarted(key=given.key, api_id=api_id, fingerprint=fingerprint_of(given), line=2)]
+    )
     if arrived:
         migration.gateway.keep(api_id)
 
@@ -296,7 +298,7 @@ async def test_a_row_whose_id_changed_is_looked_up_under_the_old_one(migration: 
     assert counts(await migration.run([row("a")])) == (1, 0, 0, 0)
     await interrupted(migration, row("b"), arrived=False, api_id="older")
     assert counts(await migration.run([row("b")])) == (0, 1, 0, 0)
-    assert migration.ends["b"].reasons == ("account_vault_api_id: an earlier run sent it as older",)
+    assert migration.ends["b"].reasons == ("account_vault_api_id: an earlier run sent the row as older",)
     assert (migration.gateway.sent, migration.journal.states()["b"]) == ([], "sending")
 
 
@@ -306,7 +308,7 @@ async def test_an_id_that_is_taken(migration: Migration) -> None:
     migration.gateway.keep("id-b", last_four="9999", exp_date="0101")
     assert counts(await migration.run([row("a"), row("b")])) == (1, 1, 0, 0)
     (reason,) = migration.ends["b"].reasons
-    assert reason.startswith("account_vault_api_id: is another account's: last_four: is 9999, not 1111")
+    assert reason.startswith("account_vault_api_id: belongs to another account: last_four: is 9999, not 1111")
 
 
 async def test_an_id_that_is_refused_for_its_form(migration: Migration) -> None:
@@ -321,7 +323,7 @@ async def test_an_account_that_was_deleted(migration: Migration) -> None:
     await interrupted(migration, row("a"), arrived=True)
     migration.gateway.when_looked["id-a"] = [RecordDeletedError(409)]
     assert counts(await migration.run([row("a")])) == (0, 1, 0, 0)
-    assert migration.ends["a"].reasons == ("account_vault_api_id: an account was stored under it, and deleted",)
+    assert migration.ends["a"].reasons == ("account_vault_api_id: the account stored under this id was deleted",)
 
 
 async def test_a_lost_answer_is_looked_for(migration: Migration) -> None:
@@ -368,7 +370,7 @@ async def test_a_gateway_that_stays_away(migration: Migration) -> None:
     """After `give_up_after` it stops and says why; nothing is left half done."""
     migration.gateway.always = DOWN
     report = await migration.run(rows(100), give_up_after=60)
-    assert report.stopped.startswith("the gateway has answered nothing for 60 s")
+    assert report.stopped.startswith("no call has succeeded for 60 s")
     assert (counts(report), report.complete, migration.journal.kept) == ((0, 0, 0, 0), False, {})
 
 
@@ -449,7 +451,7 @@ async def test_it_stops_while_its_source_says_nothing(migration: Migration) -> N
 async def test_a_row_in_doubt_when_it_stops_is_unknown(migration: Migration) -> None:
     """It may have been sent, so the journal keeps it."""
     migration.gateway.when_sent["id-a"] = [OutcomeUnknownError("no answer")]
-    report = await migration.run([row("a")], stop_when=lambda report: "enough" if report.trouble else None)
+    report = await migration.run([row("a")], stop_when=lambda report: "enough" if report.failed_attempts else None)
     assert counts(report) == (0, 0, 1, 0)
     assert migration.journal.states() == {"a": "unknown"}
 
@@ -503,7 +505,7 @@ async def test_a_disk_that_stays_full(migration: Migration) -> None:
 @pytest.mark.parametrize("lines", [True, False])
 async def test_a_beginning_whose_answer_was_lost(migration: Migration, lines: bool) -> None:
     """The journal has the rows, though it failed to say so: they are no doubles of themselves, but looked up."""
-    begin = migration.journal.begin
+    begin = migration.journal.record_starts
     lost_answers = [JournalError("memory", "the connection was lost")]
 
     async def begin_and_fail(marks: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
@@ -512,7 +514,7 @@ async def test_a_beginning_whose_answer_was_lost(migration: Migration, lines: bo
             raise lost_answers.pop()
         return known
 
-    migration.journal.begin = begin_and_fail  # type: ignore[method-assign]  that is the point
+    migration.journal.record_starts = begin_and_fail  # type: ignore[method-assign]  that is the point
     given = [*rows(20), row("00003", line=99)]
     report = await migration.run(given if lines else [attrs.evolve(each, line=None) for each in given])
     assert counts(report) == (20, 1, 0, 0)

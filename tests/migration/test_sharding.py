@@ -46,13 +46,15 @@ class Known:
 
     def __init__(self, entry: JournalEntry | None) -> None:
         self._entry = entry
-        self.end = self.forget = self.forget_rejected = self.flush = self.entries = self.counts = self.aclose = None
+        self.record_results = self.delete_unsent = self.delete_rejected = self.flush = self.entries = self.counts = (
+            self.aclose
+        ) = None
 
     async def start(self, name: str | None, gateway: str = "") -> JournalRun:
         """The ninth run."""
         return JournalRun(f"{name}{gateway}", 9)
 
-    async def begin(self, rows: Any) -> Any:
+    async def record_starts(self, rows: Any) -> Any:
         """The one row, whatever is asked."""
         return [self._entry for _ in rows]
 
@@ -70,7 +72,7 @@ async def test_whose_row_it_is(line: int, run: int, seen_as: int) -> None:
     entry = _entry(line=line, run=run)
     journal = _ShardJournal(Known(entry), since=7)  # type: ignore[arg-type]  as much of one as is asked
     await journal.start("m")
-    (known,) = await journal.begin([RowStarted(key="k", api_id="a", fingerprint="f", line=4)])
+    (known,) = await journal.record_starts([RowStarted(key="k", api_id="a", fingerprint="f", line=4)])
     assert known is not None
     assert known.run == seen_as
 
@@ -79,7 +81,7 @@ async def test_a_new_row_is_new() -> None:
     """Nothing is made up for a row that the journal does not know."""
     journal = _ShardJournal(Known(None), since=1)  # type: ignore[arg-type]  as much of one as is asked
     await journal.start("m")
-    assert await journal.begin([RowStarted(key="k", api_id="a", fingerprint="f", line=4)]) == [None]
+    assert await journal.record_starts([RowStarted(key="k", api_id="a", fingerprint="f", line=4)]) == [None]
 
 
 def _entry(**facts: Any) -> JournalEntry:
@@ -91,7 +93,7 @@ def test_what_a_dead_worker_stored_is_not_skipped() -> None:
     """A shard that was begun anew skips its rows; of the whole migration they are stored."""
     total = ReportTotals("m", {RowState.STORED: 100})
     total.add(Report(stored=30, skipped=20, rejected=1))
-    total.look({RowState.STORED: 155}, [Report(stored=5)], 1.0)
+    total.update({RowState.STORED: 155}, [Report(stored=5)], 1.0)
     assert counts(total.report) == (55, 1, 0, 0)
 
 
@@ -99,7 +101,7 @@ def test_what_an_earlier_run_stored_is_skipped() -> None:
     """Rows that were stored before the migration was begun again are not counted as stored."""
     total = ReportTotals("m", {RowState.STORED: 20})
     total.add(Report(stored=30, skipped=20))
-    total.look({RowState.STORED: 50}, [], 1.0)
+    total.update({RowState.STORED: 50}, [], 1.0)
     assert counts(total.report) == (30, 0, 0, 20)
 
 
@@ -107,6 +109,6 @@ def test_a_journal_that_lags_behind_takes_nothing_away() -> None:
     """While the journal is counted only now and then, the shards' own reports count."""
     total = ReportTotals("m", {})
     total.add(Report(stored=30))
-    total.look({RowState.STORED: 10}, [Report(stored=7, in_flight=3, limit=8, waiting="room")], 1.0)
+    total.update({RowState.STORED: 10}, [Report(stored=7, in_flight=3, limit=8, waiting="room")], 1.0)
     report = total.report
     assert (report.stored, report.in_flight, report.limit, report.waiting) == (37, 3, 8, "room")

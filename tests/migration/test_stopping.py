@@ -6,7 +6,13 @@ import pytest
 
 from gateway_async import InvalidRequestError
 from gateway_async.migration import Report
-from gateway_async.migration.stop_conditions import Window, any_of, outside, rejected_more, taken_longer
+from gateway_async.migration.stop_conditions import (
+    Window,
+    stop_after_rejects,
+    stop_after_seconds,
+    stop_on_any,
+    stop_outside,
+)
 
 NIGHT = Window.parse("22:00-06:00")
 DAY = Window.parse("09:30 - 17:00")
@@ -18,7 +24,7 @@ def at(clock: str) -> datetime:
 
 
 @pytest.mark.parametrize(
-    ("window", "clock", "opens_in"),
+    ("window", "clock", "seconds_until_open"),
     [
         (NIGHT, "21:59:59", 1),
         (NIGHT, "22:00:00", 0),
@@ -29,12 +35,12 @@ def at(clock: str) -> datetime:
         (DAY, "17:00:00", 16.5 * 3600),
     ],
 )
-def test_a_window_opens_and_closes(window: Window, clock: str, opens_in: float) -> None:
+def test_a_window_opens_and_closes(window: Window, clock: str, seconds_until_open: float) -> None:
     """Its beginning belongs to it, its end does not, and it may reach over midnight."""
-    assert window.opens_in(at(clock)) == opens_in
-    assert window.holds(at(clock)) is (opens_in == 0)
-    stops = outside(window, lambda: at(clock))(Report())
-    assert stops == (None if opens_in == 0 else f"it is past the window {window}")
+    assert window.seconds_until_open(at(clock)) == seconds_until_open
+    assert window.contains(at(clock)) is (seconds_until_open == 0)
+    stops = stop_outside(window, lambda: at(clock))(Report())
+    assert stops == (None if seconds_until_open == 0 else f"the window {window} has closed")
 
 
 @pytest.mark.parametrize("text", ["22", "22:00", "22:00-22:00", "25:00-06:00", "22:00+01:00-06:00", "late-early"])
@@ -47,7 +53,7 @@ def test_what_is_no_window_is_refused(text: str) -> None:
 
 def test_the_first_reason_counts() -> None:
     """Of several limits the first that is reached says why; None is no limit."""
-    stop = any_of(None, taken_longer(10), rejected_more(2))
+    stop = stop_on_any(None, stop_after_seconds(10), stop_after_rejects(2))
     assert stop(Report(seconds=9.9, rejected=2)) is None
-    assert stop(Report(seconds=10)) == "it ran for 10 seconds, as asked"
-    assert stop(Report(rejected=3)) == "more than 2 rows are rejected"
+    assert stop(Report(seconds=10)) == "maximum of 10 seconds reached"
+    assert stop(Report(rejected=3)) == "more than 2 rows were rejected"

@@ -18,7 +18,7 @@ BY_ID = OutcomeQuery(
     resource="transactions",
     id="t1",
     expected={"id": "t1"},
-    evidence="completed",
+    evidence="is_completed",
     sent={"transaction_amount": "9.00"},
 )
 

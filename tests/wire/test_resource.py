@@ -574,7 +574,9 @@ def test_a_record_that_does_not_show_the_made_up_id_is_not_the_one() -> None:
 
 def test_a_record_in_a_list_has_to_show_the_change() -> None:
     """A sale that is listed and not voided says that the void was not carried out."""
-    call = SALE.listing_lookup(OutcomeQuery(resource="transactions", id="t1", expected={"id": "t1"}, evidence="voided"))
+    call = SALE.listing_lookup(
+        OutcomeQuery(resource="transactions", id="t1", expected={"id": "t1"}, evidence="is_voided")
+    )
     assert call.read(listed({"id": "t1", "status_id": 101})).status is LookupStatus.NOT_EXECUTED
     assert isinstance(call.read(listed({"id": "t1", "status_id": 201})).record, Transaction)
 

@@ -6,97 +6,103 @@ from typing import Annotated, Final
 import typer
 
 from gateway_async.cli.migrate import options
-from gateway_async.cli.migrate.usage_errors import refusing
+from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
 
 __all__ = ["run"]
 
-_WRITTEN: Final = "What is written"
-_PACE: Final = "How fast"
-_END: Final = "When it stops"
-_SEVERAL: Final = "Several machines"
+_OUTPUTS: Final = "Output files"
+_SPEED: Final = "Speed"
+_LIMITS: Final = "Limits"
+_CLUSTER: Final = "Several machines"
 
 
 def run(  # noqa: PLR0913  the options of a command
-    file: Annotated[str, typer.Argument(metavar="FILE", help="CSV, JSON Lines or Parquet; - for standard input.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="The input: CSV, JSON Lines or Parquet; - is standard input.")
+    ],
     *,
     journal: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=_WRITTEN,
-            help="Where it keeps what was done, so that it can go on: a file, or postgresql://…; "
+            rich_help_panel=_OUTPUTS,
+            help="The journal, from which the next run continues: a file or postgresql://…; "
             "by default the input's name with .journal.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", rich_help_panel=_WRITTEN, help="Which key became which account: .csv, .tsv or .jsonl."
+            metavar="FILE", rich_help_panel=_OUTPUTS, help="Write the vault id of each key: .csv, .tsv or .jsonl."
         ),
     ] = None,
     rejects: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            rich_help_panel=_WRITTEN,
-            help="Rejected rows as they stand in the input, with a column that says why. Card numbers are masked.",
+            rich_help_panel=_OUTPUTS,
+            help="Write rejected rows in the input's format, with their problems. Card numbers are masked.",
         ),
     ] = None,
     rejects_with_card_numbers: Annotated[
         bool,
         typer.Option(
             "--rejects-with-card-numbers",
-            rich_help_panel=_WRITTEN,
-            help="Do not mask them, so that the mended file can be migrated. Only you may read the file.",
+            rich_help_panel=_OUTPUTS,
+            help="Write rejected rows unmasked, so that they can be corrected. Only you can read the file.",
         ),
     ] = False,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", rich_help_panel=_WRITTEN, help="The report as an HTML page.")
+        Path | None, typer.Option(metavar="FILE", rich_help_panel=_OUTPUTS, help="Write the report as an HTML page.")
     ] = None,
     report_json: Annotated[
-        Path | None, typer.Option(metavar="FILE", rich_help_panel=_WRITTEN, help="The report as JSON.")
+        Path | None, typer.Option(metavar="FILE", rich_help_panel=_OUTPUTS, help="Write the report as JSON.")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", rich_help_panel=_WRITTEN, help="Replace files that it did not write.")
+        bool, typer.Option("--force", rich_help_panel=_OUTPUTS, help="Replace files that this command did not write.")
     ] = False,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Send nothing: read everything, and say what would happen.")
+        bool, typer.Option("--plan", help="Read the whole input and show what would be sent. Send nothing.")
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one line of JSON a second and one at the end, for programs.")
+        bool, typer.Option("--json", help="Print one line of JSON each second and one at the end.")
     ] = False,
     name: Annotated[
         str | None,
-        typer.Option(help="Of the migration; rows without an id get one made of it. By default the journal's."),
+        typer.Option(
+            help="Name of the migration, from which rows without an id get one; by default the journal's name."
+        ),
     ] = None,
     retry_rejected: Annotated[
         bool,
-        typer.Option(
-            "--retry-rejected", help="Send rows again that the gateway refused before, though they are unchanged."
-        ),
+        typer.Option("--retry-rejected", help="Send unchanged rows again that the gateway rejected before."),
     ] = False,
     concurrency: Annotated[
-        int, typer.Option(min=1, rich_help_panel=_PACE, help="Calls at once, at most; fewer when the gateway is slow.")
+        int,
+        typer.Option(
+            min=1, rich_help_panel=_SPEED, help="Maximum number of concurrent calls; fewer while the gateway is slow."
+        ),
     ] = 64,
     rate: Annotated[
-        float | None, typer.Option(min=0.001, metavar="N", rich_help_panel=_PACE, help="Calls a second, at most.")
+        float | None,
+        typer.Option(min=0.001, metavar="N", rich_help_panel=_SPEED, help="Maximum number of calls per second."),
     ] = None,
     window: Annotated[
         str | None,
-        typer.Option(metavar="22:00-06:00", rich_help_panel=_END, help="The local time of day in which it may run."),
+        typer.Option(metavar="22:00-06:00", rich_help_panel=_LIMITS, help="Run only in this time of day (local time)."),
     ] = None,
     wait_for_window: Annotated[
-        bool, typer.Option("--wait-for-window", rich_help_panel=_END, help="Start when the window opens.")
+        bool, typer.Option("--wait-for-window", rich_help_panel=_LIMITS, help="Wait until the window opens.")
     ] = False,
     max_seconds: Annotated[
-        float | None, typer.Option(min=0.001, metavar="N", rich_help_panel=_END, help="Stop after so many seconds.")
+        float | None, typer.Option(min=0.001, metavar="N", rich_help_panel=_LIMITS, help="Stop after N seconds.")
     ] = None,
     max_rows: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", rich_help_panel=_END, help="Store no more rows than that in this run."),
+        typer.Option(min=1, metavar="N", rich_help_panel=_LIMITS, help="Store at most N rows in this run."),
     ] = None,
     max_rejected: Annotated[
         int | None,
-        typer.Option(min=0, metavar="N", rich_help_panel=_END, help="Stop when more rows than that are rejected."),
+        typer.Option(min=0, metavar="N", rich_help_panel=_LIMITS, help="Stop when more than N rows are rejected."),
     ] = None,
     columns: options.ColumnsFile = None,
     mapped: options.Mapped = None,
@@ -108,36 +114,31 @@ def run(  # noqa: PLR0913  the options of a command
     delimiter: options.Delimiter = None,
     dask: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS", rich_help_panel=_SEVERAL, help="Have the workers of this Dask scheduler do it."
-        ),
+        typer.Option(metavar="ADDRESS", rich_help_panel=_CLUSTER, help="Run on the workers of this Dask scheduler."),
     ] = None,
     redis: Annotated[
         str | None,
-        typer.Option(metavar="URL", rich_help_panel=_SEVERAL, help="The Redis by which workers share --rate."),
+        typer.Option(metavar="URL", rich_help_panel=_CLUSTER, help="The Redis through which workers share --rate."),
     ] = None,
 ) -> None:
-    """Store a file of cards and bank accounts in the vault, each once.
+    """Store a file of cards and bank accounts in the vault.
 
-    Run it again, and it goes on where it stopped. Start with --plan, go on
-    with --max-rows 10. Afterwards: gateway-async migrate verify --help, which
-    reads back what was stored, and gateway-async migrate journal --help, which
-    lists the state of each row. gateway-async migrate fields lists what a
-    column can be.
+    Run it again to continue where it stopped. Start with --plan, then with --max-rows 10. Then `migrate verify` reads
+    back what was stored, and `migrate journal` lists the state of each row. `migrate fields` lists the fields that a
+    column can fill.
 
-    Ctrl-C finishes what is under way and says how to go on. A second Ctrl-C
-    exits immediately; the journal stays consistent.
+    Ctrl-C finishes the calls in progress and shows the command that continues. A second Ctrl-C exits immediately; the
+    journal stays consistent.
 
-    Exit status: 0 every row is stored; 3 some were rejected; 4 some are
-    unknown, so run it again; 5 stopped where it was told to; 1 it failed or gave
-    up; 2 wrong usage, nothing was sent; 130 after Ctrl-C; 143 after SIGTERM.
+    Exit status 0: every row is stored. 1: failure. 2: wrong usage, nothing was sent. 3: some rows were rejected.
+    4: some are unknown, run it again. 5: stopped at a limit. 130: Ctrl-C. 143: SIGTERM.
     Reads the GATEWAY_* variables of the environment.
     """
-    from gateway_async.cli.migrate.settings import Order, WrittenFiles
+    from gateway_async.cli.migrate.settings import OutputFiles, Settings
 
-    with refusing():
-        order = Order(
-            input=options.input_of(
+    with exit_on_usage_error():
+        settings = Settings(
+            input=options.create_input(
                 file,
                 columns=columns,
                 mapped=mapped,
@@ -148,12 +149,12 @@ def run(  # noqa: PLR0913  the options of a command
                 encoding=encoding,
                 delimiter=delimiter,
             ),
-            files=WrittenFiles(
-                out=out,
+            outputs=OutputFiles(
+                vault_ids=out,
                 rejects=rejects,
                 with_card_numbers=rejects_with_card_numbers,
-                page=report,
-                json=report_json,
+                html_report=report,
+                json_report=report_json,
                 force=force,
             ),
             journal=journal,
@@ -174,9 +175,9 @@ def run(  # noqa: PLR0913  the options of a command
         if plan:
             from gateway_async.cli.migrate.plan import show_plan
 
-            show_plan(order)
+            show_plan(settings)
             return
-        from gateway_async.cli.migrate.run import carry_out
+        from gateway_async.cli.migrate.run import run_migration
 
-        status = carry_out(order)
+        status = run_migration(settings)
     raise typer.Exit(status)

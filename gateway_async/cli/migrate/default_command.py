@@ -1,5 +1,7 @@
 """The `migrate` command group. Without a subcommand name, `migrate` runs the migration itself."""
 
+from collections.abc import Callable
+from inspect import getdoc
 from typing import Any
 
 import typer
@@ -13,7 +15,7 @@ from gateway_async.cli.migrate.verify import verify
 __all__ = ["migrate"]
 
 
-class _Nameless(typer.Context):
+class _NamelessContext(typer.Context):
     """A context without a trailing blank in its usage line, for a command without a name."""
 
     @property
@@ -22,7 +24,7 @@ class _Nameless(typer.Context):
 
 
 class _Default(TyperCommand):
-    context_class = _Nameless
+    context_class = _NamelessContext
 
 
 class _WithDefault(TyperGroup):
@@ -38,10 +40,14 @@ class _WithDefault(TyperGroup):
         return "" if name == "run" else name, command, rest
 
 
+def _reflow(command: Callable[..., None]) -> str:
+    """Return a command's docstring with one line for each paragraph."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in (getdoc(command) or "").split("\n\n"))
+
+
 migrate = typer.Typer(
-    cls=_WithDefault, add_completion=False, help="Store a file of cards and bank accounts in the vault, each once."
+    cls=_WithDefault, add_completion=False, help="Store a file of cards and bank accounts in the vault."
 )
-migrate.command(cls=_Default)(run)
-migrate.command()(verify)
-migrate.command()(journal)
-migrate.command()(fields)
+migrate.command(cls=_Default, help=_reflow(run))(run)
+for _command in (verify, journal, fields):
+    migrate.command(help=_reflow(_command))(_command)

@@ -2,25 +2,84 @@
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 import typer
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.spinner import Spinner
-from rich.table import Table
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from gateway_async.cli.migrate.progress import Course, Glance
 from gateway_async.migration.output.summary import duration
 from gateway_async.migration.report import Report
 
-__all__ = ["Bar", "JsonLines", "Lines", "MigrationDisplay", "counts", "print_event", "screen_for"]
+__all__ = [
+    "BarDisplay",
+    "JsonDisplay",
+    "LineDisplay",
+    "MigrationDisplay",
+    "ProgressMeter",
+    "create_display",
+    "format_counts",
+    "print_event",
+]
 
 _LINE_SECONDS: Final = 5.0
 _EVENT_SECONDS: Final = 1.0
+_RATE_SECONDS: Final = 5.0
+_ETA_SECONDS: Final = 30.0
 _COLOURS: Final = {"stored": "green", "rejected": "red", "unknown": "yellow", "skipped": "dim"}
+
+
+class ProgressMeter:
+    """Measures a migration's current rate, the share of its input that is done, and the remaining time.
+
+    Args:
+        share: returns the share of the input that is done, from 0 to 1; None if not known.
+
+    Attributes:
+        bar: a progress bar of the share, with the rate and the remaining time.
+    """
+
+    def __init__(self, share: Callable[[], float | None]) -> None:
+        self._share = share
+        self._seconds = 0.0
+        self._rows = Progress(get_time=lambda: self._seconds, speed_estimate_period=_RATE_SECONDS)
+        self.bar = Progress(
+            SpinnerColumn(style="cyan"),
+            BarColumn(bar_width=None),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[rate]:,.0f} rows/s", style="bold"),
+            TimeRemainingColumn(),
+            get_time=lambda: self._seconds,
+            speed_estimate_period=_ETA_SECONDS,
+            expand=True,
+        )
+        self._counted = self._rows.add_task("", total=None)
+        self._read = self.bar.add_task("", total=None, rate=0.0)
+
+    def update(self, report: Report) -> None:
+        """Add a measurement. Skipped rows do not count for the rate."""
+        self._seconds = report.seconds
+        self._rows.update(self._counted, completed=report.rows - report.skipped)
+        share = self.share
+        self.bar.update(self._read, total=None if share is None else 1.0, completed=share or 0.0, rate=self.rate)
+
+    @property
+    def rate(self) -> float:
+        """Rows per second over the last seconds."""
+        return self._rows.tasks[0].speed or 0.0
+
+    @property
+    def share(self) -> float | None:
+        """Share of the input that is done, from 0 to 1; None if not known."""
+        return self._share()
+
+    @property
+    def eta(self) -> float | None:
+        """Estimated remaining seconds; None if not known."""
+        return None if self.share is None else self.bar.tasks[0].time_remaining
 
 
 class MigrationDisplay(Protocol):
@@ -30,7 +89,7 @@ class MigrationDisplay(Protocol):
         """Show the current state; called often."""
         ...
 
-    def say(self, text: str) -> None:
+    def print(self, text: str) -> None:
         """Show a message."""
         ...
 
@@ -39,87 +98,93 @@ class MigrationDisplay(Protocol):
         ...
 
 
-def screen_for(course: Course, *, as_json: bool) -> MigrationDisplay:
-    """Return the reporter that fits the output: a bar, lines or JSON."""
+def create_display(meter: ProgressMeter, *, as_json: bool) -> MigrationDisplay:
+    """Return the display that fits the output: a bar, lines or JSON."""
     if as_json:
-        return JsonLines(course)
+        return JsonDisplay(meter)
     console = Console(stderr=True)
-    return Bar(course, console) if console.is_terminal else Lines(course, console)
+    return BarDisplay(meter, console) if console.is_terminal else LineDisplay(meter, console)
 
 
-class Bar:
+class BarDisplay:
     """A progress bar with the counts under it, redrawn in place."""
 
-    def __init__(self, course: Course, console: Console) -> None:
-        self._course = course
-        self._note = ""
-        self._spinner = Spinner("dots", style="cyan")
+    def __init__(self, meter: ProgressMeter, console: Console) -> None:
+        self._meter = meter
+        self._message = ""
         self._live = Live(console=console, transient=True, refresh_per_second=10, redirect_stdout=False)
         self._live.start()
 
     def show(self, report: Report) -> None:
         """Draw the current state."""
-        self._live.update(Group(self._bar(report, self._course.look(report)), counts(report), self._remark(report)))
+        self._meter.update(report)
+        remark = self._message or (f"waiting: {report.waiting}" if report.waiting else "")
+        self._live.update(Group(self._meter.bar, format_counts(report), Text(remark, style="yellow")))
 
-    def say(self, text: str) -> None:
+    def print(self, text: str) -> None:
         """Show a message under the counts from now on."""
-        self._note = text
+        self._message = text
 
     def close(self) -> None:
         """Remove the bar."""
         self._live.stop()
 
-    def _bar(self, report: Report, glance: Glance) -> Table:
-        row = Table.grid(padding=(0, 1), expand=True)
-        row.add_column()
-        row.add_column(ratio=1)
-        row.add_column(justify="right")
-        total = None if glance.share is None else 1.0
-        bar = ProgressBar(total=total, completed=glance.share or 0.0, pulse=total is None)
-        row.add_row(self._spinner, bar, Text(_figures(report, glance), style="bold"))
-        return row
 
-    def _remark(self, report: Report) -> Text:
-        return Text(self._note or (f"waiting: {report.waiting}" if report.waiting else ""), style="yellow")
-
-
-class Lines:
+class LineDisplay:
     """Prints a line every few seconds."""
 
-    def __init__(self, course: Course, console: Console) -> None:
-        self._course = course
+    def __init__(self, meter: ProgressMeter, console: Console) -> None:
+        self._meter = meter
         self._console = console
         self._next = _LINE_SECONDS
 
     def show(self, report: Report) -> None:
         """Print a line, if it is time."""
+        self._meter.update(report)
         if report.seconds >= self._next:
             self._next = report.seconds + _LINE_SECONDS
             waiting = f", waiting: {report.waiting}" if report.waiting else ""
-            self.say(f"{_figures(report, self._course.look(report))}: {counts(report).plain}{waiting}")
+            self.print(f"{self._figures()}: {format_counts(report).plain}{waiting}")
 
-    def say(self, text: str) -> None:
+    def print(self, text: str) -> None:
         """Print a message."""
         self._console.print(Text(text), soft_wrap=True)
 
     def close(self) -> None:
         """Do nothing: the terminal was not changed."""
 
+    def _figures(self) -> str:
+        """Return share, rate and remaining time as short text."""
+        share, eta = self._meter.share, self._meter.eta
+        parts = ["" if share is None else f"{share:4.0%}", f"{self._meter.rate:,.0f} rows/s"]
+        return "  ".join(filter(None, [*parts, "" if eta is None else f"{duration(eta)} left"]))
 
-class JsonLines:
+
+class JsonDisplay:
     """Prints one JSON object every second on standard output."""
 
-    def __init__(self, course: Course) -> None:
-        self._course = course
+    def __init__(self, meter: ProgressMeter) -> None:
+        self._meter = meter
         self._next = 0.0
 
     def show(self, report: Report) -> None:
         """Print an object, if it is time."""
-        if report.seconds >= self._next:
-            self._next = report.seconds + _EVENT_SECONDS
-            print_event("progress", **_values(report, self._course.look(report)))
+        self._meter.update(report)
+        if report.seconds < self._next:
+            return
+        self._next = report.seconds + _EVENT_SECONDS
+        names = ("stored", "rejected", "unknown", "skipped", "failed_attempts", "in_flight", "limit", "waiting")
+        share = self._meter.share
+        print_event(
+            "progress",
+            seconds=round(report.seconds, 3),
+            **{name: getattr(report, name) for name in names},
+            rows_per_second=round(self._meter.rate, 1),
+            share=None if share is None else round(share, 4),
+            eta_seconds=self._meter.eta,
+        )
 
-    def say(self, text: str) -> None:
+    def print(self, text: str) -> None:
         """Print a message on standard error, for people."""
         sys.stderr.write(f"{text}\n")
 
@@ -132,29 +197,11 @@ def print_event(event: str, **values: Any) -> None:
     typer.echo(json.dumps({"event": event, **values}))
 
 
-def _values(report: Report, glance: Glance) -> dict[str, Any]:
-    names = ("stored", "rejected", "unknown", "skipped", "trouble", "in_flight", "limit", "waiting")
-    return {
-        "seconds": round(report.seconds, 3),
-        **{name: getattr(report, name) for name in names},
-        "rows_per_second": round(glance.rate, 1),
-        "share": glance.share if glance.share is None else round(glance.share, 4),
-        "eta_seconds": glance.eta if glance.eta is None else round(glance.eta, 1),
-    }
-
-
-def _figures(report: Report, glance: Glance) -> str:
-    """Return share, rate and remaining time as short text."""
-    share = "" if glance.share is None else f"{glance.share:4.0%}  "
-    left = f"  {duration(glance.eta)} left" if glance.eta is not None and report.seconds > 1 else ""
-    return f"{share}{glance.rate:,.0f} rows/s{left}"
-
-
-def counts(report: Report, *, running: bool = True) -> Text:
+def format_counts(report: Report, *, running: bool = True) -> Text:
     """Return the number of rows of each result; while the migration runs also the number of calls."""
     parts = [Text(f"{getattr(report, name):,} {name}", style=style) for name, style in _COLOURS.items()]
     if running:
-        parts.append(Text(f"{report.in_flight} of {report.limit} calls at once", style="cyan"))
-    if running and report.trouble:
-        parts.append(Text(f"{report.trouble:,} attempts failed", style="yellow"))
+        parts.append(Text(f"{report.in_flight} of {report.limit} concurrent calls", style="cyan"))
+    if running and report.failed_attempts:
+        parts.append(Text(f"{report.failed_attempts:,} attempts failed", style="yellow"))
     return Text(" · ").join(parts)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["fields"]
 
 _KEY = (
-    "key names a row, in the journal too: a column of that name, or the one that --key names, never the card number. "
-    "Without it account_vault_api_id is the key."
+    "The key identifies a row, also in the journal. It is the column key or the one given by --key, never the card "
+    "number; without it account_vault_api_id is the key."
 )
 
 
@@ -23,10 +23,9 @@ def fields(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each field.")] = False,
 ) -> None:
-    """List the fields of an account vault: when they are required, how long they are, what they hold.
+    """List the fields of an account vault: when each is required, its length and its content.
 
-    A column with such a name, in any case and with blanks or dashes, needs no --map. It reads no file and sends
-    nothing.
+    A column whose name is a field needs no --map; case, blanks and dashes do not matter.
     """
     from gateway_async.migration.rows.field_list import field_list
 
@@ -34,7 +33,7 @@ def fields(
         for facts in field_list():
             typer.echo(json.dumps(facts.as_json()))
         return
-    table = Table("field", "required for", "length", "what it holds", box=None, padding=(0, 2, 0, 0))
+    table = Table("field", "required for", "length", "content", box=None, padding=(0, 2, 0, 0))
     for facts in field_list():
         cells = (facts.name, facts.required or "–", _length(facts), facts.meaning)
         table.add_row(*(Text(cell, overflow="fold") for cell in cells))

@@ -10,16 +10,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gateway_async.cli.migrate.journals import existing_journal
-from gateway_async.cli.migrate.usage_errors import refusing
+from gateway_async.cli.migrate.journal_location import open_existing_journal
+from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
 from gateway_async.migration.journal.protocol import RowState
 
 if TYPE_CHECKING:
     from gateway_async.migration import Journal, JournalEntry
 
-__all__ = ["entries_of", "journal"]
+__all__ = ["iterate_entries", "journal"]
 
-MOST_SHOWN = 500
+MAX_SHOWN = 500
 """Maximum rows of a table; JSON has no limit."""
 
 COLOURS = {"stored": "green", "rejected": "red", "unknown": "yellow", "sending": "yellow"}
@@ -27,73 +27,75 @@ _PAGE = 5000
 
 
 def journal(
-    place: Annotated[str, typer.Argument(metavar="JOURNAL", help="Its file, or postgresql://… of its database.")],
+    location: Annotated[str, typer.Argument(metavar="JOURNAL", help="The journal: a file or postgresql://…")],
     *,
     state: Annotated[
         RowState | None,
         typer.Option(
-            help="List the rows of one state. sending: it may have been sent, and is looked up in the next run."
+            help="List the rows of one state. A row in state sending may have been sent; the next run looks it up."
         ),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="Of the migration; needed for PostgreSQL.")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the migration; required with a journal in PostgreSQL.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each row.")] = False,
 ) -> None:
-    """Show how many rows of a migration are in which state, or list them.
+    """Count the rows of a migration by state, or list them.
 
-    It sends nothing and changes nothing. A journal holds no card number: only the last four digits and the brand of
-    what is stored. The exit status is 0, or 2 if the journal cannot be used.
+    It sends nothing and changes nothing. Of a card the journal contains only the last four digits and the brand.
+    Exit status: 0, or 2 if the journal cannot be used.
     """
     import anyio
 
-    with refusing():
-        anyio.run(_show, existing_journal(place, name), state, as_json)
+    with exit_on_usage_error():
+        anyio.run(_show, open_existing_journal(location, name), state, as_json)
 
 
-async def _show(opened: "Journal", state: RowState | None, as_json: bool) -> None:
+async def _show(store: "Journal", state: RowState | None, as_json: bool) -> None:
     try:
         if as_json:
-            async for entry in entries_of(opened, state):
+            async for entry in iterate_entries(store, state):
                 typer.echo(json.dumps(_values(entry), default=datetime.isoformat))
         elif state is None:
-            await _print_counts(opened)
+            await _print_counts(store)
         else:
-            await _print_rows(opened, state)
+            await _print_rows(store, state)
     finally:
-        await opened.aclose()
+        await store.aclose()
 
 
-async def entries_of(opened: "Journal", state: RowState | None = None) -> "AsyncIterator[JournalEntry]":
+async def iterate_entries(store: "Journal", state: RowState | None = None) -> "AsyncIterator[JournalEntry]":
     """Yield all rows of a state, reading page by page."""
     after = None
-    while page := await opened.entries(state, after=after, limit=_PAGE):
+    while page := await store.entries(state, after=after, limit=_PAGE):
         for entry in page:
             yield entry
         after = page[-1].key
 
 
-async def _print_counts(opened: "Journal") -> None:
-    counts = await opened.counts()
+async def _print_counts(store: "Journal") -> None:
+    counts = await store.counts()
     table = Table("state", "rows", box=None)
     table.columns[1].justify = "right"
     for state in RowState:
         table.add_row(Text(state, style=COLOURS[state]), f"{counts.get(state, 0):,}")
     console = Console()
     console.print(table)
-    console.print(Text("\n--state rejected lists the rejected ones.", style="dim"), soft_wrap=True)
+    console.print(Text("\n--state rejected lists the rejected rows.", style="dim"), soft_wrap=True)
 
 
-async def _print_rows(opened: "Journal", state: RowState) -> None:
+async def _print_rows(store: "Journal", state: RowState) -> None:
     table, console = Table("key", "line", "changed at (UTC)", "account", "reasons", box=None), Console()
-    rows = await opened.entries(state, limit=MOST_SHOWN)
+    rows = await store.entries(state, limit=MAX_SHOWN)
     for entry in rows:
         table.add_row(*_cells(entry))
     if not rows:
-        console.print(Text(f"No row is {state}.", style="green"))
+        console.print(Text(f"No rows in state {state}.", style="green"))
         return
     console.print(table)
-    more = (await opened.counts()).get(state, 0) - len(rows)
+    more = (await store.counts()).get(state, 0) - len(rows)
     if more > 0:
-        console.print(f"… and {more:,} more; --json lists all.")
+        console.print(f"… {more:,} more rows; --json lists all.")
 
 
 def _cells(entry: "JournalEntry") -> list[Text]:

@@ -23,10 +23,10 @@ __all__ = [
     "Input",
     "Key",
     "Mapped",
-    "input_of",
+    "create_input",
 ]
 
-_PANEL = "The file"
+_PANEL = "Input"
 
 
 class FormatName(StrEnum):
@@ -38,7 +38,8 @@ class FormatName(StrEnum):
 
 
 Format = Annotated[
-    FormatName | None, typer.Option("--format", rich_help_panel=_PANEL, help="If its name does not say so.")
+    FormatName | None,
+    typer.Option("--format", rich_help_panel=_PANEL, help="Format of the input, if the file name does not show it."),
 ]
 ColumnsFile = Annotated[
     Path | None,
@@ -48,16 +49,21 @@ ColumnsFile = Annotated[
         exists=True,
         dir_okay=False,
         rich_help_panel=_PANEL,
-        help="Which column is which field: a file with the tables columns and constants, key and ignore.",
+        help="A file with all column options: the tables columns and constants, key and ignore.",
     ),
 ]
 Mapped = Annotated[
     list[str] | None,
-    typer.Option("--map", metavar="COLUMN=FIELD", rich_help_panel=_PANEL, help="Which field a column is. Repeatable."),
+    typer.Option("--map", metavar="COLUMN=FIELD", rich_help_panel=_PANEL, help="Map a column to a field. Repeatable."),
 ]
 Constants = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="FIELD=VALUE", rich_help_panel=_PANEL, help="What every row gets. Repeatable."),
+    typer.Option(
+        "--set",
+        metavar="FIELD=VALUE",
+        rich_help_panel=_PANEL,
+        help="Set a field to the same value in every row. Repeatable.",
+    ),
 ]
 Key = Annotated[
     str | None,
@@ -65,19 +71,19 @@ Key = Annotated[
         "--key",
         metavar="COLUMN",
         rich_help_panel=_PANEL,
-        help="The column that names a row: never a card number. By default key, else account_vault_api_id.",
+        help="The column with the key of a row, never a card number; by default key, else account_vault_api_id.",
     ),
 ]
 Ignored = Annotated[
     list[str] | None,
-    typer.Option("--ignore", metavar="COLUMN", rich_help_panel=_PANEL, help="A column to leave out. Repeatable."),
+    typer.Option("--ignore", metavar="COLUMN", rich_help_panel=_PANEL, help="Leave out a column. Repeatable."),
 ]
 Encoding = Annotated[
-    str | None, typer.Option("--encoding", rich_help_panel=_PANEL, help="Of its text; by default UTF-8.")
+    str | None, typer.Option("--encoding", rich_help_panel=_PANEL, help="Encoding of the input; by default UTF-8.")
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option("--delimiter", rich_help_panel=_PANEL, help="Between cells of CSV; by default what the header has."),
+    typer.Option("--delimiter", rich_help_panel=_PANEL, help="Delimiter of CSV; by default detected in the header."),
 ]
 
 
@@ -86,17 +92,17 @@ class Input:
     """A file and how to read it.
 
     Attributes:
-        place: its path; `-` for standard input.
+        location: its path; `-` for standard input.
         reading: further arguments of `read_rows`.
     """
 
-    place: str
+    location: str
     reading: Mapping[str, Any] = attrs.field(factory=dict)
 
     @property
     def path(self) -> Path | None:
         """Return its path; None for standard input."""
-        return None if self.place == "-" else Path(self.place)
+        return None if self.location == "-" else Path(self.location)
 
     @property
     def columns(self) -> "Columns":
@@ -111,8 +117,8 @@ class Input:
         return read_rows(self.path or "-", **self.reading)
 
 
-def input_of(
-    place: str,
+def create_input(
+    location: str,
     *,
     columns: Path | None,
     mapped: Sequence[str] | None,
@@ -129,15 +135,15 @@ def input_of(
         BadParameter: the file does not exist, or an option has the wrong form.
         InvalidRequestError: a column is named for a field that the contract does not have.
     """
-    if place != "-" and not Path(place).exists():
-        raise typer.BadParameter(f"file '{place}' does not exist")
-    if place != "-" and not Path(place).is_file():
-        raise typer.BadParameter(f"'{place}' is no file; a pipe goes to standard input, which is -")
-    if place == "-" and kind is None:
-        raise typer.BadParameter("standard input needs a --format")
+    if location != "-" and not Path(location).exists():
+        raise typer.BadParameter(f"file '{location}' does not exist")
+    if location != "-" and not Path(location).is_file():
+        raise typer.BadParameter(f"'{location}' is not a file (expected - for a pipe to standard input)")
+    if location == "-" and kind is None:
+        raise typer.BadParameter("--format required with standard input")
     given = {"format": kind and kind.value, "encoding": encoding, "delimiter": _unescaped(delimiter)}
     reading = {name: value for name, value in given.items() if value is not None}
-    return Input(place, {**reading, "columns": _columns(columns, mapped, constants, key, ignored)})
+    return Input(location, {**reading, "columns": _columns(columns, mapped, constants, key, ignored)})
 
 
 def _columns(
@@ -161,7 +167,7 @@ def _columns(
 def _pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
     pairs = [text.rpartition("=") if option == "--map" else text.partition("=") for text in texts or ()]
     if not all(name and sign for name, sign, _ in pairs):
-        raise typer.BadParameter(f"{option} must be like NAME=VALUE")
+        raise typer.BadParameter(f"{option} must have the form NAME=VALUE")
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
@@ -170,8 +176,8 @@ def _unescaped(delimiter: str | None) -> str | None:
     return "\t" if delimiter in ("\\t", "tab") else delimiter
 
 
-def command_again() -> str:
-    """Return the command that runs now, to be pasted into a shell."""
+def command_line() -> str:
+    """Return the current command for a shell."""
     import shlex
 
     return shlex.join(["gateway-async", *sys.argv[1:]])

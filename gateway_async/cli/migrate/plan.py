@@ -10,27 +10,29 @@ import attrs
 import typer
 from rich.console import Console
 
-from gateway_async.cli.migrate.settings import Order
+from gateway_async.cli.migrate.settings import Settings
 
 __all__ = ["show_plan"]
 
 
-def show_plan(order: Order) -> None:
+def show_plan(settings: Settings) -> None:
     """Read all rows and print what a migration would do; nothing is sent."""
     from gateway_async.migration import Plan, plan_migration
 
-    async def planned() -> Plan:
-        async with aclosing(order.input.rows()) as rows:
+    async def create_plan() -> Plan:
+        async with aclosing(settings.input.rows()) as rows:
             with _shown_while_read(rows, Console(stderr=True)) as show:
-                return await plan_migration(rows, rate=order.rate, concurrency=order.concurrency, on_progress=show)
+                return await plan_migration(
+                    rows, rate=settings.rate, concurrency=settings.concurrency, on_progress=show
+                )
 
-    plan = anyio.run(planned)
-    typer.echo(json.dumps({"event": "plan", **attrs.asdict(plan)}, default=str) if order.as_json else str(plan))
+    plan = anyio.run(create_plan)
+    typer.echo(json.dumps({"event": "plan", **attrs.asdict(plan)}, default=str) if settings.as_json else str(plan))
 
 
 @contextmanager
 def _shown_while_read(rows: Any, console: Console) -> Iterator[Callable[[int], object]]:
-    """Show a progress bar on a terminal, because millions of rows take minutes."""
+    """Show a progress bar on a terminal."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeRemainingColumn())

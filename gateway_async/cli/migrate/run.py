@@ -1,42 +1,49 @@
 """Run of the `migrate` command: shows progress, stops at limits, and writes the output files."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import anyio
 
 from gateway_async.cli.errors import warn
-from gateway_async.cli.migrate.display import MigrationDisplay, screen_for
-from gateway_async.cli.migrate.journal import entries_of
-from gateway_async.cli.migrate.journals import shown_place
-from gateway_async.cli.migrate.options import command_again
-from gateway_async.cli.migrate.progress import Course
-from gateway_async.cli.migrate.result import Ending, Status, status_of
-from gateway_async.cli.migrate.settings import Order
+from gateway_async.cli.migrate.display import ProgressMeter, create_display
+from gateway_async.cli.migrate.journal import iterate_entries
+from gateway_async.cli.migrate.journal_location import display_location
+from gateway_async.cli.migrate.options import command_line
+from gateway_async.cli.migrate.result import CommandResult, Status, exit_status
+from gateway_async.cli.migrate.settings import Settings
 from gateway_async.cli.migrate.signals import Interruption
 from gateway_async.errors import GatewayError, InvalidRequestError
 from gateway_async.migration.journal.protocol import RowResult, RowState
-from gateway_async.migration.output.formats import Shape
-from gateway_async.migration.output.html_report import page
+from gateway_async.migration.output.formats import InputFormat
+from gateway_async.migration.output.html_report import render_page
 from gateway_async.migration.output.reasons import Reasons
 from gateway_async.migration.output.rejects import Rejects
-from gateway_async.migration.output.summary import Surroundings, duration, plain
-from gateway_async.migration.output.vault_ids import write_out, write_report
+from gateway_async.migration.output.summary import RunContext, as_values, duration
+from gateway_async.migration.output.vault_ids import write_report, write_vault_ids
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
-from gateway_async.migration.stop_conditions import Stop, any_of, outside, rejected_more, taken_longer
+from gateway_async.migration.stop_conditions import (
+    StopCondition,
+    stop_after_rejects,
+    stop_after_seconds,
+    stop_on_any,
+    stop_outside,
+)
 
-__all__ = ["carry_out"]
+__all__ = ["run_migration"]
 
-_MOST_REASONS: Final = 20
-_WINDOW_LOOK_SECONDS: Final = 1.0
+_MAX_REASONS: Final = 20
+_WINDOW_SECONDS: Final = 1.0
+_MASKED_NOTE: Final = (
+    "Card numbers in the rejects are masked: correct the rows in the input, or write the rejects with "
+    "--rejects-with-card-numbers, before you migrate them again."
+)
 
 
-def carry_out(order: Order) -> int:
+def run_migration(settings: Settings) -> int:
     """Run the migration and print its result.
 
     Returns:
@@ -45,23 +52,25 @@ def carry_out(order: Order) -> int:
     Raises:
         GatewayError: something is wrong, and nothing was sent.
     """
-    return anyio.run(_Work(order).run)
+    return anyio.run(_MigrationRun(settings).run)
 
 
-class _Work:
+class _MigrationRun:
     """One run of the command."""
 
-    def __init__(self, order: Order) -> None:
-        self._order = order
-        self._rows = order.input.rows()
-        self._screen: MigrationDisplay = screen_for(Course(self._share), as_json=order.as_json)
-        self._asked = Interruption(self._screen.say)
-        self._as_asked = False
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._rows = settings.input.rows()
+        self._display = create_display(ProgressMeter(self._share), as_json=settings.as_json)
+        self._interruption = Interruption(self._display.print)
+        self._stopped_by_limit = False
         self._reasons = Reasons()
         self._report = Report()
-        files = order.files
+        outputs = settings.outputs
         self._rejects = (
-            Rejects(files.rejects, self._shape, with_card_numbers=files.with_card_numbers) if files.rejects else None
+            Rejects(outputs.rejects, self._input_format, with_card_numbers=outputs.with_card_numbers)
+            if outputs.rejects
+            else None
         )
         self._files: list[tuple[str, str]] = []
         self._notes: list[str] = []
@@ -71,135 +80,122 @@ class _Work:
     async def run(self) -> int:
         """Wait for the window, migrate, write the files and print the result."""
         try:
-            with self._asked.heard():
+            with self._interruption.handle_signals():
                 await self._rows.header()
-                if await self._window_is_open():
-                    await self._migrate_to_an_end()
-                    await self._write()
+                if await self._wait_for_window():
+                    await self._migrate()
+                    await self._write_outputs()
         finally:
-            self._screen.close()
+            self._display.close()
             await self._rows.aclose()
-        return self._end()
+        return self._finish()
 
-    # --- before the migration
-
-    async def _window_is_open(self) -> bool:
-        """Return whether it may start; wait for the window if the user asked for that.
+    async def _wait_for_window(self) -> bool:
+        """Return whether the migration may start; wait for the window if the user asked for that.
 
         Raises:
             InvalidRequestError: the window is closed and the user did not ask to wait.
         """
-        window = self._order.window
-        if window is None or window.holds(datetime.now()):  # noqa: DTZ005  the user's local time
+        window = self._settings.window
+        if window is None or window.contains(datetime.now()):  # noqa: DTZ005  the user's local time
             return True
-        left = duration(window.opens_in(datetime.now()))  # noqa: DTZ005
-        if not self._order.wait_for_window:
-            raise InvalidRequestError(f"window: {window} opens in {left}; --wait-for-window begins then")
-        self._screen.say(f"The window {window} opens in {left}.")
-        while not window.holds(datetime.now()) and not self._asked.look():  # noqa: ASYNC110, DTZ005  a clock has no event
-            await anyio.sleep(_WINDOW_LOOK_SECONDS)
-        self._report.stopped = self._asked.why
-        return not self._asked.why
+        left = duration(window.seconds_until_open(datetime.now()))  # noqa: DTZ005
+        if not self._settings.wait_for_window:
+            raise InvalidRequestError(f"window: {window} opens in {left} (expected --wait-for-window to wait for it)")
+        self._display.print(f"Waiting for the window {window}, which opens in {left}.")
+        while not window.contains(datetime.now()) and not self._interruption.check():  # noqa: ASYNC110, DTZ005  a clock has no event
+            await anyio.sleep(_WINDOW_SECONDS)
+        self._report.stopped = self._interruption.reason
+        return not self._interruption.reason
 
     # --- during the migration
 
-    async def _migrate_to_an_end(self) -> None:
+    async def _migrate(self) -> None:
         """Migrate. An error after a row has ended counts as a stop.
 
         Raises:
             GatewayError: no row has ended.
         """
+        settings = self._settings
+        options = {
+            "retry_rejected": settings.retry_rejected,
+            "concurrency": settings.concurrency,
+            "rate": settings.rate,
+            "max_rows": settings.max_rows,
+            "stop_when": self._stop_condition(),
+            "on_row": self._on_row,
+            "on_progress": self._on_progress,
+        }
         try:
-            await self._migrate()
+            if settings.dask:
+                await self._migrate_on_dask(settings.dask, options)
+            else:
+                await self._migrate_here(options)
         except (GatewayError, OSError) as error:
             if not self._report.rows:
                 raise
             self._report.stopped = str(error)
 
-    async def _migrate(self) -> None:
-        if self._order.dask:
-            await self._migrate_on_dask(self._order.dask)
-        else:
-            await self._migrate_here()
-
-    async def _migrate_here(self) -> None:
+    async def _migrate_here(self, options: Mapping[str, Any]) -> None:
         from gateway_async import AsyncGateway
         from gateway_async.migration import migrate_vaults
 
-        order = self._order
+        journal, name = self._settings.create_journal(), self._settings.name
         async with AsyncGateway.from_env() as gateway:
-            self._report = await migrate_vaults(
-                gateway,
-                self._rows,
-                journal=order.opened_journal(),
-                retry_rejected=order.retry_rejected,
-                concurrency=order.concurrency,
-                rate=order.rate,
-                name=order.name,
-                max_rows=order.max_rows,
-                stop_when=self._stop(),
-                on_row=self._heard,
-                on_progress=self._show,
-            )
+            self._report = await migrate_vaults(gateway, self._rows, journal=journal, name=name, **options)
 
-    async def _migrate_on_dask(self, scheduler: str) -> None:
+    async def _migrate_on_dask(self, scheduler: str, options: Mapping[str, Any]) -> None:
         from gateway_async.migration import migrate_vaults_dask
 
-        order = self._order
+        settings = self._settings
         self._report = await migrate_vaults_dask(
             scheduler,
-            order.input.path or "",
-            journal=order.place,
-            name=order.name or "",
-            redis=order.redis,
-            rate=order.rate,
-            retry_rejected=order.retry_rejected,
-            concurrency=order.concurrency,
-            max_rows=order.max_rows,
-            stop_when=self._stop(),
-            on_row=self._heard,
-            on_progress=self._show,
-            **order.input.reading,
+            settings.input.path or "",
+            journal=settings.journal_location,
+            name=settings.name or "",
+            redis=settings.redis,
+            **options,
+            **settings.input.reading,
         )
 
-    def _stop(self) -> Stop:
+    def _stop_condition(self) -> StopCondition:
         """Return the stop condition. It also records whether the user's limits caused the stop."""
-        order = self._order
-        wishes = any_of(
-            outside(order.window, datetime.now) if order.window else None,
-            taken_longer(order.max_seconds) if order.max_seconds else None,
-            rejected_more(order.max_rejected) if order.max_rejected is not None else None,
+        settings = self._settings
+        limits = stop_on_any(
+            stop_outside(settings.window, datetime.now) if settings.window else None,
+            stop_after_seconds(settings.max_seconds) if settings.max_seconds else None,
+            stop_after_rejects(settings.max_rejected) if settings.max_rejected is not None else None,
         )
 
-        def look(report: Report) -> str | None:
-            why = None if report.stopped else self._asked.look() or wishes(report)
-            self._as_asked = self._as_asked or bool(why)
-            return why
+        def check(report: Report) -> str | None:
+            reason = None if report.stopped else self._interruption.check() or limits(report)
+            self._stopped_by_limit = self._stopped_by_limit or bool(reason)
+            return reason
 
-        return look
+        return check
 
-    def _show(self, report: Report) -> None:
+    def _on_progress(self, report: Report) -> None:
         self._report = report
-        self._screen.show(report)
+        self._display.show(report)
 
-    def _heard(self, row: VaultRow, end: RowResult) -> None:
-        if end.state is RowState.REJECTED:
-            self._reasons.add(end)
+    def _on_row(self, row: VaultRow, result: RowResult) -> None:
+        if result.state is RowState.REJECTED:
+            self._reasons.add(result)
             if self._rejects:
-                self._rejects.add(row, end)
+                self._rejects.add(row, result)
 
     def _share(self) -> float | None:
-        """Return the share of the input that has ended, from the engine or from the read position."""
+        """Return the share of the input that has ended; None if not known."""
         rows = self._rows
-        if self._report.share is not None or self._order.dask:
+        if self._report.share is not None or self._settings.dask:
             return self._report.share
         return min(1.0, rows.position / rows.total) if rows.total else None
 
-    def _shape(self) -> Shape:
+    def _input_format(self) -> InputFormat:
         rows = self._rows
-        return Shape(
+        return InputFormat(
             format=rows.format,
-            fit=self._order.input.columns,
+            mapping=self._settings.input.columns,
             columns=rows.columns,
             delimiter=rows.delimiter or ",",
             encoding=rows.encoding,
@@ -207,47 +203,26 @@ class _Work:
 
     # --- after the migration
 
-    async def _write(self) -> None:
+    async def _write_outputs(self) -> None:
         """Write all requested files. If one cannot be written, the others are still written."""
-        files = self._order.files
-        self._totals = await self._count()
-        if files.out:
+        self._totals = await self._count_rows()
+        for option, write in (
+            ("--out", self._write_vault_ids),
+            ("--rejects", self._write_rejects),
+            ("--report-json", self._write_json_report),
+            ("--report", self._write_html_report),
+        ):
             try:
-                number = await self._write_out()
-                self._files.append(("vault ids", f"{files.out} ({number:,})"))
+                await write()
             except (OSError, GatewayError) as error:
-                self._failure("--out", error)
-        if self._rejects:
-            self._attempt("--rejects", self._write_rejects)
-        if files.json:
-            self._attempt("--report-json", partial(self._write_report, files.json, self._as_json()))
-        if files.page:
-            self._attempt("--report", partial(self._write_report, files.page, self._as_page()))
+                self._failed = True
+                has_file = isinstance(error, OSError) and error.strerror
+                cause = f"{error.filename}: {error.strerror}" if has_file else str(error)  # type: ignore[union-attr]
+                warn(f"{option} could not be written: {cause}")
 
-    def _write_report(self, path: Path, text: str) -> None:
-        write_report(path, text)
-        self._files.append(("report", str(path)))
-
-    def _as_json(self) -> str:
-        reasons = self._reasons.most(_MOST_REASONS)
-        return json.dumps(plain(self._report, reasons, self._again(), self._surroundings()), indent=2) + "\n"
-
-    def _as_page(self) -> str:
-        reasons = self._reasons.most(_MOST_REASONS)
-        return page(self._report, reasons=reasons, again=self._again(), surroundings=self._surroundings())
-
-    def _surroundings(self) -> Surroundings:
-        order, wrote_rejects = self._order, any(name == "rejects" for name, _ in self._files)
-        return Surroundings(
-            input=order.input.place,
-            journal=shown_place(order.place),
-            totals=self._totals,
-            rejects=str(order.files.rejects) if wrote_rejects else "",
-        )
-
-    async def _count(self) -> Mapping[RowState, int] | None:
+    async def _count_rows(self) -> Mapping[RowState, int] | None:
         """Return the rows of each state over all runs; None if the journal cannot be read."""
-        journal = self._order.opened_journal()
+        journal = self._settings.create_journal()
         try:
             counts: Mapping[RowState, int] = await journal.counts()
         except GatewayError:
@@ -256,62 +231,68 @@ class _Work:
             await journal.aclose()
         return counts
 
-    async def _write_out(self) -> int:
-        assert self._order.files.out is not None  # noqa: S101  the caller has checked
-        journal = self._order.opened_journal()
+    async def _write_vault_ids(self) -> None:
+        if not (path := self._settings.outputs.vault_ids):
+            return
+        journal = self._settings.create_journal()
         try:
-            return await write_out(self._order.files.out, entries_of(journal, RowState.STORED))
+            number = await write_vault_ids(path, iterate_entries(journal, RowState.STORED))
         finally:
             await journal.aclose()
+        self._files.append(("vault ids", f"{path} ({number:,})"))
 
-    def _write_rejects(self) -> None:
-        assert self._rejects is not None  # noqa: S101
-        if not self._rejects.close():
-            self._set_former_rejects_aside(self._rejects)
+    async def _write_rejects(self) -> None:
+        rejects, outputs = self._rejects, self._settings.outputs
+        if rejects is None:
             return
-        place, masked = self._order.files.rejects, not self._order.files.with_card_numbers
-        self._files.append(("rejects", f"{place} ({self._rejects.count:,})"))
-        if masked:
-            self._notes.append(
-                "Card numbers in the rejects are masked: mend the rows in the input, or write the rejects "
-                "with --rejects-with-card-numbers, before you migrate them again."
-            )
+        if rejects.close():
+            self._files.append(("rejects", f"{outputs.rejects} ({rejects.count:,})"))
+            if not outputs.with_card_numbers:
+                self._notes.append(_MASKED_NOTE)
+        elif not self._report.stopped and (backup := rejects.back_up()):
+            self._notes.append(f"No row was rejected; the rejects of an earlier run are now in {backup}.")
 
-    def _set_former_rejects_aside(self, rejects: Rejects) -> None:
-        """Move old rejects aside if all rows have ended and none was rejected."""
-        former = None if self._report.stopped else rejects.set_former_aside()
-        if former:
-            self._notes.append(f"No row was rejected; the rejects of an earlier run are now in {former}.")
+    async def _write_json_report(self) -> None:
+        if path := self._settings.outputs.json_report:
+            reasons = self._reasons.most(_MAX_REASONS)
+            values = as_values(self._report, reasons, self._resume_command(), self._context())
+            write_report(path, json.dumps(values, indent=2) + "\n")
+            self._files.append(("report", str(path)))
 
-    def _attempt(self, name: str, write: Callable[[], object]) -> None:
-        try:
-            write()
-        except OSError as error:
-            self._failure(name, error)
+    async def _write_html_report(self) -> None:
+        if path := self._settings.outputs.html_report:
+            reasons, context = self._reasons.most(_MAX_REASONS), self._context()
+            resume = self._resume_command()
+            write_report(path, render_page(self._report, reasons=reasons, resume_command=resume, context=context))
+            self._files.append(("report", str(path)))
 
-    def _failure(self, name: str, error: Exception) -> None:
-        self._failed = True
-        said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.strerror else str(error)
-        warn(f"{name} could not be written: {said}")
+    def _context(self) -> RunContext:
+        settings, wrote_rejects = self._settings, any(name == "rejects" for name, _ in self._files)
+        return RunContext(
+            input=settings.input.location,
+            journal=display_location(settings.journal_location),
+            totals=self._totals,
+            rejects=str(settings.outputs.rejects) if wrote_rejects else "",
+        )
 
-    def _again(self) -> str:
-        return command_again() if self._order.input.path else f"{command_again()}   # with the same input again"
+    def _resume_command(self) -> str:
+        return command_line() if self._settings.input.path else f"{command_line()}   # with the same input again"
 
-    def _end(self) -> int:
+    def _finish(self) -> int:
+        """Print the result and return the exit status."""
         report = self._report
-        asked = self._asked.status if report.stopped == self._asked.why else 0
-        status: int = asked or status_of(report, as_asked=self._as_asked or report.at_cap)
-        if self._failed and not asked:
+        interrupted = self._interruption.status if report.stopped == self._interruption.reason else 0
+        status: int = interrupted or exit_status(report, stopped_by_limit=self._stopped_by_limit or report.at_cap)
+        if self._failed and not interrupted:
             status = Status.FAILED
-        reasons: Any = self._reasons.most(_MOST_REASONS)
-        ending = Ending(
+        result = CommandResult(
             report=report,
             status=status,
-            reasons=reasons,
-            again=self._again(),
+            reasons=self._reasons.most(_MAX_REASONS),
+            resume_command=self._resume_command(),
             files=self._files,
             notes=self._notes,
-            surroundings=self._surroundings(),
+            context=self._context(),
         )
-        ending.show(as_json=self._order.as_json)
+        result.show(as_json=self._settings.as_json)
         return status

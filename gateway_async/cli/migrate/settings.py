@@ -6,17 +6,17 @@ from typing import Any
 import attrs
 
 from gateway_async._wire.convert.write import is_utf8
-from gateway_async.cli.migrate.journals import default_journal, is_database, journal_at
+from gateway_async.cli.migrate.journal_location import default_journal, is_database, open_journal
 from gateway_async.cli.migrate.options import Input
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.output.path_checks import check_out, check_rejects, check_report
+from gateway_async.migration.output.path_checks import check_rejects, check_report, check_vault_ids
 from gateway_async.migration.stop_conditions import Window
 
-__all__ = ["Order", "WrittenFiles"]
+__all__ = ["OutputFiles", "Settings"]
 
 
 @attrs.frozen(kw_only=True)
-class WrittenFiles:
+class OutputFiles:
     """The paths of the output files; None for those that are not written.
 
     Attributes:
@@ -24,37 +24,42 @@ class WrittenFiles:
         force: whether files of other programs may be replaced.
     """
 
-    out: Path | None = None
+    vault_ids: Path | None = None
     rejects: Path | None = None
     with_card_numbers: bool = False
-    page: Path | None = None
-    json: Path | None = None
+    html_report: Path | None = None
+    json_report: Path | None = None
     force: bool = False
 
     def check(self, source: Path | None, journal: Path | None) -> None:
-        """Reject paths that could not be written, or would replace something else, before anything is sent.
+        """Reject unusable paths before anything is sent.
 
         Raises:
             InvalidRequestError: a path is rejected; the message names it and the reason.
         """
-        self._check_apart({"the input": source, "the journal": journal})
-        if self.out:
-            check_out(self.out, force=self.force)
+        self._check_distinct({"the input": source, "the journal": journal})
+        if self.vault_ids:
+            check_vault_ids(self.vault_ids, force=self.force)
         if self.rejects:
             check_rejects(self.rejects, source, force=self.force)
         elif self.with_card_numbers:
-            raise InvalidRequestError("rejects-with-card-numbers: goes with --rejects")
-        for name, path in (("report", self.page), ("report-json", self.json)):
+            raise InvalidRequestError("rejects-with-card-numbers: only allowed with --rejects")
+        for name, path in (("report", self.html_report), ("report-json", self.json_report)):
             if path:
                 check_report(name, path, force=self.force)
 
-    def _check_apart(self, taken: dict[str, Path | None]) -> None:
-        places = {"out": self.out, "rejects": self.rejects, "report": self.page, "report-json": self.json}
-        for name, path in places.items():
-            for what, other in taken.items():
+    def _check_distinct(self, others: dict[str, Path | None]) -> None:
+        paths = {
+            "out": self.vault_ids,
+            "rejects": self.rejects,
+            "report": self.html_report,
+            "report-json": self.json_report,
+        }
+        for name, path in paths.items():
+            for role, other in others.items():
                 if path and other and _same(path, other):
-                    raise InvalidRequestError(f"{name}: {path} is {what}")
-            taken[f"--{name}"] = path
+                    raise InvalidRequestError(f"{name}: {path} is {role}")
+            others[f"--{name}"] = path
 
 
 def _same(path: Path, other: Path) -> bool:
@@ -67,7 +72,7 @@ def _window(text: str | None) -> Window | None:
 
 
 @attrs.frozen(kw_only=True)
-class Order:
+class Settings:
     """The options of one run. A plan needs no journal and writes nothing.
 
     Raises:
@@ -75,7 +80,7 @@ class Order:
     """
 
     input: Input
-    files: WrittenFiles
+    outputs: OutputFiles
     journal: str | None
     name: str | None
     retry_rejected: bool
@@ -93,40 +98,42 @@ class Order:
 
     def __attrs_post_init__(self) -> None:
         if not self.plan:
-            self._check_places()
+            self._check_paths()
         if self.wait_for_window and not self.window:
-            raise InvalidRequestError("wait-for-window: goes with --window")
+            raise InvalidRequestError("wait-for-window: only allowed with --window")
         if self.dask:
             self._check_dask()
         elif self.redis:
-            raise InvalidRequestError("redis: goes with --dask")
+            raise InvalidRequestError("redis: only allowed with --dask")
 
     @property
-    def place(self) -> str:
+    def journal_location(self) -> str:
         """Return the file or address of the journal."""
         return self.journal or default_journal(self.input.path)
 
-    def opened_journal(self) -> Any:
-        """Return the journal, ready for use.
+    def create_journal(self) -> Any:
+        """Return a new object for the journal.
 
         Raises:
             InvalidRequestError: its folder does not exist, or a database needs the migration's name.
         """
-        return journal_at(self.place, self.name)
+        return open_journal(self.journal_location, self.name)
 
-    def _check_places(self) -> None:
-        database = is_database(self.place)
-        self.files.check(self.input.path, None if database else Path(self.place))
-        self.opened_journal()  # checks only: it is opened when it is first used
-        if not is_utf8(self.name or Path(self.place).stem):
-            raise InvalidRequestError(
-                "name: the journal's name is no text that can be kept; give the migration a --name"
-            )
+    def _check_paths(self) -> None:
+        database = is_database(self.journal_location)
+        self.outputs.check(self.input.path, None if database else Path(self.journal_location))
+        self.create_journal()  # checks only: it is opened when it is first used
+        if not is_utf8(self.name or Path(self.journal_location).stem):
+            raise InvalidRequestError("name: the journal's file name is not valid UTF-8 (expected --name)")
 
     def _check_dask(self) -> None:
         if self.input.path is None:
-            raise InvalidRequestError("dask: needs a file that all workers can read, not standard input")
+            raise InvalidRequestError(
+                "dask: not allowed with standard input (expected a file that all workers can read)"
+            )
         if not (self.journal and is_database(self.journal) and self.name):
-            raise InvalidRequestError("dask: needs a --journal postgresql://… that all workers can reach, and a --name")
+            raise InvalidRequestError(
+                "dask: --journal and --name required (expected --journal postgresql://… that all workers can reach)"
+            )
         if self.rate and not self.redis:
-            raise InvalidRequestError("rate: workers share it only through a --redis")
+            raise InvalidRequestError("rate: --redis required with --dask")

@@ -8,11 +8,11 @@ import typer
 from gateway_async.cli.errors import warn
 from gateway_async.errors import GatewayError, InvalidRequestError
 
-__all__ = ["refusing"]
+__all__ = ["exit_on_usage_error"]
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def exit_on_usage_error() -> Iterator[None]:
     """Convert an error of the block to messages and exit status 2."""
     try:
         yield

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from gateway_async.cli.errors import warn
 from gateway_async.cli.migrate import options
-from gateway_async.cli.migrate.journals import default_journal, existing_journal
-from gateway_async.cli.migrate.usage_errors import refusing
+from gateway_async.cli.migrate.journal_location import default_journal, open_existing_journal
+from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
 from gateway_async.errors import AuthenticationError, PermissionDeniedError
 
 if TYPE_CHECKING:
@@ -22,27 +22,31 @@ if TYPE_CHECKING:
 __all__ = ["verify"]
 
 WRONG: Final = 3
-"""The exit status if an account is not as it should be."""
+"""Exit status if an account does not match."""
 
 FAILED: Final = 1
-"""The exit status if the accounts could not be read."""
+"""Exit status if the accounts could not be read."""
 
-MOST_SHOWN = 100
+MAX_SHOWN = 100
 _COUNTS: Final = ("matching", "different", "missing", "unread", "not_stored")
 
 
 def verify(
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="The migration's input; - for standard input.")
+        str | None, typer.Argument(metavar="[FILE]", help="The migration's input; - is standard input.")
     ] = None,
     *,
     journal: Annotated[
-        str | None, typer.Option(help="Of the migration; by default the input's name with .journal.")
+        str | None, typer.Option(help="The journal of the migration; by default the input's name with .journal.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="Of the migration; needed for a journal in PostgreSQL.")] = None,
-    sample: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only so many, picked at random.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Reads at once.")] = 16,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for programs.")] = False,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the migration; required with a journal in PostgreSQL.")
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Check N random accounts instead of all.")
+    ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent reads.")] = 16,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
     columns: options.ColumnsFile = None,
     mapped: options.Mapped = None,
     constants: options.Constants = None,
@@ -52,19 +56,19 @@ def verify(
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
 ) -> None:
-    """Read back what a migration has stored, and compare it. It changes nothing.
+    """Read back what a migration stored, and compare it. It changes nothing.
 
-    By the journal the id and the last four digits are compared; with the input also expiry, holder and contact, and
-    rows of it that are not stored are counted. A card replaced by another one with the same last four digits is not
-    noticed: the gateway returns no more of a number, and the journal keeps neither the number nor a hash.
+    The journal provides the id and the last four digits. The input also provides expiry, holder and contact, and its
+    rows that are not stored are counted. A card that was replaced by one with the same last four digits is not
+    detected, because neither the gateway nor the journal provides more of a number.
 
-    The exit status is 0 if all is as it should be, 3 if anything is not, 1 if the gateway refuses or does not answer,
-    and 2 for wrong usage. Reads the GATEWAY_* variables of the environment.
+    Exit status: 0 if every account matches, 3 if anything differs, 1 if the gateway rejects the credentials or does
+    not respond, 2 for wrong usage. Reads the GATEWAY_* variables of the environment.
     """
     import anyio
 
-    with refusing():
-        given = file and options.input_of(
+    with exit_on_usage_error():
+        source = file and options.create_input(
             file,
             columns=columns,
             mapped=mapped,
@@ -75,11 +79,11 @@ def verify(
             encoding=encoding,
             delimiter=delimiter,
         )
-        if journal is None and not given:
-            raise typer.BadParameter("name a --journal, or the input")
-        opened = existing_journal(journal or default_journal(given.path if given else None), name)
+        if journal is None and not source:
+            raise typer.BadParameter("FILE or --journal required")
+        store = open_existing_journal(journal or default_journal(source.path if source else None), name)
         try:
-            result = anyio.run(_verify, opened, given.rows() if given else None, sample, concurrency)
+            result = anyio.run(_verify, store, source.rows() if source else None, sample, concurrency)
         except (AuthenticationError, PermissionDeniedError) as refusal:
             warn(str(refusal))
             raise typer.Exit(FAILED) from None
@@ -122,21 +126,21 @@ def _print_json(result: "Verification") -> None:
 
 def _print(result: "Verification") -> None:
     console = Console(highlight=False)
-    said = ", ".join(f"{getattr(result, name):,} {name.replace('_', ' ')}" for name in _COUNTS)
-    checked = f"{result.checked:,} accounts checked: {said}"
+    counts = ", ".join(f"{getattr(result, name):,} {name.replace('_', ' ')}" for name in _COUNTS)
+    checked = f"{result.checked:,} accounts checked: {counts}"
     console.print(Text(checked, style="green" if result.good else "bold red"), soft_wrap=True)
     if result.stopped:
         console.print(Text(f"Stopped before the end: {result.stopped}", style="bold red"), soft_wrap=True)
     if result.findings:
         console.print(_table(result))
-    if len(result.findings) > MOST_SHOWN:
-        console.print(f"… and more; --json shows the first {len(result.findings):,}.")
+    if len(result.findings) > MAX_SHOWN:
+        console.print(f"… more findings; --json prints the first {len(result.findings):,}.")
 
 
 def _table(result: "Verification") -> Table:
-    table = Table("key", "line", "account", "what", "in detail", box=None)
-    for each in result.findings[:MOST_SHOWN]:
-        line = "–" if each.line is None else str(each.line)
-        cells = (each.key, line, each.vault_id or "–", each.verdict, "; ".join(each.details) or "–")
+    table = Table("key", "line", "account", "finding", "details", box=None)
+    for finding in result.findings[:MAX_SHOWN]:
+        line = "–" if finding.line is None else str(finding.line)
+        cells = (finding.key, line, finding.vault_id or "–", finding.verdict, "; ".join(finding.details) or "–")
         table.add_row(*(Text(cell, overflow="fold") for cell in cells))
     return table

@@ -18,11 +18,11 @@ import attrs
 
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.distributed.coordinator import ANSWER_SECONDS, Callbacks, Coordinator
-from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, journal_of
-from gateway_async.migration.distributed.worker import ready
+from gateway_async.migration.distributed.coordinator import RESPONSE_SECONDS, Callbacks, Coordinator
+from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, open_journal
+from gateway_async.migration.distributed.worker import find_problem
 from gateway_async.migration.engine.concurrency_limiter import Rate
-from gateway_async.migration.engine.result_recorder import OnEnd
+from gateway_async.migration.engine.result_recorder import RowCallback
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.report import Report
 from gateway_async.migration.sources.files import read_rows
@@ -30,7 +30,7 @@ from gateway_async.migration.sources.shards import shards as shards_of
 
 __all__ = ["migrate_vaults_dask"]
 
-_COMING_SECONDS: Final = 30
+_FIRST_WORKER_SECONDS: Final = 30
 """Seconds to wait for the first worker."""
 
 
@@ -50,7 +50,7 @@ async def migrate_vaults_dask(
     retry_rejected: bool = False,
     max_rows: int | None = None,
     stop_when: Callable[[Report], str | None] | None = None,
-    on_row: OnEnd | None = None,
+    on_row: RowCallback | None = None,
     on_progress: Callable[[Report], object] | None = None,
     **reading: Any,
 ) -> Report:
@@ -105,8 +105,8 @@ async def migrate_vaults_dask(
         rows_per_shard=rows_per_shard,
         give_up_after=give_up_after,
     )
-    file, size = _found(path)
-    work = ShardJob(
+    file, size = _locate_file(path)
+    job = ShardJob(
         path=str(file),
         size=size,
         name=name,
@@ -120,16 +120,16 @@ async def migrate_vaults_dask(
     )
     await read_rows(file, **reading).header()
     shards = await anyio.to_thread.run_sync(lambda: list(shards_of(file, rows_per_shard, **reading)))
-    async with _client_of(scheduler) as client, _opened(journal_of(journal, name)) as kept:
-        run = await kept.start(name)
-        await _check_workers(client, work)
+    async with _connect(scheduler) as client, _closing(open_journal(journal, name)) as store:
+        run = await store.start(name)
+        await _check_workers(client, job)
         if retry_rejected:
-            await kept.forget_rejected()
-        work = attrs.evolve(work, name=run.name, since=run.number)
-        before = await kept.counts()
+            await store.delete_rejected()
+        job = attrs.evolve(job, name=run.name, since=run.number)
+        before = await store.counts()
         callbacks = Callbacks(stop_when, on_row, on_progress)
         total = ReportTotals(run.name, before)
-        coordinator = Coordinator(client, work, kept, total, retries=retries, max_rows=max_rows, told=callbacks)
+        coordinator = Coordinator(client, job, store, total, retries=retries, max_rows=max_rows, callbacks=callbacks)
         await coordinator.run(shards)
     return coordinator.report
 
@@ -156,12 +156,12 @@ def _check(*, rate: Any, redis: str | None, max_rows: int | None, **numbers: flo
         f"{name}: must be a number above 0" for name, number in numbers.items() if not 0 < number < float("inf")
     ]
     if isinstance(rate, int | float) and redis is None:
-        problems.append("rate: workers can only share it through a Redis: say redis, too")
+        problems.append("rate: redis required, through which workers share the rate")
     if problems:
         raise InvalidRequestError(problems)
 
 
-def _found(path: str | PathLike[str]) -> tuple[Path, int]:
+def _locate_file(path: str | PathLike[str]) -> tuple[Path, int]:
     """Return the absolute path of the file, and its size."""
     file = Path(path).absolute()
     try:
@@ -171,7 +171,7 @@ def _found(path: str | PathLike[str]) -> tuple[Path, int]:
 
 
 @asynccontextmanager
-async def _opened(journal: Journal) -> AsyncIterator[Journal]:
+async def _closing(journal: Journal) -> AsyncIterator[Journal]:
     try:
         yield journal
     finally:
@@ -180,10 +180,10 @@ async def _opened(journal: Journal) -> AsyncIterator[Journal]:
 
 
 @asynccontextmanager
-async def _client_of(scheduler: Any) -> AsyncIterator[Any]:
-    """Create a separate client on this event loop, whatever kind the caller has."""
+async def _connect(scheduler: Any) -> AsyncIterator[Any]:
+    """Create a client on this event loop."""
     client_class = _client_class()
-    address, security = (scheduler, None) if isinstance(scheduler, str) else _place_of(scheduler)
+    address, security = (scheduler, None) if isinstance(scheduler, str) else _address_of(scheduler)
     try:
         client = await client_class(address, asynchronous=True, security=security, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -192,10 +192,10 @@ async def _client_of(scheduler: Any) -> AsyncIterator[Any]:
         yield client
     finally:
         with anyio.CancelScope(shield=True), suppress(OSError, TimeoutError):
-            await client.close(timeout=ANSWER_SECONDS)
+            await client.close(timeout=RESPONSE_SECONDS)
 
 
-def _place_of(client: Any) -> tuple[str, Any]:
+def _address_of(client: Any) -> tuple[str, Any]:
     return client.scheduler.address, client.security
 
 
@@ -208,20 +208,22 @@ def _client_class() -> Any:
     return Client
 
 
-async def _check_workers(client: Any, work: ShardJob) -> None:
+async def _check_workers(client: Any, job: ShardJob) -> None:
     """Check that every worker is able to start.
 
     Raises:
         InvalidRequestError: no worker is connected, or one is not able to start.
     """
     try:
-        await client.wait_for_workers(1, timeout=_COMING_SECONDS)
+        await client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
     except TimeoutError:
-        raise InvalidRequestError(f"scheduler: no worker has come for {_COMING_SECONDS} s") from None
-    said: dict[str, Any] = await client.run(ready, work, on_error="return")
+        raise InvalidRequestError(f"scheduler: no worker connected within {_FIRST_WORKER_SECONDS} s") from None
+    results: dict[str, Any] = await client.run(find_problem, job, on_error="return")
     gone = OSError  # a worker that has just died is not a problem of the others
     problems = [
-        f"worker {where}: {trouble}" for where, trouble in said.items() if trouble and not isinstance(trouble, gone)
+        f"worker {worker}: {problem}"
+        for worker, problem in results.items()
+        if problem and not isinstance(problem, gone)
     ]
     if problems:
         raise InvalidRequestError(problems)

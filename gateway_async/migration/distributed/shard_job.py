@@ -24,9 +24,9 @@ from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.files import read_rows
 
-__all__ = ["ReportTotals", "ShardJob", "ShardResult", "journal_of"]
+__all__ = ["ReportTotals", "ShardJob", "ShardResult", "open_journal"]
 
-_LEFT_OPEN: Final = frozenset({RowState.REJECTED, RowState.UNKNOWN})
+_NOT_STORED: Final = frozenset({RowState.REJECTED, RowState.UNKNOWN})
 
 
 @attrs.frozen
@@ -73,7 +73,7 @@ class ShardJob:
     reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
 
     def check_file(self) -> None:
-        """Check that the file can be read here and is the one that was split into shards.
+        """Check that the file is the one that was split into shards.
 
         Raises:
             InvalidRequestError: it cannot be read, or has another size.
@@ -84,7 +84,9 @@ class ShardJob:
         except OSError as error:
             raise InvalidRequestError(f"path: {self.path} cannot be read here: {error.strerror}") from None
         if size != self.size:
-            raise InvalidRequestError(f"path: {self.path} has {size} bytes here, not {self.size}: is it another file?")
+            raise InvalidRequestError(
+                f"path: {self.path} has {size} bytes here (expected {self.size}, as on the coordinator)"
+            )
 
     async def check_client(self) -> None:
         """Check that a client can be created here.
@@ -99,7 +101,7 @@ class ShardJob:
         """Return the rows of a shard, read from the file."""
         return read_rows(self.path, shard=shard, **self.reading)
 
-    def carry_out(
+    def run_shard(
         self,
         shard: Any,
         *,
@@ -107,7 +109,7 @@ class ShardJob:
         stop_when: Callable[[Report], str | None],
         on_progress: Callable[[Report], object],
     ) -> ShardResult:
-        """Store the rows of one shard, on a separate event loop in this thread.
+        """Store the rows of one shard, on a new event loop.
 
         Args:
             shard: the part of the file.
@@ -134,14 +136,14 @@ class ShardJob:
         ends: list[RowResult] = []
 
         def keep(_row: VaultRow, end: RowResult) -> None:
-            if end.state in _LEFT_OPEN:
+            if end.state in _NOT_STORED:
                 ends.append(end)
 
         async with self.gateway() as gateway, self._shared_rate() as rate:
             report = await migrate_vaults(
                 gateway,
                 self.rows_of(shard),
-                journal=_ShardJournal(journal_of(self.journal, self.name), self.since, allowance),
+                journal=_ShardJournal(open_journal(self.journal, self.name), self.since, allowance),
                 concurrency=self.concurrency,
                 rate=rate,
                 name=self.name,
@@ -174,7 +176,7 @@ class ShardJob:
         return RedisRate(self.redis, self.rate, name=self.name)
 
 
-def journal_of(where: str | Callable[[], Journal], name: str) -> Journal:
+def open_journal(where: str | Callable[[], Journal], name: str) -> Journal:
     """Return a migration's journal from its address or its function."""
     if callable(where):
         return where()
@@ -201,9 +203,9 @@ class _ShardJournal:
         self._since = since
         self._allowance = allowance or RowAllowance(None)
         self._run = 0
-        self.end = journal.end
-        self.forget = journal.forget
-        self.forget_rejected = journal.forget_rejected
+        self.record_results = journal.record_results
+        self.delete_unsent = journal.delete_unsent
+        self.delete_rejected = journal.delete_rejected
         self.flush = journal.flush
         self.entries = journal.entries
         self.counts = journal.counts
@@ -214,15 +216,15 @@ class _ShardJournal:
         self._run = run.number
         return run
 
-    async def begin(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
-        known = await self._journal.begin(rows)
-        return [entry and self._seen(mark, entry) for mark, entry in zip(rows, known, strict=True)]
+    async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
+        known = await self._journal.record_starts(rows)
+        return [entry and self._entry_for_shard(row, entry) for row, entry in zip(rows, known, strict=True)]
 
-    def _seen(self, mark: RowStarted, entry: JournalEntry) -> JournalEntry:
-        """Return an entry of this run if another row has the key, of an earlier one if it is the row's own."""
+    def _entry_for_shard(self, row: RowStarted, entry: JournalEntry) -> JournalEntry:
+        """Give the entry this run's number if another row has the key."""
         if entry.run < self._since:
             return entry
-        if entry.line != mark.line:
+        if entry.line != row.line:
             return attrs.evolve(entry, run=self._run)
         if entry.state is RowState.STORED:
             self._allowance.charge()
@@ -244,23 +246,23 @@ class ReportTotals:
         self.report = Report(name)
         self._before = before.get(RowState.STORED, 0)
         self._results: list[Report] = []
-        self._held: dict[int, Report] = {}
+        self._suspended: dict[int, Report] = {}
 
     def add(self, report: Report) -> None:
         """Add the report of a shard that is done."""
-        self._results = [_summed([*self._results, report])]
+        self._results = [_add_reports([*self._results, report])]
 
-    def hold(self, shard: int, report: Report) -> None:
+    def suspend(self, shard: int, report: Report) -> None:
         """Store the report of a shard that waits for a larger grant."""
-        self._held[shard] = report
+        self._suspended[shard] = report
 
     def resume(self, shard: int) -> None:
         """Drop the stored report of a shard that runs again; its failures remain."""
-        held = self._held.pop(shard, None)
-        if held is not None:
-            self.add(Report(trouble=held.trouble, failures=held.failures))
+        suspended = self._suspended.pop(shard, None)
+        if suspended is not None:
+            self.add(Report(failed_attempts=suspended.failed_attempts, failures=suspended.failures))
 
-    def look(self, counts: Mapping[RowState, int], running: Sequence[Report], seconds: float) -> None:
+    def update(self, counts: Mapping[RowState, int], running: Sequence[Report], seconds: float) -> None:
         """Update the report.
 
         Args:
@@ -268,21 +270,21 @@ class ReportTotals:
             running: the reports of running shards.
             seconds: seconds since the start.
         """
-        now, report = _summed(running), self.report
-        whole = _summed([*self._results, *self._held.values(), *running])
+        now, report = _add_reports(running), self.report
+        whole = _add_reports([*self._results, *self._suspended.values(), *running])
         report.stored = max(whole.stored, counts.get(RowState.STORED, 0) - self._before)
         report.skipped = max(0, whole.stored + whole.skipped - report.stored)
-        report.rejected, report.unknown, report.trouble = whole.rejected, whole.unknown, whole.trouble
+        report.rejected, report.unknown, report.failed_attempts = whole.rejected, whole.unknown, whole.failed_attempts
         report.failures = whole.failures
         report.gateway, report.location = whole.gateway or report.gateway, whole.location or report.location
         report.in_flight, report.limit, report.waiting = now.in_flight, now.limit or report.limit, now.waiting
         report.seconds = seconds
 
 
-_ADDED: Final = ("stored", "rejected", "unknown", "skipped", "trouble", "in_flight", "limit")
+_ADDED: Final = ("stored", "rejected", "unknown", "skipped", "failed_attempts", "in_flight", "limit")
 
 
-def _summed(reports: Sequence[Report]) -> Report:
+def _add_reports(reports: Sequence[Report]) -> Report:
     counts: dict[str, Any] = {name: sum(getattr(report, name) for report in reports) for name in _ADDED}
     failures: Counter[str] = Counter()
     for report in reports:

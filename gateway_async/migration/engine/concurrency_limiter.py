@@ -1,7 +1,7 @@
 """Limits of concurrency and rate that adapt to the gateway's latency and errors.
 
 The limit grows by addition and shrinks by multiplication (AIMD), as in TCP. It grows by one call after each full round
-without trouble. It shrinks by a third if the gateway throttles or more than a twentieth of a round fails, at most once
+without overload. It shrinks by a third if the gateway throttles or more than a twentieth of a round fails, at most once
 a round.
 """
 
@@ -29,45 +29,45 @@ from gateway_async.errors import (
 )
 from gateway_async.observe import AttemptFailed, Event, OutcomeLookedUp
 
-__all__ = ["Pace", "Rate", "SteadyRate"]
+__all__ = ["ConcurrencyLimiter", "Rate", "SteadyRate"]
 
-_FEWER: Final = 2 / 3
+_DECREASE: Final = 2 / 3
 _TOLERATED: Final = 0.05
-_SLOWER: Final = 4.0
-"""Factor above the usual latency that counts as trouble."""
+_SLOW_FACTOR: Final = 4.0
+"""Factor above the usual latency that counts as overload."""
 
 _SLOW_SECONDS: Final = 0.25
-_FORGETTING: Final = 1.02
+_LATENCY_DRIFT: Final = 1.02
 """Factor by which the usual latency, the lowest so far, may rise each round."""
 
-_MOST_REASONS: Final = 50
+_MAX_REASONS: Final = 50
 _OTHER: Final = "other failures"
 _KINDS: Final[Mapping[type[GatewayError], str]] = {
     NotSentError: "not sent",
     ConnectionLostError: "connection lost",
     DeadlineExceededError: "out of time",
-    MalformedReplyError: "unreadable response",
+    MalformedReplyError: "unreadable_row response",
     MismatchedReplyError: "response to another request",
 }
 
 _OVERLOAD: Final = frozenset({429, 502, 503, 504})
-_CREDIT: Final = 0.05
+_CREDIT_SECONDS: Final = 0.05
 """Seconds of delay that a rate makes up for."""
 
-_LONGEST_PAUSE: Final = 300.0
-_PAUSE: Final = 1.0
+_MAX_PAUSE: Final = 300.0
+_DEFAULT_PAUSE: Final = 1.0
 """Seconds to pause after a 429 response without a Retry-After time."""
 
 
 class Rate(Protocol):
     """Decides when the next call may be sent. Several migrations may share one."""
 
-    async def take(self) -> None:
+    async def acquire(self) -> None:
         """Wait until one call may be sent."""
         ...
 
     async def pause(self, seconds: float) -> None:
-        """Let no call through for some seconds, because the gateway asked for a pause."""
+        """Let no call through for some seconds."""
         ...
 
 
@@ -78,10 +78,10 @@ class SteadyRate:
         self._between = 1 / per_second
         self._next = float("-inf")
 
-    async def take(self) -> None:
+    async def acquire(self) -> None:
         """Wait until one call may be sent."""
         now = anyio.current_time()
-        self._next = max(self._next + self._between, now - _CREDIT)
+        self._next = max(self._next + self._between, now - _CREDIT_SECONDS)
         if self._next > now:
             await anyio.sleep(self._next - now)
 
@@ -90,7 +90,7 @@ class SteadyRate:
         self._next = max(self._next, anyio.current_time() + seconds)
 
 
-class Pace:
+class ConcurrencyLimiter:
     """Limits the concurrent calls of a migration.
 
     Args:
@@ -101,26 +101,26 @@ class Pace:
         ceiling: maximum of the limit.
         limit: number of concurrent calls allowed now.
         in_flight: number of calls in progress.
-        trouble: attempts that have failed so far.
+        failed_attempts: attempts that have failed so far.
         failures: reason of failed attempts → number of attempts; the rarest reasons share one entry.
     """
 
     def __init__(self, ceiling: int, rate: Rate | None = None) -> None:
         self.limit = max(1, ceiling // 4)
         self.in_flight = 0
-        self.trouble = 0
+        self.failed_attempts = 0
         self.failures: Counter[str] = Counter()
         self.ceiling = ceiling
         self._rate = rate
         self._resume_at = float("-inf")
-        self._unshared = 0.0
-        self._untaken = 0
+        self._unshared_pause = 0.0
+        self._uncounted_calls = 0
         self._waiting: deque[anyio.Event] = deque()
         self._starting = True
         self._round = _Round()
-        self._usual = float("inf")
+        self._usual_latency = float("inf")
 
-    def enter_at_once(self) -> bool:
+    def acquire_nowait(self) -> bool:
         """Start a call if no wait is needed. Return whether it was started."""
         is_free = self._rate is None and self.in_flight < self.limit and not self._waiting
         if is_free and self._resume_at <= anyio.current_time():
@@ -128,65 +128,65 @@ class Pace:
             return True
         return False
 
-    async def enter(self) -> None:
-        """Wait until the limit, the pause and the rate allow one more call."""
+    async def acquire(self) -> None:
+        """Wait until limit, pause and rate allow one more call."""
         if self.in_flight >= self.limit or self._waiting:
-            await self._wait_for_place()
+            await self._wait_for_slot()
         else:
             self.in_flight += 1
         try:
-            await self._wait_for_time()
+            await self._wait_for_rate()
         except BaseException:
-            self._give_back()
+            self._release_slot()
             raise
 
-    def leave(self, seconds: float) -> None:
-        """End a call that took some seconds, and adapt the limit after a full round."""
+    def release(self, seconds: float) -> None:
+        """End a call. After a full round, the limit adapts."""
         self._round.seconds.append(seconds)
         if len(self._round.seconds) >= max(self.limit, 1 / _TOLERATED):
-            self._judge(self._round)
+            self._adapt(self._round)
             self._round = _Round()
-        self._give_back()
+        self._release_slot()
 
-    def watch(self, event: Event) -> None:
+    def observe(self, event: Event) -> None:
         """Count failed attempts, as an observer of the client. Attempts that the client makes itself count too."""
         if isinstance(event, AttemptFailed):
-            if not _is_answer(event):
-                self.failed(event.error)
-            self._untaken += event.verdict != "stop"
+            if not _is_expected_response(event):
+                self.record_failure(event.error)
+            self._uncounted_calls += event.verdict != "stop"
         elif isinstance(event, OutcomeLookedUp):
-            self._untaken += event.outcome == "not there"
+            self._uncounted_calls += event.outcome == "not there"
 
-    def failed(self, error: GatewayError) -> None:
+    def record_failure(self, error: GatewayError) -> None:
         """Count a failed attempt, and pause if the gateway asks for it."""
-        self.trouble += 1
-        reason = _reason_of(error)
-        self.failures[reason if reason in self.failures or len(self.failures) < _MOST_REASONS else _OTHER] += 1
+        self.failed_attempts += 1
+        reason = _describe_failure(error)
+        self.failures[reason if reason in self.failures or len(self.failures) < _MAX_REASONS else _OTHER] += 1
         self._round.failed += _is_overload(error)
         if isinstance(error, RateLimitError):
-            pause = _pause_of(error)
+            pause = _requested_pause(error)
             self._round.throttled = True
-            self._unshared = max(self._unshared, pause)
+            self._unshared_pause = max(self._unshared_pause, pause)
             self._resume_at = max(self._resume_at, anyio.current_time() + pause)
 
-    async def _wait_for_time(self) -> None:
+    async def _wait_for_rate(self) -> None:
         await self._wait_for_pause()
         if self._rate is None:
             return
-        untaken, self._untaken = self._untaken, 0
-        for _ in range(untaken + 1):
-            await self._rate.take()
+        uncounted, self._uncounted_calls = self._uncounted_calls, 0
+        for _ in range(uncounted + 1):
+            await self._rate.acquire()
         await self._wait_for_pause()
 
     async def _wait_for_pause(self) -> None:
-        """Wait until the end of the gateway's pause, and pass the pause on to the shared rate."""
-        if self._rate is not None and self._unshared:
-            pause, self._unshared = self._unshared, 0.0
+        """Wait until the gateway's pause ends. A shared rate is paused, too."""
+        if self._rate is not None and self._unshared_pause:
+            pause, self._unshared_pause = self._unshared_pause, 0.0
             await self._rate.pause(pause)
         while (left := self._resume_at - anyio.current_time()) > 0:  # noqa: ASYNC110  the pause may be extended meanwhile
             await anyio.sleep(left)
 
-    async def _wait_for_place(self) -> None:
+    async def _wait_for_slot(self) -> None:
         """Wait in FIFO order. A call that ends wakes the next waiter."""
         event = anyio.Event()
         self._waiting.append(event)
@@ -194,28 +194,28 @@ class Pace:
             await event.wait()
         except BaseException:
             if event.is_set():
-                self._give_back()
+                self._release_slot()
             else:
                 self._waiting.remove(event)
             raise
 
-    def _give_back(self) -> None:
+    def _release_slot(self) -> None:
         self.in_flight -= 1
         while self._waiting and self.in_flight < self.limit:
             self.in_flight += 1
             self._waiting.popleft().set()
 
-    def _judge(self, past: "_Round") -> None:
+    def _adapt(self, past: "_Round") -> None:
         """Lower or raise the limit after a round.
 
         The latency of a round is its median, so that a few slow calls do not matter.
         """
         latency = median(past.seconds)
-        slow = latency > self._usual * _SLOWER and latency > _SLOW_SECONDS
-        self._usual = min(self._usual * _FORGETTING, latency)
+        slow = latency > self._usual_latency * _SLOW_FACTOR and latency > _SLOW_SECONDS
+        self._usual_latency = min(self._usual_latency * _LATENCY_DRIFT, latency)
         if past.throttled or slow or past.failed > len(past.seconds) * _TOLERATED:
             self._starting = False
-            self.limit = max(1, int(self.limit * _FEWER))
+            self.limit = max(1, int(self.limit * _DECREASE))
         else:
             self.limit = min(self.ceiling, self.limit * 2 if self._starting else self.limit + 1)
 
@@ -229,14 +229,14 @@ class _Round:
         self.throttled = False
 
 
-def _is_answer(event: AttemptFailed) -> bool:
+def _is_expected_response(event: AttemptFailed) -> bool:
     """Return whether it is an expected response: a lookup that finds nothing, or a row that counts as rejected."""
     if event.call.startswith("GET "):
         return isinstance(event.error, NotFoundError | RecordDeletedError)
     return isinstance(event.error, BadRequestError | RecordDeletedError | ValidationError)
 
 
-def _reason_of(error: GatewayError) -> str:
+def _describe_failure(error: GatewayError) -> str:
     """Return why an attempt failed, without the details of a single row."""
     if isinstance(error, StatusError):
         return f"{error.meaning} ({error.status_code})"
@@ -251,5 +251,5 @@ def _is_overload(error: GatewayError) -> bool:
     return isinstance(error, NotSentError | ConnectionLostError)
 
 
-def _pause_of(error: RateLimitError) -> float:
-    return min(_PAUSE if error.retry_after is None else error.retry_after, _LONGEST_PAUSE)
+def _requested_pause(error: RateLimitError) -> float:
+    return min(_DEFAULT_PAUSE if error.retry_after is None else error.retry_after, _MAX_PAUSE)

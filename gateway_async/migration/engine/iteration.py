@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 import anyio.lowlevel
 
-__all__ = ["each_of"]
+__all__ = ["iterate"]
 
 R = TypeVar("R")
 
@@ -14,7 +14,7 @@ _BREATH: Final = 64
 """Rows of a plain iterable that are read before other tasks may run."""
 
 
-async def each_of(rows: Iterable[R] | AsyncIterable[R]) -> AsyncGenerator[R, None]:
+async def iterate(rows: Iterable[R] | AsyncIterable[R]) -> AsyncGenerator[R, None]:
     """Yield all rows in order. Close it if you may stop before the end."""
     if isinstance(rows, AsyncIterable):
         async with _closed_at_last(aiter(rows)) as iterator:
@@ -28,5 +28,5 @@ async def each_of(rows: Iterable[R] | AsyncIterable[R]) -> AsyncGenerator[R, Non
 
 
 def _closed_at_last(iterator: AsyncIterator[R]) -> AbstractAsyncContextManager[AsyncIterator[R]]:
-    """Return a context that closes a generator, which may hold an open file. The caller owns other iterators."""
+    """Return a context that closes a generator. The caller owns other iterators."""
     return aclosing(iterator) if isinstance(iterator, AsyncGenerator) else nullcontext(iterator)

@@ -24,9 +24,9 @@ from gateway_async.migration.rows.comparison import differences
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.identifiers import ApiId
 
-__all__ = ["RowOperations", "Step", "Vaults", "reasons_of"]
+__all__ = ["RowOperations", "Step", "Vaults", "reasons_from"]
 
-_REFUSALS: Final = (BadRequestError, RecordDeletedError, ValidationError)
+_ROW_ERRORS: Final = (BadRequestError, RecordDeletedError, ValidationError)
 """Errors that are caused by the row, not by the state of the gateway."""
 
 Step = Callable[[RowTask], Awaitable[Any]]
@@ -55,11 +55,11 @@ class RowOperations:
         results: records the results of rows.
 
     Attributes:
-        answered_at: when the gateway last gave a useful response, by the event loop's clock.
+        last_response_at: when the gateway last gave a useful response, by the event loop's clock.
     """
 
     def __init__(self, vaults: Vaults, results: ResultRecorder) -> None:
-        self.answered_at = float("-inf")
+        self.last_response_at = float("-inf")
         self._vaults = vaults
         self._results = results
 
@@ -68,17 +68,17 @@ class RowOperations:
         try:
             vault = await self._vaults.create(task.request)
         except InvalidRequestError as error:
-            self._results.refused(task, error.problems)
+            self._results.record_invalid(task, error.problems)
         except ValidationError as error:
             if "account_vault_api_id" in error.fields:
-                self._answered()
+                self._note_response()
                 return partial(self.find, refused=error)
-            self._results.rejected(task, reasons_of(error))
-        except _REFUSALS as error:
-            self._results.rejected(task, reasons_of(error))
+            self._results.record_rejected(task, reasons_from(error))
+        except _ROW_ERRORS as error:
+            self._results.record_rejected(task, reasons_from(error))
         else:
-            self._results.stored(task, vault)
-        self._answered()
+            self._results.record_stored(task, vault)
+        self._note_response()
         return None
 
     async def find(self, task: RowTask, refused: StatusError | None = None) -> Step | None:
@@ -88,51 +88,55 @@ class RowOperations:
             task: the row.
             refused: the error of an attempt to store it, which may mean that an account exists already.
         """
-        api_id = task.mark.api_id if task.known is None else task.known.api_id
+        api_id = task.journal_row.api_id if task.earlier_entry is None else task.earlier_entry.api_id
         try:
             vault = await self._vaults.get(ApiId(api_id, task.request.location_id))
         except NotFoundError:
-            return self._after_nothing_found(task, api_id, refused)
+            return self._handle_not_found(task, api_id, refused)
         except RecordDeletedError:
-            self._results.rejected(task, ("account_vault_api_id: an account was stored under it, and deleted",))
+            self._results.record_rejected(task, ("account_vault_api_id: the account stored under this id was deleted",))
         except InvalidRequestError as error:
-            self._results.refused(task, error.problems)
+            self._results.record_invalid(task, error.problems)
         else:
-            self._found(task, vault)
-        self._answered()
+            self._record_found(task, vault)
+        self._note_response()
         return None
 
-    async def resolve(self, task: RowTask, doubt: OutcomeUnknownError) -> Step | None:
-        """Resolve a call that may still arrive. Only a call that certainly does not arrive is sent again."""
-        vault = await doubt.resolve()
-        self._answered()
+    async def resolve(self, task: RowTask, error: OutcomeUnknownError) -> Step | None:
+        """Resolve a call that may still arrive. A call that certainly does not arrive is sent again."""
+        vault = await error.resolve()
+        self._note_response()
         if vault is None:
             return self.store
-        self._found(task, cast("AccountVault", vault))
+        self._record_found(task, cast("AccountVault", vault))
         return None
 
-    def _after_nothing_found(self, task: RowTask, api_id: str, refused: StatusError | None) -> Step | None:
-        self._answered()
+    def _handle_not_found(self, task: RowTask, api_id: str, refused: StatusError | None) -> Step | None:
+        self._note_response()
         if refused is not None:
-            self._results.rejected(task, reasons_of(refused))
-        elif api_id != task.mark.api_id:
-            self._results.rejected(task, (f"account_vault_api_id: an earlier run sent it as {api_id}",), keep=False)
+            self._results.record_rejected(task, reasons_from(refused))
+        elif api_id != task.journal_row.api_id:
+            self._results.record_rejected(
+                task, (f"account_vault_api_id: an earlier run sent the row as {api_id}",), keep=False
+            )
         else:
             return self.store
         return None
 
-    def _found(self, task: RowTask, vault: AccountVault) -> None:
+    def _record_found(self, task: RowTask, vault: AccountVault) -> None:
         others = differences(task.request, vault)
         if others:
-            self._results.rejected(task, (f"account_vault_api_id: is another account's: {'; '.join(others)}",))
+            self._results.record_rejected(
+                task, (f"account_vault_api_id: belongs to another account: {'; '.join(others)}",)
+            )
         else:
-            self._results.stored(task, vault)
+            self._results.record_stored(task, vault)
 
-    def _answered(self) -> None:
-        self.answered_at = anyio.current_time()
+    def _note_response(self) -> None:
+        self.last_response_at = anyio.current_time()
 
 
-def reasons_of(error: StatusError) -> tuple[str, ...]:
+def reasons_from(error: StatusError) -> tuple[str, ...]:
     """Return the gateway's messages, field by field."""
-    lines = tuple(f"{name}: {line}" if name else line for name, said in error.fields.items() for line in said)
-    return lines or (error.message or f"refused with {error.status_code}",)
+    lines = tuple(f"{name}: {line}" if name else line for name, messages in error.fields.items() for line in messages)
+    return lines or (error.message or f"rejected with status {error.status_code}",)

@@ -11,17 +11,17 @@ from gateway_async.observe import logger
 __all__ = ["RedisRate"]
 
 _CONNECTIONS: Final = 32
-_ANSWER_SECONDS: Final = 5.0
+_RESPONSE_SECONDS: Final = 5.0
 _CREDIT_SECONDS: Final = 0.05
 """Seconds of delay that the rate makes up for."""
 
-_SHORTEST_PAUSE: Final = 0.05
-_LONGEST_PAUSE: Final = 5.0
-_KEPT_SECONDS: Final = 3600
+_MIN_PAUSE: Final = 0.05
+_MAX_PAUSE: Final = 5.0
+_EXPIRY_SECONDS: Final = 3600
 """Seconds until Redis drops an unused rate."""
 
 # Times come from Redis, in microseconds, because the clocks of hosts differ. Each call gets a separate moment.
-_TAKE: Final = """
+_ACQUIRE_SCRIPT: Final = """
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local earliest = now - ARGV[2]
@@ -29,12 +29,12 @@ local pause = tonumber(redis.call('HGET', KEYS[1], 'pause') or 0)
 if pause > now then
     earliest = pause
 end
-local task = math.max(tonumber(redis.call('HGET', KEYS[1], 'next') or 0), earliest)
-redis.call('HSET', KEYS[1], 'next', string.format('%.0f', task + ARGV[1]))
+local moment = math.max(tonumber(redis.call('HGET', KEYS[1], 'next') or 0), earliest)
+redis.call('HSET', KEYS[1], 'next', string.format('%.0f', moment + ARGV[1]))
 redis.call('EXPIRE', KEYS[1], ARGV[3])
-return string.format('%.0f', math.max(0, task - now))
+return string.format('%.0f', math.max(0, moment - now))
 """
-_PAUSE: Final = """
+_PAUSE_SCRIPT: Final = """
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local pause = math.max(tonumber(redis.call('HGET', KEYS[1], 'pause') or 0), now + ARGV[1])
@@ -43,7 +43,7 @@ redis.call('HSET', KEYS[1], 'next', string.format('%.0f', pause))
 redis.call('EXPIRE', KEYS[1], ARGV[2])
 return string.format('%.0f', pause - now)
 """
-_LEFT: Final = """
+_PAUSE_LEFT_SCRIPT: Final = """
 local time = redis.call('TIME')
 local pause = tonumber(redis.call('HGET', KEYS[1], 'pause') or 0)
 return string.format('%.0f', math.max(0, pause - (time[1] * 1000000 + time[2])))
@@ -73,75 +73,77 @@ class RedisRate:
     def __init__(self, url: str, per_second: float, name: str = "migration", *, give_up_after: float = 60.0) -> None:
         self._per_second = per_second
         self._name = name
-        self._patience = give_up_after
+        self._give_up_after = give_up_after
         self._redis = connect(
             url,
             _problems(per_second, name, give_up_after),
             who="RedisRate",
             connections=_CONNECTIONS,
-            patience=_ANSWER_SECONDS,
+            patience=_RESPONSE_SECONDS,
             retries=0,
         )
         self._between = round(1e6 / per_second)
         self._keys = [f"gateway_async:rate:{{{name}}}"]
-        self._take = self._redis.register_script(_TAKE)
-        self._pause = self._redis.register_script(_PAUSE)
-        self._left = self._redis.register_script(_LEFT)
-        self._away = False
+        self._acquire_script = self._redis.register_script(_ACQUIRE_SCRIPT)
+        self._pause_script = self._redis.register_script(_PAUSE_SCRIPT)
+        self._pause_left_script = self._redis.register_script(_PAUSE_LEFT_SCRIPT)
+        self._is_unavailable = False
 
     def __repr__(self) -> str:
         return f"RedisRate(per_second={self._per_second:g}, name={self._name!r})"
 
-    async def take(self) -> None:
+    async def acquire(self) -> None:
         """Wait until one call may be sent.
 
         Raises:
             NotSentError: Redis was unavailable for too long.
         """
         credit = round(_CREDIT_SECONDS * 1e6)
-        while seconds := await self._ask(self._take, self._between, credit, _KEPT_SECONDS):
+        while seconds := await self._run_script(self._acquire_script, self._between, credit, _EXPIRY_SECONDS):
             await asyncio.sleep(seconds)
-            left = await self._ask(self._left)
+            left = await self._run_script(self._pause_left_script)
             if not left:
                 return
             await asyncio.sleep(left)  # a pause began meanwhile, so the moment that was taken has passed
 
     async def pause(self, seconds: float) -> None:
-        """Let no call through for some seconds, because the gateway asked for a pause.
+        """Let no call through for some seconds.
 
         Raises:
             NotSentError: Redis was unavailable for too long.
         """
-        await self._ask(self._pause, round(seconds * 1e6), _KEPT_SECONDS + math.ceil(seconds))
+        await self._run_script(self._pause_script, round(seconds * 1e6), _EXPIRY_SECONDS + math.ceil(seconds))
 
     async def aclose(self) -> None:
         """Close the connections; a second close is harmless."""
         await self._redis.aclose()
 
-    async def _ask(self, script: Any, *values: int) -> float:
+    async def _run_script(self, script: Any, *values: int) -> float:
         """Run a script and return its result in seconds. Retry while Redis is unavailable."""
         from redis.exceptions import RedisError
 
         _check_asyncio()
         loop = asyncio.get_running_loop()
-        until, pause = loop.time() + self._patience, _SHORTEST_PAUSE
+        until, pause = loop.time() + self._give_up_after, _MIN_PAUSE
         while True:
             try:
                 microseconds = int(await script(keys=self._keys, args=values))
             except (RedisError, OSError, TimeoutError) as error:
-                self._note_absence(error)
+                self._log_unavailable(error)
                 if loop.time() >= until:
-                    raise NotSentError(f"the rate {self._name!r} cannot be asked: {type(error).__name__}") from error
+                    raise NotSentError(
+                        f"rate {self._name!r}: Redis does not respond: {type(error).__name__}"
+                    ) from error
             else:
-                self._away = False
+                self._is_unavailable = False
                 return microseconds / 1e6
             await asyncio.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
+            pause = min(pause * 2, _MAX_PAUSE)
 
-    def _note_absence(self, error: Exception) -> None:
-        if not self._away:
-            logger.warning("the rate %r waits: Redis does not answer (%s)", self._name, type(error).__name__)
-        self._away = True
+    def _log_unavailable(self, error: Exception) -> None:
+        if not self._is_unavailable:
+            logger.warning("rate %r paused: Redis does not respond (%s)", self._name, type(error).__name__)
+        self._is_unavailable = True
 
 
 def _problems(per_second: float, name: str, give_up_after: float) -> list[str]:

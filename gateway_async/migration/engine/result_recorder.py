@@ -6,17 +6,17 @@ from typing import Any
 import attrs
 
 from gateway_async._secrets import mask_text
-from gateway_async.migration.engine.journal_writer import Bookkeeping
+from gateway_async.migration.engine.journal_writer import JournalWriter
 from gateway_async.migration.engine.row_allowance import RowAllowance
-from gateway_async.migration.engine.row_task import Refusal, RowTask, key_problems
+from gateway_async.migration.engine.row_task import InvalidRow, RowTask, key_problems
 from gateway_async.migration.journal.protocol import JournalEntry, RowResult, RowStarted, RowState
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.models.account_vaults import AccountVault
 
-__all__ = ["OnEnd", "ResultRecorder"]
+__all__ = ["ResultRecorder", "RowCallback"]
 
-OnEnd = Callable[[VaultRow, RowResult], object]
+RowCallback = Callable[[VaultRow, RowResult], object]
 
 
 class ResultRecorder:
@@ -30,83 +30,88 @@ class ResultRecorder:
     """
 
     def __init__(
-        self, report: Report, journal_writer: Bookkeeping, allowance: RowAllowance, on_row: OnEnd | None
+        self, report: Report, journal_writer: JournalWriter, allowance: RowAllowance, on_row: RowCallback | None
     ) -> None:
         self._report = report
         self._journal_writer = journal_writer
         self._allowance = allowance
-        self._on_end = on_row
+        self._on_row = on_row
 
-    def stored(self, task: RowTask, vault: AccountVault) -> None:
+    def record_stored(self, task: RowTask, vault: AccountVault) -> None:
         """Record that the row's account is stored."""
         self._report.stored += 1
         brand = vault.account_type or vault.payment_method
-        facts = {"vault_id": vault.id, "last_four": vault.last_four, "brand": None if brand is None else str(brand)}
-        self._end(task.row, _end(task.mark, RowState.STORED, **facts))
+        details = {"vault_id": vault.id, "last_four": vault.last_four, "brand": None if brand is None else str(brand)}
+        self._record(task.row, _result(task.journal_row, RowState.STORED, **details))
 
-    def skipped(self, task: RowTask, known: JournalEntry) -> None:
+    def record_skipped(self, task: RowTask, entry: JournalEntry) -> None:
         """Record that an earlier run has stored the row."""
         self._report.skipped += 1
-        facts = {"vault_id": known.vault_id, "last_four": known.last_four, "brand": known.brand}
-        self._tell(task.row, _end(task.mark, RowState.STORED, **facts))
+        details = {"vault_id": entry.vault_id, "last_four": entry.last_four, "brand": entry.brand}
+        self._call_back(task.row, _result(task.journal_row, RowState.STORED, **details))
 
-    def rejected(self, task: RowTask, reasons: Sequence[str], *, keep: bool = True) -> None:
+    def record_rejected(self, task: RowTask, reasons: Sequence[str], *, keep: bool = True) -> None:
         """Record that the row is not stored. Without `keep`, the journal keeps what it has under the row's key."""
-        self._give_back(task)
+        self._return_allowance(task)
         self._report.rejected += 1
-        end = _end(task.mark, RowState.REJECTED, reasons=_shown(reasons))
+        result = _result(task.journal_row, RowState.REJECTED, reasons=_masked(reasons))
         if keep:
-            self._end(task.row, end)
+            self._record(task.row, result)
         else:
-            self._tell(task.row, end)
+            self._call_back(task.row, result)
 
-    def refused(self, task: RowTask | Refusal, reasons: Sequence[str]) -> None:
+    def record_invalid(self, task: RowTask | InvalidRow, reasons: Sequence[str]) -> None:
         """Record a row that was not sent. The next run checks it again, which costs no call."""
         self._report.rejected += 1
         row = task.row
         if isinstance(task, RowTask):
-            self._give_back(task)
-            mark = attrs.evolve(task.mark, fingerprint="")
+            self._return_allowance(task)
+            journal_row = attrs.evolve(task.journal_row, fingerprint="")
         else:
-            mark = RowStarted(key=row.key, api_id="", fingerprint="", line=row.line)
-        end = _end(mark, RowState.REJECTED, reasons=_shown(reasons), begun=isinstance(task, RowTask))
+            journal_row = RowStarted(key=row.key, api_id="", fingerprint="", line=row.line)
+        result = _result(journal_row, RowState.REJECTED, reasons=_masked(reasons), started=isinstance(task, RowTask))
         if any(key_problems(row)):
-            self._tell(row, end)
+            self._call_back(row, result)
         else:
-            self._end(row, end)
+            self._record(row, result)
 
-    def unknown(self, task: RowTask, why: str) -> None:
+    def record_unknown(self, task: RowTask, reason: str) -> None:
         """Record that the row may be stored or not."""
         self._report.unknown += 1
-        self._end(task.row, _end(task.mark, RowState.UNKNOWN, reasons=_shown((why,))))
+        self._record(task.row, _result(task.journal_row, RowState.UNKNOWN, reasons=_masked((reason,))))
 
-    def left(self, task: RowTask, why: str) -> None:
+    def record_unfinished(self, task: RowTask, reason: str) -> None:
         """Record a row that has not ended when the run stops."""
         if task.sent:
-            self.unknown(task, why)
-        elif task.known is None:
-            self._journal_writer.not_sent([task.mark])
+            self.record_unknown(task, reason)
+        elif task.earlier_entry is None:
+            self._journal_writer.discard_starts([task.journal_row])
 
-    def _give_back(self, task: RowTask) -> None:
+    def _return_allowance(self, task: RowTask) -> None:
         if task.admitted:
             task.admitted = False
             self._allowance.give_back()
 
-    def _end(self, row: VaultRow, end: RowResult) -> None:
-        self._journal_writer.end(end)
-        self._tell(row, end)
+    def _record(self, row: VaultRow, result: RowResult) -> None:
+        self._journal_writer.add_result(result)
+        self._call_back(row, result)
 
-    def _tell(self, row: VaultRow, end: RowResult) -> None:
-        if self._on_end is not None:
-            self._on_end(row, end)
+    def _call_back(self, row: VaultRow, result: RowResult) -> None:
+        if self._on_row is not None:
+            self._on_row(row, result)
 
 
-def _end(mark: RowStarted, state: RowState, **facts: Any) -> RowResult:
+def _result(journal_row: RowStarted, state: RowState, **details: Any) -> RowResult:
     return RowResult(
-        key=mark.key, api_id=mark.api_id, state=state, fingerprint=mark.fingerprint, line=mark.line, **facts
+        key=journal_row.key,
+        api_id=journal_row.api_id,
+        state=state,
+        fingerprint=journal_row.fingerprint,
+        line=journal_row.line,
+        **details,
     )
 
 
-def _shown(reasons: Iterable[str]) -> tuple[str, ...]:
-    """Return reasons without card numbers and without characters that a journal cannot store."""
-    return tuple(mask_text(said).replace("\0", "?").encode(errors="replace").decode() for said in reasons)
+def _masked(reasons: Iterable[str]) -> tuple[str, ...]:
+    """Mask card numbers and replace characters that a journal cannot store."""
+    return tuple(mask_text(reason).replace("\0", "?").encode(errors="replace").decode() for reason in reasons)

@@ -12,7 +12,7 @@ import anyio
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.report import Report
 
-__all__ = ["RowAllowance", "RowGrants", "cap_reached"]
+__all__ = ["RowAllowance", "RowGrants", "describe_cap"]
 
 _ALL: Final = 2**63
 
@@ -137,8 +137,8 @@ class RowGrants:
         self._changed = anyio.Event()
 
 
-def cap_reached(report: Report, rows: int) -> str:
-    """Return the reason that a run stops because it has used its `rows`."""
+def describe_cap(report: Report, rows: int) -> str:
+    """Return the reason of a stop at the maximum of `rows`."""
     if report.stored >= rows:
-        return f"{report.stored:,} rows were stored, as asked"
-    return f"no more than {rows:,} rows may be stored: {report.stored:,} are stored, {report.unknown:,} are unknown"
+        return f"maximum of {rows:,} rows stored"
+    return f"maximum of {rows:,} rows reached: {report.stored:,} stored, {report.unknown:,} unknown"

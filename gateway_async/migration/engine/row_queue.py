@@ -7,9 +7,9 @@ from typing import Final, Generic, TypeVar
 
 import anyio
 
-from gateway_async.migration.engine.iteration import each_of
+from gateway_async.migration.engine.iteration import iterate
 
-__all__ = ["Feed"]
+__all__ = ["RowQueue"]
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -17,13 +17,13 @@ T = TypeVar("T")
 _AHEAD: Final = 256
 
 
-class Feed(Generic[R, T]):
+class RowQueue(Generic[R, T]):
     """Rows from any iterable, made into tasks in batches, for any number of workers.
 
     Args:
         rows: the source of the rows.
-        begin: makes tasks of some rows, in order. The next rows are read meanwhile.
-        admit: decides in order whether a task may be given out, and may wait. False ends the feed before that task.
+        start_rows: makes tasks of some rows, in order. The next rows are read meanwhile.
+        admit: decides in order whether a task may be given out, and may wait. False ends the queue before that task.
 
     Attributes:
         error: the exception of the rows' iterable. Rows before it are still processed.
@@ -32,15 +32,15 @@ class Feed(Generic[R, T]):
     def __init__(
         self,
         rows: Iterable[R] | AsyncIterable[R],
-        begin: Callable[[Sequence[R]], Awaitable[Sequence[T]]],
+        start_rows: Callable[[Sequence[R]], Awaitable[Sequence[T]]],
         admit: Callable[[T], Awaitable[bool]] | None = None,
     ) -> None:
         self._rows = rows
-        self._begin = begin
+        self._start_rows = start_rows
         self._admit = admit
-        self._kept_back: Sequence[T] = ()
-        self._read = _Line[R](_AHEAD)
-        self._begun = _Line[T](_AHEAD)
+        self._not_admitted: Sequence[T] = ()
+        self._read = _BoundedQueue[R](_AHEAD)
+        self._started = _BoundedQueue[T](_AHEAD)
         self._reading = anyio.CancelScope()
         self.error: Exception | None = None
 
@@ -54,91 +54,91 @@ class Feed(Generic[R, T]):
         self._read.end()
 
     async def _read_all(self) -> None:
-        async with aclosing(each_of(self._rows)) as rows:
+        async with aclosing(iterate(self._rows)) as rows:
             async for row in rows:
                 self._read.put(row)
                 if self._read.is_full:
-                    await self._read.room()
+                    await self._read.wait_for_room()
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         """Make tasks of the rows. Run it as a separate task."""
-        while rows := await self._read.take_all():
-            tasks = await self._begin(rows)
+        while rows := await self._read.get_all():
+            tasks = await self._start_rows(rows)
             for index, task in enumerate(tasks):
                 if self._admit is not None and not await self._admit(task):
-                    self._kept_back = tasks[index:]
+                    self._not_admitted = tasks[index:]
                     self._reading.cancel()
-                    return self._begun.end()
-                self._begun.put(task)
-            await self._begun.room()
-        return self._begun.end()
+                    return self._started.end()
+                self._started.put(task)
+            await self._started.wait_for_room()
+        return self._started.end()
 
-    async def next(self) -> T | None:
-        """Return the next task; None when there are no more, or the feed was closed."""
-        return await self._begun.take()
+    async def get(self) -> T | None:
+        """Return the next task; None when there are no more, or the queue was closed."""
+        return await self._started.get()
 
     def close(self) -> None:
         """Read no more rows and give out no more tasks. Rows that are being started still become tasks."""
         self._reading.cancel()
         self._read.close()
-        self._begun.close()
+        self._started.close()
 
-    def rest(self) -> Sequence[T]:
+    def remaining(self) -> Sequence[T]:
         """Return the tasks that were not taken, or not admitted."""
-        return [*self._begun.rest(), *self._kept_back]
+        return [*self._started.remaining(), *self._not_admitted]
 
 
-class _Line(Generic[T]):
+class _BoundedQueue(Generic[T]):
     """A FIFO queue with one producer and several consumers.
 
     It replaces anyio's memory stream, which wakes the producer of a full stream for each item that is taken.
     """
 
-    def __init__(self, room: int) -> None:
-        self._room = room
-        self._things: deque[T] = deque()
-        self._takers: deque[anyio.Event] = deque()
-        self._putter: anyio.Event | None = None
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._items: deque[T] = deque()
+        self._getters: deque[anyio.Event] = deque()
+        self._producer: anyio.Event | None = None
         self._ended = self._closed = False
 
     @property
     def is_full(self) -> bool:
         """Return whether the producer should wait."""
-        return len(self._things) >= self._room
+        return len(self._items) >= self._capacity
 
-    def put(self, thing: T) -> None:
+    def put(self, item: T) -> None:
         """Append an item."""
-        self._things.append(thing)
-        if self._takers:
-            self._takers.popleft().set()
+        self._items.append(item)
+        if self._getters:
+            self._getters.popleft().set()
 
-    async def room(self) -> None:
-        """If the queue is full, wait until it is half empty."""
+    async def wait_for_room(self) -> None:
+        """Wait until a full queue is half empty."""
         if self.is_full and not self._closed:
-            self._putter = anyio.Event()
-            await self._putter.wait()
+            self._producer = anyio.Event()
+            await self._producer.wait()
 
-    async def take(self) -> T | None:
+    async def get(self) -> T | None:
         """Return the first item; None if there will be no more."""
-        while not self._things or self._closed:
+        while not self._items or self._closed:
             if self._ended or self._closed:
                 return None
-            taker = anyio.Event()
-            self._takers.append(taker)
-            await taker.wait()
-        thing = self._things.popleft()
-        self._make_room()
-        return thing
+            getter = anyio.Event()
+            self._getters.append(getter)
+            await getter.wait()
+        item = self._items.popleft()
+        self._wake_producer()
+        return item
 
-    async def take_all(self) -> Sequence[T]:
+    async def get_all(self) -> Sequence[T]:
         """Wait for one item and return all; none if there will be no more."""
-        first = await self.take()
+        first = await self.get()
         if first is None:
             return []
-        things = [first, *self._things]
-        self._things.clear()
-        self._make_room()
-        return things
+        items = [first, *self._items]
+        self._items.clear()
+        self._wake_producer()
+        return items
 
     def end(self) -> None:
         """Mark the queue as complete: no more items follow."""
@@ -150,17 +150,17 @@ class _Line(Generic[T]):
         self._closed = True
         self._wake_all()
 
-    def rest(self) -> Sequence[T]:
+    def remaining(self) -> Sequence[T]:
         """Return the items that were not taken."""
-        return list(self._things)
+        return list(self._items)
 
-    def _make_room(self) -> None:
-        if self._putter and len(self._things) <= self._room // 2:
-            self._putter.set()
-            self._putter = None
+    def _wake_producer(self) -> None:
+        if self._producer and len(self._items) <= self._capacity // 2:
+            self._producer.set()
+            self._producer = None
 
     def _wake_all(self) -> None:
-        while self._takers:
-            self._takers.popleft().set()
-        if self._putter:
-            self._putter.set()
+        while self._getters:
+            self._getters.popleft().set()
+        if self._producer:
+            self._producer.set()

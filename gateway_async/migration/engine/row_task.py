@@ -11,7 +11,7 @@ from gateway_async.migration.journal.protocol import JournalEntry, RowStarted
 from gateway_async.migration.rows.row import VaultRow, api_id_of, fingerprint_of
 from gateway_async.models.account_vaults import VaultCreate
 
-__all__ = ["Refusal", "Row", "RowTask", "key_problems", "row_given", "row_task_of"]
+__all__ = ["InvalidRow", "Row", "RowTask", "as_vault_row", "create_row_task", "key_problems"]
 
 Row = VaultRow | VaultCreate
 
@@ -23,30 +23,30 @@ class RowTask:
     Attributes:
         row: the row, as it was given.
         request: the request that is sent for it.
-        mark: the entry that the journal gets before it is sent.
-        known: the journal's earlier entry of it; None if it is new.
+        journal_row: the entry that the journal gets before it is sent.
+        earlier_entry: the journal's earlier entry of it; None if it is new.
         sent: whether it may have been sent.
         admitted: whether it has taken one of the rows that the run may store.
     """
 
     row: VaultRow
     request: VaultCreate
-    mark: RowStarted
-    known: JournalEntry | None = None
+    journal_row: RowStarted
+    earlier_entry: JournalEntry | None = None
     sent: bool = False
     admitted: bool = False
 
 
 @attrs.frozen
-class Refusal:
+class InvalidRow:
     """A row that cannot be sent, with its problems. It keeps its position among the others."""
 
     row: VaultRow
     problems: tuple[str, ...]
 
 
-def row_given(given: Any) -> VaultRow:
-    """Return a given row as it is, or make one of a bare request.
+def as_vault_row(given: Any) -> VaultRow:
+    """Return the row, or a row for a bare request.
 
     Raises:
         InvalidRequestError: it is neither.
@@ -61,12 +61,12 @@ def row_given(given: Any) -> VaultRow:
 def key_problems(row: VaultRow) -> Iterator[str]:
     """Return why no journal can store a row under its key."""
     if not row.key:
-        yield "key: is missing, and so is account_vault_api_id"
+        yield "key: required (or account_vault_api_id)"
     elif "\0" in row.key or not is_utf8(row.key):
-        yield "key: holds a character that cannot be written"
+        yield "key: contains a character that cannot be stored"
 
 
-def row_task_of(row: VaultRow, request: VaultCreate, migration: str) -> RowTask:
+def create_row_task(row: VaultRow, request: VaultCreate, migration: str) -> RowTask:
     """Return a row's task. A request without an id gets one made of the migration's name and the row's key."""
     if request.account_vault_api_id is None:
         request = attrs.evolve(request, account_vault_api_id=api_id_of(migration, row.key))

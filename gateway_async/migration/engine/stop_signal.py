@@ -6,17 +6,17 @@ import anyio
 
 from gateway_async.migration.report import Report
 
-__all__ = ["Halt", "StoppedError", "pause_after"]
+__all__ = ["StopSignal", "StoppedError", "backoff"]
 
-_SHORTEST_PAUSE: Final = 0.2
-_LONGEST_PAUSE: Final = 30.0
+_MIN_PAUSE: Final = 0.2
+_MAX_PAUSE: Final = 30.0
 
 
 class StoppedError(Exception):
     """The run stopped before a step was done."""
 
 
-class Halt:
+class StopSignal:
     """The stop signal of a run.
 
     Args:
@@ -25,24 +25,24 @@ class Halt:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._asked = anyio.Event()
+        self._event = anyio.Event()
 
     @property
-    def why(self) -> str:
+    def reason(self) -> str:
         """Return the reason of the stop; "" if the run goes on."""
         return self._report.stopped
 
-    def ask(self, why: str) -> None:
+    def set(self, reason: str) -> None:
         """Request a stop: no more rows are started."""
-        self._report.stopped = self._report.stopped or why
-        self._asked.set()
+        self._report.stopped = self._report.stopped or reason
+        self._event.set()
 
     async def sleep(self, seconds: float) -> None:
         """Sleep; a stop of the run ends the sleep early."""
         with anyio.move_on_after(seconds):
-            await self._asked.wait()
+            await self._event.wait()
 
 
-def pause_after(tries: int) -> float:
-    """Return the seconds to wait before the next attempt, after `tries` failures."""
-    return min(_SHORTEST_PAUSE * 2.0 ** min(tries - 1, 10), _LONGEST_PAUSE)
+def backoff(attempts: int) -> float:
+    """Return the seconds to wait before the next attempt, after `attempts` failures."""
+    return min(_MIN_PAUSE * 2.0 ** min(attempts - 1, 10), _MAX_PAUSE)

@@ -15,14 +15,14 @@ import msgspec
 from gateway_async._storage.sqlite import FileFormat, SqliteStore, transaction
 from gateway_async.errors import JournalError
 from gateway_async.migration.journal.protocol import (
-    UNSETTLED,
+    UNRESOLVED_STATES,
     JournalEntry,
     JournalRun,
     RowResult,
     RowStarted,
     RowState,
-    elsewhere,
-    sort_out,
+    gateway_mismatch,
+    split_new_rows,
 )
 
 __all__ = ["JournalFile"]
@@ -52,39 +52,39 @@ CREATE TABLE vaults (
 _FORMAT: Final = FileFormat("a journal", _APPLICATION_ID, _VERSION, _SCHEMA)
 
 _COLUMNS: Final = tuple(field.name for field in attrs.fields(JournalEntry))
-_BEGUN: Final = tuple(field.name for field in attrs.fields(RowStarted))
-_ENDED: Final = tuple(field.name for field in attrs.fields(RowResult) if field.name != "begun")
+_START_COLUMNS: Final = tuple(field.name for field in attrs.fields(RowStarted))
+_RESULT_COLUMNS: Final = tuple(field.name for field in attrs.fields(RowResult) if field.name != "started")
 
 
-def _taken(*names: str) -> str:
+def _json_fields(*names: str) -> str:
     """Return SQL that reads fields of the JSON object `value`."""
     return ", ".join(f"json_extract(value, '$.{name}')" for name in names)
 
 
-def _news(*names: str) -> str:
+def _assignments(*names: str) -> str:
     """Return the SET clause of an upsert."""
     return ", ".join(f"{name} = excluded.{name}" for name in names)
 
 
 # One statement and one JSON encoding for any number of rows: each extra one would wait for the GIL again.
 # "WHERE TRUE" tells SQLite's parser that "ON" does not begin a join.
-_KNOWN: Final = f"SELECT {', '.join(_COLUMNS)} FROM vaults WHERE key IN (SELECT value FROM json_each(?))"  # noqa: S608
-_BEGIN: Final = f"""
-INSERT INTO vaults ({", ".join(_BEGUN)}, state, run, changed_at)
-SELECT {_taken(*_BEGUN)}, 'sending', ?, ? FROM json_each(?) WHERE TRUE
-ON CONFLICT (key) DO UPDATE SET {_news(*_BEGUN, "state", "run", "changed_at")}, reasons = '[]'
+_SELECT_BY_KEY: Final = f"SELECT {', '.join(_COLUMNS)} FROM vaults WHERE key IN (SELECT value FROM json_each(?))"  # noqa: S608
+_INSERT_STARTS: Final = f"""
+INSERT INTO vaults ({", ".join(_START_COLUMNS)}, state, run, changed_at)
+SELECT {_json_fields(*_START_COLUMNS)}, 'sending', ?, ? FROM json_each(?) WHERE TRUE
+ON CONFLICT (key) DO UPDATE SET {_assignments(*_START_COLUMNS, "state", "run", "changed_at")}, reasons = '[]'
 """  # noqa: S608  constant column names
-_AGAIN: Final = "UPDATE vaults SET run = ? WHERE key IN (SELECT value FROM json_each(?))"
-_END: Final = f"""
-INSERT INTO vaults ({", ".join(_ENDED)}, run, changed_at)
-SELECT {_taken(*_ENDED)}, ?, ? FROM json_each(?) WHERE TRUE
-ON CONFLICT (key) DO UPDATE SET {_news(*_ENDED, "run", "changed_at")} WHERE vaults.state <> 'stored'
+_CLAIM_UNRESOLVED: Final = "UPDATE vaults SET run = ? WHERE key IN (SELECT value FROM json_each(?))"
+_UPSERT_RESULTS: Final = f"""
+INSERT INTO vaults ({", ".join(_RESULT_COLUMNS)}, run, changed_at)
+SELECT {_json_fields(*_RESULT_COLUMNS)}, ?, ? FROM json_each(?) WHERE TRUE
+ON CONFLICT (key) DO UPDATE SET {_assignments(*_RESULT_COLUMNS, "run", "changed_at")} WHERE vaults.state <> 'stored'
 """  # noqa: S608  constant column names
-_REFUSE: Final = f"{_END} AND vaults.state = 'rejected'"
-_FORGET: Final = """
+_UPSERT_INVALID: Final = f"{_UPSERT_RESULTS} AND vaults.state = 'rejected'"
+_DELETE_UNSENT: Final = """
 DELETE FROM vaults WHERE state = 'sending' AND run = ? AND key IN (SELECT value FROM json_each(?))
 """
-_ENTRIES: Final = f"""
+_SELECT_PAGE: Final = f"""
 SELECT {", ".join(_COLUMNS)} FROM vaults WHERE key > ? AND (? IS NULL OR state = ?) ORDER BY key LIMIT ?
 """  # noqa: S608  constant column names
 
@@ -121,44 +121,44 @@ class JournalFile(SqliteStore):
         has, at = self._connection.execute("SELECT name, gateway FROM migration").fetchone()
         if name not in (None, has):
             return JournalError(self.path, f"it belongs to the migration {has!r}, not to {name!r}")
-        if problem := elsewhere(at, gateway):
+        if problem := gateway_mismatch(at, gateway):
             return JournalError(self.path, problem)
         (self.run,) = self._connection.execute(
             "UPDATE migration SET runs = runs + 1, gateway = ? RETURNING runs", (at or gateway,)
         ).fetchone()
         return JournalRun(has, self.run)
 
-    def begin(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
+    def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent. Return the known entry of each; None for new rows."""
         now = datetime.now(UTC)
-        known = {entry.key: entry for entry in self._entries(_KNOWN, (_json([row.key for row in rows]),))}
-        again = [entry.key for entry in known.values() if entry.state in UNSETTLED]
-        entries, new = sort_out(rows, known, self.run, now)
+        known = {entry.key: entry for entry in self._entries(_SELECT_BY_KEY, (_json([row.key for row in rows]),))}
+        again = [entry.key for entry in known.values() if entry.state in UNRESOLVED_STATES]
+        entries, new = split_new_rows(rows, known, self.run, now)
         if again:
-            self._connection.execute(_AGAIN, (self.run, _json(again)))
+            self._connection.execute(_CLAIM_UNRESOLVED, (self.run, _json(again)))
         if new:
-            self._connection.execute(_BEGIN, (self.run, _written(now), _json(new)))
+            self._connection.execute(_INSERT_STARTS, (self.run, _timestamp(now), _json(new)))
         return entries
 
-    def end(self, rows: Sequence[RowResult]) -> None:
+    def record_results(self, rows: Sequence[RowResult]) -> None:
         """Write the results of rows."""
-        for statement, begun in ((_END, True), (_REFUSE, False)):
-            ended = [row for row in rows if row.begun is begun]
+        for statement, started in ((_UPSERT_RESULTS, True), (_UPSERT_INVALID, False)):
+            ended = [row for row in rows if row.started is started]
             if ended:
-                self._connection.execute(statement, (self.run, _written(datetime.now(UTC)), _json(ended)))
+                self._connection.execute(statement, (self.run, _timestamp(datetime.now(UTC)), _json(ended)))
 
-    def forget(self, rows: Sequence[RowStarted]) -> None:
+    def delete_unsent(self, rows: Sequence[RowStarted]) -> None:
         """Remove rows that were started and not sent."""
-        self._connection.execute(_FORGET, (self.run, _json([row.key for row in rows])))
+        self._connection.execute(_DELETE_UNSENT, (self.run, _json([row.key for row in rows])))
 
-    def forget_rejected(self) -> None:
+    def delete_rejected(self) -> None:
         """Remove rejected rows, so that they count as new."""
         self._connection.execute("DELETE FROM vaults WHERE state = 'rejected'")
 
     def entries(self, state: RowState | None, after: str | None, limit: int) -> Sequence[JournalEntry]:
         """Return rows in the order of their keys."""
         with self._describe_errors():
-            return list(self._entries(_ENTRIES, (after or "", state, state, limit)))
+            return list(self._entries(_SELECT_PAGE, (after or "", state, state, limit)))
 
     def counts(self) -> Mapping[RowState, int]:
         """Return the number of rows of each state."""
@@ -183,5 +183,5 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _written(moment: datetime) -> str:
+def _timestamp(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds")

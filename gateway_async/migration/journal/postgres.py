@@ -12,14 +12,14 @@ import msgspec
 from gateway_async._storage.postgres import COMMAND_SECONDS, Database, in_one_line, is_address, without_password
 from gateway_async.errors import InvalidRequestError, JournalError
 from gateway_async.migration.journal.protocol import (
-    UNSETTLED,
+    UNRESOLVED_STATES,
     JournalEntry,
     JournalRun,
     RowResult,
     RowStarted,
     RowState,
-    elsewhere,
-    sort_out,
+    gateway_mismatch,
+    split_new_rows,
 )
 
 __all__ = ["PostgresJournal"]
@@ -28,8 +28,8 @@ _CONNECTIONS: Final = 4
 _TABLE: Final = re.compile(r"([a-z_][a-z0-9_]{0,49}\.)?[a-z_][a-z0-9_]{0,49}", re.ASCII)
 
 _COLUMNS: Final = tuple(field.name for field in attrs.fields(JournalEntry))
-_BEGUN: Final = tuple(field.name for field in attrs.fields(RowStarted))
-_ENDED: Final = tuple(field.name for field in attrs.fields(RowResult) if field.name != "begun")
+_START_COLUMNS: Final = tuple(field.name for field in attrs.fields(RowStarted))
+_RESULT_COLUMNS: Final = tuple(field.name for field in attrs.fields(RowResult) if field.name != "started")
 
 _CREATE: Final = """
 CREATE TABLE @_runs (name text PRIMARY KEY, runs bigint NOT NULL, gateway text NOT NULL DEFAULT '');
@@ -51,8 +51,8 @@ CREATE TABLE @ (
 """
 
 
-def _given(*names: str) -> str:
-    """Return SQL for the JSON objects of the third parameter as rows, in the order of their keys.
+def _json_rows(*names: str) -> str:
+    """Return SQL that reads the third parameter as rows, ordered by key.
 
     Rows are locked in that order, so that two processes cannot wait for each other.
     """
@@ -61,7 +61,7 @@ def _given(*names: str) -> str:
     return f'jsonb_to_recordset($3::jsonb) AS given ({columns}) ORDER BY given.key COLLATE "C"'
 
 
-def _news(*names: str) -> str:
+def _assignments(*names: str) -> str:
     """Return the SET clause of an upsert."""
     return ", ".join(f"{name} = excluded.{name}" for name in names)
 
@@ -74,27 +74,28 @@ DO UPDATE SET runs = known.runs + 1, gateway = CASE known.gateway WHEN '' THEN $
 RETURNING runs, gateway
 """
 _ALL: Final = ", ".join(_COLUMNS)
-_KNOWN: Final = f"SELECT {_ALL} FROM @ WHERE migration = $1 AND key = ANY($2) ORDER BY key FOR UPDATE"  # noqa: S608
-_BEGIN: Final = f"""
-INSERT INTO @ AS vaults (migration, run, state, {", ".join(_BEGUN)})
-SELECT $1, $2, 'sending', given.* FROM {_given(*_BEGUN)}
-ON CONFLICT (migration, key) DO UPDATE SET {_news(*_BEGUN, "state", "run", "changed_at")}, reasons = '[]'
+_SELECT_BY_KEY: Final = f"SELECT {_ALL} FROM @ WHERE migration = $1 AND key = ANY($2) ORDER BY key FOR UPDATE"  # noqa: S608
+_INSERT_STARTS: Final = f"""
+INSERT INTO @ AS vaults (migration, run, state, {", ".join(_START_COLUMNS)})
+SELECT $1, $2, 'sending', given.* FROM {_json_rows(*_START_COLUMNS)}
+ON CONFLICT (migration, key) DO UPDATE SET {_assignments(*_START_COLUMNS, "state", "run", "changed_at")}, reasons = '[]'
 WHERE vaults.state = 'rejected' AND vaults.fingerprint <> excluded.fingerprint
 RETURNING key
 """  # noqa: S608  constant column names
-_AGAIN: Final = "UPDATE @ SET run = $2 WHERE migration = $1 AND key = ANY($3)"
-_END: Final = f"""
-INSERT INTO @ AS vaults (migration, run, {", ".join(_ENDED)})
-SELECT $1, $2, given.* FROM {_given(*_ENDED)}
-ON CONFLICT (migration, key) DO UPDATE SET {_news("run", *_ENDED, "changed_at")} WHERE vaults.state <> 'stored'
+_CLAIM_UNRESOLVED: Final = "UPDATE @ SET run = $2 WHERE migration = $1 AND key = ANY($3)"
+_UPSERT_RESULTS: Final = f"""
+INSERT INTO @ AS vaults (migration, run, {", ".join(_RESULT_COLUMNS)})
+SELECT $1, $2, given.* FROM {_json_rows(*_RESULT_COLUMNS)}
+ON CONFLICT (migration, key) DO UPDATE SET {_assignments("run", *_RESULT_COLUMNS, "changed_at")}
+WHERE vaults.state <> 'stored'
 """  # noqa: S608  constant column names
-_REFUSE: Final = f"{_END} AND vaults.state = 'rejected'"
-_FORGET: Final = "DELETE FROM @ WHERE migration = $1 AND run = $2 AND state = 'sending' AND key = ANY($3)"
-_FORGET_REJECTED: Final = "DELETE FROM @ WHERE migration = $1 AND state = 'rejected'"
-_ENTRIES: Final = f"""
+_UPSERT_INVALID: Final = f"{_UPSERT_RESULTS} AND vaults.state = 'rejected'"
+_DELETE_UNSENT: Final = "DELETE FROM @ WHERE migration = $1 AND run = $2 AND state = 'sending' AND key = ANY($3)"
+_DELETE_REJECTED: Final = "DELETE FROM @ WHERE migration = $1 AND state = 'rejected'"
+_SELECT_PAGE: Final = f"""
 SELECT {_ALL} FROM @ WHERE migration = $1 AND key > $2 AND ($3::text IS NULL OR state = $3) ORDER BY key LIMIT $4
 """  # noqa: S608  constant column names
-_COUNTS: Final = "SELECT state, count(*) AS count FROM @ WHERE migration = $1 GROUP BY state"
+_COUNT_STATES: Final = "SELECT state, count(*) AS count FROM @ WHERE migration = $1 GROUP BY state"
 
 
 class PostgresJournal:
@@ -131,46 +132,46 @@ class PostgresJournal:
             raise JournalError(self._place, f"it belongs to the migration {self._name!r}, not to {name!r}")
         async with self._transaction() as connection:
             run = await connection.fetchrow(self._sql(_START), self._name, gateway)
-            if problem := elsewhere(run["gateway"], gateway):
+            if problem := gateway_mismatch(run["gateway"], gateway):
                 raise JournalError(self._place, problem)
             self._run = run["runs"]
         return JournalRun(self._name, self._run)
 
-    async def begin(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
+    async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent. Return the known entry of each."""
         now = datetime.now(UTC)
         async with self._transaction() as connection:
             known = await self._known(connection, [row.key for row in rows])
-            entries, new = sort_out(rows, known, self._run, now)
-            taken = await self._fetch(connection, _BEGIN, self._run, _json(new)) if new else []
+            entries, new = split_new_rows(rows, known, self._run, now)
+            taken = await self._fetch(connection, _INSERT_STARTS, self._run, _json(new)) if new else []
             outrun = {row.key for row in new} - {row["key"] for row in taken}
             if outrun:  # another process inserted them first
                 known |= await self._known(connection, [*outrun])
-                entries, _ = sort_out(rows, known, self._run, now)
-            again = [entry.key for entry in known.values() if entry.state in UNSETTLED]
+                entries, _ = split_new_rows(rows, known, self._run, now)
+            again = [entry.key for entry in known.values() if entry.state in UNRESOLVED_STATES]
             if again:
-                await self._fetch(connection, _AGAIN, self._run, again)
+                await self._fetch(connection, _CLAIM_UNRESOLVED, self._run, again)
         return entries
 
-    async def end(self, rows: Sequence[RowResult]) -> None:
+    async def record_results(self, rows: Sequence[RowResult]) -> None:
         """Write the results of rows; they are committed when this returns."""
         async with self._transaction() as connection:
-            for statement, begun in ((_END, True), (_REFUSE, False)):
+            for statement, started in ((_UPSERT_RESULTS, True), (_UPSERT_INVALID, False)):
                 ended = {
-                    row.key: row for row in rows if row.begun is begun
+                    row.key: row for row in rows if row.started is started
                 }  # one statement may not contain a key twice
                 if ended:
                     await self._fetch(connection, statement, self._run, _json([*ended.values()]))
 
-    async def forget(self, rows: Sequence[RowStarted]) -> None:
+    async def delete_unsent(self, rows: Sequence[RowStarted]) -> None:
         """Remove rows that were not sent."""
         async with self._transaction() as connection:
-            await self._fetch(connection, _FORGET, self._run, [row.key for row in rows])
+            await self._fetch(connection, _DELETE_UNSENT, self._run, [row.key for row in rows])
 
-    async def forget_rejected(self) -> None:
+    async def delete_rejected(self) -> None:
         """Remove rejected rows, so that they count as new."""
         async with self._transaction() as connection:
-            await self._fetch(connection, _FORGET_REJECTED)
+            await self._fetch(connection, _DELETE_REJECTED)
 
     async def flush(self) -> None:
         """Do nothing: every change is committed when its method returns."""
@@ -180,13 +181,13 @@ class PostgresJournal:
     ) -> Sequence[JournalEntry]:
         """Return rows in the order of their keys."""
         async with self._transaction() as connection:
-            rows = await self._fetch(connection, _ENTRIES, after or "", state and str(state), limit)
+            rows = await self._fetch(connection, _SELECT_PAGE, after or "", state and str(state), limit)
         return [_entry(row) for row in rows]
 
     async def counts(self) -> Mapping[RowState, int]:
         """Return the number of rows of each state."""
         async with self._transaction() as connection:
-            rows = await self._fetch(connection, _COUNTS)
+            rows = await self._fetch(connection, _COUNT_STATES)
         return {RowState(row["state"]): int(row["count"]) for row in rows}
 
     async def aclose(self) -> None:
@@ -199,7 +200,7 @@ class PostgresJournal:
     # --- in a transaction
 
     async def _known(self, connection: Any, keys: Sequence[str]) -> dict[str, JournalEntry]:
-        return {row["key"]: _entry(row) for row in await self._fetch(connection, _KNOWN, keys)}
+        return {row["key"]: _entry(row) for row in await self._fetch(connection, _SELECT_BY_KEY, keys)}
 
     async def _fetch(self, connection: Any, statement: str, *values: Any) -> Sequence[Mapping[str, Any]]:
         rows: Sequence[Mapping[str, Any]] = await connection.fetch(self._sql(statement), self._name, *values)
@@ -212,7 +213,7 @@ class PostgresJournal:
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Any]:
-        """Yield a connection in a transaction in which each statement sees what was committed before it."""
+        """Yield a connection in a transaction with isolation READ COMMITTED."""
         driver = self._database.driver
         errors = (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError, TimeoutError)
         try:

@@ -11,15 +11,15 @@ from typing import Final, Protocol
 import attrs
 
 __all__ = [
-    "UNSETTLED",
+    "UNRESOLVED_STATES",
     "Journal",
     "JournalEntry",
     "JournalRun",
     "RowResult",
     "RowStarted",
     "RowState",
-    "elsewhere",
-    "sort_out",
+    "gateway_mismatch",
+    "split_new_rows",
 ]
 
 
@@ -27,14 +27,14 @@ class RowState(StrEnum):
     """The state of a row."""
 
     SENDING = "sending"
-    """It may have been sent; its result must be looked up."""
+    """The row may have been sent and must be looked up."""
     STORED = "stored"
     REJECTED = "rejected"
     UNKNOWN = "unknown"
-    """It was sent, and a lookup could not find out the result."""
+    """The row was sent, and a lookup could not find out the result."""
 
 
-UNSETTLED: Final = frozenset({RowState.SENDING, RowState.UNKNOWN})
+UNRESOLVED_STATES: Final = frozenset({RowState.SENDING, RowState.UNKNOWN})
 """States of rows that must be looked up before they are sent."""
 
 
@@ -53,8 +53,8 @@ class RowResult:
     """The result of a row.
 
     Attributes:
-        begun: False for a row that was rejected before it was started. Such a result does not change a started row with
-            the same key.
+        started: False for a row that was rejected before it was started. Such a result does not change a started row
+            with the same key.
         reasons: the reasons of a rejection, one line each.
         vault_id, last_four, brand: details of the stored account.
     """
@@ -64,7 +64,7 @@ class RowResult:
     state: RowState
     fingerprint: str
     line: int | None
-    begun: bool = True
+    started: bool = True
     reasons: tuple[str, ...] = ()
     vault_id: str | None = None
     last_four: str | None = None
@@ -101,7 +101,7 @@ class JournalRun:
     number: int
 
 
-def elsewhere(known: str, gateway: str) -> str:
+def gateway_mismatch(known: str, gateway: str) -> str:
     """Return the error if the journal belongs to another gateway than `gateway`; "" if it does not."""
     if not known or not gateway or known == gateway:
         return ""
@@ -131,7 +131,7 @@ class Journal(Protocol):
         """
         ...
 
-    async def begin(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
+    async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent; they are on disk when this returns.
 
         A row is new if its key is not in the journal yet, or was rejected with another fingerprint. Its result is None.
@@ -140,18 +140,18 @@ class Journal(Protocol):
         """
         ...
 
-    async def end(self, rows: Sequence[RowResult]) -> None:
+    async def record_results(self, rows: Sequence[RowResult]) -> None:
         """Write the results of rows; they are on disk a moment later, and when `flush` returns.
 
         A stored row stays stored, whatever result follows.
         """
         ...
 
-    async def forget(self, rows: Sequence[RowStarted]) -> None:
+    async def delete_unsent(self, rows: Sequence[RowStarted]) -> None:
         """Remove rows that `begin` returned as new and that were not sent; on disk as with `end`."""
         ...
 
-    async def forget_rejected(self) -> None:
+    async def delete_rejected(self) -> None:
         """Allow rejected rows to be sent again, whatever their content; on disk when this returns."""
         ...
 
@@ -162,7 +162,13 @@ class Journal(Protocol):
     async def entries(
         self, state: RowState | None = None, *, after: str | None = None, limit: int = 5000
     ) -> Sequence[JournalEntry]:
-        """Return rows in the order of their keys, from the one after `after`; only those of `state` if it is given."""
+        """Return rows in the order of their keys.
+
+        Args:
+            state: only rows in this state; None for all.
+            after: only rows with a greater key.
+            limit: maximum number of rows.
+        """
         ...
 
     async def counts(self) -> Mapping[RowState, int]:
@@ -174,10 +180,10 @@ class Journal(Protocol):
         ...
 
 
-def sort_out(
+def split_new_rows(
     rows: Sequence[RowStarted], known: Mapping[str, JournalEntry], run: int, now: datetime
 ) -> tuple[Sequence[JournalEntry | None], Sequence[RowStarted]]:
-    """Return the results of a journal's `begin` for rows and their known entries, and the rows to be written."""
+    """Return the result of `record_starts` for each row, and the new rows."""
     known = dict(known)
     entries: list[JournalEntry | None] = []
     new: list[RowStarted] = []
@@ -189,7 +195,7 @@ def sort_out(
             known[row.key] = _sending(row, run, now)
         else:
             entries.append(entry)
-            if entry.state in UNSETTLED:
+            if entry.state in UNRESOLVED_STATES:
                 known[row.key] = attrs.evolve(entry, run=run)
     return entries, new
 

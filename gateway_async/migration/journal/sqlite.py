@@ -51,21 +51,21 @@ class SqliteJournal:
         """Start a run."""
         return await self._submit(lambda file: file.start(name, gateway), writes=True)
 
-    async def begin(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
+    async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent. Return the known entry of each."""
-        return await self._submit(lambda file: file.begin(rows), writes=True)
+        return await self._submit(lambda file: file.record_starts(rows), writes=True)
 
-    async def end(self, rows: Sequence[RowResult]) -> None:
+    async def record_results(self, rows: Sequence[RowResult]) -> None:
         """Write the results of rows; they are on disk a moment later."""
-        self._writer.submit_nowait(_Operation(lambda file: file.end(rows), writes=True))
+        self._writer.submit_nowait(_Operation(lambda file: file.record_results(rows), writes=True))
 
-    async def forget(self, rows: Sequence[RowStarted]) -> None:
+    async def delete_unsent(self, rows: Sequence[RowStarted]) -> None:
         """Remove rows that were not sent; the change is on disk a moment later."""
-        self._writer.submit_nowait(_Operation(lambda file: file.forget(rows), writes=True))
+        self._writer.submit_nowait(_Operation(lambda file: file.delete_unsent(rows), writes=True))
 
-    async def forget_rejected(self) -> None:
+    async def delete_rejected(self) -> None:
         """Remove rejected rows, so that they count as new."""
-        await self._submit(lambda file: file.forget_rejected(), writes=True)
+        await self._submit(lambda file: file.delete_rejected(), writes=True)
 
     async def flush(self) -> None:
         """Wait until all changes are on disk."""

@@ -7,25 +7,25 @@ from typing import TextIO
 
 from gateway_async._storage.private_file import check_owner, create_private, restrict_mode
 
-__all__ = ["WholeFile", "former_of", "keep_former", "part_of"]
+__all__ = ["AtomicFile", "back_up", "backup_path", "part_path"]
 
 
-class WholeFile:
+class AtomicFile:
     """A file of mode 0600 that is written to a `.part` file and moved to its path when complete."""
 
     def __init__(self, path: Path, encoding: str) -> None:
         self._path = path
-        self._part = part_of(path)
+        self._part = part_path(path)
         self._encoding = encoding
 
     @staticmethod
     def clear(path: Path) -> None:
-        """Remove a part that a killed process left behind, because it may contain card numbers.
+        """Remove an incomplete file of a killed process. It may contain card numbers.
 
         Raises:
             OSError: it cannot be removed.
         """
-        part_of(path).unlink(missing_ok=True)
+        part_path(path).unlink(missing_ok=True)
 
     def open(self) -> TextIO:
         """Open the part for writing. A part left by an earlier process is removed.
@@ -82,20 +82,20 @@ class WholeFile:
             raise
 
 
-def part_of(path: Path) -> Path:
-    """Return the path of the part, which holds a file until it is complete."""
+def part_path(path: Path) -> Path:
+    """Return the path at which an incomplete file is written."""
     return path.with_name(path.name + ".part")
 
 
-def former_of(path: Path) -> Path:
+def backup_path(path: Path) -> Path:
     """Return the path at which the previous file is kept."""
     return path.with_name(path.name + "~")
 
 
-def keep_former(path: Path) -> Path | None:
+def back_up(path: Path) -> Path | None:
     """Keep the existing file, readable only by its owner: it may be half corrected. Return its new path, if any."""
     if not path.exists():
         return None
     check_owner(path)
     restrict_mode(path)
-    return path.replace(former_of(path))
+    return path.replace(backup_path(path))

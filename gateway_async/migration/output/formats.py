@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, Final, Protocol, TextIO
 
 import attrs
@@ -9,26 +10,27 @@ import attrs
 from gateway_async.migration.output.formulas import NOTE, csv_writer, escape_formula
 from gateway_async.migration.rows.columns import PROBLEMS, Columns
 
-__all__ = ["Shape", "Writer", "writer_of"]
+__all__ = ["InputFormat", "Writer", "create_writer"]
 
+_ROWS_PER_GROUP: Final = 5000
 _SURPLUS: Final = ""
-"""Key of a row's surplus cells, those beyond the last column."""
+"""Key of the cells beyond the last column."""
 
 
 @attrs.frozen(kw_only=True)
-class Shape:
+class InputFormat:
     """The format of an input, so that its rejects can be written in the same format.
 
     Attributes:
         format: `"csv"`, `"jsonl"` or `"parquet"`.
-        fit: the mapping of its columns to fields.
+        mapping: the mapping of its columns to fields.
         columns: the names in its header, in order; not used for JSON Lines.
         delimiter: delimiter of CSV.
         encoding: encoding of the text.
     """
 
     format: str
-    fit: Columns = attrs.field(factory=Columns)
+    mapping: Columns = attrs.field(factory=Columns)
     columns: Sequence[str] = ()
     delimiter: str = ","
     encoding: str = "utf-8"
@@ -46,13 +48,13 @@ class Writer(Protocol):
         ...
 
 
-class _Separated:
+class _CsvWriter:
     """Writes CSV in the input's dialect."""
 
-    def __init__(self, file: TextIO, shape: Shape) -> None:
-        self._names = _columns(shape)[:-1]
-        self._rows = csv_writer(file, shape.delimiter)
-        self._rows.writerow(map(escape_formula, _columns(shape)))
+    def __init__(self, file: TextIO, input_format: InputFormat) -> None:
+        self._names = _columns(input_format)[:-1]
+        self._rows = csv_writer(file, input_format.delimiter)
+        self._rows.writerow(map(escape_formula, _columns(input_format)))
 
     def add(self, source: Mapping[str, Any], problems: Sequence[str]) -> None:
         cells = [source.get(name, "") for name in self._names] + [*source.get(_SURPLUS, ())]
@@ -64,10 +66,10 @@ class _Separated:
         """Do nothing: all rows are written."""
 
 
-class _JsonLines:
+class _JsonLinesWriter:
     """Writes one object a line."""
 
-    def __init__(self, file: TextIO, _shape: Shape) -> None:
+    def __init__(self, file: TextIO, _input_format: InputFormat) -> None:
         self._file = file
 
     def add(self, source: Mapping[str, Any], problems: Sequence[str]) -> None:
@@ -77,23 +79,46 @@ class _JsonLines:
         """Do nothing: all rows are written."""
 
 
-def _parquet(file: TextIO, shape: Shape) -> Writer:
-    from gateway_async.migration.output.parquet_rejects import ParquetRejects
+class _ParquetWriter:
+    """Writes rows to a Parquet file with every value as text, some thousand at a time. It needs pyarrow."""
 
-    return ParquetRejects(file, _columns(shape))
+    def __init__(self, file: TextIO, input_format: InputFormat) -> None:
+        self._arrow = import_module("pyarrow")
+        self._columns = _columns(input_format)
+        self._schema = self._arrow.schema([(column, self._arrow.string()) for column in self._columns])
+        self._writer = import_module("pyarrow.parquet").ParquetWriter(file.buffer, self._schema)
+        self._pending: list[dict[str, str | None]] = []
+
+    def add(self, source: Mapping[str, Any], problems: Sequence[str]) -> None:
+        values = {**source, PROBLEMS: "; ".join(problems)}
+        self._pending.append({name: _text(values.get(name)) for name in self._columns})
+        if len(self._pending) >= _ROWS_PER_GROUP:
+            self._write()
+
+    def finish(self) -> None:
+        self._write()
+        self._writer.close()
+
+    def _write(self) -> None:
+        self._writer.write_table(self._arrow.Table.from_pylist(self._pending, schema=self._schema))
+        self._pending.clear()
 
 
-def _columns(shape: Shape) -> list[str]:
-    return [*(column for column in shape.columns if column != PROBLEMS), PROBLEMS]
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
-_KINDS: Final[Mapping[str, Callable[[TextIO, Shape], Writer]]] = {
-    "csv": _Separated,
-    "jsonl": _JsonLines,
-    "parquet": _parquet,
+def _columns(input_format: InputFormat) -> list[str]:
+    return [*(column for column in input_format.columns if column != PROBLEMS), PROBLEMS]
+
+
+_WRITERS: Final[Mapping[str, Callable[[TextIO, InputFormat], Writer]]] = {
+    "csv": _CsvWriter,
+    "jsonl": _JsonLinesWriter,
+    "parquet": _ParquetWriter,
 }
 
 
-def writer_of(file: TextIO, shape: Shape) -> Writer:
-    """Return a writer of rows in a format, each with its problems in an additional column."""
-    return _KINDS[shape.format](file, shape)
+def create_writer(file: TextIO, input_format: InputFormat) -> Writer:
+    """Return a writer of rows and their problems in a format."""
+    return _WRITERS[input_format.format](file, input_format)

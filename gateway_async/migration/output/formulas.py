@@ -25,7 +25,7 @@ def escape_formula(cell: str) -> str:
 
 
 def unescape_formulas(cells: Sequence[str], problems: str) -> Sequence[str]:
-    """Remove the apostrophes of `escape_formula`, if the row's `problems` say that it has some."""
+    """Remove the apostrophes of `escape_formula` from a row with its note."""
     if not problems.endswith(NOTE):
         return cells
     return [cell[1:] if cell.startswith("'") and _is_formula(cell) else cell for cell in cells]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway_async._secrets import AccountNumber, mask_digits, mask_text
-from gateway_async.migration.rows.columns import Fit
+from gateway_async.migration.rows.columns import ColumnMapping
 
 __all__ = ["mask_row", "mask_unreadable"]
 
@@ -19,18 +19,18 @@ _UNSURE: Final = re.compile(r"(?:\d\D*){3}", re.DOTALL)
 _HIDDEN: Final = "************"
 
 
-def mask_row(row: Mapping[str, Any], fit: Fit) -> dict[str, Any]:
+def mask_row(row: Mapping[str, Any], mapping: ColumnMapping) -> dict[str, Any]:
     """Mask a row's cells. Columns that are neither a field nor the key are left out, as they may hold anything."""
-    cells = zip(fit.fields, row.items(), strict=True)
+    cells = zip(mapping.fields, row.items(), strict=True)
     return {
         name: _mask_cell(field, value)
-        for place, (field, (name, value)) in enumerate(cells)
-        if field or place == fit.key
+        for index, (field, (name, value)) in enumerate(cells)
+        if field or index == mapping.key
     }
 
 
 def mask_unreadable(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Hide values of a row that cannot be split into cells, because any of them may be a card number."""
+    """Hide values that may contain a card number."""
     return {name: _HIDDEN if _UNSURE.search(str(value)) else value for name, value in row.items()}
 
 

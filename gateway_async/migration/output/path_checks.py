@@ -6,18 +6,18 @@ from typing import Final
 
 from gateway_async._storage.private_file import check_owner
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.output.atomic_file import former_of, part_of
+from gateway_async.migration.output.atomic_file import backup_path, part_path
 from gateway_async.migration.output.vault_ids import SUFFIXES
 from gateway_async.migration.rows.columns import PROBLEMS
 
-__all__ = ["check_out", "check_rejects", "check_report"]
+__all__ = ["check_rejects", "check_report", "check_vault_ids"]
 
-_REPORT_MARKS: Final = (b'<p class="over">Migration', b'"rows_per_second"')
+_REPORT_SIGNATURES: Final = (b'<p class="overline">Migration', b'"rows_per_second"')
 _PEEK: Final = 65_536
 
 
-def check_out(path: Path, *, force: bool = False) -> None:
-    """Reject a path that `write_out` could not write, or that holds another file, before anything is sent.
+def check_vault_ids(path: Path, *, force: bool = False) -> None:
+    """Reject an unusable path for vault ids before anything is sent.
 
     Raises:
         InvalidRequestError: its folder does not exist, its suffix is unknown, or another file is there.
@@ -26,11 +26,11 @@ def check_out(path: Path, *, force: bool = False) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise InvalidRequestError(f"out: must end in .csv, .tsv, .jsonl or .ndjson, not {path.name!r}")
     if not force and _content(path) and b"account_vault_api_id" not in _content(path):
-        raise InvalidRequestError(f"out: {path} is no file of vault ids; --force replaces it")
+        raise InvalidRequestError(f"out: {path} is not a file of vault ids (expected --force to replace it)")
 
 
 def check_rejects(path: Path, source: Path | None, *, force: bool = False) -> None:
-    """Reject a path at which rejects could not be written, or that holds another file, before anything is sent.
+    """Reject an unusable path for rejects before anything is sent.
 
     Args:
         path: the path of the rejects.
@@ -43,36 +43,36 @@ def check_rejects(path: Path, source: Path | None, *, force: bool = False) -> No
     _check_folder("rejects", path)
     if source is not None and path.exists() and path.samefile(source):
         raise InvalidRequestError(f"rejects: {path} is the input")
-    for used, what in ((former_of(path), "the former {} is kept"), (part_of(path), "{} is written until it is whole")):
+    for used, role in ((backup_path(path), "the backup"), (part_path(path), "the temporary file")):
         if source is not None and used.exists() and used.samefile(source):
-            raise InvalidRequestError(f"rejects: {used}, the input, is where {what.format(path.name)}")
+            raise InvalidRequestError(f"rejects: {used}, the input, would be {role} of {path.name}")
     content = _content(path)
     marks = (PROBLEMS.encode(code) for code in ("utf-8", "utf-16-le", "utf-32-le"))
     if not force and content and not any(mark in content for mark in marks):
-        raise InvalidRequestError(f"rejects: {path} is no file of rejects; --force replaces it")
+        raise InvalidRequestError(f"rejects: {path} is not a file of rejects (expected --force to replace it)")
 
 
 def check_report(name: str, path: Path, *, force: bool = False) -> None:
-    """Reject a path at which a report could not be written, or that holds another file, before anything is sent.
+    """Reject an unusable path for a report before anything is sent.
 
     Raises:
         InvalidRequestError: its folder does not exist, or another file is there.
     """
     _check_folder(name, path)
     content = _content(path)
-    if not force and content and not any(mark in content for mark in _REPORT_MARKS):
-        raise InvalidRequestError(f"{name}: {path} is no report of a migration; --force replaces it")
+    if not force and content and not any(mark in content for mark in _REPORT_SIGNATURES):
+        raise InvalidRequestError(f"{name}: {path} is not a report of a migration (expected --force to replace it)")
 
 
 def _check_folder(name: str, path: Path) -> None:
     if path.is_dir():
         raise InvalidRequestError(f"{name}: {path} is a folder")
     if path.exists() and not path.is_file():
-        raise InvalidRequestError(f"{name}: {path} is no ordinary file")
+        raise InvalidRequestError(f"{name}: {path} is not a regular file")
     if not path.absolute().parent.is_dir():
-        raise InvalidRequestError(f"{name}: there is no folder {path.absolute().parent}")
+        raise InvalidRequestError(f"{name}: folder {path.absolute().parent} does not exist")
     if not os.access(path.absolute().parent, os.W_OK | os.X_OK):
-        raise InvalidRequestError(f"{name}: nothing can be written into {path.absolute().parent}")
+        raise InvalidRequestError(f"{name}: folder {path.absolute().parent} is not writable")
     try:
         check_owner(path)
     except PermissionError as error:

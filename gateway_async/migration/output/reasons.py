@@ -6,14 +6,14 @@ from typing import Final
 
 from gateway_async.migration.journal.protocol import RowResult, RowState
 
-__all__ = ["Reasons", "without_own"]
+__all__ = ["Reasons", "generalize"]
 
-_MOST_KEPT: Final = 10_000
+_MAX_KINDS: Final = 10_000
 """Maximum number of different reasons; more would not be useful."""
 
 _OWN: Final = (
     (re.compile(r", ends in \w+"), ""),
-    (re.compile(r"\bline \d+(?= has it too)"), "another line"),
+    (re.compile(r"\bline \d+(?= has the same key)"), "another line"),
     (re.compile(r"\bline \d+"), "a line"),
 )
 """Details of a single row, and the common text that replaces them."""
@@ -30,20 +30,20 @@ class Reasons:
         """Count the reasons of a row if it was rejected."""
         if end.state is RowState.REJECTED:
             for reason in end.reasons:
-                self._count(without_own(reason))
+                self._count(generalize(reason))
 
     def most(self, number: int) -> list[tuple[str, int]]:
         """Return the most frequent reasons with their number of rows."""
         return self._counts.most_common(number)
 
     def _count(self, reason: str) -> None:
-        if reason in self._counts or len(self._counts) < _MOST_KEPT:
+        if reason in self._counts or len(self._counts) < _MAX_KINDS:
             self._counts[reason] += 1
         else:
             self.others += 1
 
 
-def without_own(reason: str) -> str:
+def generalize(reason: str) -> str:
     """Return a reason without the details of a single row."""
     for own, common in _OWN:
         reason = own.sub(common, reason)

@@ -11,8 +11,8 @@ from typing import Any
 import attrs
 
 from gateway_async.migration.journal.protocol import RowResult
-from gateway_async.migration.output.atomic_file import WholeFile, keep_former
-from gateway_async.migration.output.formats import Shape, Writer, writer_of
+from gateway_async.migration.output.atomic_file import AtomicFile, back_up
+from gateway_async.migration.output.formats import InputFormat, Writer, create_writer
 from gateway_async.migration.output.masking import mask_row, mask_unreadable
 from gateway_async.migration.rows.row import VaultRow
 
@@ -24,20 +24,20 @@ class Rejects:
 
     Args:
         path: the path of the file; an existing file of rejects is kept beside it, with a `~`.
-        shape: returns the format of the input; called when the first row is rejected.
+        input_format: returns the format of the input; called when the first row is rejected.
         with_card_numbers: write the rows unmasked.
 
     Attributes:
         count: number of rows so far.
     """
 
-    def __init__(self, path: Path, shape: Callable[[], Shape], *, with_card_numbers: bool = False) -> None:
+    def __init__(self, path: Path, input_format: Callable[[], InputFormat], *, with_card_numbers: bool = False) -> None:
         self.count = 0
         self._path = path
-        self._shape = shape
+        self._input_format = input_format
         self._with_card_numbers = with_card_numbers
         self._rows: Writer | None = None
-        self._file: WholeFile | None = None
+        self._file: AtomicFile | None = None
         self._error: OSError | None = None
 
     def add(self, row: VaultRow, end: RowResult) -> None:
@@ -57,26 +57,26 @@ class Rejects:
         """
         if self._rows is None or self._file is None:
             self._complain()
-            WholeFile.clear(self._path)
+            AtomicFile.clear(self._path)
             return False
         try:
             self._complain()
             self._rows.finish()
             self._file.finish()
-            keep_former(self._path)
+            back_up(self._path)
             self._file.move()
         except OSError:
             self._file.drop()
             raise
         return True
 
-    def set_former_aside(self) -> Path | None:
-        """Move the rejects of an earlier run aside after a run that rejected nothing. Return the new path, if any.
+    def back_up(self) -> Path | None:
+        """Keep the rejects of an earlier run under another name. Return the new path, if any.
 
         Raises:
             OSError: it cannot be moved.
         """
-        return keep_former(self._path)
+        return back_up(self._path)
 
     def _complain(self) -> None:
         """Raise the error of an earlier write."""
@@ -85,12 +85,14 @@ class Rejects:
 
     def _opened(self) -> Writer:
         if self._rows is None:
-            shape = self._shape()
-            self._fit = lru_cache(256)(shape.fit.fit_some)
+            input_format = self._input_format()
+            self._mapping = lru_cache(256)(input_format.mapping.map_names)
             if not self._with_card_numbers:
-                shape = attrs.evolve(shape, columns=tuple(self._masked_row(dict.fromkeys(shape.columns))))
-            self._file = WholeFile(self._path, shape.encoding)
-            self._rows = writer_of(self._file.open(), shape)
+                input_format = attrs.evolve(
+                    input_format, columns=tuple(self._masked_row(dict.fromkeys(input_format.columns)))
+                )
+            self._file = AtomicFile(self._path, input_format.encoding)
+            self._rows = create_writer(self._file.open(), input_format)
         return self._rows
 
     def _masked(self, row: VaultRow) -> dict[str, Any]:
@@ -102,7 +104,7 @@ class Rejects:
         return self._masked_row(source)
 
     def _masked_row(self, source: dict[str, Any]) -> dict[str, Any]:
-        return mask_row(source, self._fit(tuple(source)))
+        return mask_row(source, self._mapping(tuple(source)))
 
 
 def _problems(row: VaultRow, end: RowResult) -> list[str]:

@@ -1,4 +1,4 @@
-"""A report as one sentence, as facts and as plain values, for the terminal, JSON and HTML."""
+"""A report as one sentence, as facts and as as_values values, for the terminal, JSON and HTML."""
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,19 +10,19 @@ import attrs
 from gateway_async.migration.journal.protocol import RowState
 from gateway_async.migration.report import Report
 
-__all__ = ["Surroundings", "duration", "facts", "failures", "headline", "local_time", "plain", "rate_of"]
+__all__ = ["RunContext", "as_values", "duration", "facts", "failures", "format_local_time", "headline", "rate_of"]
 
-_MOST_FAILURES: Final = 5
+_MAX_FAILURES: Final = 5
 _TOTALS: Final[Mapping[RowState, str]] = {
     RowState.STORED: "stored",
     RowState.REJECTED: "rejected",
     RowState.UNKNOWN: "unknown",
-    RowState.SENDING: "to be looked up",
+    RowState.SENDING: "in progress",
 }
 
 
 @attrs.frozen(kw_only=True)
-class Surroundings:
+class RunContext:
     """The facts that a report names in addition to the run's numbers.
 
     Attributes:
@@ -43,39 +43,39 @@ def headline(report: Report) -> str:
     if report.stopped:
         return f"Stopped before the end: {report.stopped.rstrip('.')}."
     if report.unknown:
-        return f"Every row has ended, and of {report.unknown:,} nobody knows yet whether they are stored."
+        return f"Every row has ended; the outcome of {report.unknown:,} is unknown."
     if not report.rows:
-        return "There was nothing to migrate: the input holds no rows."
+        return "Nothing to migrate: the input has no rows."
     if report.rejected:
         return f"Every row has ended; {report.rejected:,} of {report.rows:,} were rejected."
     return "Complete: every row is stored."
 
 
-def plain(
+def as_values(
     report: Report,
     reasons: Iterable[tuple[str, int]] = (),
-    again: str = "",
-    surroundings: Surroundings | None = None,
+    resume_command: str = "",
+    context: RunContext | None = None,
 ) -> dict[str, Any]:
     """Return the report as values for JSON; times are local, in ISO 8601 with their offset from UTC.
 
     Args:
         report: the results of the rows.
         reasons: the reasons of rejections, and the number of rows for each.
-        again: the command that continues the migration.
-        surroundings: the input, the journal and its counts, the rejects.
+        resume_command: the command that continues the migration.
+        context: the input, the journal and its counts, the rejects.
     """
-    around = surroundings or Surroundings()
-    totals = None if around.totals is None else {str(state): around.totals.get(state, 0) for state in RowState}
-    counts = {name: getattr(report, name) for name in ("stored", "rejected", "unknown", "skipped", "trouble")}
+    context_ = context or RunContext()
+    totals = None if context_.totals is None else {str(state): context_.totals.get(state, 0) for state in RowState}
+    counts = {name: getattr(report, name) for name in ("stored", "rejected", "unknown", "skipped", "failed_attempts")}
     return {
         "name": report.name,
         "gateway": report.gateway,
         "location": report.location,
-        "input": around.input,
-        "journal": around.journal,
-        "began": local_time(report.began, "T"),
-        "ended": local_time(report.ended, "T"),
+        "input": context_.input,
+        "journal": context_.journal,
+        "started_at": format_local_time(report.started_at, "T"),
+        "ended_at": format_local_time(report.ended_at, "T"),
         **counts,
         "rows": report.rows,
         "complete": report.complete,
@@ -83,57 +83,57 @@ def plain(
         "seconds": round(report.seconds, 3),
         "rows_per_second": round(rate_of(report), 1),
         "totals": totals,
-        "rejects": around.rejects,
+        "rejects": context_.rejects,
         "failures": [{"reason": reason, "attempts": attempts} for reason, attempts in _most_frequent(report.failures)],
         "reasons": [{"reason": reason, "rows": rows} for reason, rows in reasons],
-        "again": again,
+        "resume_command": resume_command,
     }
 
 
-def facts(report: Report, surroundings: Surroundings) -> Iterator[tuple[str, str]]:
+def facts(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
     """Yield the facts of a report as pairs of name and text."""
     if report.gateway:
         yield "gateway", report.gateway
-        yield "location", report.location or "none of the client's own"
-    if surroundings.input:
-        yield "input", "standard input" if surroundings.input == "-" else surroundings.input
-    if surroundings.journal:
-        yield "journal", surroundings.journal
-    for name, moment in (("began", report.began), ("ended", report.ended)):
+        yield "location", report.location or "none"
+    if context.input:
+        yield "input", "standard input" if context.input == "-" else context.input
+    if context.journal:
+        yield "journal", context.journal
+    for name, moment in (("started", report.started_at), ("ended", report.ended_at)):
         if moment is not None:
-            yield name, local_time(moment)
-    totals = surroundings.totals
+            yield name, format_local_time(moment)
+    totals = context.totals
     if totals is not None:
-        counts = [f"{totals.get(state, 0):,} {said}" for state, said in _TOTALS.items()]
+        counts = [f"{totals.get(state, 0):,} {text}" for state, text in _TOTALS.items()]
         yield "over all runs", ", ".join(counts[:3] if not totals.get(RowState.SENDING) else counts)
-    yield from _rejects(report, surroundings)
+    yield from _rejects(report, context)
 
 
-def _rejects(report: Report, surroundings: Surroundings) -> Iterator[tuple[str, str]]:
+def _rejects(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
     """Yield where the rejects are: in a file, or only in the journal."""
-    if surroundings.rejects:
-        yield "rejects", surroundings.rejects
+    if context.rejects:
+        yield "rejects", context.rejects
     elif report.rejected:
-        place = shlex.quote(surroundings.journal) if surroundings.journal else "JOURNAL"
-        named = f" --name {shlex.quote(report.name)}" if "://" in place else ""
-        yield "rejects", f"in the journal; gateway-async migrate journal {place}{named} --state rejected lists them"
+        location = shlex.quote(context.journal) if context.journal else "JOURNAL"
+        named = f" --name {shlex.quote(report.name)}" if "://" in location else ""
+        yield "rejects", f"in the journal; gateway-async migrate journal {location}{named} --state rejected lists them"
 
 
 def failures(report: Report) -> str:
     """Return how many attempts failed, and the reasons, as text."""
-    said = f"{report.trouble:,} attempts failed"
+    text = f"{report.failed_attempts:,} attempts failed"
     most = _most_frequent(report.failures)
-    whys = [f"{attempts:,} {reason}" for reason, attempts in most[:_MOST_FAILURES]]
-    more = ["…"] if len(most) > len(whys) else []
-    return f"{said}: {'; '.join([*whys, *more])}" if whys else said
+    reasons = [f"{attempts:,} {reason}" for reason, attempts in most[:_MAX_FAILURES]]
+    more = ["…"] if len(most) > len(reasons) else []
+    return f"{text}: {'; '.join([*reasons, *more])}" if reasons else text
 
 
 def _most_frequent(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))
 
 
-def local_time(moment: datetime | None, separator: str = " ") -> str:
-    """Format a moment in local time with its offset from UTC, to the second; "" for None."""
+def format_local_time(moment: datetime | None, separator: str = " ") -> str:
+    """Format a moment in local time with its offset from UTC."""
     return "" if moment is None else moment.astimezone().isoformat(separator, "seconds")
 
 

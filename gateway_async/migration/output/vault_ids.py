@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from gateway_async.migration.journal.protocol import JournalEntry
-from gateway_async.migration.output.atomic_file import WholeFile
+from gateway_async.migration.output.atomic_file import AtomicFile
 from gateway_async.migration.output.formulas import csv_writer, escape_formula
 
-__all__ = ["SUFFIXES", "write_out", "write_report"]
+__all__ = ["SUFFIXES", "write_report", "write_vault_ids"]
 
 _FIELDS: Final = ("key", "account_vault_id", "account_vault_api_id", "last_four", "brand")
 _SEPARATED: Final[Mapping[str, str]] = {".csv": ",", ".tsv": "\t"}
@@ -18,8 +18,8 @@ SUFFIXES: Final = (*_SEPARATED, *_LINES)
 """Suffixes of a file of vault ids; they select its format."""
 
 
-async def write_out(path: Path, entries: AsyncIterable[JournalEntry]) -> int:
-    """Write the vault id of each key, as CSV, or as JSON Lines for such a suffix.
+async def write_vault_ids(path: Path, entries: AsyncIterable[JournalEntry]) -> int:
+    """Write the vault id of each key as CSV or JSON Lines.
 
     In CSV, text that a spreadsheet would run as a formula has an apostrophe before it. In JSON Lines, text is
     unchanged.
@@ -34,7 +34,7 @@ async def write_out(path: Path, entries: AsyncIterable[JournalEntry]) -> int:
     Raises:
         OSError: it cannot be written.
     """
-    with WholeFile(path, "utf-8") as file:
+    with AtomicFile(path, "utf-8") as file:
         write, number = _writer(path, file), 0
         async for entry in entries:
             write((entry.key, entry.vault_id, entry.api_id, entry.last_four, entry.brand))
@@ -48,7 +48,7 @@ def write_report(path: Path, text: str) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    with WholeFile(path, "utf-8") as file:
+    with AtomicFile(path, "utf-8") as file:
         file.write(text)
 
 

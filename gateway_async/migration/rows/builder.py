@@ -15,7 +15,7 @@ from gateway_async._wire.convert.read import once_per_class
 from gateway_async._wire.convert.write import fields_of
 from gateway_async._wire.validation import problems as problems_of
 from gateway_async.migration.rows.row import VaultRow
-from gateway_async.migration.rows.values import read_value, written
+from gateway_async.migration.rows.values import cell_text, read_value
 from gateway_async.models.account_vaults import (
     AchVaultCreate,
     CardVaultCreate,
@@ -26,7 +26,7 @@ from gateway_async.models.account_vaults import (
     VaultCreate,
 )
 
-__all__ = ["CARD_LENGTHS", "row_of", "unreadable"]
+__all__ = ["CARD_LENGTHS", "build_row", "unreadable_row"]
 
 CARD_LENGTHS: Final = range(12, 20)
 """Digits of a card's number (ISO/IEC 7812)."""
@@ -60,7 +60,7 @@ _TYPES: Final[Mapping[type[VaultCreate], str]] = {
 }
 
 
-def row_of(
+def build_row(
     cells: Mapping[str, Any],
     *,
     key: Any = None,
@@ -80,31 +80,31 @@ def row_of(
     Returns:
         The row with all of its problems, and with its request if that can be made.
     """
-    wrong = list(problems)
-    values = _values(cells, wrong)
-    request = _request(values, wrong)
-    named = _key(key, values, wrong)
-    return VaultRow(key=named, line=line, request=request, problems=tuple(wrong), source=source)
+    found = list(problems)
+    values = _values(cells, found)
+    request = _request(values, found)
+    key = _key(key, values, found)
+    return VaultRow(key=key, line=line, request=request, problems=tuple(found), source=source)
 
 
-def unreadable(reason: str, *, line: int | None = None, source: Mapping[str, Any] | None = None) -> VaultRow:
+def unreadable_row(reason: str, *, line: int | None = None, source: Mapping[str, Any] | None = None) -> VaultRow:
     """Return a row that cannot be split into cells."""
     return VaultRow(key="", line=line, problems=(f"row: {reason}",), source=source)
 
 
-def _values(cells: Mapping[str, Any], wrong: list[str]) -> dict[str, Any]:
-    """Read the values of cells that are not empty. Values that cannot be read are added to `wrong`."""
+def _values(cells: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    """Read the values of cells that are not empty. Values that cannot be read are added to `problems`."""
     values: dict[str, Any] = {}
     for name, raw in cells.items():
         try:
-            text = written(raw)
+            text = cell_text(raw)
             if text:
                 values[name] = read_value(name, text)
         except UnicodeDecodeError:
-            wrong.append(f"{name}: is no UTF-8 text")
+            problems.append(f"{name}: not valid UTF-8")
             values[name] = None
         except ValueError as error:
-            wrong.append(f"{name}: {error}")
+            problems.append(f"{name}: {error}")
             values[name] = None
     return values
 
@@ -112,30 +112,30 @@ def _values(cells: Mapping[str, Any], wrong: list[str]) -> dict[str, Any]:
 # --- which request
 
 
-def _request(values: dict[str, Any], wrong: list[str]) -> VaultCreate | None:
-    kind = _kind(values, wrong)
+def _request(values: dict[str, Any], problems: list[str]) -> VaultCreate | None:
+    kind = _kind(values, problems)
     if kind is None:
         return None
-    fields = _own_fields(kind, values, wrong)
+    fields = _own_fields(kind, values, problems)
     missing = [name for name in _required(kind) if name not in fields]
-    wrong += [f"{name}: is required for {_TYPES[kind]}" for name in missing]
+    problems += [f"{name}: required for {_TYPES[kind]}" for name in missing]
     unread = {name for name, value in fields.items() if value is None}
-    unsaid = {*missing, *unread}
-    request = kind(**{**fields, **dict.fromkeys(unsaid, _PLACEHOLDER)})
-    wrong += [line for line in problems_of(request) if line.split(":")[0] not in unsaid and line != _FILLED_IN]
-    if isinstance(request, CardVaultCreate) and "account_number" not in unsaid:
-        wrong[:] = _with_card_problems(wrong, request.account_number.reveal())
-    return None if unsaid else request
+    skipped = {*missing, *unread}
+    request = kind(**{**fields, **dict.fromkeys(skipped, _PLACEHOLDER)})
+    problems += [line for line in problems_of(request) if line.split(":")[0] not in skipped and line != _FILLED_IN]
+    if isinstance(request, CardVaultCreate) and "account_number" not in skipped:
+        problems[:] = _with_card_problems(problems, request.account_number.reveal())
+    return None if skipped else request
 
 
-def _kind(values: Mapping[str, Any], wrong: list[str]) -> type[VaultCreate] | None:
+def _kind(values: Mapping[str, Any], problems: list[str]) -> type[VaultCreate] | None:
     """Return the request class that fits the values."""
     given = [name for name in _SOURCES if name in values]
     kinds = {_SOURCES[name] for name in given}
     if not given:
-        wrong.append(f"account_number: is missing, and so is all else that says whose account it is ({_others()})")
+        problems.append(f"account_number: required (or one of {_others()})")
     elif len(kinds) > 1:
-        wrong.append(f"{given[0]}: only one of it and {', '.join(given[1:])} may be given")
+        problems.append(f"{given[0]}: not allowed together with {', '.join(given[1:])}")
     else:
         kind = kinds.pop()
         return AchVaultCreate if kind is CardVaultCreate and _is_bank(values) else kind
@@ -153,16 +153,16 @@ def _is_bank(values: Mapping[str, Any]) -> bool:
     return bool(method == "ach")
 
 
-def _own_fields(kind: type[VaultCreate], values: Mapping[str, Any], wrong: list[str]) -> dict[str, Any]:
+def _own_fields(kind: type[VaultCreate], values: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     """Return the values that the request has fields for. Other values are problems, unless the request implies them."""
     known = fields_of(kind)
     for name, value in values.items():
-        if name not in known and not _goes_without_saying(kind, name, value):
-            wrong.append(f"{name}: does not go with {_TYPES[kind]}")
+        if name not in known and not _is_implied(kind, name, value):
+            problems.append(f"{name}: not allowed for {_TYPES[kind]}")
     return {name: value for name, value in values.items() if name in known}
 
 
-def _goes_without_saying(kind: type[VaultCreate], name: str, value: Any) -> bool:
+def _is_implied(kind: type[VaultCreate], name: str, value: Any) -> bool:
     """Return whether a value is implied: the payment method of a request, or the card brand in an export."""
     if name == "payment_method":
         return value is None or kind.implied.get(name) == value
@@ -174,9 +174,9 @@ def _required(kind: type[Any]) -> tuple[str, ...]:
     return tuple(field.name for field in attrs.fields(kind) if field.default is attrs.NOTHING)
 
 
-def _with_card_problems(wrong: Sequence[str], number: str) -> list[str]:
-    """Replace the general length problems of an account number by those of a card number."""
-    others = [line for line in wrong if not line.startswith(_LENGTH_OF_NUMBER)]
+def _with_card_problems(problems: Sequence[str], number: str) -> list[str]:
+    """Replace the general length problems by those of a card number."""
+    others = [line for line in problems if not line.startswith(_LENGTH_OF_NUMBER)]
     return [*others, *_card_problems(number)]
 
 
@@ -184,7 +184,7 @@ def _card_problems(number: str) -> Iterator[str]:
     if not (number.isascii() and number.isdigit()):
         return
     if len(number) not in CARD_LENGTHS:
-        yield f"account_number: has {len(number)} digits, a card has 12 to 19"
+        yield f"account_number: has {len(number)} digits (expected 12 to 19 for a card)"
     elif not luhn_valid(number):
         yield f"account_number: fails the check digit, ends in {number[-4:]}"
 
@@ -192,17 +192,17 @@ def _card_problems(number: str) -> Iterator[str]:
 # --- the key
 
 
-def _key(raw: Any, values: Mapping[str, Any], wrong: list[str]) -> str:
+def _key(raw: Any, values: Mapping[str, Any], problems: list[str]) -> str:
     api_id = values.get("account_vault_api_id") or ""
     try:
-        key = written(raw) or api_id
+        key = cell_text(raw) or api_id
     except ValueError as error:
-        wrong.append(f"key: {error}")
+        problems.append(f"key: {error}")
         return ""
     if not key:
-        wrong.append("key: is missing, and so is account_vault_api_id")
+        problems.append("key: required (or account_vault_api_id)")
     elif _holds_number(f"{key} {api_id}", values):
-        wrong.append("key: holds the account's number; the journal keeps keys, so name another column")
+        problems.append("key: contains the account number (expected another column, because the journal stores keys)")
         return ""
     return key
 
@@ -211,5 +211,5 @@ def _holds_number(text: str, values: Mapping[str, Any]) -> bool:
     """Return whether a key contains the account's number. A key that only looks like a number is fine."""
     numbers = (values.get(name) for name in ("account_number", "track_data", "ticket"))
     bare = _SEPARATORS.sub("", text)
-    said = chain((text, bare), (mask_text(text),) if values.get("track_data") else ())
-    return any(number and len(number) >= 8 and any(number in each for each in said) for number in numbers)  # noqa: PLR2004  shorter numbers occur in many texts
+    texts = chain((text, bare), (mask_text(text),) if values.get("track_data") else ())
+    return any(number and len(number) >= 8 and any(number in text for text in texts) for number in numbers)  # noqa: PLR2004  shorter numbers occur in many texts

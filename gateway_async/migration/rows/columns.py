@@ -22,7 +22,7 @@ from gateway_async.models.account_vaults import (
     VaultCopyCreate,
 )
 
-__all__ = ["FIELDS", "KEY", "KINDS", "PROBLEMS", "SECRET_FIELDS", "Columns", "Fit"]
+__all__ = ["FIELDS", "KEY", "KINDS", "PROBLEMS", "SECRET_FIELDS", "ColumnMapping", "Columns"]
 
 KEY: Final = "key"
 PROBLEMS: Final = "problems"
@@ -41,8 +41,8 @@ FIELDS: Final = tuple(dict.fromkeys(["payment_method", *(name for kind in KINDS 
 
 SECRET_FIELDS: Final = frozenset({"account_number", "routing", "track_data", "ticket"})
 _API_ID: Final = "account_vault_api_id"
-_LONGEST_SHOWN: Final = 40
-_MOST_LISTED: Final = 20
+_MAX_SHOWN_LENGTH: Final = 40
+_MAX_LISTED: Final = 20
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -55,20 +55,20 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 @attrs.frozen
-class Fit:
+class ColumnMapping:
     """The mapping of the columns of one file, or of the names of one JSON object.
 
     Attributes:
         fields: for each column the contract's field, or None.
         key: the index of the column that is the row's key, or None.
-        problems: what does not fit, one line each.
+        problems: columns that cannot be mapped, one line each.
     """
 
     fields: tuple[str | None, ...]
     key: int | None
     problems: tuple[str, ...] = ()
 
-    def named(self, header: Sequence[str]) -> dict[str, str]:
+    def fields_by_column(self, header: Sequence[str]) -> dict[str, str]:
         """Return column → field for the columns that have a field."""
         return {name: field for name, field in zip(header, self.fields, strict=True) if field}
 
@@ -94,12 +94,12 @@ class Columns:
     ignore: Collection[str] = ()
 
     def __attrs_post_init__(self) -> None:
-        """Reject mappings that no file could fit.
+        """Reject mappings that fit no file.
 
         Raises:
             InvalidRequestError: a name or a constant is for a field that the contract does not have.
         """
-        problems = [*_unknown(self.names.values(), "names"), *_unknown(self.constants, "constants")]
+        problems = [*_unknown_fields(self.names.values(), "names"), *_unknown_fields(self.constants, "constants")]
         if problems:
             raise InvalidRequestError(problems)
 
@@ -117,7 +117,7 @@ class Columns:
         constants = {name: str(value) for name, value in content.constants.items()}
         return cls(names=content.columns, constants=constants, key=content.key, ignore=content.ignore)
 
-    def fit(self, header: Sequence[str]) -> Fit:
+    def map_header(self, header: Sequence[str]) -> ColumnMapping:
         """Return the mapping for the columns of a file.
 
         Args:
@@ -126,105 +126,105 @@ class Columns:
         Raises:
             InvalidRequestError: a column is unknown or occurs twice, or one that is named here is missing.
         """
-        fit = self.fit_some(header)
-        problems = [*fit.problems, *self._missing(header)]
-        if not any(fit.fields) and header:
-            problems.append("header: none of its columns is a field; is the first line the header?")
+        mapping = self.map_names(header)
+        problems = [*mapping.problems, *self._missing_columns(header)]
+        if not any(mapping.fields) and header:
+            problems.append("header: no column is a field of an account vault; is the first line the header?")
         if problems:
             raise InvalidRequestError(problems)
-        return fit
+        return mapping
 
-    def fit_some(self, header: Sequence[str]) -> Fit:
-        """Return the mapping for names of which some may be missing, as in JSON. Problems are in the result."""
-        known, ignored = self._known(), {_plain(name) for name in (*self.ignore, PROBLEMS)}
-        plain = [_plain(name) for name in header]
-        key = self._key_of(plain)
-        fields = tuple(None if name in ignored else known.get(name) for name in plain)
+    def map_names(self, header: Sequence[str]) -> ColumnMapping:
+        """Return the mapping for names, with its problems. Columns may be missing."""
+        known, ignored = self._known_columns(), {_normalized(name) for name in (*self.ignore, PROBLEMS)}
+        normalized = [_normalized(name) for name in header]
+        key = self._find_key(normalized)
+        fields = tuple(None if name in ignored else known.get(name) for name in normalized)
         problems = [
             *(
-                _stranger(name)
-                for place, name in enumerate(header)
-                if fields[place] is None and plain[place] and plain[place] not in ignored and place != key
+                _unknown_column(name)
+                for index, name in enumerate(header)
+                if fields[index] is None and normalized[index] and normalized[index] not in ignored and index != key
             ),
-            *_doubles(header, fields),
-            *(f"{name}: is a column and a constant" for name in self.constants if name in fields),
+            *_repeated(header, fields),
+            *(f"{name}: both a column and a constant" for name in self.constants if name in fields),
             *self._key_problems(header, fields, key),
         ]
-        return Fit(fields, key, tuple(problems))
+        return ColumnMapping(fields, key, tuple(problems))
 
     def check_key(self, header: Sequence[str]) -> None:
-        """Reject a file without a key for its rows, before anything is sent.
+        """Reject a file without a key for its rows.
 
         Raises:
             InvalidRequestError: columns for the key and for `account_vault_api_id` are both missing.
         """
-        fit = self.fit_some(header)
-        if header and fit.key is None and _API_ID not in (*fit.fields, *self.constants):
+        mapping = self.map_names(header)
+        if header and mapping.key is None and _API_ID not in (*mapping.fields, *self.constants):
             raise InvalidRequestError(
                 f"key: no column names the rows (expected a column key or {_API_ID}, or --key COLUMN, in a program "
-                f"Columns(key=…)); there are {_listed(header)}"
+                f"Columns(key=…)); columns: {_list_names(header)}"
             )
 
-    def _known(self) -> Mapping[str, str]:
-        return {name: name for name in FIELDS} | {_plain(name): field for name, field in self.names.items()}
+    def _known_columns(self) -> Mapping[str, str]:
+        return {name: name for name in FIELDS} | {_normalized(name): field for name, field in self.names.items()}
 
-    def _key_of(self, plain: Sequence[str]) -> int | None:
-        wanted = _plain(self.key) if self.key is not None else KEY
-        return plain.index(wanted) if wanted in plain else None
+    def _find_key(self, normalized: Sequence[str]) -> int | None:
+        wanted = _normalized(self.key) if self.key is not None else KEY
+        return normalized.index(wanted) if wanted in normalized else None
 
-    def _missing(self, header: Sequence[str]) -> Iterator[str]:
-        there = {_plain(name) for name in header}
+    def _missing_columns(self, header: Sequence[str]) -> Iterator[str]:
+        present = {_normalized(name) for name in header}
         wanted = [*self.names, *([self.key] if self.key is not None else ())]
         for name in wanted:
-            if _plain(name) not in there:
-                yield f"{_shown(name)}: there is no such column; there are {_listed(header)}"
+            if _normalized(name) not in present:
+                yield f"{_masked_name(name)}: not a column of the file (columns: {_list_names(header)})"
 
     def _key_problems(self, header: Sequence[str], fields: Sequence[str | None], key: int | None) -> Iterator[str]:
         if key is None:
             return
         if fields[key] in SECRET_FIELDS:
-            yield f"key: {fields[key]} cannot be it, since the journal keeps keys"
-        wanted = _plain(header[key])
-        if sum(_plain(name) == wanted for name in header) > 1:
-            yield f"key: column {_shown(header[key])} is there twice"
+            yield f"key: {fields[key]} not allowed, because the journal stores keys"
+        wanted = _normalized(header[key])
+        if sum(_normalized(name) == wanted for name in header) > 1:
+            yield f"key: column {_masked_name(header[key])} appears twice"
 
 
-def _plain(name: str) -> str:
+def _normalized(name: str) -> str:
     """Normalize a column's name: `Account-Number ` becomes `account_number`."""
     return re.sub(r"[\W_]+", "_", name.strip().casefold()).strip("_")
 
 
-def _unknown(fields: Iterable[str], where: str) -> Iterator[str]:
+def _unknown_fields(fields: Iterable[str], where: str) -> Iterator[str]:
     for field in fields:
         if field not in FIELDS:
-            yield f"{where}: {_shown(field)} is no field of an account vault{_nearest(field)}"
+            yield f"{where}: {_masked_name(field)} is not a field of an account vault{_suggest(field)}"
 
 
-def _stranger(name: str) -> str:
-    shown = _shown(name)
+def _unknown_column(name: str) -> str:
+    shown = _masked_name(name)
     return (
-        f"{shown}: is no field of an account vault{_nearest(name)} (expected --map {shown[:-1]}=FIELD{shown[-1]} or "
+        f"{shown}: not a field of an account vault{_suggest(name)} (expected --map {shown[:-1]}=FIELD{shown[-1]} or "
         f"--ignore {shown}, in a program Columns(names=…, ignore=…); gateway-async migrate fields lists the fields)"
     )
 
 
-def _nearest(name: str) -> str:
-    near = get_close_matches(_plain(name), FIELDS, n=1, cutoff=0.5)
-    return f"; the nearest is {near[0]}" if near else ""
+def _suggest(name: str) -> str:
+    matches = get_close_matches(_normalized(name), FIELDS, n=1, cutoff=0.5)
+    return f"; did you mean {matches[0]}?" if matches else ""
 
 
-def _listed(header: Sequence[str]) -> str:
-    return ", ".join(map(_shown, header[:_MOST_LISTED])) or "none: the file is empty"
+def _list_names(header: Sequence[str]) -> str:
+    return ", ".join(map(_masked_name, header[:_MAX_LISTED])) or "none: the file is empty"
 
 
-def _doubles(header: Sequence[str], fields: Sequence[str | None]) -> Iterator[str]:
+def _repeated(header: Sequence[str], fields: Sequence[str | None]) -> Iterator[str]:
     for field in dict.fromkeys(fields):
-        names = [_shown(name) for name, own in zip(header, fields, strict=True) if own == field]
+        names = [_masked_name(name) for name, other in zip(header, fields, strict=True) if other == field]
         if field is not None and len(names) > 1:
-            yield f"{field}: is there {len(names)} times: columns {', '.join(names)}"
+            yield f"{field}: mapped from {len(names)} columns: {', '.join(names)}"
 
 
-def _shown(name: str) -> str:
-    """Return a column's name for a message, masked, because the header may be missing and hold a card number."""
+def _masked_name(name: str) -> str:
+    """Mask a column's name: without a header it may be a card number."""
     hidden = re.sub(r"\d{5,}(?=\d{4})|\d(?=(?:[ -]?\d){8,})", "*", mask_text(name))
-    return repr(hidden if len(hidden) <= _LONGEST_SHOWN else hidden[:_LONGEST_SHOWN] + "…")
+    return repr(hidden if len(hidden) <= _MAX_SHOWN_LENGTH else hidden[:_MAX_SHOWN_LENGTH] + "…")

@@ -11,7 +11,7 @@ _COMPARED = ("exp_date", "account_holder_name", "contact_id")
 
 
 def differences(wanted: VaultCreate, stored: AccountVault) -> tuple[str, ...]:
-    """Return the differences between the wanted and the stored account, one line for each field.
+    """Return the differences between a row and its stored account.
 
     The result is empty if it is the same account. The last four digits, the expiry, the holder and the contact are
     compared, if the row has them.

@@ -68,7 +68,7 @@ class FieldFacts:
 
 
 def field_list() -> tuple[FieldFacts, ...]:
-    """List the fields that a column can fill, in the order of the contract (*Account vault*)."""
+    """List the fields that a column can fill (contract, *Account vault*)."""
     return tuple(_facts(name) for name in FIELDS)
 
 

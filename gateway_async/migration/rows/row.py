@@ -75,7 +75,7 @@ def _shown(request: VaultCreate | None) -> Iterator[str]:
 
 @once_per_class
 def _reader(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[VaultCreate], tuple[Any, ...]]]:
-    """Return the fields of a request class that a fingerprint may contain, and a getter of their values."""
+    """Return the fields of a fingerprint, and a getter of their values."""
     names = tuple(field.name for field in attrs.fields(kind) if field.name not in _APART)
     return names, attrgetter(*names)
 

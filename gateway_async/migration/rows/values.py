@@ -10,7 +10,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
-__all__ = ["EXPIRY_FORMS", "read_value", "written"]
+__all__ = ["EXPIRY_FORMS", "cell_text", "read_value"]
 
 _INVISIBLE: Final = re.compile("[\u200b-\u200f\u2060\ufeff]")
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -51,7 +51,7 @@ _FULL_DATE: Final = re.compile(r"(\d{1,2})[/\-.](\d{1,2})[/\-.](20\d{2})")
 _YEAR_END: Final = 12
 
 
-def written(raw: Any) -> str:
+def cell_text(raw: Any) -> str:
     """Return a cell's value as text without surrounding blanks; "" if it is empty.
 
     Raises:
@@ -79,13 +79,13 @@ def read_value(field: str, text: str) -> Any:
 
     Args:
         field: the contract's name.
-        text: the result of `written`, not empty.
+        text: the result of `cell_text`, not empty.
 
     Raises:
         ValueError: it cannot be read; the message says what is accepted.
     """
     if field != "track_data" and _CONTROL.search(text):
-        raise ValueError("holds a line break or another control character")
+        raise ValueError("contains a line break or another control character")
     return _READERS.get(field, _as_it_is)(text)
 
 
@@ -111,17 +111,17 @@ def _lower(text: str) -> str:
 
 
 def _digits(text: str) -> str:
-    """Return a number of fixed length with its leading zeros, from the format of a spreadsheet."""
+    """Return the digits of a number from a spreadsheet."""
     bare = text.removeprefix("'").strip()
     if _SCIENTIFIC.fullmatch(bare):
-        raise ValueError("is in scientific notation, so digits are lost; format the column as text and export it again")
+        raise ValueError("scientific notation, which has lost digits (expected a column formatted as text)")
     whole = _WHOLE.fullmatch(bare)
     return whole[1] if whole else bare
 
 
 def _account_number(text: str) -> str:
     if _MASK.fullmatch(text):
-        raise ValueError(f"is masked: only {text[-4:]} is there" if text[-4:].isdigit() else "is masked")
+        raise ValueError(f"masked, only {text[-4:]} is visible" if text[-4:].isdigit() else "masked")
     return _GROUPING.sub("", _digits(text))
 
 
@@ -144,14 +144,14 @@ def _method(text: str) -> str:
 
 
 def _expiry(text: str) -> str:
-    """Return `MMYY`, from any text that can mean only one month of this century."""
+    """Return `MMYY` from a text that means one month of this century."""
     bare = _digits(text)
     parts = _named_month(bare) or _numbered_month(bare)
     if parts is None:
         raise ValueError(f"must be a month and a year, {EXPIRY_FORMS}")
     month, year = parts
     if not 1 <= month <= _YEAR_END:
-        raise ValueError(f"must be a month and a year, {EXPIRY_FORMS}; there is no month {month}")
+        raise ValueError(f"must be a month and a year, {EXPIRY_FORMS}; month {month} does not exist")
     return f"{month:02}{year}"
 
 
@@ -175,7 +175,7 @@ def _month_of_date(first: int, second: int, year: str) -> tuple[int, str]:
     """Return the month of a date of unknown order: 12/31/2030 is clear, 01/12/2030 is ambiguous."""
     months = {part for part in (first, second) if part <= _YEAR_END}
     if len(months) != 1:
-        raise ValueError(f"does not say which part is the month; write it {EXPIRY_FORMS}")
+        raise ValueError(f"ambiguous, because either part can be the month (expected a form {EXPIRY_FORMS})")
     return months.pop(), year
 
 

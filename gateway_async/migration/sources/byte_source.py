@@ -12,11 +12,11 @@ from typing import Any, BinaryIO, Final, Protocol
 
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["STDIN", "Bytes", "Given", "codec_of", "is_transparent", "open_bytes", "open_file"]
+__all__ = ["STDIN", "Bytes", "Given", "is_ascii_compatible", "normalize_codec", "open_bytes", "open_file"]
 
 STDIN: Final = "-"
 _CHUNK: Final = 1 << 15
-_LOOK_UP_SECONDS: Final = 0.2
+_SELECT_SECONDS: Final = 0.2
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -24,7 +24,7 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_LONGEST_BOM: Final = 4
+_MAX_BOM: Final = 4
 _SINGLE_BYTES: Final = ("utf-8", "ascii", "iso8859", "cp125", "koi8", "mac", "cp437", "cp85", "cp86")
 
 Given = str | PathLike[str] | BinaryIO
@@ -51,14 +51,14 @@ class Bytes:
         self._file = file
         self.total = total
         head = b""
-        while len(head) < _LONGEST_BOM and (more := file.read1(_CHUNK)):
+        while len(head) < _MAX_BOM and (more := file.read1(_CHUNK)):
             head += more
         mark, self.encoding = next(
-            ((mark, name) for mark, name in _BOMS if head.startswith(mark)), (b"", codec_of(encoding))
+            ((mark, name) for mark, name in _BOMS if head.startswith(mark)), (b"", normalize_codec(encoding))
         )
         self.start = len(mark)
         self.position = len(head)
-        self.recoded = not is_transparent(self.encoding)
+        self.recoded = not is_ascii_compatible(self.encoding)
         self._decoder = codecs.getincrementaldecoder(self.encoding)("replace") if self.recoded else None
         self.encoding = "utf-8" if self.recoded else self.encoding
         self._pending = [self._recode(head[self.start :], last=False)]
@@ -74,6 +74,22 @@ class Bytes:
             if recoded := self._recode(data, last=False):
                 return recoded
         return self._recode(b"", last=True)
+
+    def decode(self, content: bytes) -> str:
+        """Return a record's text.
+
+        Raises:
+            ValueError: its bytes are not in the file's encoding.
+        """
+        try:
+            text = content.decode(self.encoding)
+        except UnicodeDecodeError as error:
+            byte = f"byte 0x{content[error.start]:02X} at position {error.start + 1}"
+            expected = "expected --encoding with the file's encoding, such as cp1252"
+            raise ValueError(f"{byte} is not valid {self.encoding} ({expected})") from None
+        if self.recoded and "\ufffd" in text:
+            raise ValueError("contains bytes that are not in the file's encoding (expected --encoding, such as utf-16)")
+        return text
 
     def give_back(self, data: bytes) -> None:
         """Make the next `read` return these bytes."""
@@ -109,7 +125,7 @@ class _Chunks(Protocol):
         ...
 
 
-class _Whole:
+class _BorrowedFile:
     """An open file that may have no method but `read`. It remains open."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -124,7 +140,7 @@ class _Whole:
         """Do nothing: the caller owns the file."""
 
 
-class _Pipe:
+class _InterruptiblePipe:
     """A pipe or a terminal. When another thread closes it, a read stops waiting."""
 
     def __init__(self, descriptor: int, file: BinaryIO | None = None) -> None:
@@ -137,28 +153,28 @@ class _Pipe:
         """Return some bytes as soon as there are any."""
         with self._reading:
             while not self._closed:
-                if select.select([self._descriptor], [], [], _LOOK_UP_SECONDS)[0]:
+                if select.select([self._descriptor], [], [], _SELECT_SECONDS)[0]:
                     return os.read(self._descriptor, size)
-            self._let_go()
+            self._close_file()
         return b""
 
-    def seek(self, place: int, /) -> object:
+    def seek(self, _place: int, /) -> object:
         """Raise OSError: a pipe cannot seek."""
-        raise OSError(f"a pipe has no byte {place} to go to")
+        raise OSError("a pipe cannot seek")
 
     def close(self) -> None:
         """Close the pipe. A thread that waits for bytes closes it when its select times out."""
         self._closed = True
         if self._reading.acquire(blocking=False):
-            self._let_go()
+            self._close_file()
             self._reading.release()
 
-    def _let_go(self) -> None:
+    def _close_file(self) -> None:
         if self._file is not None:
             self._file.close()
 
 
-def codec_of(encoding: str) -> str:
+def normalize_codec(encoding: str) -> str:
     """Return the normalized name of an encoding.
 
     Raises:
@@ -167,12 +183,14 @@ def codec_of(encoding: str) -> str:
     try:
         return codecs.lookup(encoding).name.removesuffix("-sig")
     except LookupError:
-        raise InvalidRequestError(f"encoding: {encoding} is not known; others are utf-8, cp1252, utf-16") from None
+        raise InvalidRequestError(
+            f"encoding: {encoding} is not known (expected one such as utf-8, cp1252 or utf-16)"
+        ) from None
 
 
-def is_transparent(encoding: str) -> bool:
-    """Return whether line ends, quotes and delimiters are single bytes that are not part of other characters."""
-    return codec_of(encoding).startswith(_SINGLE_BYTES)
+def is_ascii_compatible(encoding: str) -> bool:
+    """Return whether line ends, quotes and delimiters are unambiguous single bytes."""
+    return normalize_codec(encoding).startswith(_SINGLE_BYTES)
 
 
 def open_file(given: Given) -> tuple[BinaryIO, int | None]:
@@ -201,7 +219,7 @@ def open_bytes(given: Given, encoding: str) -> Bytes:
     Raises:
         InvalidRequestError: it cannot be opened, or the encoding is not known.
     """
-    codec_of(encoding)
+    normalize_codec(encoding)
     if given == STDIN:
         return Bytes(_stdin(), encoding)
     file, total = open_file(given)
@@ -213,9 +231,9 @@ def open_bytes(given: Given, encoding: str) -> Bytes:
 
 def _chunks(file: BinaryIO, total: int | None, given: Given) -> "_Chunks":
     if file is not given and total is None and os.name == "posix":
-        return _Pipe(file.fileno(), file)
+        return _InterruptiblePipe(file.fileno(), file)
     buffered: Any = file
-    return _Whole(file) if file is given else buffered
+    return _BorrowedFile(file) if file is given else buffered
 
 
 def _stdin() -> _Chunks:
@@ -224,7 +242,7 @@ def _stdin() -> _Chunks:
         descriptor = sys.stdin.fileno()
         mode = os.fstat(descriptor).st_mode
     except (OSError, ValueError, AttributeError):
-        return _Whole(sys.stdin.buffer)
+        return _BorrowedFile(sys.stdin.buffer)
     if os.name == "posix" and not stat.S_ISREG(mode):
-        return _Pipe(descriptor)
-    return _Whole(sys.stdin.buffer)
+        return _InterruptiblePipe(descriptor)
+    return _BorrowedFile(sys.stdin.buffer)

@@ -2,19 +2,17 @@
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.output.formulas import unescape_formulas
-from gateway_async.migration.rows.builder import row_of, unreadable
+from gateway_async.migration.rows.builder import build_row, unreadable_row
 from gateway_async.migration.rows.columns import PROBLEMS, SECRET_FIELDS, Columns
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.byte_source import Bytes
-from gateway_async.migration.sources.decoding import decoded
-from gateway_async.migration.sources.records import LONGEST, RawRecord, Splitter
-from gateway_async.migration.sources.shard import Shard
+from gateway_async.migration.sources.records import MAX_RECORD, RawRecord, Shard, Splitter, read_records
 
 __all__ = ["CsvRows"]
 
@@ -35,7 +33,7 @@ class CsvRows:
         shard: the part to read; None for all.
 
     Raises:
-        InvalidRequestError: the header cannot be read, or does not fit.
+        InvalidRequestError: the header cannot be read, or does not mapping.
     """
 
     def __init__(
@@ -48,7 +46,6 @@ class CsvRows:
         shard: Shard | None = None,
     ) -> None:
         self._source = source
-        self._quote = quotechar
         self._constants = columns.constants
         head, before = _head(source)
         separator = _SEPARATOR_LINE.match(head)
@@ -56,12 +53,17 @@ class CsvRows:
             head, before = head[separator.end() :], before + separator.end()
             delimiter = delimiter or separator[1].decode("latin-1")
         self.delimiter = delimiter or _sniffed(head, quotechar)
+        self._dialect: dict[str, Any] = (
+            {"delimiter": self.delimiter, "quotechar": quotechar}
+            if quotechar
+            else {"delimiter": self.delimiter, "quoting": csv.QUOTE_NONE}
+        )
         source.give_back(head)
         quote = quotechar.encode() if quotechar else None
         self._splitter = Splitter(quote, self.delimiter.encode(), line=1 + bool(separator), start=before)
         self.columns = self._header()
-        self._fit = columns.fit(self.columns)
-        self.fields = self._fit.named(self.columns)
+        self._mapping = columns.map_header(self.columns)
+        self.fields = self._mapping.fields_by_column(self.columns)
         self._problems = self.columns.index(PROBLEMS) if PROBLEMS in self.columns else None
         if shard:
             source.move_to(shard.start)
@@ -80,118 +82,96 @@ class CsvRows:
 
     def records(self) -> Iterator[Sequence[RawRecord]]:
         """Yield the records below the header in batches."""
-        for records in _split(self._source, self._splitter):
-            kept = records if self._end is None else [record for record in records if record.start < self._end]
-            yield kept
-            if len(kept) < len(records):
-                return
+        return read_records(self._source, self._splitter, self._end)
 
     def _header(self) -> tuple[str, ...]:
         """Return the names of the columns. It reads line by line, so that the lines below remain unread."""
         while data := self._source.read():
             lines = data.splitlines(keepends=True)
-            for place, line in enumerate(lines):
+            for index, line in enumerate(lines):
                 for record in self._splitter.feed(line):
                     if record.content.strip() or record.problem:
-                        self._source.give_back(b"".join(lines[place + 1 :]))
+                        self._source.give_back(b"".join(lines[index + 1 :]))
                         return self._names(record)
         last = (record for record in self._splitter.finish() if record.content.strip() or record.problem)
         return next((self._names(record) for record in last), ())
 
     def _names(self, record: RawRecord) -> tuple[str, ...]:
-        text, problem = decoded(record.content, self._source)
-        if record.problem or problem:
-            raise InvalidRequestError(f"header: {record.problem or problem}")
-        return tuple(name.strip() for name in self._cells([text])[0])
+        try:
+            return tuple(name.strip() for name in self._cells(record))
+        except ValueError as error:
+            raise InvalidRequestError(f"header: {error}") from None
 
     def _is_one_record(self, content: bytes) -> bool:
         """Return whether several lines are one record.
 
         One record has as many cells as the header, and no line within a cell looks like a row.
         """
-        cells = self._told_alone(content.decode(self._source.encoding, "replace"))
-        if isinstance(cells, str) or len(cells) != len(self.columns):
+        try:
+            cells = self._split_cells(content.decode(self._source.encoding, "replace"))
+        except ValueError:
             return False
         between = len(self.columns) - 1
         later = chain.from_iterable(cell.splitlines()[1:] for cell in cells)
-        return between < _FEW or not any(line.count(self.delimiter) >= between for line in later)
+        looks_like_row = between >= _FEW and any(line.count(self.delimiter) >= between for line in later)
+        return len(cells) == len(self.columns) and not looks_like_row
 
     # --- convert records to rows
 
     def _rows(self, records: Sequence[RawRecord]) -> list[VaultRow]:
-        whole, rows = [], {}
-        for record in records:
-            if record.problem:
-                rows[record.line] = self._unreadable(record, record.problem)
-            elif record.content.strip():
-                text, problem = decoded(record.content, self._source)
-                if problem:
-                    rows[record.line] = self._unreadable(record, problem)
-                else:
-                    whole.append((record, text))
-        for (record, text), cells in zip(whole, self._told([text for _, text in whole]), strict=True):
-            row = self._row(record, text, cells)
-            if row is not None:
-                rows[record.line] = row
-        return [rows[line] for line in sorted(rows)]
+        rows = (self._row(record) for record in records if record.content.strip() or record.problem)
+        return [row for row in rows if row is not None]
 
-    def _told(self, texts: list[str]) -> Sequence[list[str] | str]:
-        """Return the cells of some records; for a record that cannot be split into cells, the reason."""
-        try:
-            cells = self._cells(texts)
-        except csv.Error:
-            cells = []
-        return cells if len(cells) == len(texts) else [self._told_alone(text) for text in texts]
-
-    def _told_alone(self, text: str) -> list[str] | str:
-        try:
-            cells = self._cells([text])
-        except csv.Error as error:
-            return str(error)
-        return cells[0] if len(cells) == 1 else "its quotes cannot be told apart"
-
-    def _cells(self, texts: Iterable[str]) -> list[list[str]]:
-        if self._quote is None:
-            return list(csv.reader(texts, delimiter=self.delimiter, quoting=csv.QUOTE_NONE))
-        return list(csv.reader(texts, delimiter=self.delimiter, quotechar=self._quote))
-
-    def _row(self, record: RawRecord, text: str, cells: list[str] | str) -> VaultRow | None:
+    def _row(self, record: RawRecord) -> VaultRow | None:
         """Return a row; None if all of its cells are empty."""
-        if isinstance(cells, str):
-            return self._unreadable(record, cells, text)
+        try:
+            cells = self._cells(record)
+        except ValueError as error:
+            return self._unreadable(record, str(error))
         if not any(map(str.strip, cells)):
             return None
         if any(map(str.strip, cells[len(self.columns) :])) or len(cells) < len(self.columns):
-            return self._unreadable(record, f"has {len(cells)} cells, the header has {len(self.columns)}", text)
+            return self._unreadable(record, f"has {len(cells)} cells (expected {len(self.columns)} as in the header)")
         if self._problems is not None:
             cells = [*unescape_formulas(cells, cells[self._problems])]
-        values = {field: cell for field, cell in zip(self._fit.fields, cells, strict=False) if field}
-        key = None if self._fit.key is None else cells[self._fit.key]
+        values = {field: cell for field, cell in zip(self._mapping.fields, cells, strict=False) if field}
+        key = None if self._mapping.key is None else cells[self._mapping.key]
         source = dict(zip(self.columns, cells, strict=False))
-        return row_of({**self._constants, **values}, key=key, line=record.line, source=source)
+        return build_row({**self._constants, **values}, key=key, line=record.line, source=source)
 
-    def _unreadable(self, record: RawRecord, problem: str, text: str = "") -> VaultRow:
+    def _cells(self, record: RawRecord) -> list[str]:
+        """Return the cells of a record.
+
+        Raises:
+            ValueError: it is not a whole record, or its bytes are not in the file's encoding.
+        """
+        if record.problem:
+            raise ValueError(record.problem)
+        return self._split_cells(self._source.decode(record.content))
+
+    def _split_cells(self, text: str) -> list[str]:
+        try:
+            records = list(csv.reader((text,), **self._dialect))
+        except csv.Error as error:
+            raise ValueError(str(error)) from None
+        if len(records) != 1:
+            raise ValueError("its quotes are ambiguous")
+        return records[0]
+
+    def _unreadable(self, record: RawRecord, problem: str) -> VaultRow:
         """Return a row that cannot be split into cells.
 
         Its text is stored under a column that is masked, because it may contain a card number.
         """
-        text = text or record.content.decode(self._source.encoding, "backslashreplace")
-        secret = next((place for place, field in enumerate(self._fit.fields) if field in SECRET_FIELDS), 0)
-        return unreadable(problem, line=record.line, source={self.columns[secret]: text} if text else None)
-
-
-def _split(source: Bytes, splitter: Splitter, *, last: bool = True) -> Iterator[list[RawRecord]]:
-    while data := source.read():
-        if records := splitter.feed(data):
-            yield records
-    if last and (records := splitter.finish()):
-        yield records
+        text = record.content.decode(self._source.encoding, "backslashreplace")
+        secret = next((index for index, field in enumerate(self._mapping.fields) if field in SECRET_FIELDS), 0)
+        return unreadable_row(problem, line=record.line, source={self.columns[secret]: text} if text else None)
 
 
 def _head(source: Bytes) -> tuple[bytes, int]:
-    """Return the beginning of a file up to its first line end, and its offset."""
+    """Return the bytes of a file's first line, and their offset."""
     head = b""
-    while not _HEADER_END.search(head) and len(head) <= LONGEST and (more := source.read()):
+    while not _HEADER_END.search(head) and len(head) <= MAX_RECORD and (more := source.read()):
         head += more
     return head, source.start
 

@@ -15,13 +15,13 @@ from gateway_async.migration.sources.byte_source import STDIN, Bytes, Given, ope
 from gateway_async.migration.sources.csv import CsvRows
 from gateway_async.migration.sources.jsonl import JsonRows
 from gateway_async.migration.sources.parquet import ParquetRows
-from gateway_async.migration.sources.shard import Shard
+from gateway_async.migration.sources.records import Shard
 
-__all__ = ["NO_PARTS", "Format", "Rows", "read_rows"]
+__all__ = ["NO_SHARDS", "Format", "Rows", "read_rows"]
 
 Format = Literal["csv", "jsonl", "parquet"]
 
-NO_PARTS: Final = "encoding: a file in it cannot be read in parts; make it UTF-8"
+NO_SHARDS: Final = "encoding: not allowed for shards (expected UTF-8 or another single-byte encoding)"
 _FORMATS: Final[dict[str, Format]] = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -49,7 +49,7 @@ def read_rows(
     quotechar: str | None = '"',
     shard: Shard | None = None,
 ) -> "Rows":
-    """Return the rows of a CSV, JSON Lines or Parquet file, for `plan_migration` and `migrate_vaults`.
+    """Return the rows of a CSV, JSON Lines or Parquet file.
 
     Memory is bounded, whatever the file holds. A row that cannot be read becomes a row with its problems, and reading
     continues.
@@ -70,7 +70,7 @@ def read_rows(
         InvalidRequestError: the format is missing, or an argument cannot be right. Problems of the file itself are
             raised by `await rows.header()`, or by the first row.
     """
-    format_name = format or _told(source)
+    format_name = format or _format_of(source)
     if delimiter is None and isinstance(source, str | PathLike) and fspath(source).lower().endswith(".tsv"):
         delimiter = "\t"
     _check_one_byte(delimiter=delimiter, quotechar=quotechar)
@@ -95,13 +95,13 @@ class Rows:
     def __init__(
         self,
         source: Given,
-        told: Format,
+        format_name: Format,
         columns: Columns,
         encoding: str,
         dialect: dict[str, Any],
         shard: Shard | None,
     ) -> None:
-        self.format = told
+        self.format = format_name
         self.columns: tuple[str, ...] = ()
         self.fields: Mapping[str, str] = {}
         self.quotechar = dialect.get("quotechar")
@@ -109,33 +109,33 @@ class Rows:
         self.encoding = encoding
         self.total: int | None = None
         self.position = 0
-        self.unit = "rows" if told == "parquet" else "bytes"
+        self.unit = "rows" if format_name == "parquet" else "bytes"
         self._source = source
-        self._fit = columns
+        self._mapping = columns
         self._dialect = dialect
         self._shard = shard
-        self._ready: _Reading | None = None
-        self._again: int | None = None
-        self._spent = False
-        self._open: set[_Reading] = set()
+        self._peeked: _Pass | None = None
+        self._restart_at: int | None = None
+        self._was_read = False
+        self._open: set[_Pass] = set()
 
     async def header(self) -> tuple[str, ...]:
         """Open the file and read its columns. Then `total` is known, too.
 
         Raises:
-            InvalidRequestError: it cannot be opened, is not a file of this format, or its columns do not fit.
+            InvalidRequestError: it cannot be opened, is not a file of this format, or its columns do not mapping.
         """
-        if self._ready is None:
-            reading = await self._begun()
+        if self._peeked is None:
+            reading = await self._open_pass()
             if self._has_path:
                 self._close(reading)
             else:
-                self._ready = reading
+                self._peeked = reading
         return self.columns
 
     async def __aiter__(self) -> AsyncIterator[VaultRow]:
         """Read the rows from the beginning of the file."""
-        reading, self._ready = self._ready or await self._begun(), None
+        reading, self._peeked = self._peeked or await self._open_pass(), None
         try:
             while (rows := await anyio.to_thread.run_sync(reading.next, abandon_on_cancel=True)) is not None:
                 self.position = reading.position
@@ -146,16 +146,16 @@ class Rows:
 
     async def aclose(self) -> None:
         """Close the file before its end; it can be read again. A file that was given open remains open."""
-        self._ready = None
+        self._peeked = None
         for reading in [*self._open]:
             self._close(reading)
 
-    def _close(self, reading: "_Reading") -> None:
+    def _close(self, reading: "_Pass") -> None:
         self._open.discard(reading)
         reading.close()
 
-    async def _begun(self) -> "_Reading":
-        reading = await anyio.to_thread.run_sync(self._opened, abandon_on_cancel=True)
+    async def _open_pass(self) -> "_Pass":
+        reading = await anyio.to_thread.run_sync(self._open_file, abandon_on_cancel=True)
         self._open.add(reading)
         return reading
 
@@ -163,29 +163,29 @@ class Rows:
     def _has_path(self) -> bool:
         return isinstance(self._source, str | PathLike) and self._source != STDIN
 
-    def _opened(self) -> "_Reading":
+    def _open_file(self) -> "_Pass":
         self._rewind()
         if self.format == "parquet":
-            parser = ParquetRows(self._source, self._fit, shard=self._shard)
+            parser = ParquetRows(self._source, self._mapping, shard=self._shard)
             self._check_key(parser, parser.columns)
             self.columns, self.fields, self.total = parser.columns, parser.fields, parser.total
-            return _Reading(parser, parser)
+            return _Pass(parser, parser)
         file, text = self.open_text()
         if not self._shard:
             self._check_key(file, text.first_names())
         self.columns, self.fields = text.columns, text.fields
         self.total = self._shard.end - self._shard.start if self._shard else file.total
-        return _Reading(text, file, self._shard.start if self._shard else 0)
+        return _Pass(text, file, self._shard.start if self._shard else 0)
 
     def _check_key(self, file: "Bytes | ParquetRows", names: Sequence[str]) -> None:
         try:
-            self._fit.check_key(names)
+            self._mapping.check_key(names)
         except InvalidRequestError:
             file.close()
             raise
 
     def open_text(self) -> "tuple[Bytes, CsvRows | JsonRows]":
-        """Open a CSV or JSON Lines file, and return it with its parser. It blocks."""
+        """Open a text file, and return it with its parser."""
         file = open_bytes(self._source, self.encoding)
         try:
             return file, self._parser(file)
@@ -195,28 +195,28 @@ class Rows:
 
     def _parser(self, file: Bytes) -> "CsvRows | JsonRows":
         if self._shard and file.recoded:
-            raise InvalidRequestError(NO_PARTS)
+            raise InvalidRequestError(NO_SHARDS)
         if self.format == "jsonl":
-            return JsonRows(file, self._fit, shard=self._shard)
-        parser = CsvRows(file, self._fit, shard=self._shard, **self._dialect)
+            return JsonRows(file, self._mapping, shard=self._shard)
+        parser = CsvRows(file, self._mapping, shard=self._shard, **self._dialect)
         self.delimiter = parser.delimiter
         return parser
 
     def _rewind(self) -> None:
-        """Go back to the position at which an open file was first read. A pipe cannot go back."""
+        """Go back to where an open file was first read."""
         if self._has_path:
             return
         file = sys.stdin.buffer if self._source == STDIN else cast("BinaryIO", self._source)
-        if self._again is not None:
-            file.seek(self._again)
-        elif self._spent:
-            raise InvalidRequestError("source: it was read already, and cannot be read again; give a file's path")
+        if self._restart_at is not None:
+            file.seek(self._restart_at)
+        elif self._was_read:
+            raise InvalidRequestError("source: cannot be read twice (expected the path of a file)")
         elif self._source != STDIN and file.seekable():
-            self._again = file.tell()
-        self._spent = True
+            self._restart_at = file.tell()
+        self._was_read = True
 
 
-class _Reading:
+class _Pass:
     """One pass over a file. Threads call `next`, one after another."""
 
     def __init__(self, parser: _Parser, file: "Bytes | ParquetRows", start: int = 0) -> None:
@@ -238,12 +238,12 @@ class _Reading:
         self._file.close()
 
 
-def _told(source: Given) -> Format:
+def _format_of(source: Given) -> Format:
     """Return the format from a path's suffix."""
     name = fspath(source) if isinstance(source, str | PathLike) else ""
     found = _FORMATS.get(PurePath(name).suffix.lower())
     if found is None:
-        raise InvalidRequestError("format: cannot be told from the name; say csv, jsonl or parquet")
+        raise InvalidRequestError("format: not given and not clear from the file name (expected csv, jsonl or parquet)")
     return found
 
 

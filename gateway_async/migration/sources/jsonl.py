@@ -6,13 +6,11 @@ from typing import Any, Final
 
 import msgspec
 
-from gateway_async.migration.rows.builder import row_of, unreadable
-from gateway_async.migration.rows.columns import Columns, Fit
+from gateway_async.migration.rows.builder import build_row, unreadable_row
+from gateway_async.migration.rows.columns import ColumnMapping, Columns
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.byte_source import Bytes
-from gateway_async.migration.sources.decoding import decoded
-from gateway_async.migration.sources.records import RawRecord, Splitter
-from gateway_async.migration.sources.shard import Shard
+from gateway_async.migration.sources.records import RawRecord, Shard, Splitter, read_records
 
 __all__ = ["JsonRows"]
 
@@ -34,7 +32,7 @@ class JsonRows:
         self.fields: dict[str, str] = dict(columns.names)
         self._source = source
         self._constants = columns.constants
-        self._fit = lru_cache(256)(columns.fit_some)
+        self._mapping = lru_cache(256)(columns.map_names)
         if shard:
             source.move_to(shard.start)
         self._splitter = Splitter(start=shard.start if shard else source.start, line=shard.first_line if shard else 1)
@@ -58,37 +56,33 @@ class JsonRows:
 
     def records(self) -> Iterator[Sequence[RawRecord]]:
         """Yield the lines in batches."""
-        while data := self._source.read():
-            records = self._splitter.feed(data)
-            kept = records if self._end is None else [record for record in records if record.start < self._end]
-            yield kept
-            if len(kept) < len(records):
-                return
-        yield [record for record in self._splitter.finish() if self._end is None or record.start < self._end]
+        return read_records(self._source, self._splitter, self._end)
 
     def _row(self, record: RawRecord) -> VaultRow:
-        text, problem = decoded(record.content, self._source)
-        if record.problem or problem:
-            return unreadable(record.problem or problem, line=record.line, source=_as_text(record.content))
+        try:
+            content = self._read_object(record)
+        except ValueError as error:
+            return unreadable_row(str(error), line=record.line, source=_as_text(record.content))
+        mapping: ColumnMapping = self._mapping(tuple(content))
+        values = list(content.values())
+        cells = {field: value for field, value in zip(mapping.fields, values, strict=True) if field}
+        key = None if mapping.key is None else values[mapping.key]
+        cells = {**self._constants, **cells}
+        return build_row(cells, key=key, line=record.line, source=content, problems=mapping.problems)
+
+    def _read_object(self, record: RawRecord) -> Mapping[str, Any]:
+        if record.problem:
+            raise ValueError(record.problem)
+        text = self._source.decode(record.content)
         try:
             content = _decoder.decode(text)
         except (msgspec.DecodeError, RecursionError) as error:
-            return unreadable(f"is no JSON: {error}", line=record.line, source=_as_text(record.content))
+            raise ValueError(f"not valid JSON: {error}") from None
         if not isinstance(content, dict):
-            return unreadable(
-                "must be a JSON object, one on each line", line=record.line, source=_as_text(record.content)
-            )
-        return self._read(record, content)
-
-    def _read(self, record: RawRecord, content: Mapping[str, Any]) -> VaultRow:
-        fit: Fit = self._fit(tuple(content))
-        values = list(content.values())
-        cells = {field: value for field, value in zip(fit.fields, values, strict=True) if field}
-        key = None if fit.key is None else values[fit.key]
-        cells = {**self._constants, **cells}
-        return row_of(cells, key=key, line=record.line, source=content, problems=fit.problems)
+            raise ValueError("must be a JSON object, one on each line")
+        return content
 
 
 def _as_text(content: bytes) -> Mapping[str, str] | None:
-    """Return an unreadable line under a name that is masked, because it may contain a card number."""
+    """Return an unreadable line under a name that is masked."""
     return {"account_number": content.decode(errors="backslashreplace")} if content else None

@@ -6,11 +6,11 @@ from os import PathLike
 from typing import Any, BinaryIO, Final
 
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.rows.builder import row_of, unreadable
+from gateway_async.migration.rows.builder import build_row, unreadable_row
 from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.byte_source import STDIN, Given, open_file
-from gateway_async.migration.sources.shard import Shard
+from gateway_async.migration.sources.records import Shard
 
 __all__ = ["ParquetRows", "parquet_shards"]
 
@@ -26,12 +26,12 @@ class ParquetRows:
         shard: the row groups to read; None for all.
 
     Raises:
-        InvalidRequestError: pyarrow is missing, the file is not Parquet or is cut off, or its columns do not fit.
+        InvalidRequestError: pyarrow is missing, the file is not Parquet or is cut off, or its columns do not mapping.
     """
 
     def __init__(self, given: Given, columns: Columns, *, shard: Shard | None = None) -> None:
-        self._file, self._under = _opened(given)
-        self._closing = self._under is not given
+        self._file, self._file_handle = _open_file(given)
+        self._closing = self._file_handle is not given
         self._groups = range(shard.start, shard.end) if shard else range(self._file.num_row_groups)
         self._line = shard.first_line if shard else 1
         self._constants = columns.constants
@@ -39,11 +39,11 @@ class ParquetRows:
         self.total = sum(self._file.metadata.row_group(group).num_rows for group in self._groups)
         self.position = 0
         try:
-            self._fit = columns.fit(self.columns)
+            self._mapping = columns.map_header(self.columns)
         except InvalidRequestError:
             self.close()
             raise
-        self.fields = self._fit.named(self.columns)
+        self.fields = self._mapping.fields_by_column(self.columns)
 
     def batches(self) -> Iterator[Sequence[VaultRow]]:
         """Yield the rows in batches; for a row group that cannot be read, one row with the problem."""
@@ -53,41 +53,41 @@ class ParquetRows:
                 for batch in self._file.iter_batches(_BATCH, row_groups=[group], use_threads=False):
                     yield self._rows(batch)
             except (OSError, ValueError, _arrow().lib.ArrowException) as error:
-                yield [unreadable(self._lost(group, first + size - 1, error), line=self._line)]
+                yield [unreadable_row(self._describe_damage(group, first + size - 1, error), line=self._line)]
             self._line = first + size
 
     def close(self) -> None:
         """Close the file if it was opened here."""
         self._file.close()
         if self._closing:
-            self._under.close()
+            self._file_handle.close()
 
     def _rows(self, batch: Any) -> list[VaultRow]:
         columns = [_values(column) for column in batch.columns]
-        rows = [self._row(self._line + place, cells) for place, cells in enumerate(zip(*columns, strict=True))]
+        rows = [self._row(self._line + index, cells) for index, cells in enumerate(zip(*columns, strict=True))]
         self._line += len(rows)
         self.position += len(rows)
         return rows
 
     def _row(self, line: int, cells: Sequence[Any]) -> VaultRow:
-        values = {field: cell for field, cell in zip(self._fit.fields, cells, strict=True) if field}
-        key = None if self._fit.key is None else cells[self._fit.key]
+        values = {field: cell for field, cell in zip(self._mapping.fields, cells, strict=True) if field}
+        key = None if self._mapping.key is None else cells[self._mapping.key]
         source = dict(zip(self.columns, cells, strict=True))
-        return row_of({**self._constants, **values}, key=key, line=line, source=source)
+        return build_row({**self._constants, **values}, key=key, line=line, source=source)
 
-    def _lost(self, group: int, last: int, error: Exception) -> str:
+    def _describe_damage(self, group: int, last: int, error: Exception) -> str:
         """Return the problem of a row group that cannot be read. The library's message is omitted: it may hold data."""
         kind = type(error).__name__
-        return f"row group {group + 1}, rows {self._line} to {last}, cannot be read ({kind}); is the file damaged?"
+        return f"row group {group + 1}, rows {self._line} to {last}, cannot be read ({kind})"
 
 
 def parquet_shards(given: str | PathLike[str], rows_per_shard: int) -> list[Shard]:
-    """Combine row groups into shards of at least `rows_per_shard` rows, if there are as many.
+    """Combine row groups into shards of at least `rows_per_shard` rows.
 
     Raises:
         InvalidRequestError: the file cannot be read.
     """
-    file, under = _opened(given)
+    file, under = _open_file(given)
     shards, start, line, rows = [], 0, 1, 0
     for group in range(file.num_row_groups):
         rows += file.metadata.row_group(group).num_rows
@@ -115,10 +115,10 @@ def _arrow() -> Any:
     return import_module("pyarrow")
 
 
-def _opened(given: Given) -> tuple[Any, BinaryIO]:
+def _open_file(given: Given) -> tuple[Any, BinaryIO]:
     arrow = _arrow()
     if given == STDIN:
-        raise InvalidRequestError("source: Parquet cannot be read from a pipe; give its file")
+        raise InvalidRequestError("source: Parquet cannot be read from standard input (expected the path of a file)")
     file, _ = open_file(given)
     try:
         return arrow.parquet.ParquetFile(file, pre_buffer=False), file
@@ -126,4 +126,4 @@ def _opened(given: Given) -> tuple[Any, BinaryIO]:
         if file is not given:
             file.close()
         shown = "the file" if file is given else given
-        raise InvalidRequestError(f"source: {shown} is no whole Parquet file; is it cut off?") from None
+        raise InvalidRequestError(f"source: {shown} is not a complete Parquet file") from None

@@ -7,19 +7,40 @@ declare that several lines are unlikely to be one record.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-__all__ = ["LONGEST", "RawRecord", "Splitter"]
+import attrs
 
-LONGEST: Final = 1 << 20
+from gateway_async.migration.sources.byte_source import Bytes
+
+__all__ = ["MAX_RECORD", "RawRecord", "Shard", "Splitter", "read_records"]
+
+MAX_RECORD: Final = 1 << 20
 """Maximum bytes of a record."""
 
-_UNCLOSED: Final = "a quote is opened and not closed, or something follows a closing quote"
+_UNCLOSED: Final = "a quote is not closed, or text follows a closing quote"
 _LONGEST_LINE_END: Final = 2
-_PATIENCE: Final = 1 << 16
+_LARGE: Final = 1 << 16
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 _NEWLINE: Final = re.compile(rb"[\r\n]")
+
+
+@attrs.frozen
+class Shard:
+    """Consecutive whole records of a file. It can be pickled, and holds no content of them.
+
+    Attributes:
+        start: the first byte; for Parquet the first row group.
+        end: the byte after the last, or the row group after the last.
+        first_line: the number of its first line; for Parquet of its first row.
+        rows: number of its records, including blank lines.
+    """
+
+    start: int
+    end: int
+    first_line: int
+    rows: int
 
 
 class RawRecord(NamedTuple):
@@ -38,7 +59,7 @@ class RawRecord(NamedTuple):
     problem: str = ""
 
 
-class _Found(NamedTuple):
+class _RecordEnd(NamedTuple):
     end: int
     after: int
     lines: int
@@ -66,46 +87,46 @@ class Splitter:
         *,
         line: int = 1,
         start: int = 0,
-        longest: int = LONGEST,
+        longest: int = MAX_RECORD,
     ) -> None:
         self._line = line
         self._start = start
         self._longest = longest
         self._quote = quote
         self.plausible: Callable[[bytes], bool] | None = None
-        self._dropping = False
-        self._enough = 0
-        self._waiting = b""
+        self._skipping = False
+        self._minimum = 0
+        self._pending = b""
         if quote is not None:
             self._record, self._open = _patterns(re.escape(quote), re.escape(delimiter))
 
     def feed(self, data: bytes) -> list[RawRecord]:
         """Add bytes, and return the records that end in them."""
-        self._waiting = self._waiting + data if self._waiting else data
-        if len(self._waiting) < self._enough:
+        self._pending = self._pending + data if self._pending else data
+        if len(self._pending) < self._minimum:
             return []
         return list(self._records(last=False))
 
     def finish(self) -> list[RawRecord]:
-        """Return the last record if it has no line end, after the end of the source."""
+        """Return the last record if it has no line end."""
         return list(self._records(last=True))
 
     def _records(self, *, last: bool) -> Iterator[RawRecord]:
-        data, at = self._waiting, 0
-        if self._dropping:
-            at = self._drop(data, 0)
-        while at < len(data) and not self._dropping:
-            found = self._find(data, at, last)
+        data, at = self._pending, 0
+        if self._skipping:
+            at = self._skip_line(data, 0)
+        while at < len(data) and not self._skipping:
+            found = self._find_end(data, at, last)
             if found is None:
                 break
-            yield self._take(data, at, found)
+            yield self._create_record(data, at, found)
             at = found.after
-            if self._dropping:
-                at = self._drop(data, at)
-        self._waiting = data[at:]
-        self._enough = 2 * len(self._waiting) if len(self._waiting) > _PATIENCE else 0
+            if self._skipping:
+                at = self._skip_line(data, at)
+        self._pending = data[at:]
+        self._minimum = 2 * len(self._pending) if len(self._pending) > _LARGE else 0
 
-    def _take(self, data: bytes, at: int, found: _Found) -> RawRecord:
+    def _create_record(self, data: bytes, at: int, found: _RecordEnd) -> RawRecord:
         fits = found.end - at <= self._longest
         content, problem = (data[at : found.end], found.problem) if fits else (b"", self._too_long())
         record = RawRecord(self._line, self._start, content, problem)
@@ -114,22 +135,22 @@ class Splitter:
         return record
 
     def _too_long(self) -> str:
-        return f"is longer than {self._longest} bytes"
+        return f"longer than {self._longest} bytes"
 
-    def _drop(self, data: bytes, at: int) -> int:
+    def _skip_line(self, data: bytes, at: int) -> int:
         """Skip the rest of a line that is too long."""
         end = _LINE_END.search(data, at)
-        if end is None or _may_go_on(end, data):
+        if end is None or _may_be_half(end, data):
             stop = len(data) - (end is not None)
         else:
-            stop, self._dropping = end.end(), False
+            stop, self._skipping = end.end(), False
             self._line += 1
         self._start += stop - at
         return stop
 
     # --- the end of one record
 
-    def _find(self, data: bytes, at: int, last: bool) -> _Found | None:
+    def _find_end(self, data: bytes, at: int, last: bool) -> _RecordEnd | None:
         """Return the end of the record at `at`; None if more bytes are needed."""
         newline = _NEWLINE.search(data, at)
         end = newline.start() if newline else len(data)
@@ -137,23 +158,23 @@ class Splitter:
             return self._find_quoted(data, at, last)
         return self._find_line(data, at, last)
 
-    def _find_line(self, data: bytes, at: int, last: bool, problem: str = "") -> _Found | None:
+    def _find_line(self, data: bytes, at: int, last: bool, problem: str = "") -> _RecordEnd | None:
         end = _LINE_END.search(data, at)
-        if end is not None and (last or not _may_go_on(end, data)):
-            return _Found(end.start(), end.end(), 1, problem)
+        if end is not None and (last or not _may_be_half(end, data)):
+            return _RecordEnd(end.start(), end.end(), 1, problem)
         if last:
-            return _Found(len(data), len(data), 1, problem)
+            return _RecordEnd(len(data), len(data), 1, problem)
         if end is None and len(data) - at > self._longest:
-            self._dropping = True
-            return _Found(len(data), len(data), 0)
+            self._skipping = True
+            return _RecordEnd(len(data), len(data), 0)
         return None
 
-    def _find_quoted(self, data: bytes, at: int, last: bool) -> _Found | None:
+    def _find_quoted(self, data: bytes, at: int, last: bool) -> _RecordEnd | None:
         match = self._record.match(data, at)
         if match is not None and (last or (match["end"] and not (match["end"] == b"\r" and match.end() == len(data)))):
             lines = len(_LINE_END.findall(data, at, match.start("end"))) + 1
             if lines == 1 or self._is_plausible(data[at : match.start("end")]):
-                return _Found(match.start("end"), match.end(), lines)
+                return _RecordEnd(match.start("end"), match.end(), lines)
             return self._find_line(data, at, last, _UNCLOSED)
         if (
             not last
@@ -171,13 +192,13 @@ class Splitter:
         return len(record) <= self._longest and (self.plausible is None or self.plausible(record))
 
 
-def _may_go_on(end: re.Match[bytes], data: bytes) -> bool:
-    """Return whether a line end at the end of the bytes may be the first half of CR LF."""
+def _may_be_half(end: re.Match[bytes], data: bytes) -> bool:
+    """Return whether a CR may be the first half of CR LF."""
     return end.group() == b"\r" and end.end() == len(data)
 
 
 def _patterns(quote: bytes, delimiter: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """Return patterns of a whole record, and of a record that ends inside of quotes.
+    """Return the patterns of whole records and of open quotes.
 
     Neither pattern ever backtracks.
     """
@@ -186,3 +207,14 @@ def _patterns(quote: bytes, delimiter: bytes) -> tuple[re.Pattern[bytes], re.Pat
     record = rb"%b(?:%b%b)*+(?P<end>\r\n|\n|\r|\Z)" % (cell, delimiter, cell)
     breaks_off = rb"(?:%b%b)*+%b%b?\Z" % (cell, delimiter, quoted, quote)
     return re.compile(record), re.compile(breaks_off)
+
+
+def read_records(source: Bytes, splitter: Splitter, end: int | None = None) -> Iterator[Sequence[RawRecord]]:
+    """Yield the records of a source that start before the byte `end`."""
+    while data := source.read():
+        records = splitter.feed(data)
+        kept = records if end is None else [record for record in records if record.start < end]
+        yield kept
+        if len(kept) < len(records):
+            return
+    yield [record for record in splitter.finish() if end is None or record.start < end]

@@ -5,10 +5,9 @@ from os import PathLike
 
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.rows.columns import Columns
-from gateway_async.migration.sources.files import NO_PARTS, Format, Rows, read_rows
+from gateway_async.migration.sources.files import NO_SHARDS, Format, Rows, read_rows
 from gateway_async.migration.sources.parquet import parquet_shards
-from gateway_async.migration.sources.records import RawRecord
-from gateway_async.migration.sources.shard import Shard
+from gateway_async.migration.sources.records import RawRecord, Shard
 
 __all__ = ["shards"]
 
@@ -46,14 +45,14 @@ def shards(
     )
     if rows.format == "parquet":
         return parquet_shards(source, rows_per_shard)
-    return _cut(rows, rows_per_shard)
+    return _split(rows, rows_per_shard)
 
 
-def _cut(rows: Rows, rows_per_shard: int) -> list[Shard]:
+def _split(rows: Rows, rows_per_shard: int) -> list[Shard]:
     file, parser = rows.open_text()
     try:
         if file.recoded:
-            raise InvalidRequestError(NO_PARTS)
+            raise InvalidRequestError(NO_SHARDS)
         found: list[Shard] = []
         last: RawRecord | None = None
         count = 0

@@ -1,0 +1,63 @@
+"""Location of a journal as the user gives it: a file, or the address of a PostgreSQL database."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gateway_async.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from gateway_async.migration import Journal
+
+__all__ = ["default_journal", "display_location", "is_database", "open_existing_journal", "open_journal"]
+
+
+def is_database(location: str) -> bool:
+    """Return whether the location is the address of a PostgreSQL database."""
+    return location.startswith(("postgresql://", "postgres://"))
+
+
+def display_location(location: str) -> str:
+    """Return the location without a password, for display."""
+    from gateway_async._storage.postgres import without_password
+
+    return without_password(location) if is_database(location) else location
+
+
+def default_journal(input_path: Path | None) -> str:
+    """Return the default path of the journal: the input with the suffix .journal.
+
+    Raises:
+        InvalidRequestError: the input is standard input.
+    """
+    if input_path is None:
+        raise InvalidRequestError("journal: required with standard input")
+    return str(input_path.with_suffix(".journal"))
+
+
+def open_journal(location: str, name: str | None) -> "Journal":
+    """Return the journal at a location. It is created when it is first used.
+
+    Raises:
+        InvalidRequestError: its folder does not exist, or a database needs the migration's name.
+    """
+    from gateway_async.migration import PostgresJournal, SqliteJournal
+
+    if is_database(location):
+        if name is None:
+            raise InvalidRequestError("name: required with a journal in PostgreSQL")
+        return PostgresJournal(location, name)
+    folder = Path(location).absolute().parent
+    if not folder.is_dir():
+        raise InvalidRequestError(f"journal: folder {folder} does not exist")
+    return SqliteJournal(location)
+
+
+def open_existing_journal(location: str, name: str | None) -> "Journal":
+    """Return a journal that must exist.
+
+    Raises:
+        InvalidRequestError: it does not exist.
+    """
+    if not is_database(location) and not (Path(location).is_file() and Path(location).stat().st_size):
+        raise InvalidRequestError(f"journal: {location} does not exist")
+    return open_journal(location, name)

@@ -1,0 +1,266 @@
+"""`verify_vaults`: read back what a migration has stored, all or a sample, and compare it."""
+
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Iterator
+from contextlib import aclosing, closing, contextmanager
+from os import PathLike
+from random import Random
+from typing import Any, Final
+
+import anyio
+
+from gateway_async.client import AsyncGateway
+from gateway_async.errors import (
+    AuthenticationError,
+    ClientClosedError,
+    GatewayError,
+    InvalidRequestError,
+    NotFoundError,
+    PermissionDeniedError,
+    RecordDeletedError,
+)
+from gateway_async.migration.engine.iteration import iterate
+from gateway_async.migration.engine.row_task import as_vault_row
+from gateway_async.migration.journal.protocol import Journal, JournalEntry, RowState
+from gateway_async.migration.journal.sqlite import SqliteJournal
+from gateway_async.migration.rows.comparison import differences
+from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.rows.temporary_table import StoredRow, StoredRows
+from gateway_async.migration.verification_result import Finding, Verdict, Verification
+from gateway_async.models.account_vaults import AccountVault, VaultCreate
+
+__all__ = ["verify_vaults"]
+
+Pair = tuple[StoredRow, VaultCreate | None]
+"""A stored account, and the request that should have stored it, if known."""
+
+_PAGE: Final = 5000
+_MAX_UNREAD: Final = 100
+_PROGRESS_SECONDS: Final = 0.1
+_FATAL: Final = (AuthenticationError, PermissionDeniedError, ClientClosedError)
+
+
+async def verify_vaults(
+    gateway: AsyncGateway,
+    *,
+    journal: str | PathLike[str] | Journal,
+    rows: Iterable[VaultRow | VaultCreate] | AsyncIterable[VaultRow | VaultCreate] | None = None,
+    sample: int | None = None,
+    concurrency: int = 16,
+    on_progress: Callable[[Verification], object] | None = None,
+    random: Random | None = None,
+) -> Verification:
+    """Read back what a migration has stored, and compare it; nothing is changed (contract, *Account vaults*).
+
+    It compares the id and the last four digits, which the journal has. With the input it also compares expiry, holder
+    and contact, if the row has them. A card that was replaced by another one with the same last four digits is not
+    detected if the other compared values are equal. The gateway returns no more of a number, and the journal keeps
+    neither the number nor a hash of it. If a hundred accounts in a row cannot be read, it stops and says so.
+
+    Args:
+        gateway: a client.
+        journal: journal of the migration; one that is not a path is closed.
+        rows: the migration's input again.
+        sample: number of accounts to pick at random; None for all.
+        concurrency: number of concurrent reads.
+        on_progress: called with the result so far ten times a second.
+        random: picks the sample; by default a different one each time.
+
+    Raises:
+        InvalidRequestError: `sample` or `concurrency` is not a number above 0.
+        JournalError: the journal cannot be used.
+        AuthenticationError, PermissionDeniedError: these credentials cannot read the accounts.
+    """
+    _check(sample=sample, concurrency=concurrency)
+    store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
+    result = Verification()
+    checker = _Checker(gateway, result, concurrency, on_progress)
+    try:
+        await _verify(checker, store, rows, sample, random or Random())  # noqa: S311  a sample is not secret
+    finally:
+        with anyio.CancelScope(shield=True):
+            await store.aclose()
+    return result
+
+
+class _Checker:
+    """Reads accounts concurrently and compares them."""
+
+    def __init__(
+        self,
+        gateway: AsyncGateway,
+        result: Verification,
+        concurrency: int,
+        on_progress: Callable[[Verification], object] | None,
+    ) -> None:
+        self.result = result
+        self._vaults = gateway.account_vaults
+        self._concurrency = concurrency
+        self._on_progress = on_progress
+        self._error: GatewayError | None = None
+        self._unread = 0
+
+    async def check(self, pairs: AsyncGenerator[Pair]) -> None:
+        """Check all pairs."""
+        sender, receiver = anyio.create_memory_object_stream[Pair](self._concurrency)
+        async with anyio.create_task_group() as progress_task:
+            progress_task.start_soon(self._report_progress)
+            async with anyio.create_task_group() as workers:
+                workers.start_soon(self._send_pairs, pairs, sender, workers.cancel_scope)
+                for _ in range(self._concurrency):
+                    workers.start_soon(self._check_pairs, receiver, workers.cancel_scope)
+            progress_task.cancel_scope.cancel()
+        receiver.close()
+        if self._error is not None:
+            raise self._error
+        self._call_back()
+
+    async def _send_pairs(self, pairs: AsyncGenerator[Pair], sender: Any, scope: anyio.CancelScope) -> None:
+        with sender, self._stop_on_error(scope):
+            async with aclosing(pairs):
+                async for pair in pairs:
+                    await sender.send(pair)
+
+    async def _check_pairs(self, receiver: Any, scope: anyio.CancelScope) -> None:
+        with self._stop_on_error(scope):
+            while True:
+                try:
+                    entry, wanted = await receiver.receive()
+                except anyio.EndOfStream:
+                    return
+                await self._check_account(entry, wanted)
+                if self.result.stopped:
+                    scope.cancel()
+
+    @contextmanager
+    def _stop_on_error(self, scope: anyio.CancelScope) -> Iterator[None]:
+        """Store an error of the block and cancel the scope."""
+        try:
+            yield
+        except GatewayError as error:
+            self._error = error
+            scope.cancel()
+
+    async def _check_account(self, entry: StoredRow, wanted: VaultCreate | None) -> None:
+        try:
+            vault = await self._vaults.get(entry.vault_id)
+        except (NotFoundError, RecordDeletedError) as error:
+            self._unread = 0
+            self._add_finding(entry, Verdict.MISSING, (error.meaning,))
+        except _FATAL:
+            raise
+        except GatewayError as error:
+            self._add_finding(entry, Verdict.UNREAD, (str(error),))
+            self._count_unread(error)
+        else:
+            self._unread = 0
+            self._compare(entry, wanted, vault)
+
+    def _count_unread(self, error: GatewayError) -> None:
+        """Stop after many failed reads in a row."""
+        self._unread += 1
+        if self._unread == _MAX_UNREAD:
+            self.result.stopped = f"{self._unread} accounts in a row could not be read: {error}"
+
+    def _compare(self, entry: StoredRow, wanted: VaultCreate | None, vault: AccountVault) -> None:
+        known = _differences_from_journal(entry, vault)
+        details = dict.fromkeys([*known, *(differences(wanted, vault) if wanted is not None else ())])
+        if details:
+            self._add_finding(entry, Verdict.DIFFERENT, tuple(details))
+        else:
+            self.result.matching += 1
+
+    def _add_finding(self, entry: StoredRow, verdict: Verdict, details: tuple[str, ...]) -> None:
+        self.result.add(Finding(entry.key, entry.line, entry.vault_id, verdict, details))
+
+    async def _report_progress(self) -> None:
+        while True:
+            self._call_back()
+            await anyio.sleep(_PROGRESS_SECONDS)
+
+    def _call_back(self) -> None:
+        if self._on_progress:
+            self._on_progress(self.result)
+
+
+async def _verify(checker: _Checker, journal: Journal, rows: Any, sample: int | None, random: Random) -> None:
+    stored = (await journal.counts()).get(RowState.STORED, 0)
+    checker.result.total = stored if sample is None else min(sample, stored)
+    entries: AsyncGenerator[StoredRow] = _read_journal(journal)
+    if sample is not None:
+        entries = iterate(await _pick(entries, sample, random))
+    if rows is None:
+        await checker.check(_without_rows(entries))
+        return
+    with closing(StoredRows()) as stored_rows:
+        async for entry in entries:
+            stored_rows.add([entry])
+        await checker.check(_with_rows(stored_rows, rows, checker.result, complete=sample is None))
+
+
+async def _read_journal(journal: Journal) -> AsyncGenerator[StoredRow]:
+    """Yield all accounts that the journal has as stored."""
+    after = None
+    while page := await journal.entries(RowState.STORED, after=after, limit=_PAGE):
+        for entry in page:
+            yield _stored_row(entry)
+        after = page[-1].key
+
+
+def _stored_row(entry: JournalEntry) -> StoredRow:
+    return StoredRow(entry.key, entry.line, entry.vault_id or "", entry.api_id, entry.last_four)
+
+
+async def _pick(entries: AsyncIterable[StoredRow], number: int, random: Random) -> list[StoredRow]:
+    """Pick a number of entries, each with the same probability (reservoir sampling)."""
+    picked: list[StoredRow] = []
+    seen = 0
+    async for entry in entries:
+        seen += 1
+        place = len(picked) if len(picked) < number else random.randrange(seen)
+        if place < number:
+            picked[place : place + 1] = [entry]
+    return picked
+
+
+async def _without_rows(entries: AsyncGenerator[StoredRow]) -> AsyncGenerator[Pair]:
+    """Yield stored accounts without their requests."""
+    async with aclosing(entries):  # closes the journal's iterator if the consumer stops early
+        async for entry in entries:
+            yield entry, None
+
+
+async def _with_rows(
+    stored_rows: StoredRows, rows: Any, result: Verification, *, complete: bool
+) -> AsyncGenerator[Pair]:
+    """Yield stored accounts with their requests. Accounts that the input does not contain come last."""
+    async with aclosing(iterate(rows)) as all_given:
+        async for given in all_given:
+            row = as_vault_row(given)
+            entry = stored_rows.take(row.key)
+            if entry is not None:
+                yield entry, row.request
+            elif complete and row.key not in stored_rows:
+                result.add(Finding(row.key, row.line, None, Verdict.NOT_STORED, row.problems))
+    for entry in stored_rows.remaining():
+        yield entry, None
+
+
+def _check(**numbers: int | None) -> None:
+    """Reject values that are not whole numbers above 0.
+
+    Raises:
+        InvalidRequestError: one of them is not.
+    """
+    for name, value in numbers.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            raise InvalidRequestError(f"{name}: must be a whole number above 0")
+
+
+def _differences_from_journal(entry: StoredRow, vault: AccountVault) -> list[str]:
+    """Return the differences between an account and its journal entry."""
+    found: list[str] = []
+    if vault.account_vault_api_id not in (entry.api_id, None):
+        found.append(f"account_vault_api_id: is {vault.account_vault_api_id}, not {entry.api_id}")
+    if entry.last_four is not None and vault.last_four != entry.last_four:
+        found.append(f"last_four: is {vault.last_four}, not {entry.last_four}")
+    return found

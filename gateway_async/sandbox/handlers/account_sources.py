@@ -1,0 +1,199 @@
+"""The account source of a vault or a payment.
+
+Exactly one of several request fields names it. Each field has a function that finds its account. The account number
+does not leave that function.
+"""
+
+from collections.abc import Callable, Mapping
+
+import attrs
+
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema import ACCOUNT_VAULT, TICKET, TRANSACTION
+from gateway_async.sandbox.schema.fields import Row, Table, label
+from gateway_async.sandbox.simulators.cards import (
+    Account,
+    check_expiry,
+    is_routing,
+    read_bank_account,
+    read_card,
+    read_track,
+)
+
+__all__ = [
+    "BANK_ACCOUNT_TYPES",
+    "PAYMENT_METHODS",
+    "PAYMENT_SOURCES",
+    "VAULT_SOURCES",
+    "Source",
+    "check_exp_date",
+    "check_kind",
+    "find_account",
+    "use_up_ticket",
+]
+
+
+Source = Callable[[Gateway, Row, Row, Problems], Account | None]
+"""Finds the account for the values of a request, and reports problems."""
+
+PAYMENT_METHODS = ("cc", "ach")
+BANK_ACCOUNT_TYPES = ("checking", "savings")
+_BANK_ACCOUNT_FIELDS = ("account_type", "routing", "account_holder_name")
+_SEC_CODES = ("WEB", "PPD", "CCD", "TEL", "POP", "C21")
+
+
+def find_account(
+    gateway: Gateway, user: Row, sources: Mapping[str, Source], values: Row, problems: Problems
+) -> Account | None:
+    """Return the account that a request names.
+
+    The result is None, with a problem reported, if the request names no account or several. `sources` has the fields
+    that may name an account.
+    """
+    _check_sec_code(values, problems)
+    given = [name for name in sources if values.get(name) is not None]
+    if len(given) == 1:
+        return sources[given[0]](gateway, user, values, problems)
+    if any(name in problems for name in sources):
+        return None
+    if not given:
+        problems.add("account_number", "Account Number cannot be blank.")
+    for name in given:
+        problems.add(name, f"Only one of {', '.join(map(label, given))} can be given.")
+    return None
+
+
+def _find_by_number(_gateway: Gateway, _user: Row, values: Row, problems: Problems) -> Account | None:
+    read = _read_bank_account if values.get("payment_method") == "ach" else _read_card
+    return read(values, problems)
+
+
+def _read_card(values: Row, problems: Problems) -> Account | None:
+    number, expiry, account = values["account_number"], values.get("exp_date"), None
+    try:
+        account = read_card(number, expiry, values.get("account_holder_name"))
+    except ValueError as reason:
+        problems.add("account_number", f"Account Number {reason}")
+    if expiry is None and "exp_date" not in problems:
+        problems.add("exp_date", "Exp Date cannot be blank.")
+    return account
+
+
+def _read_bank_account(values: Row, problems: Problems) -> Account | None:
+    for name in _BANK_ACCOUNT_FIELDS:
+        if not values.get(name) and name not in problems:
+            problems.add(name, f"{label(name)} cannot be blank.")
+    if any(name in problems for name in _BANK_ACCOUNT_FIELDS):
+        return None
+    if not is_routing(values["routing"]):
+        problems.add("routing", "Routing is not a valid routing number.")
+    if values["account_type"] not in BANK_ACCOUNT_TYPES:
+        problems.add("account_type", "Account Type must be checking or savings.")
+    try:
+        return read_bank_account(
+            values["account_number"], *(values[name] for name in ("routing", "account_type", "account_holder_name"))
+        )
+    except ValueError as reason:
+        problems.add("account_number", f"Account Number {reason}")
+        return None
+
+
+def _find_by_track(_gateway: Gateway, _user: Row, values: Row, problems: Problems) -> Account | None:
+    try:
+        return read_track(values["track_data"])
+    except ValueError as reason:
+        problems.add("track_data", f"Track Data {reason}")
+        return None
+
+
+def _make_source(table: Table, field: str, column: str, read: Callable[[Row], Account]) -> Source:
+    def find(gateway: Gateway, user: Row, values: Row, problems: Problems) -> Account | None:
+        where = {"location_id": user["location_id"], column: values[field]}
+        row = gateway.store.find(table, **where)
+        if row and row["deleted_ts"] is None and row["last_four"]:
+            return read(row)
+        problems.add(field, f"{field} provided is not valid")
+        return None
+
+    return find
+
+
+_COLUMNS = (
+    "account_type",
+    "first_six",
+    "last_four",
+    "exp_date",
+    "account_holder_name",
+    "routing",
+    "ach_sec_code",
+    "billing_street",
+    "billing_zip",
+)
+
+
+def _of_row(row: Row) -> Account:
+    """Return the account of a stored record; a ticket is always for a card."""
+    return Account(row.get("payment_method", "cc"), **{name: row[name] for name in _COLUMNS if name in row})
+
+
+def _of_vault(row: Row) -> Account:
+    return attrs.evolve(_of_row(row), billing_street=row["billing_address"], vault_id=row["id"])
+
+
+def _of_transaction(row: Row) -> Account:
+    return attrs.evolve(_of_row(row), transaction_id=row["id"])
+
+
+_COMMON_SOURCES: dict[str, Source] = {
+    "account_number": _find_by_number,
+    "track_data": _find_by_track,
+    "ticket": _make_source(TICKET, "ticket", "id", _of_row),
+    "previous_transaction_id": _make_source(TRANSACTION, "previous_transaction_id", "id", _of_transaction),
+    "previous_transaction_api_id": _make_source(
+        TRANSACTION, "previous_transaction_api_id", "transaction_api_id", _of_transaction
+    ),
+}
+
+
+def _vault_sources(prefix: str) -> dict[str, Source]:
+    by_id, by_api_id = f"{prefix}account_vault_id", f"{prefix}account_vault_api_id"
+    return {
+        by_id: _make_source(ACCOUNT_VAULT, by_id, "id", _of_vault),
+        by_api_id: _make_source(ACCOUNT_VAULT, by_api_id, "account_vault_api_id", _of_vault),
+    }
+
+
+VAULT_SOURCES = _COMMON_SOURCES | _vault_sources("previous_")
+"""The fields that can be the source of an account vault."""
+
+PAYMENT_SOURCES = _COMMON_SOURCES | _vault_sources("")
+"""The fields that can be the source of a payment."""
+
+
+def check_kind(values: Row, account: Account | None, problems: Problems) -> None:
+    """Check that payment method and account type match the account."""
+    if values.get("payment_method") not in {None, *PAYMENT_METHODS}:
+        problems.add("payment_method", "Payment Method must be cc or ach.")
+    for name in ("payment_method", "account_type"):
+        if account and values.get(name) not in {None, getattr(account, name)} and name not in problems:
+            problems.add(name, f"{label(name)} of this account is {getattr(account, name)}.")
+
+
+def check_exp_date(values: Row, problems: Problems) -> None:
+    """Check that an expiry is a month and a year."""
+    try:
+        check_expiry(values.get("exp_date") or "0130")
+    except ValueError as reason:
+        problems.add("exp_date", f"Exp Date {reason}")
+
+
+def _check_sec_code(values: Row, problems: Problems) -> None:
+    if values.get("ach_sec_code") not in {None, *_SEC_CODES}:
+        problems.add("ach_sec_code", f"Ach Sec Code must be one of {', '.join(_SEC_CODES)}.")
+
+
+def use_up_ticket(gateway: Gateway, values: Row) -> None:
+    """Delete the ticket of a request, because a ticket is valid once."""
+    if ticket := values.get("ticket"):
+        gateway.store.delete(TICKET, ticket)

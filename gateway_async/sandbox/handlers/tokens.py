@@ -1,0 +1,79 @@
+"""Access tokens (contract, "Token").
+
+They are issued for a user name, a password and a domain.
+"""
+
+import hmac
+import secrets
+
+from starlette.responses import Response
+
+from gateway_async.sandbox.http.errors import Problems, RefusedError
+from gateway_async.sandbox.http.responses import empty_response, json_response
+from gateway_async.sandbox.request.call import Call, read_json
+from gateway_async.sandbox.request.credentials import find_token, token_digest
+from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema import LOCATION, LOGIN, TOKEN, USER
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.state_machines.tokens import IDLE_SECONDS, Trigger
+
+__all__ = ["create", "delete"]
+
+
+_PASSWORD_LIFETIME = 365 * 24 * 60 * 60
+_USER_TYPE = 200
+
+
+async def create(call: Call) -> Response:
+    """Handle POST /v2/token."""
+    gateway, token = call.gateway, secrets.token_hex(16)
+    user, now = _log_in(gateway, await _read_login(call)), gateway.clock.timestamp()
+    row = gateway.new_row(TOKEN, user, {"user_id": user["id"], "used_ts": now})
+    gateway.store.insert(TOKEN, row | {"id": token_digest(token)})
+    return json_response({"token": _show(gateway, user, token, now)}, 201)
+
+
+async def delete(call: Call) -> Response:
+    """Handle DELETE /v2/token/{token}; a user can revoke only its own tokens."""
+    row = find_token(call.gateway, call.path_id("token"), Trigger.REVOKE)
+    if row is None or row["user_id"] != call.user["id"]:
+        raise RefusedError(404, "The token cannot be found.")
+    call.gateway.store.update(TOKEN, row["id"], {"deleted_ts": call.gateway.clock.timestamp()})
+    return empty_response()
+
+
+async def _read_login(call: Call) -> Row:
+    body = await read_json(call.request)
+    if not isinstance(body, dict):
+        raise RefusedError(400, "The body must be an object.")
+    problems = Problems()
+    values = read_fields(LOGIN, body, problems)
+    problems.raise_if_any()
+    return values
+
+
+def _log_in(gateway: Gateway, login: Row) -> Row:
+    user = gateway.store.find(USER, username=login["username"], domain=login["domain"])
+    if user is None:
+        raise RefusedError(401, "invalid user")
+    if not hmac.compare_digest(login["password"].encode(), user["password"].encode()):
+        raise RefusedError(401, "invalid password")
+    return user
+
+
+def _show(gateway: Gateway, user: Row, token: str, now: int) -> Row:
+    location = gateway.store.find(LOCATION, id=user["location_id"])
+    return {
+        "id": user["id"],
+        "expire": IDLE_SECONDS // 60,
+        "first_name": user["first_name"],
+        "last_name": user["last_name"],
+        "password_expire_ts": now + _PASSWORD_LIFETIME,
+        "time": now,
+        "token": token,
+        "username": user["username"],
+        "primary_location_id": user["location_id"],
+        "timezone": location and location["timezone"],
+        "user_type_id": _USER_TYPE,
+    }

@@ -1,0 +1,123 @@
+"""PUT on a transaction: void, complete, increment, reverse, tip, or edit other fields.
+
+`transaction_amount` is always the amount to be settled: the new total of an increment, and the remainder of a partial
+reversal. A money field that an action does not use is a problem.
+"""
+
+from collections.abc import Callable
+
+from starlette.responses import Response
+
+from gateway_async.sandbox.handlers.invoice_payments import update_invoice_of
+from gateway_async.sandbox.handlers.payments import amount_charged
+from gateway_async.sandbox.handlers.transaction_batches import batch_for
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.http.responses import json_response
+from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.records import read_update, show, update_record
+from gateway_async.sandbox.schema import TRANSACTION
+from gateway_async.sandbox.schema.codes import ReasonCode
+from gateway_async.sandbox.schema.fields import Row, label
+from gateway_async.sandbox.schema.kinds import show_money
+from gateway_async.sandbox.state_machines import transactions as states
+
+__all__ = ["Effect", "update"]
+
+
+Effect = Callable[[Row, Row, Problems], Row]
+"""Computes further changes from the stored record and the values of the request."""
+
+_MONEY = ("transaction_amount", "tip_amount", "tax", "subtotal_amount")
+
+
+async def update(call: Call) -> Response:
+    """Handle PUT /v2/transactions/{id}; without an `action` it edits the transaction."""
+    row, values, problems = await read_update(call, TRANSACTION)
+    changes = _changes(values.get("action") or "edit", row, values, problems)
+    problems.raise_if_any()
+    if "void_date" in changes:
+        changes["void_date"] = f"{call.gateway.clock.date():%Y-%m-%d %H:%M:%S}"
+    changed = _store(call, row, values | changes | {"modified_user_id": call.user["id"]})
+    return json_response({"transaction": show(call, TRANSACTION, changed)})
+
+
+def _store(call: Call, row: Row, changes: Row) -> Row:
+    with call.gateway.store.transaction():
+        changed = update_record(call, TRANSACTION, row, changes | batch_for(call.gateway, call.user, row | changes))
+        update_invoice_of(call.gateway, changed)
+    return changed
+
+
+def _changes(action: str, row: Row, values: Row, problems: Problems) -> Row:
+    if action not in _EFFECTS:
+        problems.add("action", f"Action must be one of {', '.join(_EFFECTS)}.")
+        return {}
+    money, effect = _EFFECTS[action]
+    for name in _MONEY:
+        if name not in money and name in values and values[name] != row[name]:
+            problems.add(name, f"{label(name)} cannot be changed by {action}.")
+    status = row["status_id"] if action == "edit" else states.next_state(states.Trigger(action), row)
+    if status is None:
+        problems.add("action", f"Action {action} is not allowed when status_id is {row['status_id']}.")
+        return {}
+    return {"status_id": status} | effect(row, values, problems)
+
+
+def _void(_row: Row, _values: Row, _problems: Problems) -> Row:
+    return {"transaction_amount": 0, "reason_code_id": ReasonCode.VOIDED, "void_date": None}
+
+
+def _complete(row: Row, values: Row, problems: Problems) -> Row:
+    amount = _amount(row, values)
+    if not 0 < amount <= amount_charged(row):
+        _refuse_amount(problems, f"must be above 0.00 and at most {show_money(amount_charged(row))}.")
+    return {"transaction_amount": amount, "reason_code_id": ReasonCode.AUTH_COMPLETED}
+
+
+def _increment(row: Row, values: Row, problems: Problems) -> Row:
+    amount = _amount(row, values)
+    if amount <= amount_charged(row):
+        _refuse_amount(problems, f"must be more than {show_money(amount_charged(row))}.")
+    return {"transaction_amount": amount, "reason_code_id": ReasonCode.APPROVED}
+
+
+def _reverse(row: Row, values: Row, problems: Problems) -> Row:
+    amount = _amount(row, values)
+    if not 0 < amount < amount_charged(row):
+        _refuse_amount(problems, f"must be above 0.00 and less than {show_money(amount_charged(row))}.")
+    return {"transaction_amount": amount}
+
+
+def _tip(row: Row, values: Row, problems: Problems) -> Row:
+    if (tip := values.get("tip_amount")) is None:
+        problems.add("tip_amount", "Tip Amount cannot be blank.")
+        return {}
+    total = row["transaction_amount"] - row["tip_amount"] + tip
+    if values.get("transaction_amount") not in {None, total}:
+        _refuse_amount(problems, f"must be {show_money(total)} with this tip.")
+    return {"transaction_amount": total}
+
+
+def _edit(_row: Row, _values: Row, _problems: Problems) -> Row:
+    return {}
+
+
+def _amount(row: Row, values: Row) -> int:
+    amount = values.get("transaction_amount")
+    return amount_charged(row) if amount is None else int(amount)
+
+
+def _refuse_amount(problems: Problems, predicate: str) -> None:
+    if "transaction_amount" not in problems:
+        problems.add("transaction_amount", f"Transaction Amount {predicate}")
+
+
+_EFFECTS: dict[str, tuple[tuple[str, ...], Effect]] = {
+    "void": ((), _void),
+    "authcomplete": (_MONEY, _complete),
+    "authincrement": (("transaction_amount",), _increment),
+    "partialreversal": (("transaction_amount",), _reverse),
+    "tipadjust": (("transaction_amount", "tip_amount"), _tip),
+    "edit": (("tax", "subtotal_amount"), _edit),
+}
+"""The money fields that each action accepts, and its effect."""

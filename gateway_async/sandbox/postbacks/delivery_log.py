@@ -1,0 +1,61 @@
+"""The delivery log of postbacks, and their replay.
+
+`GET /_sandbox/postbacks` shows the log. The log shows the time, address and result of each attempt. It shows no
+credentials of a receiver and no card number that is part of a record.
+"""
+
+import re
+
+from gateway_async.sandbox.http.errors import UnknownRecordError
+from gateway_async.sandbox.postbacks.changes import is_in_effect
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.postback_delivery import body_fields, last_attempt_number, mask_url, read_attempts
+from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.simulators.cards import passes_luhn
+from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigger
+
+__all__ = ["read", "replay"]
+
+
+_NUMBER = re.compile(r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z])")
+
+
+def read(gateway: Gateway, **about: str | None) -> list[Row]:
+    """Return the postbacks, or those of one `config_id` or `record_id`, newest last."""
+    configs = {config["id"]: config for config in gateway.store.select(POSTBACK_CONFIG)}
+    return [_show(row, configs[row["config_id"]]) for row in gateway.store.filter(POSTBACK, **about)]
+
+
+def replay(gateway: Gateway, postback_id: str) -> Row:
+    """Make one more attempt at once, in whatever state the postback is.
+
+    The result is the postback before that attempt.
+
+    Raises:
+        UnknownRecordError: The postback is unknown.
+        ValueError: The config was deleted, or is inactive.
+    """
+    row = gateway.store.find(POSTBACK, id=postback_id)
+    if row is None:
+        raise UnknownRecordError(POSTBACK.singular, postback_id)
+    config = gateway.store.select(POSTBACK_CONFIG, "id = ?", (row["config_id"],))[0]
+    if not is_in_effect(config):
+        raise ValueError(f"postback {postback_id}: its config was deleted, or is not active.")
+    changes: Row = {"state": MACHINE.next_state(State(row["state"]), Trigger.REPLAY), "due_ts": 0}
+    gateway.store.update(POSTBACK, postback_id, changes)
+    gateway.postback_delivery.schedule_check()
+    return _show(row | changes, config)
+
+
+def _show(row: Row, config: Row) -> Row:
+    body = body_fields(row, max(1, last_attempt_number(row)))
+    shown = POSTBACK.show(row) | {"attempts": read_attempts(row), "url": mask_url(config["url"])}
+    due = shown.pop("due_ts")
+    shown["next_attempt_ts"] = (due or row["created_ts"]) if row["state"] == State.WAITING else None
+    return shown | {"body": body | {"data": _NUMBER.sub(_mask, body["data"])}}
+
+
+def _mask(found: re.Match[str]) -> str:
+    digits = re.sub(r"[ -]", "", found[0])
+    return f"{'*' * (len(digits) - 4)}{digits[-4:]}" if passes_luhn(digits) else found[0]

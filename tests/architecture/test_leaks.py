@@ -1,0 +1,431 @@
+"""No object that an error refers to contains a card number, a bank account or a key."""
+
+import asyncio
+import copyreg
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from tblib import pickling_support
+
+from gateway_async import (
+    AccessToken,
+    AchVaultCreate,
+    ApiId,
+    AsyncGateway,
+    Attachment,
+    BearerToken,
+    CardVaultCreate,
+    GatewayError,
+    HashKey,
+    InvalidRequestError,
+    OutcomeUnknownError,
+    PasswordLogin,
+    QuickInvoiceCreate,
+    SwipedVaultCreate,
+    TransactionCreate,
+    UserApiKey,
+)
+from gateway_async._execution import outcome_resolver
+from gateway_async._wire.call import Call
+from gateway_async.observe import AttemptFailed, CallEnded, Event
+from gateway_async.postbacks import PostbackReceiver, PostbackRefusedError
+from gateway_async.sandbox import Sandbox
+from tests.support.leaks import leaks, reachable, token_of
+
+CARD = "5454545454545454"
+TRACK = ";4012888888881881=30121010000012345678?"
+CVV = "7391"
+BANK_ACCOUNT = "987654321012"
+ROUTING = "072000326"
+MONEY = (CARD, TRACK, "4012888888881881", CVV, BANK_ACCOUNT, ROUTING)
+OWN = (__file__,)
+
+Operation = Callable[[AsyncGateway], Awaitable[object]]
+
+
+def sale() -> TransactionCreate:
+    """Build a sale with a card number and a CVV."""
+    return TransactionCreate(
+        action="sale", transaction_amount=Decimal("12.50"), account_number=CARD, exp_date="1230", cvv=CVV
+    )
+
+
+async def pay(gateway: AsyncGateway) -> object:
+    """Make a sale."""
+    return await gateway.transactions.create(sale())
+
+
+async def store_card(gateway: AsyncGateway) -> object:
+    """Store a card."""
+    return await gateway.account_vaults.create(CardVaultCreate(account_number=CARD, exp_date="1230"))
+
+
+async def store_bank_account(gateway: AsyncGateway) -> object:
+    """Store a bank account."""
+    return await gateway.account_vaults.create(
+        AchVaultCreate(
+            account_number=BANK_ACCOUNT,
+            routing=ROUTING,
+            account_type="checking",
+            account_holder_name="Jane Doe",
+            is_company=False,
+        )
+    )
+
+
+async def swipe(gateway: AsyncGateway) -> object:
+    """Store a swiped card."""
+    return await gateway.account_vaults.create(SwipedVaultCreate(track_data=TRACK))
+
+
+async def upload(gateway: AsyncGateway) -> object:
+    """Create an invoice with a file."""
+    return await gateway.quick_invoices.create(
+        QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 1), item_list={"Tea": 1}),
+        files=[Attachment("tea.txt", b"tea" * 100_000)],
+    )
+
+
+async def read(gateway: AsyncGateway) -> object:
+    """Count the contacts."""
+    return await gateway.contacts.list().count()
+
+
+OPERATIONS: dict[str, Operation] = {
+    "sale": pay,
+    "card": store_card,
+    "bank account": store_bank_account,
+    "track data": swipe,
+    "upload": upload,
+    "read": read,
+}
+SIGNED_BY_HASH_KEY = ("sale", "card", "bank account", "track data")
+PATHS = ["GET /v2/contacts"]
+PATHS += [f"POST /v2/{plural}" for plural in ("transactions", "accountvaults", "quickinvoices")]
+PATHS += [f"GET /v2/{plural}/{{id}}" for plural in ("transactions", "accountvaults", "quickinvoices")]
+FAULTS = [
+    "reset_before_commit", "reset_after_commit", "close_after_commit", "error_before_commit", "error_after_commit",
+    "cut_body", "double_response", "swap_response", "wrong_length", "drip", "silence", "delay", "rate_limit",
+    "unavailable", "garbage", "html", "empty",
+]  # fmt: skip
+CREDENTIALS = ["headers", "query", "basic", "password", "token", "hash key", "bearer", "asked bearer"]
+
+
+@pytest.fixture(scope="module")
+def one_sandbox() -> Iterator[Sandbox]:
+    """Run one sandbox for all faults."""
+    with Sandbox(terminal_delay=0.0) as sandbox:
+        yield sandbox
+
+
+def secrets_of(sandbox: Sandbox) -> tuple[str, ...]:
+    """Return the secrets in the sandbox's credentials."""
+    return sandbox.user_api_key, sandbox.user_hash_key, sandbox.password
+
+
+def basic_of(sandbox: Sandbox) -> str:
+    """Return the content of a Basic header."""
+    return f"{sandbox.user_id}:{sandbox.user_api_key}"
+
+
+def credentials_of(sandbox: Sandbox, kind: str, token: str) -> Any:
+    """Return credentials of each kind; the sandbox rejects the bearer token."""
+
+    async def ask() -> str:
+        return token
+
+    return {
+        "headers": lambda: UserApiKey(sandbox.user_id, sandbox.user_api_key),
+        "query": lambda: UserApiKey(sandbox.user_id, sandbox.user_api_key, "query"),
+        "basic": lambda: UserApiKey(sandbox.user_id, sandbox.user_api_key, "basic"),
+        "password": lambda: PasswordLogin(sandbox.username, sandbox.password, sandbox.domain),
+        "token": lambda: AccessToken(token),
+        "hash key": lambda: HashKey(sandbox.user_id, sandbox.user_hash_key),
+        "bearer": lambda: BearerToken(token),
+        "asked bearer": lambda: BearerToken(ask),
+    }[kind]()
+
+
+class Errors:
+    """Errors of calls, and those that observers get."""
+
+    def __init__(self) -> None:
+        self.all: list[BaseException] = []
+
+    def watch(self, event: Event) -> None:
+        """Record an event's error."""
+        if isinstance(event, AttemptFailed | CallEnded) and event.error is not None:
+            self.all.append(event.error)
+
+    async def of(self, operation: Operation, gateway: AsyncGateway) -> None:
+        """Record the error that an operation raises."""
+        try:
+            await operation(gateway)
+        except GatewayError as error:
+            self.all.append(error)
+
+    def leaks(self, *planted: str) -> set[str]:
+        """Return the planted values that the errors lead to."""
+        return leaks(self.all, planted, OWN)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.asyncio
+async def test_no_error_of_a_fault_leads_to_a_secret(fault: Any, one_sandbox: Sandbox) -> None:
+    """The error of a request or its lookup leads to no planted value, with any fault and any credentials."""
+    sandbox, errors, planted = one_sandbox, Errors(), [*MONEY, *secrets_of(one_sandbox), basic_of(one_sandbox)]
+    async with sandbox.gateway() as gateway:
+        made = await gateway.tokens.create(sandbox.username, sandbox.password, sandbox.domain)
+    planted.append(made.token.reveal())
+    for path in PATHS:
+        sandbox.fault(path, fault, probability=1, seconds=1.0)
+
+    async def run(kind: str) -> None:
+        credentials = credentials_of(sandbox, kind, made.token.reveal())
+        options: Any = {"timeout": 0.8, "max_attempts": 2, "observers": [errors.watch]}
+        async with sandbox.gateway(credentials=credentials, **options) as gateway:
+            async with asyncio.TaskGroup() as tasks:
+                for name, operation in OPERATIONS.items():
+                    if kind != "hash key" or name in SIGNED_BY_HASH_KEY:
+                        tasks.create_task(errors.of(operation, gateway))
+            planted.extend([token] if (token := token_of(gateway)) else [])
+
+    try:
+        async with asyncio.TaskGroup() as clients:
+            for kind in CREDENTIALS:
+                clients.create_task(run(kind))
+    finally:
+        sandbox.clear_faults()
+    assert errors.all or fault == "double_response"  # of which each call gets the first
+    assert errors.leaks(*planted) == set()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.asyncio
+async def test_no_error_of_a_login_leads_to_a_secret(fault: Any, one_sandbox: Sandbox) -> None:
+    """The error of a login or a logout leads neither to the password nor to the token, with any fault."""
+    sandbox, errors = one_sandbox, Errors()
+    login = PasswordLogin(sandbox.username, sandbox.password, sandbox.domain)
+    async with sandbox.gateway() as gateway:
+        token = (await gateway.tokens.create(sandbox.username, sandbox.password, sandbox.domain)).token.reveal()
+    for path in ("POST /v2/token", "DELETE /v2/token/{id}"):
+        sandbox.fault(path, fault, probability=1, seconds=1.0)
+    try:
+        async with (
+            sandbox.gateway(timeout=0.8, max_attempts=2, observers=[errors.watch]) as by_hand,
+            sandbox.gateway(timeout=0.8, max_attempts=2, observers=[errors.watch], credentials=login) as gateway,
+            asyncio.TaskGroup() as tasks,
+        ):
+            tasks.create_task(errors.of(pay, gateway))
+            for operation in (
+                lambda client: client.tokens.create(sandbox.username, sandbox.password, sandbox.domain),
+                lambda client: client.tokens.create(sandbox.username, f"not {sandbox.password}", sandbox.domain),
+                lambda client: client.tokens.delete(token),
+            ):
+                tasks.create_task(errors.of(operation, by_hand))
+    finally:
+        sandbox.clear_faults()
+    assert errors.all
+    assert errors.leaks(*MONEY, *secrets_of(sandbox), token) == set()
+
+
+KEY = "planted-key-82c1"
+
+
+def of_nowhere(**options: Any) -> AsyncGateway:
+    """Make a client whose key is planted."""
+    given = {"timeout": 0.5, "max_attempts": 2, "location_id": "loc", "credentials": UserApiKey("user", KEY), **options}
+    return AsyncGateway(given.pop("base_url", "https://gateway.test"), developer_id="dev", **given)
+
+
+async def say_everything(request: httpx.Request) -> httpx.Response:
+    """Raise an error with everything that a request contains."""
+    raise httpx.ReadError(f"{request.url} {request.headers.raw} {request.content!r}", request=request)
+
+
+def break_off(request: httpx.Request) -> httpx.Response:
+    """Refuse the connection with an error that refers to the request."""
+    raise httpx.ConnectError("refused", request=request)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values())
+@pytest.mark.parametrize("handler", [say_everything, break_off])
+@pytest.mark.asyncio
+async def test_a_transport_whose_error_contains_everything(handler: Any, operation: Operation) -> None:
+    """The error of a custom transport, with its text and its request, does not leave the client."""
+    errors = Errors()
+    async with of_nowhere(transport=httpx.MockTransport(handler), observers=[errors.watch]) as gateway:
+        await errors.of(operation, gateway)
+    assert {leak for leak in errors.leaks(*MONEY, KEY) if "MockTransport" not in leak} == set()
+    assert errors.all
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.asyncio
+async def test_no_connection(scheme: str, one_sandbox: Sandbox) -> None:
+    """A refused connection and one without TLS lead to no part of the request."""
+    errors, address = Errors(), one_sandbox.base_url.removeprefix("http://")
+    base_url = "http://127.0.0.1:9" if scheme == "http" else f"https://{address}"
+    async with of_nowhere(base_url=base_url, observers=[errors.watch]) as gateway:
+        for operation in OPERATIONS.values():
+            await errors.of(operation, gateway)
+    assert errors.all
+    assert errors.leaks(*MONEY, KEY) == set()
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values())
+@pytest.mark.asyncio
+async def test_a_time_out_of_the_callers(
+    operation: Operation, one_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The TimeoutError of a caller, whose cause is the cancelled request, leads to no planted value."""
+    monkeypatch.setattr(outcome_resolver, "LOOKUP_SECONDS", 0.2)  # the sandbox is silent: no lookup ends sooner
+    for path in PATHS:
+        one_sandbox.fault(path, "silence", probability=1)
+    try:
+        async with one_sandbox.gateway(timeout=5) as gateway:
+            with pytest.raises(TimeoutError) as raised:
+                async with asyncio.timeout(0.2):
+                    await operation(gateway)
+    finally:
+        one_sandbox.clear_faults()
+    assert raised.value.__cause__ is not None
+    assert leaks(raised.value, (*MONEY, *secrets_of(one_sandbox)), OWN) == set()
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values())
+@pytest.mark.asyncio
+async def test_tasks_of_a_group_that_fails(operation: Operation) -> None:
+    """An exception group leads to no planted value."""
+
+    async def run(gateway: AsyncGateway) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(operation, gateway)
+            tasks.start_soon(operation, gateway)
+
+    async with of_nowhere(base_url="http://127.0.0.1:9") as gateway:
+        with pytest.raises(ExceptionGroup) as raised:
+            await run(gateway)
+    raised.value.add_note("both failed")
+    assert leaks(raised.value, (*MONEY, KEY), OWN) == set()
+
+
+INVALID: dict[str, Operation] = {
+    "id": lambda gateway: gateway.transactions.create(
+        TransactionCreate(
+            action="sale", transaction_amount=1, account_number=CARD, exp_date="1230", cvv=CVV, transaction_api_id=".."
+        )
+    ),
+    "vault id": lambda gateway: gateway.account_vaults.create(
+        CardVaultCreate(account_number=CARD, exp_date="1230", account_vault_api_id=".")
+    ),
+    "expiry": lambda gateway: gateway.account_vaults.create(CardVaultCreate(account_number=CARD, exp_date="13")),
+    "a number": lambda gateway: gateway.account_vaults.create(
+        CardVaultCreate(account_number=int(CARD), exp_date="1230")  # type: ignore[arg-type]
+    ),
+    "domain": lambda gateway: gateway.tokens.create("user", KEY, ""),
+    "token": lambda gateway: gateway.account_vaults.get(ApiId("", "loc")),
+}
+
+
+@pytest.mark.parametrize("name", INVALID)
+@pytest.mark.asyncio
+async def test_an_invalid_request(name: str) -> None:
+    """The error of an invalid request leads to no planted value."""
+    async with of_nowhere() as gateway:
+        with pytest.raises(InvalidRequestError) as raised:
+            await INVALID[name](gateway)
+    assert leaks(raised.value, (*MONEY, KEY), OWN) == set()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: UserApiKey("user", f"{KEY}\n"),
+        lambda: UserApiKey(" ", KEY),
+        lambda: UserApiKey("us:er", KEY, "basic"),
+        lambda: PasswordLogin("user", KEY, ""),
+        lambda: PasswordLogin("user", KEY, "domain", "basic"),  # type: ignore[arg-type]
+        lambda: AccessToken(f"{KEY}\n"),
+        lambda: HashKey("user", f"{KEY}\n"),
+        lambda: BearerToken(f"{KEY}\n"),
+    ],
+)
+def test_invalid_credentials(make: Callable[[], object]) -> None:
+    """An invalid key, such as one that ends with a line break, is in no local variable of the error."""
+    with pytest.raises(InvalidRequestError) as raised:
+        make()
+    assert leaks(raised.value, (KEY,), OWN) == set()
+
+
+@pytest.mark.asyncio
+async def test_a_bearer_token_that_cannot_be_sent() -> None:
+    """A token from a caller's function that fits in no header is not kept in the error."""
+
+    async def ask() -> str:
+        return f"{KEY}\n"
+
+    errors = Errors()
+    async with of_nowhere(credentials=BearerToken(ask)) as gateway:
+        await errors.of(pay, gateway)
+    assert errors.all
+    assert errors.leaks(*MONEY, KEY) == set()
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ({"Authorization": "Basic dXNlcjpwbGFudGVkLWtleS04MmMx"}, CARD.encode()),
+        ({"Authorization": "Basic dXNlcjpwbGFudGVkLWtleS04MmMx"}, f'{{"type": "{CARD}"'.encode()),
+        (
+            {"Authorization": "Basic dXNlcjpwbGFudGVkLWtleS04MmMx"},
+            f'{{"data": {{"id": {{}}, "x": "{CARD}"}}}}'.encode(),
+        ),
+        (
+            {"Authorization": "Basic dXNlcjpwbGFudGVkLWtleS04MmMx"},
+            f'{{"type": "CREATE", "resource": "contact", "data": {{"id": "1", "city": [], "x": "{CARD}"}}}}'.encode(),
+        ),
+        ({"Authorization": f"Basic {KEY}"}, CARD.encode()),
+    ],
+)
+def test_a_refused_postback(headers: dict[str, str], body: bytes) -> None:
+    """The error of a rejected postback leads neither to its body nor to its credentials."""
+    receiver = PostbackReceiver("user", KEY)
+    with pytest.raises(PostbackRefusedError) as raised:
+        receiver.parse(headers, body)
+    assert leaks(raised.value, (CARD, KEY, f"user:{KEY}"), OWN) == set()
+
+
+@pytest.fixture(params=["plain", "tblib"])
+def copies_of_errors(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With tblib, which Dask loads, `copy` keeps the tracebacks of errors."""
+    before = dict(copyreg.dispatch_table)
+    if request.param == "tblib":
+        pickling_support.install()
+    yield
+    copyreg.dispatch_table.clear()
+    copyreg.dispatch_table.update(before)
+
+
+@pytest.mark.asyncio
+@pytest.mark.usefixtures("copies_of_errors")
+async def test_an_unknown_outcome_keeps_no_body(one_sandbox: Sandbox) -> None:
+    """The error of an unknown write can look it up without the content that was sent."""
+    for path in PATHS:
+        one_sandbox.fault(path, "close_after_commit", probability=1)
+    async with one_sandbox.gateway(timeout=10, max_attempts=1) as gateway:
+        with pytest.raises(OutcomeUnknownError) as raised:
+            await pay(gateway)
+        one_sandbox.clear_faults()
+        error = raised.value.with_traceback(None)
+        error.__cause__ = error.__context__ = None
+        kept = [(way, each) for way, each in reachable(error) if isinstance(each, Call)]
+        assert kept
+        assert [way for way, each in kept if each.body is not None or each.form is not None or each.secrets] == []
+        found = await error.resolve()
+    assert found.approved

@@ -1,0 +1,431 @@
+"""Delivery of postbacks: attempts and their limits, allowed hosts, changed configs, restarts."""
+
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+
+import httpx
+import pytest
+import trustme
+
+from gateway_async.sandbox import Sandbox, SandboxInfo
+from gateway_async.sandbox.http import webhook_client
+
+from .receiver import DAY, PATH, closed_port, configured, ends, reconfigure
+
+SERVE = """
+import sys
+from attrs import asdict
+from json import dumps
+from gateway_async.sandbox import serve
+serve(port=0, data=sys.argv[1], on_ready=lambda info: print(dumps(asdict(info)), flush=True))
+"""
+
+
+# --- what becomes of it
+
+
+@pytest.mark.parametrize("status", [200, 201, 204, 299])
+def test_any_2xx_acknowledges(shop, sandbox, receiver, configure, status):
+    """No further attempt follows."""
+    configure(number_of_attempts=3)
+    receiver.answers[:] = [status]
+    shop.contact()
+    sandbox.wait_until_idle()
+    sandbox.advance(DAY)
+    assert ends(sandbox) == [("delivered", [1])]
+    assert sandbox.postbacks()[0]["attempts"][0]["status"] == status
+
+
+@pytest.mark.parametrize("status", [302, 307, 400, 404, 500, 503])
+def test_anything_else_is_a_failure(shop, sandbox, receiver, configure, status):
+    """A redirect is a failure too, and is not followed."""
+    receiver.headers["location"] = f"http://127.0.0.1:{receiver.port}/elsewhere"
+    receiver.answers[:] = [status]
+    configure()
+    shop.contact()
+    assert ends(sandbox) == [("failed", [1])]
+    assert [one.path for one in receiver.requests] == ["/hook"]
+    (attempt,) = sandbox.postbacks()[0]["attempts"]
+    assert (attempt["status"], attempt["error"]) == (status, None)
+
+
+def test_repeats_come_by_the_clock(shop, sandbox, receiver, configure):
+    """The config sets how often and after how many seconds; the body has the number of the attempt."""
+    configure(number_of_attempts=3, attempt_interval=600)
+    receiver.answers[:] = [500] * 9
+    shop.contact()
+    assert ends(sandbox) == [("waiting", [1])]
+    sandbox.advance(590)
+    assert ends(sandbox) == [("waiting", [1])]
+    sandbox.advance(20)
+    assert ends(sandbox) == [("waiting", [1, 2])]
+    sandbox.advance(DAY)
+    assert ends(sandbox) == [("failed", [1, 2, 3])]
+    sandbox.advance(DAY)
+    assert ends(sandbox) == [("failed", [1, 2, 3])]
+    assert receiver.summaries("number_of_attempts") == [("1",), ("2",), ("3",)]
+    assert len({one.fields["data"] for one in receiver.requests}) == 1
+
+
+def test_an_interval_of_nothing_repeats_at_once(shop, sandbox, receiver, configure):
+    """Attempts follow each other until one succeeds."""
+    configure(number_of_attempts=5, attempt_interval=0)
+    receiver.answers[:] = [500, 500]
+    shop.contact()
+    assert ends(sandbox) == [("delivered", [1, 2, 3])]
+
+
+def test_a_repeat_comes_by_itself(shop, sandbox, receiver, configure, eventually):
+    """The clock need not be moved."""
+    configure(number_of_attempts=2, attempt_interval=1)
+    receiver.answers[:] = [500]
+    shop.contact()
+    eventually(lambda: len(receiver.requests) == 2)
+    assert ends(sandbox) == [("delivered", [1, 2])]
+
+
+def test_first_attempts_keep_their_order(shop, sandbox, receiver, configure):
+    """This holds when some of them fail."""
+    configure(number_of_attempts=2, attempt_interval=300)
+    receiver.answers[:] = [500, 204] * 10
+    names = [f"Smith {number}" for number in range(20)]
+    for name in names:
+        shop.contact(last_name=name)
+    sandbox.wait_until_idle()
+    assert [one.data["last_name"] for one in receiver.requests] == names
+    sandbox.advance(301)
+    sandbox.wait_until_idle()
+    assert [one.data["last_name"] for one in receiver.requests[20:]] == names[::2]
+
+
+def test_a_slow_receiver_delays_no_other(shop, sandbox, listen, receiver, configure, eventually):
+    """Neither other receivers nor responses of the gateway are delayed."""
+    slow = listen()
+    slow.may_answer.clear()
+    configure(url=slow.url)
+    configure()
+    for _ in range(3):
+        assert shop.contact().status_code == 201
+    eventually(lambda: len(receiver.requests) == 3)
+    eventually(lambda: len(slow.requests) == 1)
+    with pytest.raises(TimeoutError, match="a request or a postback is still under way"):
+        sandbox.wait_until_idle(timeout=0.1)
+    sandbox.wait_until_idle(postbacks=False)
+    slow.may_answer.set()
+    sandbox.wait_until_idle()
+    assert len(slow.requests) == 3
+
+
+def test_an_attempt_has_a_limit(shop, sandbox, receiver, configure, monkeypatch):
+    """The limit is real time: ten seconds, less in this test; a moved clock does not end an attempt."""
+    assert webhook_client.SECONDS == 10
+    monkeypatch.setattr(webhook_client, "SECONDS", 0.3)
+    receiver.may_answer.clear()
+    configure()
+    shop.contact()
+    sandbox.advance(60)
+    assert ends(sandbox) == [("failed", [1])]
+    (attempt,) = sandbox.postbacks()[0]["attempts"]
+    assert (attempt["status"], attempt["error"]) == (None, "no response within 0.3 seconds")
+
+
+def test_the_status_is_enough(shop, sandbox, receiver, configure):
+    """A body that is too long, or incomplete, changes nothing."""
+    configure()
+    receiver.headers["content-length"] = "1000000"
+    receiver.body = b"x" * 100_000
+    shop.contact()
+    receiver.body = b""
+    shop.contact()
+    assert ends(sandbox) == [("delivered", [1])] * 2
+
+
+def test_a_body_that_never_comes_is_not_waited_for(shop, sandbox, configure, monkeypatch):
+    """The attempt ends at its limit, and counts as acknowledged."""
+    monkeypatch.setattr(webhook_client, "SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        configure(url=f"http://127.0.0.1:{server.getsockname()[1]}/")
+        shop.contact()
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n")
+            sandbox.wait_until_idle(timeout=5)
+    assert ends(sandbox) == [("delivered", [1])]
+
+
+def test_a_closed_port_is_not_reached(shop, sandbox, configure):
+    """The log says so."""
+    configure(url=f"http://127.0.0.1:{closed_port()}/")
+    shop.contact()
+    assert ends(sandbox) == [("failed", [1])]
+    assert sandbox.postbacks()[0]["attempts"][0]["error"] == "cannot connect"
+
+
+def test_a_peer_without_http_has_not_acknowledged(shop, sandbox, configure):
+    """Neither has one that disconnects."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer(text):
+            connection, _ = server.accept()
+            connection.recv(65536)
+            connection.sendall(text)
+            connection.close()
+
+        talk = threading.Thread(target=lambda: [answer(text) for text in (b"200 fine\r\n\r\n", b"", b"HTTP/1.1 200")])
+        talk.start()
+        configure(url=f"http://127.0.0.1:{server.getsockname()[1]}/", number_of_attempts=3, attempt_interval=0)
+        shop.contact()
+        assert ends(sandbox) == [("failed", [1, 2, 3])]
+        talk.join()
+    assert {one["error"] for one in sandbox.postbacks()[0]["attempts"]} <= {"no HTTP response", "the connection failed"}
+
+
+# --- where it may go
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://192.0.2.1/",
+        "http://0.0.0.0/",
+        "http://169.254.169.254/latest",
+        "http://[::ffff:192.0.2.1]/",
+        "http://[2001:db8::1]/",
+        "http://receiver.test/",
+        "http://127.0.0.1.receiver.test/",
+        "http://localhost.receiver.test/",
+        "http://127.1/",
+        "http://2130706433/",
+        "http://127.0.0.1@receiver.test/",
+    ],
+)
+def test_nothing_leaves_this_machine(shop, sandbox, configure, monkeypatch, url):
+    """No connection is made, and no name is resolved."""
+
+    def resolve(*args, **_options):
+        raise AssertionError(args)
+
+    configure(url=url)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    shop.contact()
+    sandbox.wait_until_idle()
+    assert "is not this machine and was not allowed" in sandbox.postbacks()[0]["attempts"][0]["error"]
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "hooks.localhost", "127.0.0.1"])
+def test_this_machine_has_many_names(shop, sandbox, receiver, configure, host):
+    """All of them are reached, with the name as written."""
+    configure(url=f"http://{host}:{receiver.port}/")
+    shop.contact()
+    assert ends(sandbox) == [("delivered", [1])]
+    assert receiver.requests[0].headers["host"] == f"{host.lower()}:{receiver.port}"
+
+
+@pytest.mark.parametrize("host", ["[::1]", "[::ffff:127.0.0.1]", "127.255.0.9"])
+def test_every_loopback_address_is_this_machine(shop, sandbox, configure, host):
+    """The attempt is made, whether or not the port is open."""
+    configure(url=f"http://{host}:{closed_port()}/")
+    shop.contact()
+    sandbox.wait_until_idle()
+    assert sandbox.postbacks()[0]["attempts"][0]["error"] == "cannot connect"
+
+
+def test_an_allowed_host_is_resolved_once(receiver, open_shop, monkeypatch):
+    """The connection goes to the found address, with the configured name."""
+    asked = []
+    real = socket.getaddrinfo
+
+    def resolve(host, port, *args, **options):
+        if host != "receiver.test":
+            return real(host, port, *args, **options)
+        asked.append(host)
+        addresses = ["127.0.0.1"] if len(asked) == 1 else ["192.0.2.1"]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
+
+    with Sandbox(postback_hosts=["Receiver.test"]) as sandbox:
+        shop = open_shop(sandbox.info)
+        configured(shop, f"http://receiver.test:{receiver.port}/a?b=c")
+        monkeypatch.setattr(socket, "getaddrinfo", resolve)
+        shop.contact()
+        assert ends(sandbox) == [("delivered", [1])]
+    (sent,) = receiver.requests
+    assert (asked, sent.path) == (["receiver.test"], "/a?b=c")
+    assert sent.headers["host"] == f"receiver.test:{receiver.port}"
+
+
+@pytest.mark.parametrize(
+    "hosts", ["receiver.test", [""], ["http://a.test"], ["a.test:80"], ["a.test/x"], ["*"], ["a b"]]
+)
+def test_an_invalid_host_is_refused(hosts):
+    """It is refused before anything starts."""
+    with pytest.raises(ValueError, match=r"^postback_hosts: "):
+        Sandbox(postback_hosts=hosts)
+
+
+def test_certificates_are_checked(tmp_path, listen, open_shop, monkeypatch):
+    """The authorities are those of OpenSSL, and the name must match the address."""
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    receiver = listen(0, context)
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    for trusted, expected in ((False, "failed"), (True, "delivered")):
+        if trusted:
+            monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+        with Sandbox() as sandbox:
+            shop = open_shop(sandbox.info)
+            configured(shop, f"https://localhost:{receiver.port}/")
+            shop.contact()
+            assert ends(sandbox) == [(expected, [1])]
+            configured(shop, f"https://127.0.0.1:{receiver.port}/")
+            shop.contact()
+            assert ends(sandbox)[-1] == ("failed", [1])
+
+
+# --- configs that change
+
+
+def test_a_changed_config_applies_to_later_attempts(shop, sandbox, receiver, listen, configure):
+    """Address, credentials and format of repeats change; the record does not."""
+    other = listen()
+    config = configure(number_of_attempts=2)
+    receiver.answers[:] = [500]
+    shop.contact(last_name="One")
+    sandbox.wait_until_idle()
+    login = {"basic_auth_username": "a", "basic_auth_password": "b"}
+    reconfigure(shop, config, url=other.url, format="json", expands="tags", **login)
+    sandbox.advance(301)
+    shop.contact(last_name="Two")
+    sandbox.wait_until_idle()
+    assert len(receiver.requests) == 1
+    received = {one.data["last_name"]: ("tags" in one.data, one.fields["number_of_attempts"]) for one in other.requests}
+    assert received == {"One": (False, 2), "Two": (True, 1)}
+    assert all(one.headers["authorization"] for one in other.requests)
+
+
+@pytest.mark.parametrize("how", ["deleted", "not active"])
+def test_a_deleted_config_delivers_nothing_more(shop, sandbox, receiver, configure, how):
+    """Waiting postbacks are cancelled, and stay so if the config is active again."""
+    config = configure(number_of_attempts=5)
+    receiver.answers[:] = [500]
+    shop.contact()
+    assert ends(sandbox) == [("waiting", [1])]
+    if how == "deleted":
+        assert shop.http.delete(f"{PATH}/{config['id']}").status_code == 204
+    else:
+        reconfigure(shop, config, is_active=0)
+    shop.contact()
+    sandbox.advance(DAY)
+    assert ends(sandbox) == [("cancelled", [1])]
+    with pytest.raises(ValueError, match="its config was deleted, or is not active"):
+        sandbox.replay_postback(sandbox.postbacks()[0]["id"])
+    if how == "not active":
+        reconfigure(shop, config, is_active=1)
+        assert ends(sandbox) == [("cancelled", [1])]
+        sandbox.replay_postback(sandbox.postbacks()[0]["id"])
+        assert ends(sandbox) == [("delivered", [1, 2])]
+
+
+@pytest.mark.parametrize(("status", "state"), [(204, "delivered"), (500, "cancelled")])
+def test_an_attempt_under_way_may_still_arrive(shop, sandbox, receiver, configure, eventually, status, state):
+    """After its config is deleted it may succeed, but it is not repeated."""
+    config = configure(number_of_attempts=5, attempt_interval=0)
+    receiver.answers[:] = [status]
+    receiver.may_answer.clear()
+    shop.contact()
+    eventually(lambda: receiver.requests)
+    shop.http.delete(f"{PATH}/{config['id']}")
+    receiver.may_answer.set()
+    assert ends(sandbox) == [(state, [1])]
+
+
+# --- other runs
+
+
+def test_what_waits_outlives_a_restart(tmp_path, listen, open_shop):
+    """Attempts continue, at most one interval later, even if the clock had been moved."""
+    path, port = tmp_path / "sandbox.db", closed_port()
+    with Sandbox(data=path) as sandbox:
+        shop = open_shop(sandbox.info)
+        configured(shop, f"http://127.0.0.1:{port}/", number_of_attempts=3, attempt_interval=300)
+        sandbox.advance(DAY)
+        contact = shop.contact(last_name="Kept").json()["contact"]
+        assert ends(sandbox) == [("waiting", [1])]
+    receiver = listen(port)
+    with Sandbox(data=path) as sandbox:
+        assert ends(sandbox) == [("waiting", [1])]
+        sandbox.advance(301)
+        assert ends(sandbox) == [("delivered", [1, 2])]
+    assert (receiver.requests[0].data["id"], receiver.requests[0].data["last_name"]) == (contact["id"], "Kept")
+
+
+def test_an_aborted_attempt_is_repeated(tmp_path, receiver, open_shop, eventually):
+    """It has the same number, because its result is unknown."""
+    path = tmp_path / "sandbox.db"
+    receiver.may_answer.clear()
+    with Sandbox(data=path) as sandbox:
+        shop = open_shop(sandbox.info)
+        configured(shop, receiver.url)
+        for name in ("One", "Two"):
+            shop.contact(last_name=name)
+        eventually(lambda: receiver.requests)
+    receiver.may_answer.set()
+    with Sandbox(data=path) as sandbox:
+        assert ends(sandbox) == [("delivered", [1])] * 2
+    received = [(one.data["last_name"], one.fields["number_of_attempts"]) for one in receiver.requests]
+    assert received == [("One", "1"), ("One", "1"), ("Two", "1")]
+
+
+def test_acknowledged_changes_are_reported_after_a_kill(tmp_path, receiver, open_shop, eventually):
+    """After kill -9 the next run delivers one postback for each acknowledged contact."""
+    command = [sys.executable, "-c", SERVE, str(tmp_path / "sandbox.db")]
+    receiver.may_answer.clear()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603  # our own script
+    shop = open_shop(SandboxInfo(**json.loads(process.stdout.readline())))
+    configured(shop, receiver.url)
+    made = [shop.contact().json()["contact"]["id"] for _ in range(20)]
+    eventually(lambda: receiver.requests)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    receiver.may_answer.set()
+    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
+        assert ends(sandbox) == [("delivered", [1])] * 20
+    assert list(dict.fromkeys(one.data["id"] for one in receiver.requests)) == made
+
+
+def test_a_sandbox_can_be_started_again(receiver, open_shop):
+    """It delivers again."""
+    sandbox = Sandbox()
+    for _ in range(2):
+        with sandbox:
+            shop = open_shop(sandbox.info)
+            configured(shop, receiver.url)
+            shop.contact()
+            assert ends(sandbox) == [("delivered", [1])]
+
+
+def test_a_receiver_may_ask_back(shop, sandbox, listen, configure):
+    """Waiting for idleness includes the effects of a receiver's requests."""
+    receiver = listen()
+    serve = receiver.serve
+
+    def serve_and_ask(handler):
+        if not receiver.requests:
+            keys = {name: shop.http.headers[name] for name in ("developer-id", "user-id", "user-api-key")}
+            body = {"contact": {"last_name": "Echo", "location_id": shop.info.location_id}}
+            httpx.post(f"{shop.info.base_url}/v2/contacts", headers=keys, json=body)
+        serve(handler)
+
+    receiver.serve = serve_and_ask
+    configure(url=receiver.url)
+    shop.contact(last_name="First")
+    sandbox.wait_until_idle()
+    assert [one.data["last_name"] for one in receiver.requests] == ["First", "Echo"]

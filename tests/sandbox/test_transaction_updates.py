@@ -1,0 +1,171 @@
+"""Updates of a payment: the effect of each action, and when it is allowed."""
+
+import pytest
+
+
+def test_a_void_takes_the_amount_and_keeps_the_authorisation(shop):
+    """The result has status 201, amount 0.00 and a void date."""
+    sale = shop.pay("12.50").json()["transaction"]
+    response = shop.act(sale, "void")
+    voided = response.json()["transaction"]
+    assert (response.status_code, voided["status_id"]) == (200, 201)
+    assert (voided["transaction_amount"], voided["auth_amount"]) == ("0.00", "12.50")
+    assert voided["void_date"] is not None
+
+
+def test_nothing_is_voided_twice(shop, errors):
+    """The second void is refused with the reason."""
+    sale = shop.pay().json()["transaction"]
+    shop.act(sale, "void")
+    assert errors(shop.act(sale, "void")) == {"action": ["Action void is not allowed when status_id is 201."]}
+
+
+def test_an_increment_sets_the_new_total(shop):
+    """The sent amount is the amount to settle; the first authorisation stays stored."""
+    auth = shop.pay("10.00", action="authonly").json()["transaction"]
+    grown = shop.act(auth, "authincrement", transaction_amount="25.00").json()["transaction"]
+    assert (grown["status_id"], grown["transaction_amount"], grown["auth_amount"]) == (102, "25.00", "10.00")
+
+
+@pytest.mark.parametrize(("amount", "settled"), [(None, "10.00"), ("7.25", "7.25")])
+def test_an_authorisation_is_completed(shop, amount, settled):
+    """It is completed for all of it, or for less."""
+    auth = shop.pay("10.00", action="authonly").json()["transaction"]
+    fields = {} if amount is None else {"transaction_amount": amount}
+    done = shop.act(auth, "authcomplete", **fields).json()["transaction"]
+    assert (done["status_id"], done["reason_code_id"], done["transaction_amount"]) == (101, 1001, settled)
+
+
+@pytest.mark.parametrize(
+    ("first", "action", "fields", "field"),
+    [
+        ("authonly", "authcomplete", {"transaction_amount": "10.01"}, "transaction_amount"),
+        ("authonly", "authcomplete", {"transaction_amount": "0.00"}, "transaction_amount"),
+        ("authonly", "authincrement", {"transaction_amount": "10.00"}, "transaction_amount"),
+        ("authonly", "partialreversal", {}, "transaction_amount"),
+        ("authonly", "tipadjust", {"tip_amount": "1.00"}, "action"),
+        ("sale", "authcomplete", {}, "action"),
+        ("sale", "authincrement", {"transaction_amount": "20.00"}, "action"),
+        ("sale", "tipadjust", {}, "tip_amount"),
+        ("sale", "void", {"transaction_amount": "5.00"}, "transaction_amount"),
+        ("sale", "edit", {"transaction_amount": "5.00"}, "transaction_amount"),
+        ("sale", "refund", {}, "action"),
+        ("sale", "explode", {}, "action"),
+    ],
+)
+def test_what_is_not_in_the_table_is_not_allowed(shop, errors, first, action, fields, field):
+    """A change that does not fit status or amount is refused by field, and changes nothing."""
+    made = shop.pay("10.00", action=first).json()
+    assert list(errors(shop.act(made["transaction"], action, **fields))) == [field]
+    assert shop.get(f"/v2/transactions/{made['transaction']['id']}").json() == made
+
+
+def test_a_partial_reversal_leaves_less_to_settle(shop):
+    """The sent amount is the remainder."""
+    auth = shop.pay("10.00", action="authonly").json()["transaction"]
+    less = shop.act(auth, "partialreversal", transaction_amount="4.00").json()["transaction"]
+    assert (less["status_id"], less["transaction_amount"]) == (102, "4.00")
+
+
+def test_a_tip_raises_the_total(shop):
+    """A tip is part of the amount, and a second one replaces the first."""
+    sale = shop.pay("10.00").json()["transaction"]
+    assert shop.act(sale, "tipadjust", tip_amount="2.00").json()["transaction"]["transaction_amount"] == "12.00"
+    tipped = shop.act(sale, "tipadjust", tip_amount="1.00").json()["transaction"]
+    assert (tipped["transaction_amount"], tipped["tip_amount"]) == ("11.00", "1.00")
+
+
+def test_an_edit_changes_what_is_not_money(shop):
+    """It needs no action, and is allowed at any time."""
+    sale = shop.pay().json()["transaction"]
+    path = f"/v2/transactions/{sale['id']}"
+    assert shop.act(sale, "edit", description="one").json()["transaction"]["description"] == "one"
+    shop.act(sale, "void")
+    assert shop.put("transaction", path, {"order_num": "7"}).json()["transaction"]["order_num"] == "7"
+
+
+def test_a_transaction_is_changed_by_its_api_id(shop):
+    """PUT accepts the api id as GET does."""
+    shop.pay(transaction_api_id="t1")
+    where = {"api_id": "true", "location_id": shop.info.location_id}
+    voided = shop.put("transaction", "/v2/transactions/t1", {"action": "void"}, **where)
+    assert voided.json()["transaction"]["status_id"] == 201
+
+
+def test_expands_show_the_allowed_actions(shop):
+    """is_voidable and its siblings follow the status."""
+    names = ("is_voidable", "is_refundable", "is_completable", "is_settled")
+    expected = {"sale": (True, True, False, False), "authonly": (True, False, True, False)}
+    for action, allowed in expected.items():
+        made = shop.pay(action=action).json()["transaction"]
+        shown = shop.get(f"/v2/transactions/{made['id']}", expand=",".join(names)).json()["transaction"]
+        assert tuple(shown[name] for name in names) == allowed
+
+
+def test_what_was_approved_in_part_is_not_exceeded(shop, errors):
+    """2.01 is approved for 1.00: at most that is completed; an increment asks for more."""
+    auth, other = (shop.pay("2.01", action="authonly").json()["transaction"] for _ in range(2))
+    assert list(errors(shop.act(auth, "authcomplete", transaction_amount="1.01"))) == ["transaction_amount"]
+    assert shop.act(auth, "authcomplete").json()["transaction"]["transaction_amount"] == "1.00"
+    shop.act(other, "authincrement", transaction_amount="2.01")
+    assert shop.act(other, "authcomplete").json()["transaction"]["transaction_amount"] == "2.01"
+
+
+def test_a_partial_reversal_leaves_less_to_refund(shop, errors):
+    """This includes partial approvals."""
+    sale = shop.pay("2.01").json()["transaction"]
+    assert list(errors(shop.act(sale, "partialreversal", transaction_amount="1.00"))) == ["transaction_amount"]
+    assert shop.act(sale, "partialreversal", transaction_amount="0.40").status_code == 200
+    back = {"action": "refund", "account_number": ..., "exp_date": ..., "previous_transaction_id": sale["id"]}
+    assert shop.pay(..., **back).json()["transaction"]["transaction_amount"] == "0.40"
+
+
+def test_an_amount_has_ten_characters_after_a_change_too(shop, errors):
+    """The limit is that of a new payment."""
+    auth = shop.pay("10.00", action="authonly").json()["transaction"]
+    assert list(errors(shop.act(auth, "authincrement", transaction_amount="12345678.90"))) == ["transaction_amount"]
+
+
+DAY = 24 * 60 * 60
+BANK = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}
+BANK |= {"account_type": "checking", "account_holder_name": "Test Account", "ach_sec_code": "WEB"}
+BEGINNINGS = {
+    101: {},
+    102: {"action": "authonly"},
+    111: {"action": "refund"},
+    121: {"action": "avsonly"},
+    131: BANK,
+    132: BANK,
+    133: BANK,
+    134: {},
+    201: {},
+    301: {"amount": "5.00"},
+}
+ACTIONS = {
+    "void": {},
+    "authcomplete": {},
+    "authincrement": {"transaction_amount": "20.00"},
+    "partialreversal": {"transaction_amount": "4.00"},
+    "tipadjust": {"tip_amount": "1.00"},
+    "edit": {"description": "x"},
+}
+FOLLOWS = {(101, "void"): 201, (101, "partialreversal"): 101, (101, "tipadjust"): 101}
+FOLLOWS |= {(102, "void"): 201, (102, "authcomplete"): 101, (102, "authincrement"): 102, (102, "partialreversal"): 102}
+FOLLOWS |= {(111, "void"): 201, (131, "void"): 201}
+FOLLOWS |= {(status, "edit"): status for status in BEGINNINGS}
+
+
+@pytest.mark.parametrize("status", BEGINNINGS)
+def test_every_action_on_every_status(shop, sandbox, status):
+    """Nine transitions and an edit are allowed; anything else is refused under `action`."""
+    made = {name: shop.pay(**({"amount": "10.00"} | BEGINNINGS[status])).json()["transaction"] for name in ACTIONS}
+    if status == 201:
+        for one in made.values():
+            shop.act(one, "void")
+    elif status in {132, 133, 134}:
+        sandbox.advance(DAY * (2 if status == 133 else 1))
+    answers = {name: shop.act(made[name], name, **fields) for name, fields in ACTIONS.items()}
+    allowed = {name: answer.json()["transaction"]["status_id"] for name, answer in answers.items() if answer.is_success}
+    assert allowed == {name: after for (before, name), after in FOLLOWS.items() if before == status}
+    refused = [answer.json()["errors"] for answer in answers.values() if not answer.is_success]
+    assert {name for errors in refused for name in errors} <= {"action"}
