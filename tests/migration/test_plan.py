@@ -184,7 +184,7 @@ def test_the_first_duplicates_are_the_examples(finder: DuplicateFinder) -> None:
     [(1, "about 1.0 s "), (40, "about 40 s "), (80, "about 1 min 20 s "), (7200, "2 h 00 min ")],
 )
 async def test_a_page_in_plain_words(count: int, said: str) -> None:
-    """What a row is and how long it takes, as people say it; no name of a class."""
+    """A plan names rows and durations in words, without names of classes."""
     card = CardVaultCreate(account_number=CARD, exp_date="1230")
     rows = (attrs.evolve(card, account_vault_api_id=str(number)) for number in range(count))
     page = str(await plan_migration(rows, rate=1, today=TODAY))

@@ -90,7 +90,7 @@ def _entry(**facts: Any) -> JournalEntry:
 
 
 def test_what_a_dead_worker_stored_is_not_skipped() -> None:
-    """A shard that was begun anew skips its rows; of the whole migration they are stored."""
+    """A shard that runs again skips its rows. In the whole migration they count as stored."""
     total = ReportTotals("m", {RowState.STORED: 100})
     total.add(Report(stored=30, skipped=20, rejected=1))
     total.update({RowState.STORED: 155}, [Report(stored=5)], 1.0)
