@@ -1,4 +1,4 @@
-"""One session for each question. `nox -l` lists them; `nox` asks those of every day."""
+"""One session for each question. `nox -l` lists them, and `nox` runs those for every day."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -18,16 +18,16 @@ nox.options.sessions = ["lint", "types", "tests"]
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Does it work? The whole test suite, on every Python; arguments go to pytest."""
+    """Run the test suite on every Python. Arguments go to pytest."""
     session.install("-e", ".[tests]")
     session.run("pytest", *session.posargs)
 
 
 @nox.session(python=PYTHONS[0])
 def lowest(session: nox.Session) -> None:
-    """Are the lower bounds true? The test suite with the oldest dependencies that pyproject.toml allows."""
+    """Run the test suite with the oldest dependencies that pyproject.toml allows."""
     constraints = Path(session.create_tmp(), "lowest.txt")
-    constraints.write_text("\n".join(_lowest()), encoding="utf-8")
+    constraints.write_text("\n".join(_lowest_requirements()), encoding="utf-8")
     session.install("-e", ".[tests]", "-c", str(constraints))
     session.run("pytest", *session.posargs)
 
@@ -35,22 +35,22 @@ def lowest(session: nox.Session) -> None:
 @nox.session(python=PYTHONS[0])
 @nox.parametrize("versions", ["lowest", "newest"])
 def audit(session: nox.Session, versions: str) -> None:
-    """Is a known vulnerability let in? pip-audit on the oldest and on the newest dependencies that are allowed."""
+    """Check the oldest and the newest allowed dependencies for known vulnerabilities."""
     folder = Path(session.create_tmp())
     wanted, resolved = folder / "wanted.txt", folder / f"{versions}.txt"
     lines = PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()
-    wanted.write_text("\n".join(line for line in chain(*lines) if _foreign(line)), encoding="utf-8")
+    wanted.write_text("\n".join(line for line in chain(*lines) if _is_foreign(line)), encoding="utf-8")
     session.install("pip-audit", "uv")
     resolution = "lowest-direct" if versions == "lowest" else "highest"
     options = ("--quiet", "--no-annotate", "--resolution", resolution, "--python-version", PYTHONS[0])
     session.run("uv", "pip", "compile", *options, str(wanted), "--output-file", str(resolved))
-    # Strict: what the advisory service does not know counts as a failure, not as free of vulnerabilities.
+    # Strict: a package that the advisory service does not know is a failure.
     session.run("pip-audit", "--strict", "--no-deps", "--disable-pip", "--requirement", str(resolved), *session.posargs)
 
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Do the types agree? mypy and pyright on the package, the typing tests and the examples."""
+    """Check the types of the package, the typing tests and the examples."""
     session.install("-e", ".[types]")
     session.run("mypy")
     session.run("mypy", "tests/typing")
@@ -60,22 +60,23 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Is it tidy? ruff's rules and format."""
+    """Check code style, format, and the English of names and texts."""
     session.install(*PROJECT["optional-dependencies"]["lint"])
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
+    session.run("python", "tests/architecture/prose.py")
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Are the documents true? Their programs run, their tables and trees are those of the code."""
+    """Run the documents' programs, and compare their tables with the code."""
     session.install("-e", ".[tests]")
     session.run("pytest", "tests/docs", *session.posargs)
 
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """What does it cost? Every program in benchmarks/, or those that are named."""
+    """Run every program in benchmarks/, or those that are named."""
     session.install("-e", ".[tests]")
     programs = [str(path) for path in sorted(Path("benchmarks").glob("*.py")) if "__main__" in path.read_text("utf-8")]
     for program in session.posargs or programs:
@@ -84,18 +85,18 @@ def benchmarks(session: nox.Session) -> None:
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """What does it look like? `gateway-async demo`."""
+    """Run `gateway-async demo`, and draw its picture for the README."""
     session.install(".[cli]")
-    session.run("gateway-async", "demo", *session.posargs)
+    session.run("python", "docs/draw_demo.py")
 
 
-def _foreign(line: str) -> bool:
-    """Whether a requirement is another project."""
+def _is_foreign(line: str) -> bool:
+    """Return whether a requirement is another project."""
     return Requirement(line).name != PROJECT["name"]
 
 
-def _lowest() -> Iterator[str]:
-    """Every requirement of pyproject.toml, pinned to its lower bound."""
+def _lowest_requirements() -> Iterator[str]:
+    """Yield every requirement of pyproject.toml, pinned to its lower bound."""
     extras = PROJECT["optional-dependencies"].values()
     for line in chain(PROJECT["dependencies"], *extras):
         requirement = Requirement(line)

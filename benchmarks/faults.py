@@ -156,7 +156,7 @@ def ledger_of(facts: dict[str, Any]) -> dict[str, Counter[str]]:
 
 
 def lost(writes: list[Write], ledger: dict[str, Counter[str]]) -> list[Write]:
-    """Return the writes with an unknown outcome, and those where the client and the ledger disagree."""
+    """Return unknown writes, and those where client and ledger disagree."""
     return [
         write
         for write in writes
@@ -171,7 +171,7 @@ def struck_by(facts: dict[str, Any]) -> dict[str, set[str]]:
     """
     struck = defaultdict[str, set[str]](set)
     for plan in control(facts, "GET", "faults")["faults"]:
-        struck["(a lookup)" if plan["operation"].startswith("GET") else plan["fault"]].update(plan["struck_ids"])
+        struck["(a lookup)" if plan["operation"].startswith("GET") else plan["fault"]].update(plan["affected_ids"])
     lookups = struck.pop("(a lookup)", set())
     struck["(a lookup)"] = lookups.difference(*struck.values())
     return struck

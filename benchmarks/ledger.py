@@ -25,10 +25,10 @@ CARD = CardVaultCreate(account_number="4111111111111111", exp_date="1230")
 
 async def store(gateway: AsyncGateway, calls: int, at_once: int) -> float:
     """Store cards with `at_once` workers, and return the stores per second."""
-    turns = iter(range(calls))
+    remaining = iter(range(calls))
 
     async def worker() -> None:
-        for _ in turns:
+        for _ in remaining:
             await gateway.account_vaults.create(CARD)
 
     started = time.perf_counter()
@@ -39,14 +39,14 @@ async def store(gateway: AsyncGateway, calls: int, at_once: int) -> float:
 
 
 async def measure(facts: dict[str, Any], path: Path, options: argparse.Namespace) -> dict[str, list[float]]:
-    """Measure the stores per second of each round, without a ledger and with one."""
+    """Measure the stores per second without and with a ledger."""
     rates: dict[str, list[float]] = {"without": [], "with": []}
     async with client_of(facts) as plain, client_of(facts, ledger=SqliteLedger(path)) as kept:
         gateways = {"without": plain, "with": kept}
         for gateway in gateways.values():
             await store(gateway, options.at_once * 4, options.at_once)
-        for turn in range(options.rounds):
-            for name in sorted(gateways, reverse=turn % 2 == 0):
+        for number in range(options.rounds):
+            for name in sorted(gateways, reverse=number % 2 == 0):
                 rates[name].append(await store(gateways[name], options.calls, options.at_once))
     return rates
 

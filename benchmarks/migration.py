@@ -27,7 +27,7 @@ NUMBER: Final = "4111111111111111"
 STORE: Final = "POST /v2/accountvaults"
 FAULTS: Final = (
     *("reset_before_commit", "reset_after_commit", "close_after_commit", "error_before_commit", "error_after_commit"),
-    *("cut_body", "double_answer", "swap_answer", "wrong_length", "unavailable", "garbage", "html", "empty"),
+    *("cut_body", "double_response", "swap_response", "wrong_length", "unavailable", "garbage", "html", "empty"),
 )
 """The faults that lose or damage a response. The other faults are delays and would measure only those."""
 
@@ -43,10 +43,10 @@ def cards(prefix: str, count: int) -> Iterator[CardVaultCreate]:
 
 async def loop_bare(gateway: AsyncGateway, requests: Sequence[CardVaultCreate], at_once: int) -> None:
     """Store cards without a journal, by a fixed number of workers."""
-    turns = iter(requests)
+    remaining = iter(requests)
 
     async def worker() -> None:
-        for request in turns:
+        for request in remaining:
             with contextlib.suppress(GatewayError):
                 await gateway.account_vaults.create(request)
 
@@ -70,14 +70,14 @@ class Contest:
 
     async def run(self) -> None:
         """Run all rounds; the first of each only warms up."""
-        for turn in range(self._options.rounds + 1):
-            for name in sorted(self.rates, reverse=turn % 2 == 0):
-                rate = await self._round(name, turn)
-                if turn:
+        for number in range(self._options.rounds + 1):
+            for name in sorted(self.rates, reverse=number % 2 == 0):
+                rate = await self._round(name, number)
+                if number:
                     self.rates[name].append(rate)
 
-    async def _round(self, name: str, turn: int) -> float:
-        requests = list(cards(f"{name}-{turn}-{id(self):x}", self._options.calls))
+    async def _round(self, name: str, number: int) -> float:
+        requests = list(cards(f"{name}-{number}-{id(self):x}", self._options.calls))
         started = time.perf_counter()
         await (self._bare if name == "bare" else self._migrated)(requests)
         return len(requests) / (time.perf_counter() - started)
@@ -144,7 +144,7 @@ async def migrate(facts: dict[str, Any], folder: Path, options: argparse.Namespa
 
 
 def check(facts: dict[str, Any], rows: int, report: Report) -> bool:
-    """Print the counts of the sandbox's ledger, and return whether they are right."""
+    """Print the sandbox's counts, and return whether they are right."""
     stored: dict[str, int] = control(facts, "GET", "ledger")["stored"]
     long = {name: count for name, count in stored.items() if name.startswith("long-")}
     double, lost = sum(count > 1 for count in long.values()), rows - len(long)

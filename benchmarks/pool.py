@@ -84,11 +84,11 @@ def serving() -> Iterator[str]:
 
 
 async def cpu_per_call(http: httpx.AsyncClient, calls: int, at_once: int) -> float:
-    """Measure the processor time of one call, in milliseconds, when `at_once` workers share the calls."""
-    turns = repeat(None, calls)
+    """Measure the processor time of one call by `at_once` workers, in milliseconds."""
+    remaining = repeat(None, calls)
 
     async def worker() -> None:
-        for _ in turns:
+        for _ in remaining:
             await http.get("/")
 
     await asyncio.gather(*(http.get("/") for _ in range(at_once)))
@@ -97,7 +97,7 @@ async def cpu_per_call(http: httpx.AsyncClient, calls: int, at_once: int) -> flo
     return (time.process_time() - started) * 1000 / calls
 
 
-async def coming_home(http: httpx.AsyncClient, waiting: int) -> tuple[float, float]:
+async def returning_calls(http: httpx.AsyncClient, waiting: int) -> tuple[float, float]:
     """Measure calls whose responses arrive at once.
 
     Returns:
@@ -109,7 +109,7 @@ async def coming_home(http: httpx.AsyncClient, waiting: int) -> tuple[float, flo
             await asyncio.sleep(0.1)
         started = time.perf_counter()
         stops: list[float] = []
-        watch = asyncio.create_task(stand_stills(stops))
+        watch = asyncio.create_task(record_delays(stops))
         await other.get("/go")
         await calls
     seconds = time.perf_counter() - started
@@ -118,8 +118,8 @@ async def coming_home(http: httpx.AsyncClient, waiting: int) -> tuple[float, flo
     return seconds, max(stops)
 
 
-async def stand_stills(stops: list[float]) -> None:
-    """Record continuously how much longer than requested a short sleep takes, in seconds."""
+async def record_delays(stops: list[float]) -> None:
+    """Record the delay of each short sleep, in seconds."""
     while True:
         before = time.perf_counter()
         await asyncio.sleep(0.001)
@@ -138,12 +138,12 @@ async def measure(url: str, rounds: int, calls: int, waiting: int) -> dict[str, 
             row.append(statistics.median(times[name]))
     for name, row in rows.items():
         async with httpx.AsyncClient(base_url=url, transport=POOLS[name](), timeout=300) as http:
-            row.extend(await coming_home(http, waiting))
+            row.extend(await returning_calls(http, waiting))
     return rows
 
 
 def show(rows: dict[str, list[float]], waiting: int) -> None:
-    """Print the table, with the ratio of each value to the first pool's."""
+    """Print each value and its ratio to the first pool's."""
     titles = [*(f"ms/call at {at_once}" for at_once in LEVELS), f"{waiting} home, s", "stand-still, s"]
     ours = next(iter(rows.values()))
     print(f"{'':22}", *(f"{title:>20}" for title in titles))

@@ -85,7 +85,7 @@ def app_by_hand() -> Any:
 
 
 def transaction_model() -> Any:
-    """Make a pydantic model with the fields of `Transaction`, where codes are plain numbers and strings."""
+    """Make a pydantic model of `Transaction` with plain numbers and strings."""
     from typing import get_args, get_type_hints
 
     import attrs
@@ -150,12 +150,12 @@ def request_bytes() -> bytes:
 
 
 async def post(port: int, count: int, at_once: int) -> tuple[float, list[float]]:
-    """Send requests, and return the requests per second and the seconds that each took."""
-    request, turns, times = request_bytes(), iter(range(count)), list[float]()
+    """Send requests; return their rate and the seconds of each."""
+    request, remaining, times = request_bytes(), iter(range(count)), list[float]()
 
     async def one_connection() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for _ in turns:
+        for _ in remaining:
             began = time.perf_counter()
             writer.write(request)
             head = await reader.readuntil(b"\r\n\r\n")
@@ -177,8 +177,8 @@ async def measure(
     figures: dict[str, dict[str, list[float]]] = {name: {"rate": [], "p50": [], "p99": []} for name in ports}
     for port in ports.values():
         await post(port, options.calls, at_once)
-    for turn in range(options.rounds):
-        for name in sorted(ports, reverse=turn % 2 == 0):
+    for number in range(options.rounds):
+        for name in sorted(ports, reverse=number % 2 == 0):
             rate, times = await post(ports[name], options.calls, at_once)
             cuts = statistics.quantiles(times, n=100)
             for figure, value in (("rate", rate), ("p50", cuts[49] * 1e3), ("p99", cuts[98] * 1e3)):
@@ -187,7 +187,7 @@ async def measure(
 
 
 def show(figures: dict[str, dict[str, list[float]]], at_once: int) -> None:
-    """Print a table of the medians, and the median ratios of the rounds."""
+    """Print the medians and the median ratios of the rounds."""
     print(f"{at_once} at once:")
     for name, rows in figures.items():
         rate, p50, p99 = (statistics.median(rows[figure]) for figure in ("rate", "p50", "p99"))

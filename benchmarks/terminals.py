@@ -29,7 +29,7 @@ async def ordinary(gateway: AsyncGateway, contact_id: str, calls: int) -> list[f
 
 
 async def longest_pause(pauses: list[float]) -> None:
-    """Record continuously how much longer than 10 ms a sleep of 10 ms takes, in seconds."""
+    """Record the delay of each sleep of 10 ms, in seconds."""
     while True:
         began = time.perf_counter()
         await anyio.sleep(0.01)
@@ -56,7 +56,7 @@ def row(name: str, spent: list[float]) -> str:
 
 
 async def main(waiting: int, calls: int) -> None:
-    """Measure calls alone, then with waiting terminals, then the time until all terminal calls have ended."""
+    """Measure calls alone, with waiting terminals, and while these end."""
     with sandbox_process("--terminals", "manual") as facts:
         terminals = [control(facts, "POST", "terminals", {})["id"] for _ in range(waiting)]
         async with client_of(facts) as gateway, anyio.create_task_group() as tasks:

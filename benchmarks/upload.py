@@ -32,8 +32,8 @@ def invoice() -> QuickInvoiceCreate:
 
 
 @contextlib.asynccontextmanager
-async def breath() -> AsyncIterator[list[float]]:
-    """Record how late the event loop wakes a task, in seconds for each tick."""
+async def loop_delays() -> AsyncIterator[list[float]]:
+    """Record the delays of the event loop, in seconds for each tick."""
     late: list[float] = []
 
     async def tick() -> None:
@@ -56,7 +56,7 @@ async def upload(gateway: AsyncGateway, folder: Path, times: int) -> None:
     await gateway.quick_invoices.create(invoice(), [Attachment("small.bin", b"x")])  # warms up lazy imports
     before = peak_kib()
     began = time.perf_counter()
-    async with breath() as late:
+    async with loop_delays() as late:
         for _ in range(times):
             await gateway.quick_invoices.create(invoice(), [Attachment(path.name, path) for path in paths])
     spent = time.perf_counter() - began

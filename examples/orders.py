@@ -314,7 +314,7 @@ def explain(error: GatewayError, attempt: Row | None) -> Response:
 async def on_payment(postback: Postback[Transaction]) -> None:
     """Store that a payment was made, voided or settled."""
     for attempt in await run("SELECT * FROM attempts WHERE id = ?", postback.record.transaction_api_id):
-        postback.write(NOTE, *noted(attempt, postback.record))
+        postback.execute(NOTE, *noted(attempt, postback.record))
 
 
 @receiver.on("transactionbatch")
@@ -322,7 +322,7 @@ async def on_batch(postback: Postback[TransactionBatch]) -> None:
     """Store that a batch has moved its money: all of its paid attempts are settled."""
     batch = postback.record
     if batch.processing_status_id == BatchStatus.SETTLED:
-        postback.write(NOTE_SETTLED, batch.product_transaction_id, str(batch.batch_num))
+        postback.execute(NOTE_SETTLED, batch.product_transaction_id, str(batch.batch_num))
 
 
 @asynccontextmanager

@@ -175,19 +175,23 @@ class AsyncGateway(_Resources):
         """Create a client from environment variables; `options` are those of the constructor.
 
         Reads `GATEWAY_BASE_URL`, `GATEWAY_DEVELOPER_ID`, `GATEWAY_USER_ID` and `GATEWAY_USER_API_KEY`.
-        `GATEWAY_LOCATION_ID` is optional.
+        `GATEWAY_LOCATION_ID` is optional. `GATEWAY_ALLOW_HTTP=1` is the option `allow_http=True`.
 
         Raises:
-            InvalidRequestError: a variable is missing; `.problems` names every one.
+            InvalidRequestError: a variable is missing or invalid; `.problems` names every one.
         """
         names = ("GATEWAY_BASE_URL", "GATEWAY_DEVELOPER_ID", "GATEWAY_USER_ID", "GATEWAY_USER_API_KEY")
-        missing = [f"{name}: is not set in the environment" for name in names if not os.environ.get(name)]
-        if missing:
-            raise InvalidRequestError(missing)
+        problems = [f"{name}: is not set in the environment" for name in names if not os.environ.get(name)]
+        allow_http = os.environ.get("GATEWAY_ALLOW_HTTP") or "0"
+        if allow_http not in ("0", "1"):
+            problems.append("GATEWAY_ALLOW_HTTP: invalid value (expected 1 or 0)")
+        if problems:
+            raise InvalidRequestError(problems)
         base_url, developer_id, user_id, user_api_key = (os.environ[name] for name in names)
         options.setdefault("credentials", UserApiKey(user_id, user_api_key))
         options.setdefault("location_id", os.environ.get("GATEWAY_LOCATION_ID") or None)
         options.setdefault("developer_id", developer_id)
+        options.setdefault("allow_http", allow_http == "1")
         return cls(base_url, **options)
 
     @property
@@ -298,7 +302,7 @@ def _address_problems(base_url: str, allow_http: bool) -> Iterator[str]:
     elif url.path.rstrip("/").endswith("/v2"):
         yield "leave /v2 out; it is part of every path"
     elif url.scheme == "http" and not (allow_http or _is_loopback(url.host)):
-        yield "plain http would show card numbers and keys on the way (expected https, or allow_http=True)"
+        yield "plain http exposes card numbers and keys (expected https, allow_http=True or GATEWAY_ALLOW_HTTP=1)"
 
 
 def _is_loopback(host: str) -> bool:

@@ -85,11 +85,11 @@ class Reached(enum.StrEnum):
     """The request was waiting for a connection."""
     NOTHING_WRITTEN = "connecting, nothing written"
     """A connection was being opened or was open, and no byte of the request was written."""
-    SENT = "sent in part or whole, no answer"
+    SENT = "sent in part or whole, no response"
     """The first byte may have been sent. Failures that a transport does not report in detail count as this stage."""
-    ANSWER_CUT = "answer cut off"
+    RESPONSE_CUT = "response cut off"
     """The response headers arrived, and the body was cut off."""
-    ANSWERED = "answered"
+    RESPONDED = "responded"
     """A complete response arrived that is not conclusive: a gateway failure, unreadable, or for another request."""
 
 
@@ -319,7 +319,7 @@ class ConnectionLostError(GatewayError):
     """The connection broke or stalled before the complete response arrived.
 
     Attributes:
-        reached: how far the request got: `Reached.SENT` or `Reached.ANSWER_CUT`.
+        reached: how far the request got: `Reached.SENT` or `Reached.RESPONSE_CUT`.
     """
 
     def __init__(self, reason: str, *, call: str = "", reached: Reached = Reached.SENT) -> None:
@@ -443,7 +443,7 @@ class MismatchedWriteError(MismatchedReplyError, OutcomeUnknownError):
         call: str = "",
         api_id: str | None = None,
         sent: Mapping[str, Any] | None = None,
-        reached: Reached = Reached.ANSWERED,
+        reached: Reached = Reached.RESPONDED,
         resolve: Callable[[float], Awaitable[Any]] | None = None,
         record: "Record | None" = None,
     ) -> None:

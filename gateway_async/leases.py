@@ -33,7 +33,7 @@ class TerminalLease(Protocol):
     seconds: float
     wait: float | None
 
-    async def take(self, terminal_id: str, token: str, seconds: float | None = None) -> str | None:
+    async def acquire(self, terminal_id: str, token: str, seconds: float | None = None) -> str | None:
         """Take a terminal for `seconds` from now, or renew the lease of `token`.
 
         The operation must be atomic. The client passes `seconds` after a call whose outcome is unknown: the lease then
@@ -101,20 +101,20 @@ class RedisTerminalLease:
             patience=1.0 if problems else seconds / 6,
             retries=1,  # both scripts may run twice
         )
-        self._take = self._redis.register_script(_TAKE)
+        self._acquire = self._redis.register_script(_ACQUIRE)
         self._release = self._redis.register_script(_RELEASE)
 
     def __repr__(self) -> str:
         return f"RedisTerminalLease(owner={self.owner!r}, seconds={self.seconds:g}, wait={self.wait})"
 
-    async def take(self, terminal_id: str, token: str, seconds: float | None = None) -> str | None:
+    async def acquire(self, terminal_id: str, token: str, seconds: float | None = None) -> str | None:
         """Take or renew a lease.
 
         Returns None on success; otherwise the owner that has the terminal, or that is first in the queue.
         """
         self._check()
         milliseconds = math.ceil((self.seconds if seconds is None else seconds) * 1000)
-        holder = await self._take(keys=_keys(terminal_id), args=(self._name(token), milliseconds))
+        holder = await self._acquire(keys=_keys(terminal_id), args=(self._name(token), milliseconds))
         return None if holder is None else str(holder).partition(" ")[2]
 
     async def release(self, terminal_id: str, token: str) -> None:
@@ -149,7 +149,7 @@ A command takes about a millisecond; commands beyond this number wait for a free
 
 _KEYS: Final = ("lease", "line", "seen")
 
-_TAKE: Final = """
+_ACQUIRE: Final = """
 local lease, line, seen = KEYS[1], KEYS[2], KEYS[3]
 local me, held = ARGV[1], redis.call('GET', KEYS[1])
 if held ~= me then

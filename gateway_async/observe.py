@@ -36,10 +36,10 @@ __all__ = [
     "RetryBudgetExhausted",
     "TerminalProgress",
     "TerminalState",
+    "call_safely",
     "is_async",
     "log_event",
     "notify",
-    "tell",
 ]
 
 logger = logging.getLogger("gateway_async")
@@ -216,7 +216,7 @@ T = TypeVar("T")
 def notify(observers: Iterable[Observer], event: Event) -> None:
     """Pass an event to every observer; one that raises is logged and ignored."""
     for observer in observers:
-        tell(observer, event, "an observer")
+        call_safely(observer, event, "an observer")
 
 
 def is_async(callback: object) -> bool:
@@ -224,7 +224,7 @@ def is_async(callback: object) -> bool:
     return any(map(inspect.iscoroutinefunction, (callback, getattr(callback, "__call__", None))))  # noqa: B004
 
 
-def tell(callback: Callable[[T], object], news: T, name: str) -> None:
+def call_safely(callback: Callable[[T], object], news: T, name: str) -> None:
     """Call a callback; log an exception under `name` and ignore it.
 
     A failing observer must not fail a payment. A `CancelledError` is ignored too: nothing is awaited here, so it can

@@ -57,7 +57,7 @@ def gateway(request: pytest.FixtureRequest) -> "AsyncGateway":
 
 @pytest.fixture
 def crash_test(sandbox: "Sandbox") -> "Callable[..., Awaitable[CrashReport]]":
-    """Crash a scenario at many moments, and check that every payment is known afterwards.
+    """Crash a scenario at many moments, and check every payment afterwards.
 
         async def pay(gateway):
             new = TransactionCreate(
@@ -95,7 +95,7 @@ def crash_test(sandbox: "Sandbox") -> "Callable[..., Awaitable[CrashReport]]":
 
 
 def _opener(request: pytest.FixtureRequest) -> str:
-    """Return the name of the fixture that opens the client on the test's event loop.
+    """Return the fixture that opens the client on the test's loop.
 
     Each async plugin runs only its own fixtures.
     """

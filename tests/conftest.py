@@ -1,4 +1,4 @@
-"""What all tests share: both event loops, and how hard hypothesis tries."""
+"""Shared settings of all tests: the event loops, and the number of examples of hypothesis."""
 
 import os
 
@@ -12,6 +12,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 @pytest.fixture(params=["asyncio", "trio"])
 def anyio_backend(request: pytest.FixtureRequest) -> str:
-    """The event loops that tests marked `anyio` run on."""
+    """Return the event loop of a test marked `anyio`."""
     backend: str = request.param
     return backend

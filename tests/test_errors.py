@@ -120,9 +120,11 @@ EXAMPLES: list[tuple[GatewayError, dict[str, Any], str]] = [
         "GET /v2/contacts/a: the response belongs to another request: id is 'b', not 'a'",
     ),
     (
-        OutcomeUnknownError("reset", call=CALL, api_id="order-7", sent={"action": "sale"}, reached=Reached.ANSWER_CUT),
-        {"reason": "reset", "api_id": "order-7", "sent": {"action": "sale"}, "reached": "answer cut off"},
-        "POST /v2/transactions (api id order-7): the outcome is unknown (answer cut off): reset",
+        OutcomeUnknownError(
+            "reset", call=CALL, api_id="order-7", sent={"action": "sale"}, reached=Reached.RESPONSE_CUT
+        ),
+        {"reason": "reset", "api_id": "order-7", "sent": {"action": "sale"}, "reached": "response cut off"},
+        "POST /v2/transactions (api id order-7): the outcome is unknown (response cut off): reset",
     ),
     (
         MismatchedWriteError(["id is 'b', not 'a'"], call=CALL, api_id="order-7", sent={"action": "sale"}),
@@ -233,7 +235,7 @@ def test_an_error_survives_pickle_and_copy(
         (ConnectionLostError("reset"), "the call: the connection was lost: reset"),
         (MalformedReplyError("$", "not JSON"), "the call: the response cannot be read at $: not JSON"),
         (MismatchedReplyError(["x"]), "the call: the response belongs to another request: x"),
-        (OutcomeUnknownError("lost"), "the call: the outcome is unknown (sent in part or whole, no answer): lost"),
+        (OutcomeUnknownError("lost"), "the call: the outcome is unknown (sent in part or whole, no response): lost"),
         (TerminalBusyError("t"), "terminal t is busy"),
         (
             DeclinedError(declined(), reason_code_id=None, message=None),
@@ -294,8 +296,8 @@ def test_problems_in_words_have_their_fields(problems: Any, fields: dict[str, tu
 
 def test_api_ids_that_look_like_cards_are_masked() -> None:
     """An integrator who used a card number as an id does not find it in the message; the attribute keeps it."""
-    error = OutcomeUnknownError("lost", api_id="4111111111111111", reached=Reached.ANSWERED)
-    assert str(error) == "the call (api id ************1111): the outcome is unknown (answered): lost"
+    error = OutcomeUnknownError("lost", api_id="4111111111111111", reached=Reached.RESPONDED)
+    assert str(error) == "the call (api id ************1111): the outcome is unknown (responded): lost"
     assert error.api_id == "4111111111111111"
 
 

@@ -29,7 +29,7 @@ from gateway_async.sandbox import Sandbox
 from .cli.processes import Process, start_python
 
 REDIS = os.environ.get("GATEWAY_TEST_REDIS", "")
-TILL = str(Path(__file__).with_name("terminal_process.py"))
+TILL = str(Path(__file__).with_name("support") / "terminal_process.py")
 redis_only = pytest.mark.skipif(not REDIS, reason="needs a Redis: GATEWAY_TEST_REDIS=redis://127.0.0.1:6379/0")
 asyncio_only = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
@@ -101,7 +101,7 @@ from gateway_async import AsyncGateway, GatewayError, RouterTransactionCreate, U
 class Lease:
     owner, seconds, wait = "till", 30.0, 0
 
-    async def take(self, terminal_id, token):
+    async def acquire(self, terminal_id, token):
         os.write(1, f"{token}\\n".encode())
         return "nobody"
 
@@ -163,14 +163,14 @@ async def test_on_trio_nothing_goes_through(box: Sandbox) -> None:
 async def test_a_terminal_is_taken_once(lease: Leases) -> None:
     """Who comes second is told who has it; who has it may take it again; given back, it is free."""
     one, two, terminal = lease("till-1"), lease("till 2"), os.urandom(8).hex()
-    assert await one.take(terminal, "a") is None
-    assert await two.take(terminal, "b") == "till-1"
-    assert await one.take(terminal, "a") is None
+    assert await one.acquire(terminal, "a") is None
+    assert await two.acquire(terminal, "b") == "till-1"
+    assert await one.acquire(terminal, "a") is None
     await two.release(terminal, "a")  # another owner's name, so not his
-    assert await two.take(terminal, "b") == "till-1"
+    assert await two.acquire(terminal, "b") == "till-1"
     await one.release(terminal, "a")
-    assert await two.take(terminal, "b") is None
-    assert await one.take(terminal, "a") == "till 2"
+    assert await two.acquire(terminal, "b") is None
+    assert await one.acquire(terminal, "a") == "till 2"
     await two.release(terminal, "b")
     await one.release(terminal, "a")
 
@@ -181,12 +181,12 @@ async def test_a_terminal_is_taken_once(lease: Leases) -> None:
 async def test_who_asked_first_gets_it_first(lease: Leases) -> None:
     """A till with many sales in its own line cannot keep the others from the terminal."""
     one, two, three, terminal = lease("one"), lease("two"), lease("three"), os.urandom(8).hex()
-    assert await one.take(terminal, "1") is None
-    assert [await each.take(terminal, name) for each, name in ((two, "2"), (three, "3"))] == ["one", "one"]
+    assert await one.acquire(terminal, "1") is None
+    assert [await each.acquire(terminal, name) for each, name in ((two, "2"), (three, "3"))] == ["one", "one"]
     await one.release(terminal, "1")
-    assert [await each.take(terminal, name) for each, name in ((one, "1"), (three, "3"))] == ["two", "two"]
+    assert [await each.acquire(terminal, name) for each, name in ((one, "1"), (three, "3"))] == ["two", "two"]
     await two.release(terminal, "2")  # leaves the line
-    assert [await each.take(terminal, name) for each, name in ((one, "1"), (three, "3"))] == ["three", None]
+    assert [await each.acquire(terminal, name) for each, name in ((one, "1"), (three, "3"))] == ["three", None]
     for each, name in ((one, "1"), (three, "3")):
         await each.release(terminal, name)
 
@@ -197,12 +197,12 @@ async def test_who_asked_first_gets_it_first(lease: Leases) -> None:
 async def test_who_no_longer_asks_has_left_the_line(lease: Leases) -> None:
     """A till that was killed while it waited keeps its place for two seconds, and then lets the next one through."""
     one, killed, three, terminal = lease("one"), lease("killed"), lease("three"), os.urandom(8).hex()
-    await one.take(terminal, "1")
-    await killed.take(terminal, "2")
+    await one.acquire(terminal, "1")
+    await killed.acquire(terminal, "2")
     await one.release(terminal, "1")
-    assert await three.take(terminal, "3") == "killed"
+    assert await three.acquire(terminal, "3") == "killed"
     with anyio.fail_after(30):
-        while await three.take(terminal, "3") is not None:
+        while await three.acquire(terminal, "3") is not None:
             await anyio.lowlevel.checkpoint()
     await three.release(terminal, "3")
 
@@ -213,7 +213,7 @@ async def test_who_no_longer_asks_has_left_the_line(lease: Leases) -> None:
 async def test_a_lease_leaves_nothing_behind(lease: Leases) -> None:
     """Given back, its keys are gone from the store."""
     one, terminal = lease("one"), os.urandom(8).hex()
-    await one.take(terminal, "1")
+    await one.acquire(terminal, "1")
     assert len(await one._redis.keys(f"*{terminal}*")) == 1
     assert 29_000 < await one._redis.pttl(f"gateway_async:{{{terminal}}}:lease") <= 30_000
     await one.release(terminal, "1")
@@ -282,7 +282,7 @@ async def test_a_long_call_keeps_its_lease(box: Sandbox, lease: Leases) -> None:
     """A lease of one second is prolonged for as long as the customer takes."""
     async with box.gateway(terminal_lease=lease("a", seconds=1)) as a, anyio.create_task_group() as tasks:
         tasks.start_soon(a.router_transactions.create, sale(box, "long"))
-        await box.called()
+        await box.await_call()
         async with box.gateway(terminal_lease=lease("b", wait=2)) as b:
             with pytest.raises(TerminalBusyError, match="holder: a"):
                 await b.router_transactions.create(sale(box, "second"))
@@ -298,7 +298,7 @@ async def test_a_cancelled_task_leaves_its_lease_to_run_out(box: Sandbox, lease:
     shown: list[TerminalProgress] = []
     async with box.gateway(terminal_lease=lease("a")) as gateway:
         task = asyncio.create_task(gateway.router_transactions.create(sale(box, "cancelled"), on_progress=shown.append))
-        await box.called()
+        await box.await_call()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -309,7 +309,7 @@ async def test_a_cancelled_task_leaves_its_lease_to_run_out(box: Sandbox, lease:
         box.cancel()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(gateway.router_transactions.create, sale(box, "next"))
-            await box.called()
+            await box.await_call()
             box.present()
     assert box.ledger()["charged"] == {"next": 1}
 
@@ -326,7 +326,7 @@ async def test_a_lease_lasts_as_long_as_the_doubt(box: Sandbox, lease: Leases, t
         anyio.create_task_group() as tasks,
     ):
         task = asyncio.create_task(gateway.router_transactions.create(sale(box, "doubtful")))
-        await box.called()
+        await box.await_call()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -337,7 +337,7 @@ async def test_a_lease_lasts_as_long_as_the_doubt(box: Sandbox, lease: Leases, t
         box.cancel()
         assert [each.outcome for each in await gateway.recover()] == ["found"]
         tasks.start_soon(other.router_transactions.create, sale(box, "next"))
-        await box.called()
+        await box.await_call()
         box.present()
     assert box.ledger()["charged"] == {"next": 1}
 
@@ -354,9 +354,9 @@ async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> Non
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(gateway.router_transactions.create, sale(box, "mine"))
-        await box.called()
+        await box.await_call()
         await other._redis.delete(f"gateway_async:{{{box.terminal_id}}}:lease")
-        assert await other.take(box.terminal_id, "stolen") is None
+        assert await other.acquire(box.terminal_id, "stolen") is None
         with anyio.fail_after(30):
             while not any(isinstance(event, LeaseRenewalFailed) for event in events):
                 await anyio.lowlevel.checkpoint()
@@ -364,7 +364,7 @@ async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> Non
     (doubt,) = [event for event in events if isinstance(event, LeaseRenewalFailed)]
     assert (doubt.terminal_id, doubt.reason) == (box.terminal_id, "other has it")
     assert box.ledger()["charged"] == {"mine": 1}
-    assert await other.take(box.terminal_id, "stolen") is None  # not given back by who had lost it
+    assert await other.acquire(box.terminal_id, "stolen") is None  # not given back by who had lost it
     await other.release(box.terminal_id, "stolen")
 
 
@@ -377,4 +377,4 @@ async def test_a_closed_lease_is_not_opened_again(lease: Leases) -> None:
     await one.aclose()
     await one.aclose()
     with pytest.raises(RuntimeError, match="the lease is closed"):
-        await one.take("t", "1")
+        await one.acquire("t", "1")

@@ -19,8 +19,7 @@ import attrs
 import pytest
 
 from gateway_async import Intent, InvalidRequestError, Ledger, LedgerError, SqliteLedger
-from gateway_async._storage import group_commit as _scribe
-from gateway_async._storage import sqlite as _sqlite_file
+from gateway_async._storage import group_commit, sqlite
 from gateway_async._storage.sqlite import ask_pragma, describe_error
 from gateway_async.ledger._sqlite_store import LedgerFile, Outcome, StoredIntent
 from gateway_async.ledger.protocol import DONE
@@ -251,7 +250,7 @@ async def test_what_was_settled_before_a_question_is_known_to_its_answer(
                     asked.wait(0.2)
                 raise
 
-    monkeypatch.setattr(_scribe, "SimpleQueue", Watched)
+    monkeypatch.setattr(group_commit, "SimpleQueue", Watched)
     watching: list[str] = []
     ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
@@ -277,7 +276,7 @@ async def ask(ledger):
 
 used, new = SqliteLedger(sys.argv[1]), SqliteLedger(sys.argv[1])
 anyio.run(ask, used)
-with used._writer._giving:  # as its thread has it now and then
+with used._writer._lock:  # as its thread has it now and then
     child = os.fork()
 if not child:
     signal.alarm(20)
@@ -440,7 +439,7 @@ def test_a_file_that_is_made_while_it_is_looked_at(path: Path, monkeypatch: pyte
             maker.join(0.5)
         return value
 
-    monkeypatch.setattr(_sqlite_file, "ask_pragma", look)
+    monkeypatch.setattr(sqlite, "ask_pragma", look)
     LedgerFile(path).close()
     maker.join()
 
@@ -462,20 +461,22 @@ def foreign_with_a_name(path: Path) -> None:
     connection.close()
 
 
-def of_a_later_version(path: Path) -> None:
-    """A ledger that a later version of the package has made."""
+def of_version(version: int, path: Path) -> None:
+    """A ledger that another version of the package has made, with the table's columns of then."""
     LedgerFile(path).close()
     with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 2")
+        connection.execute("ALTER TABLE intents RENAME COLUMN orphaned TO other")
+        connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
 
 
 REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "foreign": (foreign, "it is another program's"),
     "named": (foreign_with_a_name, "it is another program's"),
-    "later": (of_a_later_version, "a later version of this package made it"),
+    "later": (partial(of_version, 3), "a later version of this package made it"),
+    "earlier": (partial(of_version, 1), "an earlier version of this package made it"),
     "text": (lambda path: path.write_text("Dear diary, " * 100), "it is not a ledger"),
-    "folder": (lambda path: path.mkdir(), "it cannot be opened or made"),
+    "folder": (lambda path: path.mkdir(), "it cannot be opened or created"),
 }
 
 
@@ -499,7 +500,7 @@ async def test_a_file_that_is_no_ledger_is_refused_and_left_as_it_is(path: Path,
 async def test_a_folder_that_is_not_there_yet(path: Path) -> None:
     """Nothing is kept, until it is there."""
     ledger = SqliteLedger(path.parent / "later" / "payments.db")
-    with pytest.raises(LedgerError, match="is the folder there"):
+    with pytest.raises(LedgerError, match="does its folder exist"):
         await ledger.record_intent(SALE)
     (path.parent / "later").mkdir()
     await ledger.record_intent(SALE)
@@ -523,7 +524,7 @@ async def test_a_full_disk_takes_nothing_and_later_everything(path: Path, caplog
     await ledger.record_intent(attrs.evolve(BARE, id="third"))
     assert [intent.id for intent in await ledger.open_intents()] == ["third"]
     await ledger.aclose()
-    assert "outcomes wait to be written" in caplog.text
+    assert "writes are delayed" in caplog.text
 
 
 @pytest.fixture

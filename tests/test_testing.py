@@ -1,8 +1,9 @@
-"""The pytest plugin, as a project that uses it sees it: found by itself, and only when it is asked for."""
+"""The pytest plugin works in a project without configuration, and loads nothing before it is used."""
 
 import pytest
 
-# Loaded here, because pytester drops what a run in this process loads: it would exist twice in the tests after it.
+# Imported here, because pytester unloads the modules that a run in this process imports.
+# Later tests would import them a second time.
 import gateway_async.client
 import gateway_async.sandbox  # noqa: F401
 
@@ -19,7 +20,7 @@ ASK = """
 
 
 def test_the_sandbox_serves_plain_tests_and_is_fresh_for_each(pytester: pytest.Pytester) -> None:
-    """A test without an event loop gets a gateway that answers, and the next test gets another one."""
+    """A test without an event loop gets a running sandbox, and the next test gets another one."""
     pytester.makepyfile(
         """
         import httpx
@@ -36,7 +37,7 @@ def test_the_sandbox_serves_plain_tests_and_is_fresh_for_each(pytester: pytest.P
 
 
 def test_the_gateway_works_with_every_asynchronous_plugin(pytester: pytest.Pytester) -> None:
-    """Tests of pytest-asyncio in strict mode and of anyio on both its loops stand side by side."""
+    """Tests of pytest-asyncio in strict mode and of anyio on both loops work in one file."""
     pytester.makepyfile(
         ASK
         + """
@@ -56,7 +57,7 @@ def test_the_gateway_works_with_every_asynchronous_plugin(pytester: pytest.Pytes
 
 
 def test_the_gateway_works_in_automatic_mode(pytester: pytest.Pytester) -> None:
-    """With `asyncio_mode=auto` a test needs no mark, and a fixture of its own may use the client."""
+    """With `asyncio_mode=auto` a test needs no mark, and its own fixture may use the client."""
     pytester.makepyfile(
         ASK
         + """
@@ -75,7 +76,7 @@ def test_the_gateway_works_in_automatic_mode(pytester: pytest.Pytester) -> None:
 
 
 def test_the_gateway_is_closed_after_its_test(pytester: pytest.Pytester) -> None:
-    """Who keeps the client beyond its test is told that it is closed."""
+    """Using the client after its test raises an error that says it is closed."""
     pytester.makepyfile(
         ASK
         + """
@@ -99,7 +100,7 @@ def test_the_gateway_is_closed_after_its_test(pytester: pytest.Pytester) -> None
 
 
 def test_the_gateway_follows_a_sandbox_of_the_projects_own(pytester: pytest.Pytester) -> None:
-    """A fixture named `sandbox` in the project takes the place of the plugin's."""
+    """A fixture named `sandbox` in the project replaces the plugin's."""
     pytester.makepyfile(
         ASK
         + """
@@ -121,7 +122,7 @@ def test_the_gateway_follows_a_sandbox_of_the_projects_own(pytester: pytest.Pyte
 
 
 def test_a_missing_extra_is_named(pytester: pytest.Pytester) -> None:
-    """Without the extra, the fixture says in one line what to install."""
+    """Without the extra, the error of the fixture names the package to install."""
     pytester.makepyfile(
         """
         import sys
@@ -137,7 +138,7 @@ def test_a_missing_extra_is_named(pytester: pytest.Pytester) -> None:
 
 
 def test_a_missing_event_loop_is_named(pytester: pytest.Pytester) -> None:
-    """Without a plugin that runs asynchronous tests, the fixture says so."""
+    """Without a plugin for async tests, the error of the fixture names one."""
     pytester.makepyfile("def test_needs_a_loop(gateway): ...")
     result = pytester.runpytest("-p", "no:asyncio")
     result.assert_outcomes(errors=1)
@@ -145,7 +146,7 @@ def test_a_missing_event_loop_is_named(pytester: pytest.Pytester) -> None:
 
 
 def test_the_plugin_loads_nothing_before_it_is_used(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A project that has the package installed pays for neither client nor server in tests of other things."""
+    """Installing the package loads neither client nor server in tests that do not use them."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(
         """
@@ -172,7 +173,7 @@ CRASHES = """
 
 
 def test_a_scenario_survives_crashes(pytester: pytest.Pytester) -> None:
-    """The fixture cancels and kills a function of the test file, on whatever loop the test runs."""
+    """The fixture cancels and kills a function of the test file, on any event loop."""
     pytester.makepyfile(
         CRASHES
         + """
@@ -188,8 +189,8 @@ def test_a_scenario_survives_crashes(pytester: pytest.Pytester) -> None:
     pytester.runpytest(*STRICT).assert_outcomes(passed=2)
 
 
-def test_a_scenario_learns_of_a_terminal_by_the_environment(pytester: pytest.Pytester) -> None:
-    """As processes that are killed have nothing else of the test."""
+def test_a_scenario_gets_a_terminal_from_the_environment(pytester: pytest.Pytester) -> None:
+    """A killed process gets its values from the environment of the test."""
     pytester.makepyfile(
         """
         import os
@@ -212,7 +213,7 @@ def test_a_scenario_learns_of_a_terminal_by_the_environment(pytester: pytest.Pyt
 
 
 def test_a_scenario_that_loses_money_fails_its_test(pytester: pytest.Pytester) -> None:
-    """With the rules that are broken, and the moments at which they were."""
+    """The failure names the broken rules and the moments at which they were broken."""
     pytester.makepyfile(
         CRASHES
         + """

@@ -36,7 +36,7 @@ _REACHED: Final = {
     Stage.QUEUED: Reached.NOT_CONNECTED,
     Stage.CONNECTING: Reached.NOTHING_WRITTEN,
     Stage.SENDING: Reached.SENT,
-    Stage.ANSWERED: Reached.ANSWER_CUT,
+    Stage.ANSWERED: Reached.RESPONSE_CUT,
 }
 """The `Reached` value of a request that ended in each stage."""
 

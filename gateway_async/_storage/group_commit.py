@@ -22,37 +22,37 @@ from gateway_async.observe import logger
 
 __all__ = ["GroupCommitWriter", "WriterBackend"]
 
-_LAZY_SECONDS: Final = 0.05
+_MAX_DELAY_SECONDS: Final = 0.05
 """Seconds a fire-and-forget write may be delayed so that it can share a commit."""
 
-_GATHERING_SECONDS: Final = 0.02
+_COMMIT_INTERVAL_SECONDS: Final = 0.02
 """Minimum seconds between two commits, so that many tasks share one.
 
 A write after a longer pause is not delayed.
 """
 
 _CLOSING_SECONDS: Final = 15.0
-_LOOKING_SECONDS: Final = 0.001
-_MOST_UNWRITTEN: Final = 100_000
+_POLL_SECONDS: Final = 0.001
+_MAX_DEFERRED: Final = 100_000
 """Maximum number of fire-and-forget writes that are kept while the disk fails."""
 
 
 class WriterBackend(Protocol):
     """What a `GroupCommitWriter` writes to. All its methods run in the writer's thread."""
 
-    def execute_batch(self, asked: Sequence[Any], left: Sequence[Any]) -> Sequence[Any]:
+    def execute_batch(self, awaited: Sequence[Any], deferred: Sequence[Any]) -> Sequence[Any]:
         """Execute all operations; when it returns, they are on disk.
 
         Args:
-            asked: operations that a task waits for.
-            left: fire-and-forget operations.
+            awaited: operations that a task waits for.
+            deferred: fire-and-forget operations.
 
         Returns:
-            The results of `asked`, in the same order. A result that is an exception is raised in the task that waits
+            The results of `awaited`, in the same order. A result that is an exception is raised in the task that waits
             for it.
 
         Raises:
-            Exception: nothing was done. All waiting tasks get the exception, and `left` is passed again with the next
+            Exception: nothing was done. All waiting tasks get the exception; `deferred` is passed again with the next
                 batch.
         """
         ...
@@ -80,69 +80,69 @@ class GroupCommitWriter:
         self._name = name
         self._open_backend = open_backend
         self._error_when_closed = closed
-        self._work: SimpleQueue[_Batch | _Left | None] = SimpleQueue()
-        self._gathering: dict[Any, _Batch] = {}
-        self._giving = threading.Lock()
+        self._work: SimpleQueue[_Batch | _Deferred | None] = SimpleQueue()
+        self._open_batches: dict[Any, _Batch] = {}
+        self._lock = threading.Lock()
         self._closed = False
         self._thread: threading.Thread | None = None
         self._backend: WriterBackend | None = None
-        self._unwritten: deque[Any] = deque(maxlen=_MOST_UNWRITTEN)
-        _scribes.add(self)
+        self._deferred: deque[Any] = deque(maxlen=_MAX_DEFERRED)
+        _writers.add(self)
 
-    async def ask(self, wants: Any) -> Any:
+    async def submit(self, operation: Any) -> Any:
         """Execute an operation; return its result when it is on disk."""
-        company, place = self._join(wants)
-        return await company.result(place)
+        batch, index = self._join(operation)
+        return await batch.result(index)
 
-    def leave(self, wants: Any) -> None:
+    def submit_nowait(self, operation: Any) -> None:
         """Schedule a fire-and-forget operation, which is executed a moment later."""
-        with self._giving:
+        with self._lock:
             self._check_open()
-            self._give(_Left(wants))
+            self._enqueue(_Deferred(operation))
 
     async def aclose(self) -> None:
         """Write what is pending and close the backend, within 15 seconds.
 
         A second close is harmless.
         """
-        with self._giving:
+        with self._lock:
             first, self._closed, thread = not self._closed, True, self._thread
             if first and thread is not None:
                 self._work.put(None)
         if thread is not None:
             with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
                 while thread.is_alive():  # noqa: ASYNC110  a thread cannot set an event after it has ended
-                    await anyio.sleep(_LOOKING_SECONDS)
+                    await anyio.sleep(_POLL_SECONDS)
 
     def after_fork(self) -> None:
         """Reset the lock in the child process of a fork.
 
         The thread that held it does not exist there.
         """
-        self._giving = threading.Lock()
+        self._lock = threading.Lock()
         self._closed = self._closed or self._thread is not None
 
-    def _join(self, wants: Any) -> "tuple[_Batch, int]":
+    def _join(self, operation: Any) -> "tuple[_Batch, int]":
         """Add an operation to the open batch of this event loop.
 
         Returns the batch and the operation's index in it.
         """
         loop: Any = anyio.lowlevel.current_token().native_token
-        with self._giving:
+        with self._lock:
             self._check_open()
-            company = self._gathering.get(loop)
-            if company is None:
-                company = _Batch(loop)
-                self._give(company)
-                self._gathering[loop] = company
-            company.wants.append(wants)
-            return company, len(company.wants) - 1
+            batch = self._open_batches.get(loop)
+            if batch is None:
+                batch = _Batch(loop)
+                self._enqueue(batch)
+                self._open_batches[loop] = batch
+            batch.operations.append(operation)
+            return batch, len(batch.operations) - 1
 
     def _check_open(self) -> None:
         if self._closed:
             raise self._error_when_closed()
 
-    def _give(self, item: "_Batch | _Left") -> None:
+    def _enqueue(self, item: "_Batch | _Deferred") -> None:
         """Queue work for the thread; start the thread if it is not running."""
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
@@ -152,50 +152,50 @@ class GroupCommitWriter:
     def _run(self) -> None:
         """Execute batches until the writer is closed."""
         while (items := self._next_items())[-1] is not None:
-            self._carry_out(items)
-            sleep(_GATHERING_SECONDS)
-        self._carry_out(items)
+            self._execute(items)
+            sleep(_COMMIT_INTERVAL_SECONDS)
+        self._execute(items)
         if self._backend:
             self._backend.close()
 
-    def _next_items(self) -> "list[_Batch | _Left | None]":
+    def _next_items(self) -> "list[_Batch | _Deferred | None]":
         """Wait for an operation that cannot be delayed; return all pending work."""
         items = [self._work.get()]
-        lazy_until = monotonic() + _LAZY_SECONDS
+        deadline = monotonic() + _MAX_DELAY_SECONDS
         with suppress(Empty):
-            while isinstance(items[-1], _Left):
-                items.append(self._work.get(timeout=max(0.0, lazy_until - monotonic())))
+            while isinstance(items[-1], _Deferred):
+                items.append(self._work.get(timeout=max(0.0, deadline - monotonic())))
         # Later operations join the next batch. A query sees every fire-and-forget write scheduled before it.
-        with self._giving, suppress(Empty):
-            self._gathering.clear()
+        with self._lock, suppress(Empty):
+            self._open_batches.clear()
             while items[-1] is not None:
                 items.append(self._work.get_nowait())
         return items
 
-    def _carry_out(self, items: "Sequence[_Batch | _Left | None]") -> None:
+    def _execute(self, items: "Sequence[_Batch | _Deferred | None]") -> None:
         """Execute the operations and wake the tasks that wait for them."""
-        companies = [item for item in items if isinstance(item, _Batch)]
-        asked = [wants for company in companies for wants in company.wants]
-        self._unwritten.extend(item.wants for item in items if isinstance(item, _Left))
+        batches = [item for item in items if isinstance(item, _Batch)]
+        awaited = [operation for batch in batches for operation in batch.operations]
+        self._deferred.extend(item.operation for item in items if isinstance(item, _Deferred))
         try:
             self._backend = self._backend or self._open_backend()
-            results = iter(self._backend.execute_batch(asked, list(self._unwritten)))
-            self._unwritten.clear()
+            results = iter(self._backend.execute_batch(awaited, list(self._deferred)))
+            self._deferred.clear()
         except Exception as error:  # noqa: BLE001  every error is passed to the waiting tasks
-            if self._unwritten:
-                logger.warning("outcomes wait to be written: %s", error)
+            if self._deferred:
+                logger.warning("writes are delayed, %d pending: %s", len(self._deferred), error)
             results = repeat(error)
-        for company in companies:
-            company.wake(list(islice(results, len(company.wants))))
+        for batch in batches:
+            batch.wake(list(islice(results, len(batch.operations))))
 
 
-class _Left:
+class _Deferred:
     """A fire-and-forget operation."""
 
-    __slots__ = ("wants",)
+    __slots__ = ("operation",)
 
-    def __init__(self, wants: Any) -> None:
-        self.wants = wants
+    def __init__(self, operation: Any) -> None:
+        self.operation = operation
 
 
 class _Batch:
@@ -204,21 +204,21 @@ class _Batch:
     One event wakes all their tasks.
     """
 
-    __slots__ = ("done", "loop", "results", "wants")
+    __slots__ = ("done", "loop", "operations", "results")
 
     def __init__(self, loop: Any) -> None:
         self.loop = loop
-        self.wants: list[Any] = []
+        self.operations: list[Any] = []
         self.results: Sequence[Any] = ()
         self.done = anyio.Event()
 
-    async def result(self, place: int) -> Any:
+    async def result(self, index: int) -> Any:
         """Wait for the commit; return the result of the operation at an index."""
         await self.done.wait()
-        answer = self.results[place]
-        if isinstance(answer, Exception):
-            raise answer.with_traceback(None)  # other tasks may raise the same exception
-        return answer
+        result = self.results[index]
+        if isinstance(result, Exception):
+            raise result.with_traceback(None)  # other tasks may raise the same exception
+        return result
 
     def wake(self, results: Sequence[Any]) -> None:
         """Wake the waiting tasks; an event loop that has ended is ignored."""
@@ -229,11 +229,11 @@ class _Batch:
             call_soon(self.done.set)
 
 
-_scribes: Final[WeakSet[GroupCommitWriter]] = WeakSet()
+_writers: Final[WeakSet[GroupCommitWriter]] = WeakSet()
 
 
 def _after_fork() -> None:
-    for writer in _scribes:
+    for writer in _writers:
         writer.after_fork()
 
 

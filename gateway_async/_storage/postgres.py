@@ -22,14 +22,14 @@ class Database:
         who: the name of the class that uses it, for messages.
         given: the address of a database, or an asyncpg pool, which is left open.
         connections: maximum number of connections.
-        make_tables: creates missing tables on a connection.
+        create_tables: creates missing tables on a connection.
 
     Raises:
         ModuleNotFoundError: asyncpg is missing.
     """
 
     def __init__(
-        self, who: str, given: Any, *, connections: int, make_tables: Callable[[Any], Awaitable[None]]
+        self, who: str, given: Any, *, connections: int, create_tables: Callable[[Any], Awaitable[None]]
     ) -> None:
         self.driver = _load_driver(who)
         self.is_closed = False
@@ -37,7 +37,7 @@ class Database:
         self._dsn = given if isinstance(given, str) else None
         self._pool: Any = None if self._dsn else given
         self._connections = connections
-        self._make_tables = make_tables
+        self._create_tables = create_tables
         self._opening = asyncio.Lock()
         self._is_ready = False
 
@@ -73,7 +73,7 @@ class Database:
             )
         if not self._is_ready:
             async with self._pool.acquire() as connection:
-                await self._make_tables(connection)
+                await self._create_tables(connection)
             self._is_ready = True
 
     def check_asyncio(self) -> None:

@@ -1,9 +1,12 @@
-"""Shared parts of the SQLite files: opening, locking and error texts."""
+"""`SqliteStore`: an open SQLite file of the ledger, the inbox or the journal, with its format and error texts."""
 
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from os import fspath
+from pathlib import Path
 from typing import Final
 
 import attrs
@@ -13,12 +16,11 @@ from gateway_async._storage.private_file import check_owner, create_database, re
 __all__ = [
     "BUSY_SECONDS",
     "FileFormat",
+    "SqliteStore",
     "ask_pragma",
     "connect",
     "describe_error",
-    "initialize",
     "is_file_error",
-    "restrict_database",
     "transaction",
 ]
 
@@ -31,9 +33,9 @@ _PRIMARY_CODE: Final = 0xFF
 The other bits give details.
 """
 
-_TROUBLES: Final[Mapping[int, str]] = {
-    sqlite3.SQLITE_BUSY: "other processes kept it locked",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened or made; is the folder there, and yours to write to?",
+_FILE_ERRORS: Final[Mapping[int, str]] = {
+    sqlite3.SQLITE_BUSY: "another process is using it",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened or created (does its folder exist, and can you write to it?)",
     sqlite3.SQLITE_CORRUPT: "it is damaged",
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_IOERR: "the disk failed, or is full",
@@ -45,12 +47,12 @@ _TROUBLES: Final[Mapping[int, str]] = {
 
 def is_file_error(error: sqlite3.Error) -> bool:
     """Return whether an error is about the file itself, not about a statement."""
-    return _primary_code(error) in _TROUBLES
+    return _primary_code(error) in _FILE_ERRORS
 
 
 def describe_error(error: sqlite3.Error, kind: str) -> str:
     """Describe an error of a file, which should be a `kind` ("a ledger")."""
-    return _TROUBLES[_primary_code(error)].format(kind) if is_file_error(error) else str(error)
+    return _FILE_ERRORS[_primary_code(error)].format(kind) if is_file_error(error) else str(error)
 
 
 def _primary_code(error: sqlite3.Error) -> int:
@@ -58,12 +60,12 @@ def _primary_code(error: sqlite3.Error) -> int:
     return code & _PRIMARY_CODE
 
 
-def connect(path: str, patience: float = BUSY_SECONDS, *, shared: bool = False) -> sqlite3.Connection:
+def connect(path: str, busy_seconds: float = BUSY_SECONDS, *, shared: bool = False) -> sqlite3.Connection:
     """Open a file, or create it with mode 0600; the caller controls transactions.
 
     Args:
         path: the file.
-        patience: maximum seconds to wait while another process writes.
+        busy_seconds: maximum seconds to wait while another process writes.
         shared: whether the file may belong to another user.
 
     Raises:
@@ -72,15 +74,15 @@ def connect(path: str, patience: float = BUSY_SECONDS, *, shared: bool = False) 
     try:
         create_database(path)
     except OSError as error:
-        trouble = sqlite3.OperationalError(str(error))
-        trouble.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
-        raise trouble from None
+        cannot_open = sqlite3.OperationalError(str(error))
+        cannot_open.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+        raise cannot_open from None
     if not shared:
         try:
             check_owner(path, follow=True)
         except PermissionError as error:
             raise sqlite3.DatabaseError(f"it {error.strerror}") from None
-    return sqlite3.connect(path, timeout=patience, isolation_level=None)
+    return sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
 
 
 def _set_wal(connection: sqlite3.Connection) -> None:
@@ -98,15 +100,6 @@ def _set_wal(connection: sqlite3.Connection) -> None:
             time.sleep(0.01)
         else:
             return
-
-
-def restrict_database(connection: sqlite3.Connection) -> None:
-    """Remove the permissions of other users from a database and its side files.
-
-    The file must be known to be one of this package's.
-    """
-    (_, _, path), *_ = connection.execute("PRAGMA database_list").fetchall()
-    restrict_mode(path)
 
 
 def ask_pragma(connection: sqlite3.Connection, pragma: str) -> int:
@@ -136,51 +129,112 @@ class FileFormat:
     """The file format of one kind of store: its identity and its tables.
 
     Attributes:
+        kind: the kind of file, for messages, such as "a ledger".
         application_id: the identifier in the file's header, which tells it from the files of other programs.
-        version: of the tables; a later version of the package has a greater one.
+        version: of the tables. A file of another version is rejected.
         schema: the statements that create the tables, separated by semicolons.
+        shared_table: the table that marks a store in another program's database; "" if a file cannot be shared.
     """
 
+    kind: str
     application_id: int
     version: int
     schema: str
+    shared_table: str = ""
 
-    def initialize(self, connection: sqlite3.Connection, refuse: Callable[[str], Exception]) -> None:
-        """Create the tables in a new file, or check an existing one.
+    def initialize(
+        self, connection: sqlite3.Connection, refuse: Callable[[str], Exception], *, shared: bool = False
+    ) -> None:
+        """Create the tables in a new file, or check an existing one; sync every commit.
+
+        Several processes may open the file at the same time; one of them creates the tables.
 
         Raises:
-            Exception: the result of `refuse`: the file belongs to another program, or to a later version.
+            Exception: the result of `refuse`: the file belongs to another program, or to another version.
         """
-        initialize(connection, lambda: self._is_new(connection, refuse), lambda: self._make(connection))
-        restrict_database(connection)
+        with transaction(connection, only_reading=True):  # other processes may be creating it now
+            new = self._is_new(connection, refuse, shared)
+        if new:
+            _set_wal(connection)
+            with transaction(connection):
+                if self._is_new(connection, refuse, shared):  # check again, now that no other process writes
+                    self._create_tables(connection, shared)
+        connection.execute("PRAGMA synchronous = FULL")
 
-    def _is_new(self, connection: sqlite3.Connection, refuse: Callable[[str], Exception]) -> bool:
+    def _is_new(self, connection: sqlite3.Connection, refuse: Callable[[str], Exception], shared: bool) -> bool:
+        """Return whether the tables have to be created."""
         application = ask_pragma(connection, "application_id")
-        if application == 0 and not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            return True
-        if application != self.application_id:
-            raise refuse("it is another program's")
-        if ask_pragma(connection, "user_version") > self.version:
-            raise refuse("a later version of this package made it")
-        return False
+        if application == self.application_id:
+            version = ask_pragma(connection, "user_version")
+            if version != self.version:
+                age = "a later" if version > self.version else "an earlier"
+                raise refuse(f"{age} version of this package made it (format {version}, expected {self.version})")
+            return False
+        if self.shared_table and _count_tables(connection, self.shared_table):
+            return False
+        if not shared and (application or _count_tables(connection)):
+            hint = "; if that program is yours, pass shared=True" if self.shared_table else ""
+            raise refuse(f"it is another program's{hint}")
+        return True
 
-    def _make(self, connection: sqlite3.Connection) -> None:
+    def _create_tables(self, connection: sqlite3.Connection, shared: bool) -> None:
         for statement in self.schema.split(";"):
             connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {self.version}")
-        connection.execute(f"PRAGMA application_id = {self.application_id}")
+        if not shared:
+            connection.execute(f"PRAGMA user_version = {self.version}")
+            connection.execute(f"PRAGMA application_id = {self.application_id}")
 
 
-def initialize(connection: sqlite3.Connection, is_new: Callable[[], bool], make: Callable[[], None]) -> None:
-    """Create a new file's tables exactly once, and sync every commit.
+class SqliteStore:
+    """An open file of one format, for one thread at a time.
 
-    Several processes may open the file at the same time.
+    Args:
+        path: the file; it is created if it does not exist.
+        file_format: its format.
+        error: creates the error of a file that cannot be used, from its path and the reason.
+        shared: whether the file may be a database of the user's own program.
+
+    Raises:
+        Exception: the result of `error`.
     """
-    with transaction(connection, only_reading=True):  # other processes may be creating it now
-        new = is_new()
-    if new:
-        _set_wal(connection)
-        with transaction(connection):
-            if is_new():  # check again, now that no other process writes
-                make()
-    connection.execute("PRAGMA synchronous = FULL")
+
+    def __init__(
+        self,
+        path: str | Path,
+        file_format: FileFormat,
+        error: Callable[[str, str], Exception],
+        *,
+        shared: bool = False,
+    ) -> None:
+        self.path = fspath(path)
+        self._file_format = file_format
+        self._error = error
+        with self._describe_errors():
+            self._connection = connect(self.path, shared=shared)
+            try:
+                file_format.initialize(self._connection, partial(error, self.path), shared=shared)
+            except BaseException:
+                self._connection.close()
+                raise
+        if not shared:  # now the file is known to be one of this package's
+            restrict_mode(self.path)
+
+    def close(self) -> None:
+        """Close the file; it contains everything that was written."""
+        self._connection.close()
+
+    @contextmanager
+    def _describe_errors(self) -> Iterator[None]:
+        """Raise errors of SQLite as errors of this store."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._error(self.path, describe_error(error, self._file_format.kind)) from error
+
+
+def _count_tables(connection: sqlite3.Connection, name: str | None = None) -> int:
+    """Return how many tables and indexes the file has, or how many have a name."""
+    (count,) = connection.execute(
+        "SELECT count(*) FROM sqlite_master WHERE ?1 IS NULL OR name = ?1", (name,)
+    ).fetchone()
+    return int(count)

@@ -46,16 +46,16 @@ class AttemptResult(enum.Enum):
     QUEUED = Reached.NOT_CONNECTED, "–"
     UNWRITTEN = Reached.NOTHING_WRITTEN, "–"
     LOST = Reached.SENT, "–"
-    CUT = Reached.ANSWER_CUT, "–"
-    UNREADABLE = Reached.ANSWERED, "2xx that does not parse"
-    MISMATCHED = Reached.ANSWERED, "response to another request"
-    THROTTLED = Reached.ANSWERED, "429"
-    OVERLOADED = Reached.ANSWERED, "502, 503, 504"
-    FAILED = Reached.ANSWERED, "other 5xx, 3xx, 408"
-    ABSENT = Reached.ANSWERED, "404"
-    BLOCKED = Reached.ANSWERED, "404 or other 4xx, not the gateway's JSON"
-    REFUSED = Reached.ANSWERED, "other 4xx"
-    REFUSED_LATER = Reached.ANSWERED, "404 or other 4xx, after an attempt that may have arrived"
+    CUT = Reached.RESPONSE_CUT, "–"
+    UNREADABLE = Reached.RESPONDED, "2xx that does not parse"
+    MISMATCHED = Reached.RESPONDED, "response to another request"
+    THROTTLED = Reached.RESPONDED, "429"
+    OVERLOADED = Reached.RESPONDED, "502, 503, 504"
+    FAILED = Reached.RESPONDED, "other 5xx, 3xx, 408"
+    ABSENT = Reached.RESPONDED, "404"
+    BLOCKED = Reached.RESPONDED, "404 or other 4xx, not the gateway's JSON"
+    REFUSED = Reached.RESPONDED, "other 4xx"
+    REFUSED_LATER = Reached.RESPONDED, "404 or other 4xx, after an attempt that may have arrived"
 
     def __init__(self, reached: Reached, answer: str) -> None:
         self.reached = reached
@@ -154,7 +154,7 @@ _MAY_ASK: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.OVERLOADED, 
 _BROKEN_OFF: Final[Mapping[Reached, AttemptResult]] = {
     Reached.NOT_CONNECTED: AttemptResult.QUEUED,
     Reached.NOTHING_WRITTEN: AttemptResult.UNWRITTEN,
-    Reached.ANSWER_CUT: AttemptResult.CUT,
+    Reached.RESPONSE_CUT: AttemptResult.CUT,
 }
 _ERRORS: Final[Mapping[type[GatewayError], AttemptResult]] = {
     AuthenticationError: AttemptResult.REFUSED,  # a failed login, whatever its status

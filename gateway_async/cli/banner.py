@@ -1,18 +1,18 @@
 """The banner of a running sandbox: everything needed for a first call, ready to paste."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+import attrs
 from rich.console import Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from gateway_async.sandbox import Facts
+    from gateway_async.sandbox import SandboxInfo
 
-__all__ = ["welcome"]
+__all__ = ["sandbox_banner"]
 
 ENVIRONMENT = {
     "GATEWAY_BASE_URL": "base_url",
@@ -21,7 +21,7 @@ ENVIRONMENT = {
     "GATEWAY_USER_API_KEY": "user_api_key",
     "GATEWAY_LOCATION_ID": "location_id",
 }
-"""The variables that `AsyncGateway.from_env()` reads → the field of `Facts` that each contains."""
+"""The variables that `AsyncGateway.from_env()` reads → the field of `SandboxInfo` that each contains."""
 
 FIRST_CALL = """\
 curl -H "developer-id: $GATEWAY_DEVELOPER_ID" \\
@@ -30,24 +30,27 @@ curl -H "developer-id: $GATEWAY_DEVELOPER_ID" \\
      "$GATEWAY_BASE_URL/v2/contacts\""""
 
 
-def welcome(facts: "Facts", settings: Mapping[str, str]) -> RenderableType:
+def sandbox_banner(facts: "SandboxInfo", settings: Mapping[str, str]) -> RenderableType:
     """Build the banner of a running sandbox.
 
     It shows the sandbox's throw-away credentials on purpose. It has no frame and no padding on the right, because both
     would be copied with the lines and break them.
     """
-    values = asdict(facts)
+    values = attrs.asdict(facts)
     exports = "\n".join(f"export {name}={values[fact]}" for name, fact in ENVIRONMENT.items())
     others = {name: value for name, value in values.items() if name not in ENVIRONMENT.values()}
     return Group(
         Rule(Text(f"The sandbox gateway is ready at {facts.base_url}", style="bold green"), align="left"),
         _table(settings),
-        _part("For AsyncGateway.from_env(), paste into your shell:", Text(indent(exports, "  "), style="cyan")),
+        _part("Paste into your shell, for AsyncGateway.from_env():", Text(indent(exports, "  "), style="cyan")),
         _part("A first call:", Text(indent(FIRST_CALL, "  "), style="cyan")),
-        _part("Also there:", _table(others)),
-        _part("Faults, clock, terminals, ledger, without credentials:", Text(f"  {facts.base_url}/_sandbox/")),
+        _part("Other values:", _table(others)),
+        _part(
+            "Faults, clock, terminals and ledger, without credentials:",
+            Text(f"  {facts.base_url}/_sandbox/"),
+        ),
         Rule(),
-        Text("Ctrl-C ends it.", style="dim"),
+        Text("Press Ctrl-C to stop.", style="dim"),
     )
 
 

@@ -11,14 +11,14 @@ __all__ = ["fail", "warn"]
 
 def fail(message: str) -> NoReturn:
     """Print a message and end the command with exit status 1."""
-    _say(message, "red")
+    _print(message, "red")
     raise typer.Exit(1)
 
 
 def warn(message: str) -> None:
     """Print a warning and continue."""
-    _say(message, "yellow")
+    _print(message, "yellow")
 
 
-def _say(message: str, style: str) -> None:
+def _print(message: str, style: str) -> None:
     Console(stderr=True).print(Text(f"gateway-async: {message}", style=style), soft_wrap=True)

@@ -17,97 +17,100 @@ if TYPE_CHECKING:
 
 __all__ = ["inbox"]
 
-MOST_SHOWN = 500
+MAX_ROWS = 500
 """The most rows that a table shows; JSON output has no limit."""
 
 DEAD = 3
 """The exit status when a listed postback is dead; scripts can distinguish it from a failure."""
 
-WHAT_TO_DO = "--replay NUMBER or --replay-dead has them handled again, --discard NUMBER gives one up."
+WHAT_TO_DO = "--replay NUMBER or --replay-dead: handle again. --discard NUMBER: give up a dead postback."
 COLOURS = {"waiting": "yellow", "dead": "red", "handled": "green"}
 _PAGE = 200
-_FOR_EVER = 999_999.0
+_ALL_DAYS = 999_999.0
 """`keep_days` of the opened inbox, so that listing deletes nothing."""
 
 
 def inbox(
-    place: Annotated[str, typer.Argument(metavar="FILE", help="An inbox's file, or postgresql://… of its database.")],
+    address: Annotated[
+        str, typer.Argument(metavar="FILE", help="Inbox file, or the address of its database (postgresql://…).")
+    ],
     *,
-    dead: Annotated[bool, typer.Option("--dead", help="List only what was tried too often.")] = False,
-    waiting: Annotated[bool, typer.Option("--waiting", help="List only what is to be handled.")] = False,
-    show_all: Annotated[bool, typer.Option("--all", help="List what was handled, too.")] = False,
-    replay: Annotated[
-        int | None, typer.Option("--replay", metavar="NUMBER", help="Have one postback handled again.")
-    ] = None,
-    replay_dead: Annotated[bool, typer.Option("--replay-dead", help="Have all that is dead handled again.")] = False,
+    dead: Annotated[bool, typer.Option("--dead", help="List dead postbacks only.")] = False,
+    waiting: Annotated[bool, typer.Option("--waiting", help="List waiting postbacks only.")] = False,
+    show_all: Annotated[bool, typer.Option("--all", help="List handled postbacks too.")] = False,
+    replay: Annotated[int | None, typer.Option("--replay", metavar="NUMBER", help="Handle one postback again.")] = None,
+    replay_dead: Annotated[bool, typer.Option("--replay-dead", help="Handle all dead postbacks again.")] = False,
     discard: Annotated[
-        int | None, typer.Option("--discard", metavar="NUMBER", help="Give up a dead one: it is not listed any more.")
+        int | None,
+        typer.Option("--discard", metavar="NUMBER", help="Give up one dead postback, so that it is no longer listed."),
     ] = None,
-    table: Annotated[str, typer.Option("--table", help="The inbox's table in PostgreSQL.")] = "postback_inbox",
+    table: Annotated[str, typer.Option("--table", help="Table of the inbox in PostgreSQL.")] = "postback_inbox",
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each postback.")] = False,
 ) -> None:
-    """List the waiting and dead postbacks of an inbox, the oldest first, or have them handled again.
+    """List the waiting and dead postbacks of an inbox, the oldest first, or handle them again.
 
-    Postbacks to be handled again wait for the program that works on the inbox. A state older than a handled one is
+    Replayed postbacks wait for the program that handles the inbox. A state older than a handled one is
     passed only to handlers registered with `include_stale=True`. Handled and discarded postbacks are removed after the
-    inbox's `keep_days`; dead ones are kept. The exit status is 0 when nothing listed is dead, 3 when something is, and
-    1 when the inbox cannot be used.
+    inbox's `keep_days`; dead ones are kept. The exit status is 0 when no listed postback is dead, 3 when one is, and 1
+    when the inbox cannot be used.
     """
     if dead + waiting + show_all + (replay is not None) + replay_dead + (discard is not None) > 1:
-        raise typer.BadParameter("only one of --dead, --waiting, --all, --replay, --replay-dead, --discard")
+        raise typer.BadParameter(
+            "--dead, --waiting, --all, --replay, --replay-dead, --discard: only one of them can be used"
+        )
     if discard is not None:
-        rows = _answer(place, table, lambda opened: _discarded(opened, discard))
+        rows = _run(address, table, lambda opened: _discard(opened, discard))
     elif replay is not None or replay_dead:
-        rows = _answer(place, table, lambda opened: _replayed(opened, replay))
+        rows = _run(address, table, lambda opened: _replay(opened, replay))
     else:
-        rows = _answer(place, table, lambda opened: _listed(opened, _wanted(dead, waiting, show_all)))
+        rows = _run(address, table, lambda opened: _list(opened, _states(dead, waiting, show_all)))
     print_json(rows) if as_json else _print_table(rows)
     if any(row["state"] == "dead" for row in rows):
         raise typer.Exit(DEAD)
 
 
-def _answer(place: str, table: str, question: "Callable[[Inbox], Awaitable[list[dict[str, Any]]]]") -> Any:
+def _run(address: str, table: str, operation: "Callable[[Inbox], Awaitable[list[dict[str, Any]]]]") -> Any:
     """Open an inbox, run one operation on it, and close it."""
     import anyio
 
     from gateway_async import GatewayError
 
-    async def answer() -> list[dict[str, Any]]:
-        opened = _opened(place, table)
+    async def run() -> list[dict[str, Any]]:
+        opened = _open(address, table)
         try:
-            return await question(opened)
+            return await operation(opened)
         finally:
             await opened.aclose()
 
     try:
-        return anyio.run(answer)
+        return anyio.run(run)
     except (GatewayError, ModuleNotFoundError) as error:
         fail(str(error))
 
 
-def _opened(place: str, table: str) -> "Inbox":
+def _open(address: str, table: str) -> "Inbox":
     from gateway_async.postbacks import PostgresInbox, SqliteInbox
 
-    if place.startswith(("postgresql://", "postgres://")):
-        return PostgresInbox(place, table=table, keep_days=_FOR_EVER, create=False)
-    path = Path(place)
+    if address.startswith(("postgresql://", "postgres://")):
+        return PostgresInbox(address, table=table, keep_days=_ALL_DAYS, create=False)
+    path = Path(address)
     if not path.is_file() and not path.is_dir():
-        raise typer.BadParameter(f"file '{place}' does not exist")
+        raise typer.BadParameter(f"FILE: {address} does not exist")
     if path.is_file() and not path.stat().st_size:
-        fail(f"the inbox {place} cannot be used: it is empty")  # listing must not turn an empty file into an inbox
-    return SqliteInbox(path, keep_days=_FOR_EVER)
+        fail(f"the inbox {address} cannot be used: it is empty")  # listing must not turn an empty file into an inbox
+    return SqliteInbox(path, keep_days=_ALL_DAYS)
 
 
-def _wanted(dead: bool, waiting: bool, show_all: bool) -> "tuple[PostbackState | None, ...]":
+def _states(dead: bool, waiting: bool, show_all: bool) -> "tuple[PostbackState | None, ...]":
     from gateway_async.postbacks import PostbackState
 
     if show_all:
         return (None,)
-    wanted = ((PostbackState.WAITING, not dead), (PostbackState.DEAD, not waiting))
-    return tuple(state for state, is_wanted in wanted if is_wanted)
+    chosen = ((PostbackState.WAITING, not dead), (PostbackState.DEAD, not waiting))
+    return tuple(state for state, is_wanted in chosen if is_wanted)
 
 
-async def _listed(opened: "Inbox", states: "Iterable[PostbackState | None]") -> list[dict[str, Any]]:
+async def _list(opened: "Inbox", states: "Iterable[PostbackState | None]") -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for state in states:
         rows += [_row_of(stored) async for stored in _list_postbacks(opened, state)]
@@ -123,23 +126,23 @@ async def _list_postbacks(opened: "Inbox", state: "PostbackState | None") -> "As
         after = page[-1].number
 
 
-async def _replayed(opened: "Inbox", number: int | None) -> list[dict[str, Any]]:
+async def _replay(opened: "Inbox", number: int | None) -> list[dict[str, Any]]:
     """Make one postback waiting again, or all dead ones."""
     from gateway_async.postbacks import PostbackState
 
-    numbers = [number] if number is not None else [row["number"] for row in await _listed(opened, [PostbackState.DEAD])]
+    numbers = [number] if number is not None else [row["number"] for row in await _list(opened, [PostbackState.DEAD])]
     rows: list[dict[str, Any]] = []
     for each in numbers:
         if not await opened.replay(each):
-            fail(f"--replay: there is no postback {each}")
+            fail(f"--replay: no postback {each}")
         rows += await _row(opened, each)
     return rows
 
 
-async def _discarded(opened: "Inbox", number: int) -> list[dict[str, Any]]:
+async def _discard(opened: "Inbox", number: int) -> list[dict[str, Any]]:
     """Give up a dead postback."""
     if not await opened.discard(number):
-        fail(f"--discard: there is no dead postback {number}")
+        fail(f"--discard: no dead postback {number}")
     return await _row(opened, number)
 
 
@@ -151,7 +154,7 @@ def _row_of(stored: "StoredPostback") -> dict[str, Any]:
     postback = stored.postback
     return {
         "number": stored.number,
-        "came_at": stored.came_at,
+        "received_at": stored.received_at,
         "type": postback.type,
         "resource": postback.resource,
         "record_id": postback.record_id,
@@ -167,14 +170,14 @@ def _row_of(stored: "StoredPostback") -> dict[str, Any]:
 def _print_table(rows: list[dict[str, Any]]) -> None:
     console = Console()
     if not rows:
-        console.print(Text("There is nothing of that kind in the inbox.", style="green"))
+        console.print(Text("No such postbacks in the inbox.", style="green"))
         return
-    table = Table("number", "came at (UTC)", "what", "record", "state", "attempts", "error", box=None)
-    for row in rows[:MOST_SHOWN]:
+    table = Table("number", "received at (UTC)", "change", "record", "state", "attempts", "error", box=None)
+    for row in rows[:MAX_ROWS]:
         table.add_row(*_cells(row))
     console.print(table)
-    if len(rows) > MOST_SHOWN:
-        console.print(f"… and {len(rows) - MOST_SHOWN} more; --json lists all.")
+    if len(rows) > MAX_ROWS:
+        console.print(f"… and {len(rows) - MAX_ROWS} more (--json lists all)")
     if any(row["state"] == "dead" for row in rows):
         console.print(Text(f"\n{WHAT_TO_DO}", style="dim"), soft_wrap=True)
 
@@ -182,7 +185,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
 def _cells(row: dict[str, Any]) -> list[Text]:
     return [
         Text(str(row["number"])),
-        Text(f"{row['came_at']:%Y-%m-%d %H:%M:%S}"),
+        Text(f"{row['received_at']:%Y-%m-%d %H:%M:%S}"),
         Text(f"{row['resource']} {row['type']}", overflow="fold"),
         Text(row["record_id"] or "–", overflow="fold"),
         Text(row["state"], style=COLOURS.get(row["state"], "")),

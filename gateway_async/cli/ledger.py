@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ledger"]
 
-MOST_SHOWN = 500
+MAX_ROWS = 500
 """The most rows that a table shows; JSON output has no limit."""
 
 OPEN = 3
@@ -38,14 +38,14 @@ COLOURS = {"open": "yellow", "unknown": "yellow", "found": "green", "done": "gre
 
 
 def ledger(
-    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="A ledger's file.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="Ledger file.")],
     *,
-    show_all: Annotated[bool, typer.Option("--all", help="List settled calls too, with their outcome.")] = False,
+    show_all: Annotated[bool, typer.Option("--all", help="List resolved calls too, with their outcomes.")] = False,
     recover: Annotated[
         bool,
         typer.Option(
             "--recover",
-            help="Look up what is open and settle what is known; reads the GATEWAY_* variables of the environment.",
+            help="Look up the open calls and record the outcomes that are found. Reads the GATEWAY_* variables.",
         ),
     ] = False,
     wait: Annotated[
@@ -54,8 +54,8 @@ def ledger(
             "--wait",
             min=0,
             metavar="SECONDS",
-            help="How long --recover waits at most for what is not found: it may still arrive for 120 seconds, "
-            "at a terminal for its time-out more.",
+            help="Maximum seconds that --recover waits for calls that are not found. A call may still be executed for "
+            "120 seconds, at a terminal for the terminal timeout more.",
         ),
     ] = 125.0,
     resolve_id: Annotated[
@@ -63,30 +63,31 @@ def ledger(
         typer.Option(
             "--resolve",
             metavar="API_ID",
-            help="Settle one open call that no lookup can, once you know what became of it: "
-            "its api id, or the id that --json shows.",
+            help="Record the outcome of one open call that no lookup finds: its api id, or its id in the JSON output.",
         ),
     ] = None,
-    resolve_as: Annotated[Resolution | None, typer.Option("--as", help="What became of it.")] = None,
+    resolve_as: Annotated[
+        Resolution | None, typer.Option("--as", help="Outcome of the call given by --resolve.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each call.")] = False,
 ) -> None:
-    """List the calls that move money and whose outcome is not known yet, the oldest first.
+    """List the calls of a ledger whose outcome is unknown, the oldest first.
 
-    The exit status is 0 when none is open, 3 when some are, and 1 when the file cannot be used.
+    The exit status is 0 when no call is open, 3 when calls are open, and 1 when the file cannot be used.
     """
     from gateway_async import GatewayError
 
     if recover + show_all + (resolve_id is not None) > 1:
-        raise typer.BadParameter("--recover and --resolve list what they settle; use --all in a second call")
+        raise typer.BadParameter("--recover, --resolve and --all: only one of them can be used")
     if (resolve_id is None) != (resolve_as is None):
-        raise typer.BadParameter(f"--resolve and --as ({', '.join(Resolution)}) go together")
+        raise typer.BadParameter(f"--resolve and --as: use both or neither (expected --as {'|'.join(Resolution)})")
     if not file.stat().st_size:
         fail(f"the ledger {file} cannot be used: it is empty")  # listing must not turn an empty file into a ledger
     try:
         if resolve_id is not None and resolve_as is not None:
             rows = [_resolve(file, resolve_id, resolve_as)]
         else:
-            rows = list(_recovered(file, wait) if recover else _listed(file, open_only=not show_all))
+            rows = list(_recover(file, wait) if recover else _list(file, open_only=not show_all))
     except GatewayError as error:
         fail(str(error))
     print_json(rows) if as_json else _print_table(file, rows)
@@ -99,16 +100,16 @@ def _resolve(file: Path, name: str, resolution: Resolution) -> dict[str, Any]:
 
     opened = LedgerFile(file)
     try:
-        meant = [each for each in opened.entries(open_only=True) if name in (each.intent.id, each.intent.api_id)]
-        if len(meant) != 1:
-            fail(f"--resolve: {len(meant)} open calls are called {name}; `--json` lists their ids")
-        opened.write([], [Outcome(meant[0].intent.id, resolution, None, datetime.now(UTC))])
-        return _row_of(meant[0]) | {"outcome": resolution.value}
+        matching = [each for each in opened.entries(open_only=True) if name in (each.intent.id, each.intent.api_id)]
+        if len(matching) != 1:
+            fail(f"--resolve: {len(matching)} open calls have the id {name} (expected 1; --json lists the ids)")
+        opened.write([], [Outcome(matching[0].intent.id, resolution, None, datetime.now(UTC))])
+        return _row_of(matching[0]) | {"outcome": resolution.value}
     finally:
         opened.close()
 
 
-def _listed(file: Path, *, open_only: bool) -> Iterator[dict[str, Any]]:
+def _list(file: Path, *, open_only: bool) -> Iterator[dict[str, Any]]:
     from gateway_async.ledger._sqlite_store import LedgerFile
 
     opened = LedgerFile(file)
@@ -118,16 +119,16 @@ def _listed(file: Path, *, open_only: bool) -> Iterator[dict[str, Any]]:
         opened.close()
 
 
-def _recovered(file: Path, wait: float) -> Iterable[dict[str, Any]]:
+def _recover(file: Path, wait: float) -> Iterable[dict[str, Any]]:
     import anyio
 
     from gateway_async import AsyncGateway, SqliteLedger
 
-    async def recovered() -> list["Recovered"]:
+    async def recover_calls() -> list["Recovered"]:
         async with AsyncGateway.from_env(ledger=SqliteLedger(file)) as gateway:
             return await gateway.recover(wait=wait)
 
-    for each in anyio.run(recovered):
+    for each in anyio.run(recover_calls):
         yield {
             "sent_at": each.sent_at,
             "call": each.call,
@@ -159,22 +160,25 @@ def _row_of(entry: "StoredIntent") -> dict[str, Any]:
 def _print_table(file: Path, rows: list[dict[str, Any]]) -> None:
     console = Console()
     if not rows:
-        console.print(Text(f"Nothing is open in {file}.", style="green"), soft_wrap=True)
+        console.print(Text(f"No open calls in {file}.", style="green"), soft_wrap=True)
         return
     table = Table("sent at (UTC)", "call", "api id", "amount", "terminal", "outcome", "record", box=None)
-    for row in rows[:MOST_SHOWN]:
+    for row in rows[:MAX_ROWS]:
         table.add_row(*_cells(row))
     console.print(table)
-    if len(rows) > MOST_SHOWN:
-        console.print(f"… and {len(rows) - MOST_SHOWN} more; --json lists all.")
+    if len(rows) > MAX_ROWS:
+        console.print(f"… and {len(rows) - MAX_ROWS} more (--json lists all)")
     for error in sorted({str(row["error"]) for row in rows if row.get("error")}):
         console.print(Text(error, style="yellow"), soft_wrap=True)
     if any(row["outcome"] == "open" for row in rows):
         command = f"gateway-async ledger {file} --recover"
-        console.print(Text(f"\n{command} finds out what became of them.", style="dim"), soft_wrap=True)
+        console.print(Text(f"\nTo look up the open calls: {command}", style="dim"), soft_wrap=True)
     if any(row["outcome"] == "unknown" for row in rows):
         command = f"gateway-async ledger {file} --resolve API_ID --as {'|'.join(Resolution)}"
-        console.print(Text(f"\nNobody can tell? Ask the processor, then {command}.", style="dim"), soft_wrap=True)
+        console.print(
+            Text(f"\nIf no lookup finds a call, ask the processor and record the answer: {command}", style="dim"),
+            soft_wrap=True,
+        )
 
 
 def _cells(row: dict[str, Any]) -> list[Text]:

@@ -18,13 +18,13 @@ from rich.text import Text
 from gateway_async.cli.errors import fail
 from gateway_async.cli.postback_format import object_of, refusal_line, refusal_object, text_of
 from gateway_async.cli.sandbox import REASONS
-from gateway_async.cli.temporary_configs import PassingConfigs
+from gateway_async.cli.temporary_configs import TemporaryConfigs
 from gateway_async.models.codes import PostbackResource
 from gateway_async.observe import logger
 
 if TYPE_CHECKING:
     from gateway_async.postbacks import Postback, PostbackReceiver
-    from gateway_async.postbacks.http.response import Answer
+    from gateway_async.postbacks.http.response import ReceiverResponse
 
 __all__ = ["listen"]
 
@@ -45,18 +45,18 @@ class PostbackDisplay:
         """Print the address, now that postbacks can be received."""
         self._show(Text(f"Listening at {url}", style="bold green"), {"event": "ready", "url": url, "configs": configs})
         if not self.as_json:
-            made = f"{configs} postback configs lead here until it ends. " if configs else ""
-            self._show(Text(f"{made}Ctrl-C ends it.", style="dim"), {})
+            made = f"{configs} postback configs created; they are deleted at the end. " if configs else ""
+            self._show(Text(f"{made}Press Ctrl-C to stop.", style="dim"), {})
 
     def postback(self, postback: "Postback[Any]") -> None:
         """Print a postback."""
         at = datetime.now(UTC)
         self._show(text_of(postback, at), object_of(postback, at) if self.as_json else {})
 
-    def refused(self, answer: "Answer") -> None:
+    def refused(self, response: "ReceiverResponse") -> None:
         """Print a rejected request."""
-        at, reason = datetime.now(UTC), answer.body.decode(errors="replace").strip()
-        self._show(refusal_line(answer.status, reason, at), refusal_object(answer.status, reason, at))
+        at, reason = datetime.now(UTC), response.body.decode(errors="replace").strip()
+        self._show(refusal_line(response.status, reason, at), refusal_object(response.status, reason, at))
 
     def _show(self, text: Text, content: Mapping[str, Any]) -> None:
         if self.as_json:
@@ -69,46 +69,49 @@ def listen(
     *,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")] = 8788,
-    username: Annotated[str | None, typer.Option(help="Refuse what comes without these Basic credentials.")] = None,
-    password: Annotated[str | None, typer.Option(help="Their password.")] = None,
+    username: Annotated[
+        str | None, typer.Option(help="User name of the Basic credentials that requests must have.")
+    ] = None,
+    password: Annotated[str | None, typer.Option(help="Password of these credentials.")] = None,
     create_configs: Annotated[
         bool,
         typer.Option(
             "--create-configs",
-            help="Have the gateway send its postbacks here for as long as this runs; reads the GATEWAY_* variables of "
-            "the environment. Credentials are made up where none are given.",
+            help="Create postback configs with this address, and delete them at the end. Reads GATEWAY_* variables. "
+            "Credentials are generated unless they are given.",
         ),
     ] = False,
     resource: Annotated[
-        list[PostbackResource] | None, typer.Option(help="With --create-configs: which; all of them by default.")
+        list[PostbackResource] | None,
+        typer.Option(help="With --create-configs: resource to send postbacks for. Repeatable. Default: all."),
     ] = None,
     product_transaction_id: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="With --create-configs: the merchant accounts whose payments to tell of."),
+        typer.Option(metavar="ID", help="With --create-configs: merchant account of payments and batches. Repeatable."),
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(help="With --create-configs: the address by which the gateway reaches this, if not its own."),
+        typer.Option(help="With --create-configs: address by which the gateway reaches this command."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each event.")] = False,
 ) -> None:
-    """Show the postbacks that a gateway sends, until Ctrl-C or SIGTERM, either of which is its normal end.
+    """Print the postbacks that a gateway sends, until Ctrl-C or SIGTERM.
 
-    Each is acknowledged and not stored. Requests that are invalid or have wrong credentials are rejected and shown too.
-    Card numbers and bank data are masked.
+    Each postback is acknowledged and not stored. Requests that are invalid or have wrong credentials are rejected and
+    printed too. Card numbers and bank data are masked.
     """
     from gateway_async import GatewayError
 
     if not create_configs and (resource or product_transaction_id or url):
-        raise typer.BadParameter("--resource, --product-transaction-id and --url go with --create-configs")
+        raise typer.BadParameter("--resource, --product-transaction-id, --url: need --create-configs")
     if (username is None) != (password is None):
-        raise typer.BadParameter("--username and --password go together")
+        raise typer.BadParameter("--username and --password: use both or neither")
     if create_configs and username is None:
         username, password = "listen", secrets.token_urlsafe(24)
     configs = None
     if create_configs:
         resources = resource or list(PostbackResource)
-        configs = PassingConfigs(resources, product_transaction_id or [], url, username, password)
+        configs = TemporaryConfigs(resources, product_transaction_id or [], url, username, password)
     try:
         asyncio.run(_listen(host, port, _receiver(username, password), configs, PostbackDisplay(as_json)))
     except OSError as error:
@@ -129,40 +132,40 @@ def _receiver(username: str | None, password: str | None) -> "PostbackReceiver":
 
 
 async def _listen(
-    host: str, port: int, receiver: "PostbackReceiver", configs: PassingConfigs | None, screen: PostbackDisplay
+    host: str, port: int, receiver: "PostbackReceiver", configs: TemporaryConfigs | None, display: PostbackDisplay
 ) -> None:
     from gateway_async.sandbox.http.server import Listener
 
-    listener = Listener(_shown(receiver, screen), host, port)
-    with _ended_by_signals():
+    listener = Listener(_print_requests(receiver, display), host, port)
+    with _stop_on_signals():
         async with AsyncExitStack() as stack:
             await listener.bind()
             stack.push_async_callback(listener.close)
             await listener.open()
-            made = await stack.enter_async_context(configs.leading_to(f"{listener.url}/")) if configs else 0
-            screen.ready(f"{listener.url}/", made)
+            made = await stack.enter_async_context(configs.created_for(f"{listener.url}/")) if configs else 0
+            display.ready(f"{listener.url}/", made)
             await asyncio.Event().wait()
 
 
-def _shown(receiver: "PostbackReceiver", screen: PostbackDisplay) -> Any:
+def _print_requests(receiver: "PostbackReceiver", display: PostbackDisplay) -> Any:
     """Make an ASGI application of the receiver that prints accepted postbacks and rejected requests."""
     from gateway_async.postbacks.http.asgi import AsgiApp
 
     async def show(postback: "Postback[Any]") -> None:
-        screen.postback(postback)
+        display.postback(postback)
 
-    async def receive(method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> "Answer":
-        answer = await receiver.receive(method, headers, chunks)
-        if answer.status >= _REFUSED:
-            screen.refused(answer)
-        return answer
+    async def receive(method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> "ReceiverResponse":
+        response = await receiver.receive(method, headers, chunks)
+        if response.status >= _REFUSED:
+            display.refused(response)
+        return response
 
     receiver.on()(show)
     return AsgiApp(receive, receiver)
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def _stop_on_signals() -> Iterator[None]:
     """End the block at the first SIGINT or SIGTERM by cancelling it, so that its cleanup runs."""
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
 

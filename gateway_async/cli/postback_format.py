@@ -41,7 +41,7 @@ def text_of(postback: Postback[Any], at: datetime) -> Text:
 
 def refusal_line(status: int, reason: str, at: datetime) -> Text:
     """Format a rejected request as a line with the reason."""
-    return Text("  ").join([_time(at), Text(f"refused with {status}: {_printable(reason)}", style="bold red")])
+    return Text("  ").join([_time(at), Text(f"rejected with {status}: {_printable(reason)}", style="bold red")])
 
 
 def object_of(postback: Postback[Any], at: datetime) -> dict[str, Any]:

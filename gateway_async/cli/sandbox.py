@@ -1,6 +1,5 @@
 """`gateway-async sandbox`: run the local gateway in the foreground, for any program that uses HTTP."""
 
-import dataclasses
 import errno
 import json
 import sqlite3
@@ -9,34 +8,25 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import attrs
 import typer
 from rich.console import Console
 
-from gateway_async.cli.banner import welcome
+from gateway_async._storage.sqlite import describe_error
+from gateway_async.cli.banner import sandbox_banner
 from gateway_async.cli.errors import fail
 
 if TYPE_CHECKING:
-    from gateway_async.sandbox import Facts
+    from gateway_async.sandbox import SandboxInfo
 
 __all__ = ["sandbox"]
 
 REASONS = {
-    errno.EACCES: "not permitted; ports from 1024 are free for all",
-    errno.EADDRINUSE: "the port is in use; --port 0 picks a free one",
-    errno.EADDRNOTAVAIL: "this is not an address of this machine",
+    errno.EACCES: "not permitted (expected a port from 1024)",
+    errno.EADDRINUSE: "the port is in use (--port 0 picks a free one)",
+    errno.EADDRNOTAVAIL: "not an address of this machine",
 }
 """Error number → why the address cannot be listened on."""
-
-PRIMARY_CODE = 0xFF
-"""The bits of an SQLite error code with the primary code; the others are details."""
-
-TROUBLES = {
-    sqlite3.SQLITE_BUSY: "another sandbox is using it",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened or made; is the folder there, and yours to write to?",
-    sqlite3.SQLITE_NOTADB: "it is not a database",
-    sqlite3.SQLITE_READONLY: "it is read-only",
-}
-"""SQLite error code → what is wrong with the data file."""
 
 
 class Terminals(StrEnum):
@@ -55,35 +45,37 @@ def sandbox(
         typer.Option(
             metavar="FILE",
             dir_okay=False,
-            help="Keep credentials, ids and records in this file for the next start; without it, in memory.",
+            help="File in which credentials, ids and records are kept for the next start. Default: in memory.",
         ),
     ] = None,
     terminals: Annotated[
         Terminals,
-        typer.Option(help="auto: a test card comes by itself. manual: you bring it, by calls to /_sandbox/terminals."),
+        typer.Option(
+            help="auto: a test card is presented automatically. manual: you present it through /_sandbox/terminals."
+        ),
     ] = Terminals.AUTO,
     terminal_delay: Annotated[
-        float, typer.Option(min=0, max=300, metavar="SECONDS", help="How long an auto terminal waits for its card.")
+        float, typer.Option(min=0, max=300, metavar="SECONDS", help="Seconds until an auto terminal gets its card.")
     ] = 2.0,
     postback_hosts: Annotated[
         list[str] | None,
         typer.Option(
             "--allow-postback-host",
             metavar="HOST",
-            help="Let postbacks go to this host too, not only to this machine. Can be given several times.",
+            help="Host, besides this machine, to which postbacks may be sent. Repeatable.",
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one line of JSON when ready, and nothing else, for programs.")
+        bool, typer.Option("--json", help="Print one line of JSON when ready, and nothing else.")
     ] = False,
 ) -> None:
-    """Serve a gateway of your own until Ctrl-C or SIGTERM, either of which is its normal end (exit status 0).
+    """Serve a local gateway until Ctrl-C or SIGTERM, both of which end it with exit status 0.
 
-    It shows its address, throw-away credentials and ids at the start, ready to paste.
+    At the start it prints its address, throw-away credentials and ids, ready to paste.
     """
     from gateway_async.sandbox import serve
 
-    ready = _print_json if as_json else _welcome(data, terminals, terminal_delay)
+    ready = _print_json if as_json else _print_banner(data, terminals, terminal_delay)
     try:
         serve(
             port=port,
@@ -100,19 +92,14 @@ def sandbox(
         reason = REASONS.get(error.errno or 0, error.strerror or error)
         fail(f"cannot listen on port {port} of {host}: {reason}")
     except sqlite3.Error as error:
-        fail(f"cannot use the data file {data}: {_trouble(error)}")
+        fail(f"cannot use the data file {data}: {describe_error(error, 'a database')}")
 
 
-def _trouble(error: sqlite3.Error) -> object:
-    code = getattr(error, "sqlite_errorcode", 0)  # only errors raised by SQLite itself have a code
-    return TROUBLES.get(code & PRIMARY_CODE, error)
+def _print_json(facts: "SandboxInfo") -> None:
+    typer.echo(json.dumps(attrs.asdict(facts)))
 
 
-def _print_json(facts: "Facts") -> None:
-    typer.echo(json.dumps(dataclasses.asdict(facts)))
-
-
-def _welcome(data: Path | None, terminals: Terminals, delay: float) -> Callable[["Facts"], None]:
-    kept = "in memory, gone when it ends" if data is None else f"kept in {data}"
-    card = f"a test card comes by itself after {delay:g} s" if terminals is Terminals.AUTO else "you bring the card"
-    return lambda facts: Console().print(welcome(facts, {"Records": kept, "Terminals": card}), soft_wrap=True)
+def _print_banner(data: Path | None, terminals: Terminals, delay: float) -> Callable[["SandboxInfo"], None]:
+    kept = "in memory, deleted at the end" if data is None else f"kept in {data}"
+    card = f"a test card is presented after {delay:g} s" if terminals is Terminals.AUTO else "you present the card"
+    return lambda facts: Console().print(sandbox_banner(facts, {"Records": kept, "Terminals": card}), soft_wrap=True)

@@ -16,14 +16,14 @@ from gateway_async.models.codes import PostbackResource
 if TYPE_CHECKING:
     from gateway_async import AsyncGateway, PostbackConfigCreate
 
-__all__ = ["PassingConfigs"]
+__all__ = ["TemporaryConfigs"]
 
-_OF_A_PRODUCT: Final = (PostbackResource.TRANSACTION, PostbackResource.TRANSACTION_BATCH)
-_HERE: Final = ("localhost", "127.0.0.1", "::1")
+_PER_MERCHANT: Final = (PostbackResource.TRANSACTION, PostbackResource.TRANSACTION_BATCH)
+_LOCAL_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 
 
 @attrs.frozen
-class PassingConfigs:
+class TemporaryConfigs:
     """The postback configs to create, and their target.
 
     Attributes:
@@ -44,14 +44,14 @@ class PassingConfigs:
     password: Secret | None = attrs.field(converter=attrs.converters.optional(Secret))
 
     def __attrs_post_init__(self) -> None:
-        if not self.products and set(self.resources) & set(_OF_A_PRODUCT):
+        if not self.products and set(self.resources) & set(_PER_MERCHANT):
             raise typer.BadParameter(
-                "transaction and transactionbatch need a --product-transaction-id; "
-                "--resource contact --resource accountvault do without"
+                "--product-transaction-id: required for transaction and transactionbatch "
+                "(not for --resource contact --resource accountvault)"
             )
 
     @asynccontextmanager
-    async def leading_to(self, address: str) -> AsyncIterator[int]:
+    async def created_for(self, address: str) -> AsyncIterator[int]:
         """Create the configs, yield their number, and delete them at the end of the block.
 
         Args:
@@ -63,8 +63,8 @@ class PassingConfigs:
         """
         from gateway_async import AsyncGateway
 
-        if self.url is None and _is_elsewhere(os.environ.get("GATEWAY_BASE_URL", "")):
-            raise typer.BadParameter(f"the gateway cannot reach {address}: --url names an address that leads here")
+        if self.url is None and _is_remote(os.environ.get("GATEWAY_BASE_URL", "")):
+            raise typer.BadParameter(f"--url: required, because the gateway cannot reach {address}")
         async with AsyncGateway.from_env() as gateway:
             made: list[str] = []
             try:
@@ -79,7 +79,7 @@ class PassingConfigs:
         from gateway_async import PostbackConfigCreate
 
         for resource in self.resources:
-            for product_id in self.products if resource in _OF_A_PRODUCT else [None]:
+            for product_id in self.products if resource in _PER_MERCHANT else [None]:
                 yield PostbackConfigCreate(
                     url=url,
                     resource=resource,
@@ -93,8 +93,8 @@ class PassingConfigs:
                 )
 
 
-def _is_elsewhere(base_url: str) -> bool:
-    return urlsplit(base_url).hostname not in (*_HERE, None)
+def _is_remote(base_url: str) -> bool:
+    return urlsplit(base_url).hostname not in (*_LOCAL_HOSTS, None)
 
 
 async def _remove(gateway: "AsyncGateway", made: Sequence[str]) -> None:
@@ -106,4 +106,4 @@ async def _remove(gateway: "AsyncGateway", made: Sequence[str]) -> None:
         except (NotFoundError, RecordDeletedError):
             pass
         except GatewayError as error:
-            warn(f"the postback config {config_id} is still there: {error}")
+            warn(f"cannot delete the postback config {config_id}: {error}")

@@ -15,7 +15,7 @@ import anyio
 
 from gateway_async.client import AsyncGateway
 from gateway_async.crash_testing.report import Crash, CrashReport
-from gateway_async.crash_testing.run import Prepare, Scenario, Scene
+from gateway_async.crash_testing.run import Prepare, Scenario, ScenarioRun
 from gateway_async.errors import GatewayError
 from gateway_async.sandbox import Sandbox
 
@@ -45,37 +45,37 @@ async def cancel_everywhere(
     """
     crashes: list[Crash] = []
     with TemporaryDirectory() as directory:
-        calm = Scene(sandbox, prepare, Path(directory, "calm.db"), options)
-        await calm.set(calm=True)
-        await _run(scenario, calm, math.inf, _SCOPE)
-        usual = await calm.made()
-        for way in _ways():
+        fault_free = ScenarioRun(sandbox, prepare, Path(directory, "fault_free.db"), options)
+        await fault_free.prepare_sandbox(fault_free=True)
+        await _run(scenario, fault_free, math.inf, _SCOPE)
+        baseline = await fault_free.count_effects()
+        for method in _methods():
             for at in count(1):
-                scene = Scene(sandbox, prepare, Path(directory, f"{len(crashes)}.db"), options, usual)
-                await scene.set()
-                stopped = await _run(scenario, scene, at, way)
-                when = f"cancelled at await {at} by {way}" if stopped else "not cancelled"
-                crashes.append(await scene.judge(when))
+                run = ScenarioRun(sandbox, prepare, Path(directory, f"{len(crashes)}.db"), options, baseline)
+                await run.prepare_sandbox()
+                stopped = await _run(scenario, run, at, method)
+                when = f"cancelled at await {at} by {method}" if stopped else "not cancelled"
+                crashes.append(await run.recover_and_check(when))
                 if not stopped:
                     break
     return CrashReport(getattr(scenario, "__name__", repr(scenario)), tuple(crashes))
 
 
-async def _run(scenario: Scenario, scene: Scene, at: float, way: str) -> bool:
+async def _run(scenario: Scenario, run: ScenarioRun, at: float, method: str) -> bool:
     """Run a scenario and cancel it at await number `at`; return whether it got that far."""
     steps = _Steps(at)
 
-    async def act(gateway: AsyncGateway) -> None:
+    async def run_scenario(gateway: AsyncGateway) -> None:
         with anyio.CancelScope() as scope:
-            steps.cancel = _task().cancel if way is _TASK else scope.cancel
+            steps.cancel = _current_task().cancel if method is _TASK else scope.cancel
             try:
                 await steps.through(scenario(gateway))
             except GatewayError as error:
                 steps.error = error
 
-    async with scene.client() as gateway, anyio.create_task_group() as tasks:
-        tasks.start_soon(act, gateway)
-    if steps.error and not steps.is_over and not scene.is_prepared:
+    async with run.client() as gateway, anyio.create_task_group() as tasks:
+        tasks.start_soon(run_scenario, gateway)
+    if steps.error and not steps.is_over and not run.is_prepared:
         raise steps.error  # the scenario does not work by itself
     return steps.is_over
 
@@ -115,13 +115,13 @@ class _Steps:
                     step = partial(coroutine.throw, error)
 
 
-def _ways() -> tuple[str, ...]:
+def _methods() -> tuple[str, ...]:
     try:
-        _task()
+        _current_task()
     except RuntimeError:  # on trio
         return (_SCOPE,)
     return (_TASK, _SCOPE)
 
 
-def _task() -> asyncio.Task[Any]:
+def _current_task() -> asyncio.Task[Any]:
     return cast("asyncio.Task[Any]", asyncio.current_task())

@@ -13,7 +13,7 @@ import attrs
 from gateway_async._secrets import mask_text
 from gateway_async.crash_testing.report import CallOutcome
 
-__all__ = ["Effect", "broken", "effects_of", "made"]
+__all__ = ["Effect", "broken_rules", "count_effects", "effects_of"]
 
 Page = Mapping[str, Any]
 
@@ -42,133 +42,137 @@ class Effect:
     """One effect of calls on the gateway, such as a charge.
 
     Attributes:
-        noun: the kind of effect, such as `"charged"`.
+        kind: the kind of effect, such as `"charged"`.
         name: the integrator id, or the record's own id if it has none.
         ids: the ids under which a ledger may list it.
         times: how often it was done.
         is_nameless: whether it is a card stored without an integrator id, as terminals do.
     """
 
-    noun: str
+    kind: str
     name: str
     ids: frozenset[str]
     times: int = 1
     is_nameless: bool = False
 
-    def is_of(self, kept: CallOutcome) -> bool:
+    def is_of(self, call: CallOutcome) -> bool:
         """Return whether a call may have caused this effect.
 
         A call may have caused it if it created the record with that id, or if its path contains the id.
         """
         shown = {*self.ids, *map(mask_text, self.ids)}  # an id of many digits may look like a card number
-        if self.noun not in _MADE:
-            return not shown.isdisjoint(kept.call.split("/"))
-        named = not shown.isdisjoint((kept.api_id, kept.record_id))
-        return kept.call.startswith("POST ") and (named or (self.is_nameless and _may_have_stored(kept)))
+        if self.kind not in _MADE:
+            return not shown.isdisjoint(call.call.split("/"))
+        named = not shown.isdisjoint((call.api_id, call.record_id))
+        return call.call.startswith("POST ") and (named or (self.is_nameless and _may_have_stored(call)))
 
 
 def effects_of(page: Page) -> set[Effect]:
     """Return the effects that the sandbox's ledger page shows."""
-    return {*_named(page), *_unnamed(page), *_changed(page), *_settled(page)}
+    return {*_named_effects(page), *_nameless_effects(page), *_change_effects(page), *_settlement_effects(page)}
 
 
-def made(effects: Iterable[Effect]) -> Counter[str]:
+def count_effects(effects: Iterable[Effect]) -> Counter[str]:
     """Count how often something was charged, refunded and stored."""
     times = Counter[str]()
     for effect in effects:
-        times[effect.noun] += effect.times
-    return Counter({noun: times[noun] for noun in _MADE if times[noun]})
+        times[effect.kind] += effect.times
+    return Counter({kind: times[kind] for kind in _MADE if times[kind]})
 
 
-def broken(
-    effects: Iterable[Effect], page: Page, kept: Sequence[CallOutcome], listed: int, usual: Mapping[str, int] = _NOTHING
+def broken_rules(
+    effects: Iterable[Effect],
+    page: Page,
+    calls: Sequence[CallOutcome],
+    listed: int,
+    baseline: Mapping[str, int] = _NOTHING,
 ) -> list[str]:
     """Return a sentence for each rule that is broken.
 
     Args:
         effects: the effects on the gateway since the scenario began.
         page: the sandbox's ledger page.
-        kept: the outcomes of the calls, according to the client's ledger.
+        calls: the outcomes of the calls, according to the client's ledger.
         listed: how many calls `recover()` listed as unknown.
-        usual: the counts of a run without faults and crashes, as returned by `made`.
+        baseline: the counts of a run without faults and crashes, as returned by `count_effects`.
     """
     names = {row["transaction_api_id"] for row in page["transactions"]}
     names |= {row["account_vault_api_id"] for row in page["accountvaults"]}
-    doubled = (*_doubled(effects), *_more_than_usual(effects, usual), *_crowded(effects, kept))
-    return [*doubled, *_lost(effects, kept), *_invented(names, kept), *_silent(kept, listed)]
+    repeated = (*_find_repeated(effects), *_find_excess(effects, baseline), *_find_extra_cards(effects, calls))
+    return [*repeated, *_find_lost(effects, calls), *_find_invented(names, calls), *_find_unreported(calls, listed)]
 
 
-def _doubled(effects: Iterable[Effect]) -> Iterator[str]:
+def _find_repeated(effects: Iterable[Effect]) -> Iterator[str]:
     for effect in effects:
         if effect.times > 1:
-            yield f"{effect.name} was {effect.noun} {effect.times} times"
+            yield f"{effect.name} was {effect.kind} {effect.times} times"
 
 
-def _more_than_usual(effects: Iterable[Effect], usual: Mapping[str, int]) -> Iterator[str]:
-    """Find effects that are more frequent than in a calm run: then a payment was repeated under another id."""
-    for noun, times in made(effects).items():
-        if usual.get(noun, times) < times:
-            yield f"{noun} {times} times in all, and {usual[noun]} when nothing goes wrong"
+def _find_excess(effects: Iterable[Effect], baseline: Mapping[str, int]) -> Iterator[str]:
+    """Find effects that are more frequent than in a fault-free run: then a payment was repeated under another id."""
+    for kind, times in count_effects(effects).items():
+        if baseline.get(kind, times) < times:
+            yield f"{kind} {times} times in all, and {baseline[kind]} in a fault-free run"
 
 
-def _crowded(effects: Iterable[Effect], kept: Sequence[CallOutcome]) -> Iterator[str]:
+def _find_extra_cards(effects: Iterable[Effect], calls: Sequence[CallOutcome]) -> Iterator[str]:
     """Find more cards stored at terminals than there were calls."""
-    records = {one.record_id for one in kept}
+    records = {call.record_id for call in calls}
     stored = [effect.name for effect in effects if effect.is_nameless and effect.ids.isdisjoint(records)]
-    calls = sum(map(_may_have_stored, kept))
-    if len(stored) > calls > 0:
-        yield f"{' and '.join(sorted(stored))} were stored at terminals, by {calls} call{'s' * (calls > 1)}"
+    most = sum(map(_may_have_stored, calls))
+    if len(stored) > most > 0:
+        yield f"{' and '.join(sorted(stored))} were stored at terminals, by {most} call{'s' * (most > 1)}"
 
 
-def _may_have_stored(kept: CallOutcome) -> bool:
-    """Return whether the call may have stored a card at a terminal without recording which one."""
-    return kept.call == _STORE_AT_TERMINAL and kept.record_id is None
+def _may_have_stored(call: CallOutcome) -> bool:
+    """Return whether the call may have stored a card at a terminal without recording which call."""
+    return call.call == _STORE_AT_TERMINAL and call.record_id is None
 
 
-def _lost(effects: Iterable[Effect], kept: Sequence[CallOutcome]) -> Iterator[str]:
+def _find_lost(effects: Iterable[Effect], calls: Sequence[CallOutcome]) -> Iterator[str]:
     for effect in effects:
-        said = {one.outcome for one in kept if effect.is_of(one)}
-        if said.isdisjoint(_KNOWN):
-            recorded = " and ".join(sorted(said)) or "nothing of it"
-            yield f"{effect.name} was {effect.noun}, and the ledger says {recorded}"
+        outcomes = {call.outcome for call in calls if effect.is_of(call)}
+        if outcomes.isdisjoint(_KNOWN):
+            recorded = " and ".join(sorted(outcomes)) or "nothing"
+            yield f"{effect.name} was {effect.kind}, and the ledger says {recorded}"
 
 
-def _invented(names: set[str | None], kept: Sequence[CallOutcome]) -> Iterator[str]:
-    for one in kept:
-        if one.outcome == "done" and one.call.startswith("POST ") and one.api_id not in {None, *names}:
-            yield f"{one.api_id} is not there, and the ledger says done"
+def _find_invented(names: set[str | None], calls: Sequence[CallOutcome]) -> Iterator[str]:
+    for call in calls:
+        if call.outcome == "done" and call.call.startswith("POST ") and call.api_id not in {None, *names}:
+            yield f"{call.api_id} does not exist, and the ledger says done"
 
 
-def _silent(kept: Sequence[CallOutcome], listed: int) -> Iterator[str]:
-    unknown = sum(one.outcome == "unknown" for one in kept)
+def _find_unreported(calls: Sequence[CallOutcome], listed: int) -> Iterator[str]:
+    unknown = sum(call.outcome == "unknown" for call in calls)
     if unknown != listed:
         yield f"{unknown} calls are open in the ledger, and recover() listed {listed} as unknown"
 
 
-def _named(page: Page) -> Iterator[Effect]:
-    for noun, (records, field) in _MADE.items():
-        for name, times in page[noun].items():
+def _named_effects(page: Page) -> Iterator[Effect]:
+    for kind, (records, field) in _MADE.items():
+        for name, times in page[kind].items():
             ids = {row["id"] for row in page[records] if row[field] == name}
-            yield Effect(noun, name, frozenset({name, *ids}), times)
+            yield Effect(kind, name, frozenset({name, *ids}), times)
 
 
-def _unnamed(page: Page) -> Iterator[Effect]:
-    """Yield effects without an integrator id: cards stored at a terminal, and payments that should have one."""
+def _nameless_effects(page: Page) -> Iterator[Effect]:
+    """Yield effects without an integrator id: cards stored at a terminal, and payments that should have call."""
     saved = {row["account_vault_id"] for row in page["transactions"]}
     for row in page["accountvaults"]:
         if row["account_vault_api_id"] is None and row["id"] not in saved:
             yield Effect("stored", row["id"], frozenset({row["id"]}), is_nameless=True)
     for row in page["transactions"]:
         if row["transaction_api_id"] is None and _moved_money(row) and row["trx_source_id"] == _INTEGRATION:
-            noun = "refunded" if row["type_id"] in _REFUNDS else "charged"
-            yield Effect(noun, row["id"], frozenset({row["id"]}))
+            kind = "refunded" if row["type_id"] in _REFUNDS else "charged"
+            yield Effect(kind, row["id"], frozenset({row["id"]}))
 
 
 def _moved_money(row: Page) -> bool:
     return bool(row["status_id"] != _DECLINED and row["type_id"] != _NO_MONEY)
 
 
-def _changed(page: Page) -> Iterator[Effect]:
+def _change_effects(page: Page) -> Iterator[Effect]:
     for row in page["transactions"]:
         ids = frozenset(name for name in (row["id"], row["transaction_api_id"]) if name)
         if row["status_id"] == _VOIDED:
@@ -177,7 +181,7 @@ def _changed(page: Page) -> Iterator[Effect]:
             yield Effect("captured", row["id"], ids)
 
 
-def _settled(page: Page) -> Iterator[Effect]:
+def _settlement_effects(page: Page) -> Iterator[Effect]:
     for row in page["transactionbatches"]:
         if not row["is_open"]:
             yield Effect("settled", row["id"], frozenset({row["id"]}))

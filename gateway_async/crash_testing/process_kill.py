@@ -16,12 +16,12 @@ import anyio.abc
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from gateway_async.crash_testing.report import Crash, CrashReport
-from gateway_async.crash_testing.run import Prepare, Scenario, Scene
+from gateway_async.crash_testing.run import Prepare, Scenario, ScenarioRun
 from gateway_async.sandbox import Sandbox
 
 __all__ = ["kill_everywhere"]
 
-_LINE: Final = 100
+_MAX_LINE_BYTES: Final = 100
 _AHEAD: Final = 1
 """How many processes are started ahead, so that they import their modules while the current one runs."""
 
@@ -59,48 +59,48 @@ async def kill_everywhere(
         ValueError: other processes cannot load the scenario.
         RuntimeError: the scenario fails without being killed. The message contains the output of its process.
     """
-    command, chance = _command(scenario), Random(seed)  # noqa: S311  repeatable moments, not secrets
+    command, random = _command_line(scenario), Random(seed)  # noqa: S311  repeatable moments, not secrets
     crashes: list[Crash] = []
-    ahead: list[_Actor] = []
-    whole, usual = 0.0, dict[str, int]()
+    ahead: list[_WorkerProcess] = []
+    duration, baseline = 0.0, dict[str, int]()
     with TemporaryDirectory() as directory, TemporaryFile() as errors:
         try:
             for number in range(-1, kills + 1):
                 while len(ahead) < min(kills + 1 - number, 1 + _AHEAD):
-                    ahead.append(await _Actor.hire(command, errors))
-                scene = Scene(sandbox, prepare, Path(directory, f"{number}.db"), options, usual)
-                await scene.set(calm=number < 0)
-                moment = chance.random() * whole if number > 0 else None
-                spent = await ahead.pop(0).perform(_part(scene, sandbox, options), moment)
+                    ahead.append(await _WorkerProcess.start(command, errors))
+                run = ScenarioRun(sandbox, prepare, Path(directory, f"{number}.db"), options, baseline)
+                await run.prepare_sandbox(fault_free=number < 0)
+                moment = random.random() * duration if number > 0 else None
+                spent = await ahead.pop(0).run(_settings(run, sandbox, options), moment)
                 if number < 0:
-                    usual = dict(await scene.made())
+                    baseline = dict(await run.count_effects())
                     continue
-                whole = whole or spent
+                duration = duration or spent
                 when = "killed at its end" if moment is None else f"killed after {moment * 1e3:.1f} ms (seed {seed})"
-                crashes.append(await scene.judge(when))
+                crashes.append(await run.recover_and_check(when))
         finally:
             with anyio.CancelScope(shield=True):
-                for actor in ahead:
-                    await actor.dismiss()
+                for worker in ahead:
+                    await worker.kill()
     return CrashReport(scenario.__name__, tuple(crashes))
 
 
-class _Actor:
+class _WorkerProcess:
     """A worker process that waits for its settings, runs the scenario and is killed."""
 
     def __init__(self, process: anyio.abc.Process, errors: IO[bytes]) -> None:
         self._process = process
         self._errors = errors
-        self._says = BufferedByteReceiveStream(cast("anyio.abc.ByteReceiveStream", process.stdout))
+        self._stdout = BufferedByteReceiveStream(cast("anyio.abc.ByteReceiveStream", process.stdout))
 
     @classmethod
-    async def hire(cls, command: Sequence[str], errors: IO[bytes]) -> Self:
+    async def start(cls, command: Sequence[str], errors: IO[bytes]) -> Self:
         """Start the process, which imports its modules and waits."""
         search = os.pathsep.join(path or os.curdir for path in sys.path)
         environment = {**os.environ, "PYTHONPATH": search}
         return cls(await anyio.open_process(command, stdin=PIPE, stdout=PIPE, stderr=errors, env=environment), errors)
 
-    async def perform(self, part: dict[str, Any], seconds: float | None) -> float:
+    async def run(self, settings: dict[str, Any], seconds: float | None) -> float:
         """Run the scenario, and kill the process after some seconds or at the end.
 
         Returns:
@@ -110,32 +110,32 @@ class _Actor:
             RuntimeError: the process ended by itself.
         """
         try:
-            await cast("anyio.abc.ByteSendStream", self._process.stdin).send(json.dumps(part).encode() + b"\n")
-            await self._hear(b"begun")
+            await cast("anyio.abc.ByteSendStream", self._process.stdin).send(json.dumps(settings).encode() + b"\n")
+            await self._wait_for(b"begun")
             began = anyio.current_time()
             with anyio.move_on_after(seconds):
-                await self._hear(b"ended")
+                await self._wait_for(b"ended")
             return anyio.current_time() - began
         except (anyio.BrokenResourceError, anyio.EndOfStream, anyio.IncompleteRead):
             self._errors.seek(0)
-            said = self._errors.read().decode(errors="replace")
-            raise RuntimeError(f"the scenario fails without being killed:\n{said}") from None
+            output = self._errors.read().decode(errors="replace")
+            raise RuntimeError(f"the scenario fails without being killed:\n{output}") from None
         finally:
             with anyio.CancelScope(shield=True):
-                await self.dismiss()
+                await self.kill()
 
-    async def dismiss(self) -> None:
+    async def kill(self) -> None:
         """Kill the process if it still runs."""
         if self._process.returncode is None:
             self._process.kill()
         await self._process.aclose()
 
-    async def _hear(self, word: bytes) -> None:
-        while await self._says.receive_until(b"\n", _LINE) != word:
+    async def _wait_for(self, word: bytes) -> None:
+        while await self._stdout.receive_until(b"\n", _MAX_LINE_BYTES) != word:
             pass
 
 
-def _command(scenario: Scenario) -> list[str]:
+def _command_line(scenario: Scenario) -> list[str]:
     """Return the command line of a process that runs a scenario."""
     name, module = getattr(scenario, "__qualname__", "<none>"), getattr(scenario, "__module__", None)
     source = getsourcefile(scenario) if "<" not in name else None
@@ -144,12 +144,12 @@ def _command(scenario: Scenario) -> list[str]:
     return [sys.executable, "-m", "gateway_async.crash_testing.worker", str(Path(source).resolve()), str(module), name]
 
 
-def _part(scene: Scene, sandbox: Sandbox, options: dict[str, float]) -> dict[str, Any]:
+def _settings(run: ScenarioRun, sandbox: Sandbox, options: dict[str, float]) -> dict[str, Any]:
     """Return the settings of a worker process.
 
     They are sent through a pipe, because they contain an API key.
     """
     names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
-    facts = {name: getattr(sandbox, name) for name in names}
-    files = {"ledger": str(scene.ledger), "notes": str(scene.notes)}
-    return {**facts, **files, "options": options, "may_fail": scene.is_prepared}
+    credentials = {name: getattr(sandbox, name) for name in names}
+    files = {"ledger": str(run.ledger), "recording": str(run.recording)}
+    return {**credentials, **files, "options": options, "may_fail": run.is_prepared}

@@ -15,7 +15,7 @@ import attrs
 from gateway_async.crash_testing.report import CallOutcome
 from gateway_async.ledger.protocol import Intent, Ledger
 
-__all__ = ["AtRest", "RecordingLedger", "read_recording"]
+__all__ = ["RecordingLedger", "RecoveryLedger", "read_recording"]
 
 
 class RecordingLedger:
@@ -32,12 +32,12 @@ class RecordingLedger:
 
     async def record_intent(self, intent: Intent) -> None:
         """Record an intent and pass it on."""
-        self._note(intent.id, call=intent.call, api_id=intent.api_id)
+        self._record(intent.id, call=intent.call, api_id=intent.api_id)
         await self._ledger.record_intent(intent)
 
     async def record_outcome(self, intent_id: str, outcome: str, record_id: str | None = None) -> None:
         """Record an outcome and pass it on."""
-        self._note(intent_id, outcome=outcome, record_id=record_id)
+        self._record(intent_id, outcome=outcome, record_id=record_id)
         await self._ledger.record_outcome(intent_id, outcome, record_id)
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
@@ -48,18 +48,19 @@ class RecordingLedger:
         """Close the wrapped ledger."""
         await self._ledger.aclose()
 
-    def _note(self, intent_id: str, **facts: str | None) -> None:
-        with self._path.open("a", encoding="utf-8") as notes:
-            notes.write(json.dumps({"id": intent_id, **facts}) + "\n")
+    def _record(self, intent_id: str, **facts: str | None) -> None:
+        with self._path.open("a", encoding="utf-8") as recording:
+            recording.write(json.dumps({"id": intent_id, **facts}) + "\n")
 
 
-class AtRest(RecordingLedger):
+class RecoveryLedger(RecordingLedger):
     """Ledger for a sandbox without requests in progress, where every lookup is conclusive at once."""
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
         """Return the open intents, for which a lookup that finds nothing is already conclusive."""
         now = datetime.now(UTC)
-        return [attrs.evolve(intent, conclusive_at=now) for intent in await super().open_intents(terminal_id)]
+        intents = await super().open_intents(terminal_id)
+        return [attrs.evolve(intent, conclusive_at=now, orphaned=False) for intent in intents]
 
 
 def read_recording(path: Path, was_open: Sequence[str], is_open: Sequence[str]) -> tuple[CallOutcome, ...]:
@@ -72,13 +73,13 @@ def read_recording(path: Path, was_open: Sequence[str], is_open: Sequence[str]) 
     """
     facts: dict[str, dict[str, Any]] = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        note = json.loads(line)
-        told = facts.setdefault(note.pop("id"), {})
-        told.update(note)
-    return tuple(_kept(intent_id, told, was_open, is_open) for intent_id, told in facts.items())
+        entry = json.loads(line)
+        fields = facts.setdefault(entry.pop("id"), {})
+        fields.update(entry)
+    return tuple(_outcome_of(intent_id, fields, was_open, is_open) for intent_id, fields in facts.items())
 
 
-def _kept(intent_id: str, told: dict[str, Any], was_open: Sequence[str], is_open: Sequence[str]) -> CallOutcome:
-    settled = told.pop("outcome", "not_begun")
-    outcome = "unknown" if intent_id in is_open else settled
-    return CallOutcome(outcome=outcome, recovered=intent_id in was_open, **told)
+def _outcome_of(intent_id: str, fields: dict[str, Any], was_open: Sequence[str], is_open: Sequence[str]) -> CallOutcome:
+    recorded = fields.pop("outcome", "not_begun")
+    outcome = "unknown" if intent_id in is_open else recorded
+    return CallOutcome(outcome=outcome, recovered=intent_id in was_open, **fields)

@@ -37,12 +37,12 @@ class Crash:
 
     Attributes:
         when: the moment of the crash, as a phrase.
-        kept: the outcomes of its calls, according to the ledger.
+        calls: the outcomes of its calls, according to the ledger.
         problems: one sentence for each broken rule.
     """
 
     when: str
-    kept: tuple[CallOutcome, ...] = ()
+    calls: tuple[CallOutcome, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -66,14 +66,16 @@ class CrashReport:
     def problems(self) -> tuple[str, ...]:
         """Every broken rule, with the moment of the crash."""
         broken = [f"{crash.when}: {problem}" for crash in self.crashes for problem in crash.problems]
-        idle = not any(crash.kept for crash in self.crashes)
+        idle = not any(crash.calls for crash in self.crashes)
         return (*broken, *(["no call was made that a ledger keeps: nothing was tested"] if idle else []))
 
     @property
     def outcomes(self) -> Counter[str]:
         """The number of calls by outcome; outcomes that `recover()` looked up are counted separately."""
         return Counter(
-            f"{kept.outcome}{' (recovered)' if kept.recovered else ''}" for crash in self.crashes for kept in crash.kept
+            f"{call.outcome}{' (recovered)' if call.recovered else ''}"
+            for crash in self.crashes
+            for call in crash.calls
         )
 
     def check(self) -> None:

@@ -42,36 +42,36 @@ def _module(source: str, name: str) -> ModuleType:
             return importlib.import_module(name)
     spec = importlib.util.spec_from_file_location("scenario", source)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{source} is no Python file")
+        raise ImportError(f"{source} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules["scenario"] = module
     spec.loader.exec_module(module)
     return module
 
 
-async def _play(scenario: Scenario, part: dict[str, Any], say: Callable[[bytes], object]) -> None:
+async def _run(scenario: Scenario, settings: dict[str, Any], say: Callable[[bytes], object]) -> None:
     gateway = AsyncGateway(
-        part["base_url"],
-        developer_id=part["developer_id"],
-        credentials=UserApiKey(part["user_id"], part["user_api_key"]),
-        location_id=part["location_id"],
-        ledger=RecordingLedger(SqliteLedger(part["ledger"]), Path(part["notes"])),
-        **part["options"],
+        settings["base_url"],
+        developer_id=settings["developer_id"],
+        credentials=UserApiKey(settings["user_id"], settings["user_api_key"]),
+        location_id=settings["location_id"],
+        ledger=RecordingLedger(SqliteLedger(settings["ledger"]), Path(settings["recording"])),
+        **settings["options"],
     )
     async with gateway:
         say(b"begun\n")
-        with suppress(*([GatewayError] if part["may_fail"] else [])):
+        with suppress(*([GatewayError] if settings["may_fail"] else [])):
             await scenario(gateway)
         say(b"ended\n")
 
 
 def main() -> None:
     """Run the scenario that the command line names."""
-    wire = os.dup(sys.stdout.fileno())
+    output = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     scenario = load(*sys.argv[1:])
     if line := sys.stdin.readline():
-        anyio.run(_play, scenario, json.loads(line), lambda word: os.write(wire, word))
+        anyio.run(_run, scenario, json.loads(line), lambda word: os.write(output, word))
 
 
 if __name__ == "__main__":

@@ -6,9 +6,8 @@ not touched.
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
-from functools import partial
 from os import fspath
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +15,7 @@ from typing import Any, Final
 import attrs
 import msgspec
 
-from gateway_async._storage.sqlite import FileFormat, ask_pragma, connect, describe_error, transaction
+from gateway_async._storage.sqlite import FileFormat, SqliteStore, ask_pragma, connect, transaction
 from gateway_async.errors import LedgerError
 from gateway_async.ledger.protocol import Intent
 
@@ -25,8 +24,8 @@ __all__ = ["LedgerFile", "Outcome", "StoredIntent"]
 _APPLICATION_ID: Final = 0x67774C31
 """Identifies a ledger in the file's header: "gwL1"."""
 
-_VERSION: Final = 1
-_PRUNED_AT_ONCE: Final = 10_000
+_VERSION: Final = 2
+_PRUNED_ROWS: Final = 10_000
 
 _SCHEMA: Final = """
 CREATE TABLE intents (
@@ -49,26 +48,26 @@ CREATE TABLE intents (
 );
 CREATE INDEX open_intents ON intents (terminal_id) WHERE outcome IS NULL;
 """
-_FORMAT: Final = FileFormat(_APPLICATION_ID, _VERSION, _SCHEMA)
+_FORMAT: Final = FileFormat("a ledger", _APPLICATION_ID, _VERSION, _SCHEMA)
 
 _COLUMNS: Final = tuple(field.name for field in attrs.fields(Intent))
 
 
-def _taken(*names: str) -> str:
+def _json_fields(*names: str) -> str:
     """Return SQL that reads fields of the JSON object `value`."""
     return ", ".join(f"json_extract(value, '$.{name}') AS {name}" for name in names)
 
 
 # One statement and one JSON encoding for all rows: each further call would wait for the interpreter's lock again.
-_INTEND: Final = f"""
-INSERT OR IGNORE INTO intents ({", ".join(_COLUMNS)}) SELECT {_taken(*_COLUMNS)} FROM json_each(?)
+_RECORD_INTENTS: Final = f"""
+INSERT OR IGNORE INTO intents ({", ".join(_COLUMNS)}) SELECT {_json_fields(*_COLUMNS)} FROM json_each(?)
 """  # noqa: S608  no user input in the SQL
-_SETTLE: Final = f"""
-UPDATE intents SET outcome = news.outcome, record_id = news.record_id, resolved_at = news.resolved_at
+_RECORD_OUTCOMES: Final = f"""
+UPDATE intents SET outcome = new.outcome, record_id = new.record_id, resolved_at = new.resolved_at
 FROM (
-    SELECT {_taken("intent_id", "outcome", "record_id", "resolved_at")} FROM json_each(?)
-) AS news
-WHERE intents.id = news.intent_id AND (intents.outcome IS NULL OR news.outcome = 'done')
+    SELECT {_json_fields("intent_id", "outcome", "record_id", "resolved_at")} FROM json_each(?)
+) AS new
+WHERE intents.id = new.intent_id AND (intents.outcome IS NULL OR new.outcome = 'done')
 """  # noqa: S608  no user input in the SQL
 _PRUNE: Final = """
 DELETE FROM intents
@@ -97,7 +96,7 @@ class StoredIntent:
     resolved_at: datetime | None
 
 
-class LedgerFile:
+class LedgerFile(SqliteStore):
     """An open ledger file.
 
     Args:
@@ -108,31 +107,24 @@ class LedgerFile:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = fspath(path)
-        with self._describe_errors():
-            self._mark_orphaned()
-            self._connection = connect(self.path)
-            try:
-                _FORMAT.initialize(self._connection, partial(LedgerError, self.path))
-            except BaseException:
-                self._connection.close()
-                raise
+        _mark_orphaned(fspath(path))
+        super().__init__(path, _FORMAT, LedgerError)
 
     def write(self, intents: Sequence[Intent], outcomes: Sequence[Outcome]) -> None:
         """Write intents and outcomes in one transaction."""
         with self._describe_errors(), transaction(self._connection):
             if intents:
-                self._connection.execute(_INTEND, (_json(intents),))
+                self._connection.execute(_RECORD_INTENTS, (_json(intents),))
             if outcomes:
-                self._connection.execute(_SETTLE, (_json(outcomes),))
+                self._connection.execute(_RECORD_OUTCOMES, (_json(outcomes),))
 
     def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
         """Return the intents without an outcome, the oldest first.
 
         With `terminal_id`, return only the intents of that terminal.
         """
-        chosen = "outcome IS NULL" + ("" if terminal_id is None else " AND terminal_id = ?")
-        return [entry.intent for entry in self._entries(chosen, () if terminal_id is None else (terminal_id,))]
+        condition = "outcome IS NULL" + ("" if terminal_id is None else " AND terminal_id = ?")
+        return [entry.intent for entry in self._entries(condition, () if terminal_id is None else (terminal_id,))]
 
     def entries(self, *, open_only: bool = False) -> Iterator[StoredIntent]:
         """Return all entries, or only those without an outcome, the oldest first."""
@@ -144,29 +136,13 @@ class LedgerFile:
         Only the ten thousand oldest intents are checked.
         """
         with self._describe_errors():
-            self._connection.execute(_PRUNE, (_PRUNED_AT_ONCE, _written(before)))
+            self._connection.execute(_PRUNE, (_PRUNED_ROWS, _to_text(before)))
 
-    def close(self) -> None:
-        """Close the file; everything written is in it."""
-        self._connection.close()
-
-    def _mark_orphaned(self) -> None:
-        """Mark the open intents if no other process has the file open.
-
-        The processes that wrote them have then exited.
-        """
-        if not Path(self.path).is_file():
-            return
-        with closing(connect(self.path, 0)) as alone, suppress(sqlite3.OperationalError):
-            alone.execute("PRAGMA locking_mode = EXCLUSIVE")
-            if ask_pragma(alone, "application_id") == _APPLICATION_ID:
-                alone.execute(_MARK_ORPHANED)
-
-    def _entries(self, chosen: str, values: Sequence[str] = ()) -> Iterator[StoredIntent]:
+    def _entries(self, condition: str, values: Sequence[str] = ()) -> Iterator[StoredIntent]:
         columns = ", ".join((*_COLUMNS, "outcome", "record_id", "resolved_at"))
         with self._describe_errors():
             rows = self._connection.execute(
-                f"SELECT {columns} FROM intents WHERE {chosen} ORDER BY number",  # noqa: S608  no user input in the SQL
+                f"SELECT {columns} FROM intents WHERE {condition} ORDER BY number",  # noqa: S608  no user input in the SQL
                 values,
             )
             for *row, outcome, record_id, resolved_at in rows:
@@ -174,12 +150,18 @@ class LedgerFile:
                     _intent(row), outcome, record_id, resolved_at and datetime.fromisoformat(resolved_at)
                 )
 
-    @contextmanager
-    def _describe_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise LedgerError(self.path, describe_error(error, "a ledger")) from error
+
+def _mark_orphaned(path: str) -> None:
+    """Mark the open intents if no other process has the file open.
+
+    The processes that wrote them have then exited. A file that cannot be opened is left to the store, which reports it.
+    """
+    if not Path(path).is_file():
+        return
+    with suppress(sqlite3.Error), closing(connect(path, 0)) as alone:
+        alone.execute("PRAGMA locking_mode = EXCLUSIVE")
+        if ask_pragma(alone, "application_id") == _APPLICATION_ID:
+            alone.execute(_MARK_ORPHANED)
 
 
 def _intent(row: Sequence[Any]) -> Intent:
@@ -200,6 +182,6 @@ def _json(value: Any) -> str:
 _encoder = msgspec.json.Encoder(enc_hook=dict)  # encodes mappings of any type
 
 
-def _written(moment: datetime) -> str:
+def _to_text(moment: datetime) -> str:
     """Format a time in UTC; all times in the file have this format."""
     return str(msgspec.to_builtins(moment.astimezone(UTC)))

@@ -60,7 +60,7 @@ class SqliteLedger:
         Raises:
             LedgerError: it cannot be written.
         """
-        await self._writer.ask(intent)
+        await self._writer.submit(intent)
 
     def record_outcome(self, intent_id: str, outcome: str, record_id: str | None = None) -> Awaitable[None]:
         """Record the outcome of an intent; it is on disk a moment later.
@@ -68,7 +68,7 @@ class SqliteLedger:
         Raises:
             LedgerError: the ledger is closed.
         """
-        self._writer.leave(Outcome(intent_id, outcome, record_id, datetime.now(UTC)))
+        self._writer.submit_nowait(Outcome(intent_id, outcome, record_id, datetime.now(UTC)))
         return DONE
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
@@ -79,8 +79,8 @@ class SqliteLedger:
         Raises:
             LedgerError: the file cannot be read.
         """
-        question: _Question = lambda file: file.open_intents(terminal_id)  # noqa: E731
-        return cast("Sequence[Intent]", await self._writer.ask(question))
+        query: _Query = lambda file: file.open_intents(terminal_id)  # noqa: E731
+        return cast("Sequence[Intent]", await self._writer.submit(query))
 
     async def aclose(self) -> None:
         """Write what is pending and close the file, within 15 seconds.
@@ -93,7 +93,7 @@ class SqliteLedger:
         return f"SqliteLedger({str(self._path)!r})"
 
 
-_Question = Callable[[LedgerFile], Sequence[Intent]]
+_Query = Callable[[LedgerFile], Sequence[Intent]]
 
 
 class _Backend:
@@ -109,15 +109,15 @@ class _Backend:
         self._keep = keep
         self._pruned = float("-inf")
 
-    def execute_batch(self, asked: Sequence[Intent | _Question], left: Sequence[Outcome]) -> Sequence[Any]:
+    def execute_batch(self, awaited: Sequence[Intent | _Query], deferred: Sequence[Outcome]) -> Sequence[Any]:
         """Write the intents and the outcomes, then run the queries."""
-        self._file.write([each for each in asked if isinstance(each, Intent)], left)
+        self._file.write([each for each in awaited if isinstance(each, Intent)], deferred)
         self._prune()
-        return [None if isinstance(each, Intent) else self._answer(each) for each in asked]
+        return [None if isinstance(each, Intent) else self._run_query(each) for each in awaited]
 
-    def _answer(self, question: _Question) -> Sequence[Intent] | LedgerError:
+    def _run_query(self, query: _Query) -> Sequence[Intent] | LedgerError:
         try:
-            return question(self._file)
+            return query(self._file)
         except LedgerError as error:
             return error
 

@@ -10,19 +10,19 @@ from gateway_async._secrets import mask_text
 from gateway_async.models.codes import PostbackResource, PostbackType
 from gateway_async.models.record import Record
 
-__all__ = ["Postback", "Writes"]
+__all__ = ["HandlerStatements", "Postback"]
 
 R = TypeVar("R", bound=Record | None, covariant=True)  # noqa: PLC0105  R for record
 
 
-class Writes:
+class HandlerStatements:
     """The SQL statements that the handlers of one postback collect, until the inbox executes them."""
 
-    __slots__ = ("_statements", "_taken")
+    __slots__ = ("_is_closed", "_statements")
 
     def __init__(self) -> None:
         self._statements: list[tuple[str, tuple[Any, ...]]] = []
-        self._taken = False
+        self._is_closed = False
 
     def add(self, sql: str, values: tuple[Any, ...]) -> None:
         """Add a statement.
@@ -30,13 +30,13 @@ class Writes:
         Raises:
             RuntimeError: the statements have been taken.
         """
-        if self._taken:
+        if self._is_closed:
             raise RuntimeError("the handling of this postback has ended: nothing can be written with it any more")
         self._statements.append((sql, values))
 
-    def take(self) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    def close(self) -> tuple[tuple[str, tuple[Any, ...]], ...]:
         """Return all statements in order. No more can be added afterwards."""
-        self._taken = True
+        self._is_closed = True
         return tuple(self._statements)
 
 
@@ -70,9 +70,9 @@ class Postback(Generic[R]):
     modified_ts: datetime | None
     key: str = attrs.field(repr=False)
     reconciled: bool = False
-    _writes: Writes | None = attrs.field(default=None, alias="_writes", repr=False, eq=False)
+    _statements: HandlerStatements | None = attrs.field(default=None, alias="_statements", repr=False, eq=False)
 
-    def write(self, sql: str, *values: Any) -> None:
+    def execute(self, sql: str, *values: Any) -> None:
         """Run a statement in the inbox's own database, from a handler.
 
         Statements run after all handlers of this postback have succeeded, in the transaction that marks the postback as
@@ -85,10 +85,10 @@ class Postback(Generic[R]):
         Raises:
             RuntimeError: the receiver has no inbox, or the handling has ended.
         """
-        if self._writes is None:
+        if self._statements is None:
             raise RuntimeError("there is no inbox to write with: give the receiver one, and write in its handlers")
-        self._writes.add(sql, values)
+        self._statements.add(sql, values)
 
-    def writing(self, writes: Writes) -> "Postback[R]":
-        """Return a copy that collects its handlers' statements in `writes`."""
-        return attrs.evolve(self, _writes=writes)
+    def with_statements(self, statements: HandlerStatements) -> "Postback[R]":
+        """Return a copy of this postback that collects its handlers' statements in `statements`."""
+        return attrs.evolve(self, _statements=statements)

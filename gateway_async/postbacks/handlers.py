@@ -14,7 +14,7 @@ Handler = Callable[[Postback[Any]], Awaitable[None]]
 
 
 @attrs.frozen
-class _Wish:
+class _Subscription:
     """A handler and the postbacks that it matches; None matches anything."""
 
     resource: str | None
@@ -22,7 +22,7 @@ class _Wish:
     include_stale: bool
     handler: Handler
 
-    def fits(self, postback: Postback[Any], superseded: bool) -> bool:
+    def matches(self, postback: Postback[Any], superseded: bool) -> bool:
         return (
             self.resource in (None, postback.resource)
             and self.type in (None, postback.type)
@@ -34,7 +34,7 @@ class Handlers:
     """The handlers of a receiver, in the order of their registration."""
 
     def __init__(self) -> None:
-        self._wishes: list[_Wish] = []
+        self._subscriptions: list[_Subscription] = []
 
     def add(self, resource: str | None, type_: str | None, include_stale: bool, handler: Handler) -> None:
         """Register a handler.
@@ -44,13 +44,13 @@ class Handlers:
         """
         if not _is_async(handler):
             raise TypeError(f"{handler!r} must be an async function; it may await anyio.to_thread.run_sync(…)")
-        self._wishes.append(_Wish(resource, type_, include_stale, handler))
+        self._subscriptions.append(_Subscription(resource, type_, include_stale, handler))
 
     def __bool__(self) -> bool:
         """Return whether any handler is registered."""
-        return bool(self._wishes)
+        return bool(self._subscriptions)
 
-    async def tell(self, postback: Postback[Any], superseded: bool = False) -> None:
+    async def handle(self, postback: Postback[Any], superseded: bool = False) -> None:
         """Call all matching handlers, one after the other.
 
         A handler that fails does not stop the others.
@@ -58,8 +58,10 @@ class Handlers:
         Raises:
             Exception: the exception of a handler, or an `ExceptionGroup` if several failed.
         """
-        fitting = [wish.handler for wish in self._wishes if wish.fits(postback, superseded)]
-        failures = [error for handler in fitting if (error := await _failure(handler, postback))]
+        matching = [
+            subscription.handler for subscription in self._subscriptions if subscription.matches(postback, superseded)
+        ]
+        failures = [error for handler in matching if (error := await _run_handler(handler, postback))]
         if len(failures) > 1:
             raise ExceptionGroup(f"{len(failures)} handlers failed", failures)
         if failures:
@@ -67,10 +69,10 @@ class Handlers:
 
     def resources(self) -> Iterator[str | None]:
         """Return the resource that each handler matches; None matches every resource."""
-        return (wish.resource for wish in self._wishes)
+        return (subscription.resource for subscription in self._subscriptions)
 
 
-async def _failure(handler: Handler, postback: Postback[Any]) -> Exception | None:
+async def _run_handler(handler: Handler, postback: Postback[Any]) -> Exception | None:
     try:
         await handler(postback)
     except Exception as error:  # noqa: BLE001  the other handlers are called all the same

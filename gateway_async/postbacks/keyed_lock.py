@@ -1,14 +1,14 @@
-"""`Turns`: a lock for each key, granted in order of arrival."""
+"""`KeyedLock`: a lock for each key, granted in order of arrival."""
 
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 
 import anyio
 
-__all__ = ["Turns"]
+__all__ = ["KeyedLock"]
 
 
-class Turns:
+class KeyedLock:
     """Holds one lock for each name in use; unused locks are removed."""
 
     def __init__(self) -> None:

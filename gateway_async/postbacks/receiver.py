@@ -45,12 +45,12 @@ from gateway_async.models.transaction_batches import TransactionBatch
 from gateway_async.models.transactions import Transaction
 from gateway_async.observe import logger
 from gateway_async.postbacks.handlers import Handlers
-from gateway_async.postbacks.http.aiohttp import answer_request
+from gateway_async.postbacks.http.aiohttp import handle_request
 from gateway_async.postbacks.http.asgi import AsgiApp
 from gateway_async.postbacks.http.body import check_size, read_body
-from gateway_async.postbacks.http.response import Answer
+from gateway_async.postbacks.http.response import ReceiverResponse
 from gateway_async.postbacks.inbox.protocol import Inbox
-from gateway_async.postbacks.keyed_lock import Turns
+from gateway_async.postbacks.keyed_lock import KeyedLock
 from gateway_async.postbacks.reconciliation import GatewayLists, Reconciled, reconcile
 from gateway_async.postbacks.worker import Worker
 
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 __all__ = ["PostbackReceiver"]
 
 _MOST_BYTES: Final = 1_048_576
-_ANYBODYS: Final = (401, 405)
+_UNAUTHENTICATED: Final = (401, 405)
 """Rejections that any stranger can cause. Other rejections may be lost payment events, so they are logged louder."""
 
 OfContacts = TypeVar("OfContacts", bound=Callable[[Postback[Contact]], Awaitable[None]])
@@ -118,11 +118,11 @@ class PostbackReceiver:
         self._handler_seconds = handler_seconds
         self._body_seconds = body_seconds
         self._handlers = Handlers()
-        self._turns = Turns()
+        self._locks = KeyedLock()
         self._worker = (
             Worker(
                 inbox,
-                self._handlers.tell,
+                self._handlers.handle,
                 max_attempts=max_attempts,
                 concurrency=concurrency,
                 handler_seconds=handler_seconds,
@@ -132,7 +132,7 @@ class PostbackReceiver:
             else None
         )
         self._running: AsyncExitStack | None = None
-        self._told_of_idleness = False
+        self._warned_idle = False
         self.asgi: AsgiApp = AsgiApp(self.receive, self)
         """The receiver as an ASGI application. Mount it in FastAPI or Starlette, or serve it by itself."""
 
@@ -176,7 +176,7 @@ class PostbackReceiver:
         """
         if callable(resource):
             raise TypeError("@receiver.on(): the brackets are missing")
-        _doubt(resource, type)
+        _warn_if_unknown(resource, type)
 
         def register(handler: Any) -> Any:
             self._handlers.add(resource, type, include_stale, handler)
@@ -192,8 +192,8 @@ class PostbackReceiver:
         Raises:
             Exception: the exception of a handler, or an `ExceptionGroup` if several failed.
         """
-        async with self._turns.of((postback.resource, postback.record_id or postback.key)):
-            await self._handlers.tell(postback)
+        async with self._locks.of((postback.resource, postback.record_id or postback.key)):
+            await self._handlers.handle(postback)
 
     # --- requests
 
@@ -211,17 +211,17 @@ class PostbackReceiver:
                 `.status_code`.
         """
         try:
-            return self._parsed(by_lower_name(headers.items()), body)
+            return self._parse(by_lower_name(headers.items()), body)
         except PostbackRefusedError as error:
             del headers, body  # an error's traceback shows local variables
             raise detach(error) from None
 
-    def _parsed(self, headers: Mapping[str, str], body: bytes) -> Postback[Any]:
+    def _parse(self, headers: Mapping[str, str], body: bytes) -> Postback[Any]:
         self._credentials.check(headers)
         check_size(len(body), self._max_bytes)
         return read_postback(headers, body)
 
-    async def receive(self, method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> Answer:
+    async def receive(self, method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> ReceiverResponse:
         """Process a request from any server and return the response.
 
         Args:
@@ -233,14 +233,14 @@ class PostbackReceiver:
         try:
             postback = await self._read(method, by_lower_name(headers.items()), chunks)
         except PostbackRefusedError as error:
-            level = logging.INFO if error.status_code in _ANYBODYS else logging.WARNING
+            level = logging.INFO if error.status_code in _UNAUTHENTICATED else logging.WARNING
             logger.log(level, "a request was refused with %d: %s", error.status_code, error.reason)
-            return Answer.to(error)
+            return ReceiverResponse.refusal(error)
         return await self._store_or_handle(postback)
 
     async def aiohttp(self, request: "web.Request") -> "web.Response":
         """Handle a request of aiohttp's server: `app.router.add_post("/postbacks", receiver.aiohttp)`."""
-        return await answer_request(self.receive, request)
+        return await handle_request(self.receive, request)
 
     async def _read(self, method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> Postback[Any]:
         if method != "POST":
@@ -250,16 +250,16 @@ class PostbackReceiver:
             return read_postback(headers, await read_body(headers, chunks, self._max_bytes))
         raise PostbackRefusedError(408, f"the body: not there within {self._body_seconds:g} seconds")
 
-    async def _store_or_handle(self, postback: Postback[Any]) -> Answer:
+    async def _store_or_handle(self, postback: Postback[Any]) -> ReceiverResponse:
         try:
             await self.accept(postback)
         except InboxError as error:
             logger.error("a postback was answered 503: %s", error)
-            return Answer.saying(503, "the inbox cannot be used")
+            return ReceiverResponse.plain_text(503, "the inbox cannot be used")
         except Exception as error:  # noqa: BLE001  whatever a handler raises
             _log_failure(postback, error)
-            return Answer.saying(500, "a handler failed")
-        return Answer(204)
+            return ReceiverResponse.plain_text(500, "a handler failed")
+        return ReceiverResponse(204)
 
     async def accept(self, postback: Postback[Any]) -> bool:
         """Store a postback, or handle it now without an inbox.
@@ -277,10 +277,10 @@ class PostbackReceiver:
             with anyio.fail_after(self._handler_seconds):
                 await self.handle(postback)
             return True
-        new = await self._inbox.put(postback)
+        new = await self._inbox.store(postback)
         self._worker.notify()
-        if not (self._worker.at_work or self._told_of_idleness):
-            self._told_of_idleness = True
+        if not (self._worker.is_running or self._warned_idle):
+            self._warned_idle = True
             logger.warning("postbacks are stored, and nobody here handles them: enter `async with receiver:`")
         return new
 
@@ -363,7 +363,7 @@ def _check_above_zero(**numbers: float) -> None:
             raise ValueError(f"{name}: must be above 0")
 
 
-def _doubt(resource: str | None, type_: str | None) -> None:
+def _warn_if_unknown(resource: str | None, type_: str | None) -> None:
     """Warn of unknown words, because a typing error would silently drop postbacks."""
     for word, code in ((resource, PostbackResource), (type_, PostbackType)):
         if word is not None and not code(word).known:

@@ -31,10 +31,10 @@ Accept = Callable[[Postback[Any]], Awaitable[bool]]
 _FAR_FUTURE: Final = datetime(2100, 1, 1, tzinfo=UTC)
 """The end of the listed time range. "Now" would not do, because this computer's clock may be behind the gateway's."""
 
-_AT_ONCE: Final = 250
+_CONCURRENT_RECORDS: Final = 250
 """How many records are stored concurrently, so that the inbox can write their postbacks together."""
 
-_MOST_FAILURES: Final = 100
+_MAX_FAILURES: Final = 100
 """Failures after which reconciling stops, since so many are not caused by single postbacks."""
 
 
@@ -52,39 +52,39 @@ class Reconciled:
     missed: int
 
 
-class _Pages(Protocol):
+class _PageSource(Protocol):
     def by_page(self) -> AsyncIterator[Page[Any]]: ...
 
 
-class _Listed(Protocol):
-    def list(self, filters: Mapping[str, Any] | None = None, *, sort: str | None = None) -> _Pages: ...
+class _Listable(Protocol):
+    def list(self, filters: Mapping[str, Any] | None = None, *, sort: str | None = None) -> _PageSource: ...
 
 
 class GatewayLists(Protocol):
     """The part of an `AsyncGateway` that reconciling uses."""
 
     @property
-    def contacts(self) -> _Listed:
+    def contacts(self) -> _Listable:
         """The customers."""
         ...
 
     @property
-    def account_vaults(self) -> _Listed:
+    def account_vaults(self) -> _Listable:
         """The stored cards and bank accounts."""
         ...
 
     @property
-    def transactions(self) -> _Listed:
+    def transactions(self) -> _Listable:
         """The payments."""
         ...
 
     @property
-    def transaction_batches(self) -> _Listed:
+    def transaction_batches(self) -> _Listable:
         """The transaction batches."""
         ...
 
 
-_LISTS: Final[Mapping[str, tuple[Callable[[GatewayLists], _Listed], tuple[str, ...]]]] = {
+_LISTS: Final[Mapping[str, tuple[Callable[[GatewayLists], _Listable], tuple[str, ...]]]] = {
     "contact": (lambda gateway: gateway.contacts, ("modified_ts",)),
     "accountvault": (lambda gateway: gateway.account_vaults, ("modified_ts",)),
     "transaction": (lambda gateway: gateway.transactions, ("modified_ts",)),
@@ -114,19 +114,21 @@ async def reconcile(
         ExceptionGroup: handlers failed (only if `stored` is false). Reconciling stops at 100 failures; with fewer it
             continues to the end.
     """
-    start, asked = _checked(since), set(resources)
-    patient = _Patient(accept)
-    take_all = partial(_take_all, accept, _AT_ONCE) if stored else partial(_take_all, patient.accept, 1)
+    start, asked = _check_since(since), set(resources)
+    collector = _FailureCollector(accept)
+    accept_all = (
+        partial(_accept_all, accept, _CONCURRENT_RECORDS) if stored else partial(_accept_all, collector.accept, 1)
+    )
     counts = [
-        await _listed(listed(gateway), times, start, partial(_changes, resource, start, stored), take_all)
+        await _list_changes(listed(gateway), times, start, partial(_changes, resource, start, stored), accept_all)
         for resource, (listed, times) in _LISTS.items()
         if resource in asked or None in asked
     ]
-    patient.check()
+    collector.check()
     return Reconciled(checked=sum(checked for checked, _ in counts), missed=sum(missed for _, missed in counts))
 
 
-def _checked(since: datetime) -> datetime:
+def _check_since(since: datetime) -> datetime:
     if not isinstance(since, datetime) or since.tzinfo is None:
         raise InvalidRequestError("since: must be an aware datetime (with a tzinfo)")
     if since >= _FAR_FUTURE:
@@ -137,12 +139,12 @@ def _checked(since: datetime) -> datetime:
 Changes = Iterable[Postback[Any]]
 
 
-async def _listed(
-    records: _Listed,
+async def _list_changes(
+    records: _Listable,
     times: tuple[str, ...],
     start: datetime,
     changes: Callable[[Record], Changes],
-    take_all: Callable[[Iterable[Changes]], Awaitable[int]],
+    accept_all: Callable[[Iterable[Changes]], Awaitable[int]],
 ) -> tuple[int, int]:
     """List a resource and pass on its changes.
 
@@ -150,16 +152,16 @@ async def _listed(
         How many records were listed, and how many of them had missed changes.
     """
     checked = missed = 0
-    for place, time in enumerate(times):
+    for index, time in enumerate(times):
         pages = records.list({time: TimeRange.custom(start, _FAR_FUTURE)}, sort="created_ts").by_page()
         async for page in pages:
-            fresh = [each for each in page.records if not _is_among(each, times[:place], start)]
+            fresh = [each for each in page.records if not _was_listed_by(each, times[:index], start)]
             checked += len(fresh)
-            missed += await take_all(changes(each) for each in fresh)
+            missed += await accept_all(changes(each) for each in fresh)
     return checked, missed
 
 
-def _is_among(record: Record, times: tuple[str, ...], start: datetime) -> bool:
+def _was_listed_by(record: Record, times: tuple[str, ...], start: datetime) -> bool:
     """Return whether a record was already listed by one of these times."""
     return any(_is_since(start, getattr(record, time, None)) for time in times)
 
@@ -201,7 +203,7 @@ def raw_of(record: Record) -> dict[str, Any]:
     since postbacks do not contain them.
     """
     names = (field.name for field in attrs.fields(type(record)) if field.name != "extra")
-    raw = {name: _plain(getattr(record, name)) for name in names} | dict(record.extra)
+    raw = {name: _to_json(getattr(record, name)) for name in names} | dict(record.extra)
     raw.pop("_links", None)
     return raw
 
@@ -211,7 +213,7 @@ def _amount(value: Decimal) -> str:
     return f"{whole}.{decimals:0<2}"
 
 
-_PLAIN: Sequence[tuple[type[Any], Callable[[Any], Any]]] = (
+_CONVERSIONS: Sequence[tuple[type[Any], Callable[[Any], Any]]] = (
     (bool, bool),
     (int, int),
     (str, str.__str__),
@@ -224,25 +226,25 @@ _PLAIN: Sequence[tuple[type[Any], Callable[[Any], Any]]] = (
 """Type of a field → its conversion to JSON; the first match applies."""
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if value is None:  # the most frequent case
         return None
-    return next((written(value) for kind, written in _PLAIN if isinstance(value, kind)), value)
+    return next((convert(value) for kind, convert in _CONVERSIONS if isinstance(value, kind)), value)
 
 
-async def _take_all(accept: Accept, at_once: int, records: Iterable[Changes]) -> int:
-    """Pass on the changes of records, `at_once` records at a time.
+async def _accept_all(accept: Accept, concurrency: int, records: Iterable[Changes]) -> int:
+    """Pass on the changes of records, `concurrency` records at a time.
 
     Returns:
         How many records had missed changes.
     """
     missed, waiting = 0, iter(records)
-    while some := list(islice(waiting, at_once)):
-        missed += await _taken_together(accept, some)
+    while some := list(islice(waiting, concurrency)):
+        missed += await _accept_together(accept, some)
     return missed
 
 
-async def _taken_together(accept: Accept, records: Iterable[Changes]) -> int:
+async def _accept_together(accept: Accept, records: Iterable[Changes]) -> int:
     missed: list[bool] = []
     errors: list[Exception] = []
 
@@ -260,7 +262,7 @@ async def _taken_together(accept: Accept, records: Iterable[Changes]) -> int:
     return sum(missed)
 
 
-class _Patient:
+class _FailureCollector:
     """Passes on all postbacks, and collects the failures of their handlers until the end."""
 
     def __init__(self, accept: Accept) -> None:
@@ -273,7 +275,7 @@ class _Patient:
             return await self._accept(postback)
         except Exception as error:  # noqa: BLE001  raised at the end
             self._errors.append(error)
-            if len(self._errors) == _MOST_FAILURES:
+            if len(self._errors) == _MAX_FAILURES:
                 self.check()
             return True
 

@@ -17,17 +17,17 @@ from anyio.abc import TaskGroup
 
 from gateway_async._secrets import mask_text
 from gateway_async.errors import InboxError
-from gateway_async.models.postbacks import Postback, Writes
+from gateway_async.models.postbacks import HandlerStatements, Postback
 from gateway_async.observe import logger
-from gateway_async.postbacks.inbox.protocol import Claim, Inbox, PostbackState, Write
+from gateway_async.postbacks.inbox.protocol import Claim, Inbox, PostbackState, Statement
 
 __all__ = ["Worker"]
 
 T = TypeVar("T")
 
-_FIRST_PAUSE: Final = 1.0
-_LONGEST_PAUSE: Final = 3600.0
-_LONGEST_ERROR: Final = 500
+_FIRST_BACKOFF_SECONDS: Final = 1.0
+_LONGEST_BACKOFF_SECONDS: Final = 3600.0
+_MAX_ERROR_CHARACTERS: Final = 500
 
 
 class Worker:
@@ -80,19 +80,19 @@ class Worker:
         self._chance = chance
         self._is_ready = is_ready
         self._claims: dict[int, Claim] = {}
-        self._bells: set[anyio.Event] = set()
-        self._in_trouble = False
-        self._at_work = 0
+        self._wake_events: set[anyio.Event] = set()
+        self._is_unavailable = False
+        self._running_count = 0
 
     @property
-    def at_work(self) -> bool:
+    def is_running(self) -> bool:
         """Return whether the worker is running in this process."""
-        return self._at_work > 0
+        return self._running_count > 0
 
     def notify(self) -> None:
         """Wake the worker because a postback was stored; call this in the worker's event loop."""
-        while self._bells:
-            self._bells.pop().set()
+        while self._wake_events:
+            self._wake_events.pop().set()
 
     async def work(self, until_empty: bool = False) -> None:
         """Handle postbacks until this task is cancelled.
@@ -104,11 +104,11 @@ class Worker:
         Raises:
             InboxError: with `until_empty`, the inbox cannot be used. Otherwise the worker waits until it can.
         """
-        self._at_work += 1
+        self._running_count += 1
         try:
             failure = await self._work(until_empty)
         finally:
-            self._at_work -= 1
+            self._running_count -= 1
         if failure:
             raise failure
 
@@ -116,23 +116,23 @@ class Worker:
         """Handle postbacks; with `until_empty`, return when none is left, or return the error of the inbox."""
         failure: InboxError | None = None
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._keep_claims)
+            tasks.start_soon(self._extend_claims)
             while True:
-                bell = anyio.Event()
-                self._bells.add(bell)  # before the query, so that a postback stored meanwhile is not missed
+                event = anyio.Event()
+                self._wake_events.add(event)  # before the query, so that a postback stored meanwhile is not missed
                 idle = not self._claims  # before the query: one that ends meanwhile may make the next one due
                 try:
-                    await self._begin(tasks)
+                    await self._start_due(tasks)
                 except InboxError as error:
-                    self._say_trouble(error)
+                    self._log_unavailable(error)
                     failure = error
                 if until_empty and (failure or (idle and not self._claims)):
                     break
-                await self._woken(bell)
+                await self._wait_for_event(event)
             tasks.cancel_scope.cancel()
         return failure
 
-    async def _begin(self, tasks: TaskGroup) -> None:
+    async def _start_due(self, tasks: TaskGroup) -> None:
         """Claim due postbacks up to the free concurrency, and start handling them."""
         room = self._concurrency - len(self._claims)
         if room and self._is_ready():
@@ -141,17 +141,17 @@ class Worker:
                     is_under_way = claim.number in self._claims
                     self._claims[claim.number] = claim
                     if not is_under_way:
-                        tasks.start_soon(self._work_on, claim, tasks.cancel_scope)
-            self._say_well()
+                        tasks.start_soon(self._process, claim, tasks.cancel_scope)
+            self._log_available()
 
-    async def _woken(self, bell: anyio.Event) -> None:
+    async def _wait_for_event(self, event: anyio.Event) -> None:
         try:
             with anyio.move_on_after(self._poll_seconds):
-                await bell.wait()
+                await event.wait()
         finally:
-            self._bells.discard(bell)
+            self._wake_events.discard(event)
 
-    async def _keep_claims(self) -> None:
+    async def _extend_claims(self) -> None:
         """Extend the claims of all postbacks that are being handled."""
         while True:
             await anyio.sleep(self._lease_seconds / 3)
@@ -159,35 +159,35 @@ class Worker:
                 try:
                     await self._inbox.extend(list(self._claims.values()), self._lease_seconds)
                 except InboxError as error:
-                    self._say_trouble(error)
+                    self._log_unavailable(error)
 
     # --- one postback
 
-    async def _work_on(self, claim: Claim, everything: anyio.CancelScope) -> None:
+    async def _process(self, claim: Claim, worker_scope: anyio.CancelScope) -> None:
         """Handle a postback and record the result, or release the claim."""
         try:
-            await self._settle(claim)
+            await self._handle_and_record(claim)
         except BaseException:
-            everything.cancel()  # otherwise this worker would claim the postback again at once
-            await self._give_back(self._claims[claim.number])
+            worker_scope.cancel()  # otherwise this worker would claim the postback again at once
+            await self._release(self._claims[claim.number])
             raise
         finally:
             del self._claims[claim.number]
             self.notify()
 
-    async def _settle(self, claim: Claim) -> None:
+    async def _handle_and_record(self, claim: Claim) -> None:
         if claim.attempt > self._max_attempts:
-            await self._failed(claim, RuntimeError("its process has ended each time while it was handled"))
+            await self._fail(claim, RuntimeError("its process has ended each time while it was handled"))
             return
-        writes = Writes()
+        statements = HandlerStatements()
         try:
-            await self._handle_in_time(claim.postback.writing(writes), claim.superseded)
+            await self._handle_with_timeout(claim.postback.with_statements(statements), claim.superseded)
         except Exception as error:  # noqa: BLE001  whatever a handler raises
-            await self._failed(claim, error)
+            await self._fail(claim, error)
         else:
-            await self._done(claim, writes)
+            await self._complete(claim, statements)
 
-    async def _handle_in_time(self, postback: Postback[Any], superseded: bool) -> None:
+    async def _handle_with_timeout(self, postback: Postback[Any], superseded: bool) -> None:
         with anyio.move_on_after(self._handler_seconds):
             try:
                 await self._handle(postback, superseded)
@@ -198,33 +198,33 @@ class Worker:
             return
         raise TimeoutError(f"the handlers took longer than {self._handler_seconds:g} seconds")
 
-    async def _done(self, claim: Claim, writes: Writes) -> None:
+    async def _complete(self, claim: Claim, statements: HandlerStatements) -> None:
         state = PostbackState.SUPERSEDED if claim.superseded else PostbackState.HANDLED
-        statements = writes.take()
+        collected = statements.close()
         try:
-            stood = await self._insist(lambda: self._is_noted(claim.number, state, statements))
+            completed = await self._retry(lambda: self._complete_latest_claim(claim.number, state, collected))
         except Exception as error:  # noqa: BLE001  what is wrong with a handler's statement
-            await self._failed(claim, error)
+            await self._fail(claim, error)
             return
-        if not stood:
+        if not completed:
             logger.warning(
                 "%r was handled too late: its claim had run out, and it may be handled again", claim.postback
             )
 
-    async def _is_noted(self, number: int, state: PostbackState, statements: Sequence[Write]) -> bool:
+    async def _complete_latest_claim(self, number: int, state: PostbackState, statements: Sequence[Statement]) -> bool:
         """Mark a postback as handled under its current claim; return False if the claim was lost."""
         tried: Claim | None = None
         while tried is not self._claims[number]:  # it may have been claimed again meanwhile
             tried = self._claims[number]
-            if await self._inbox.done(tried, state, statements):
+            if await self._inbox.complete(tried, state, statements):
                 return True
         return False
 
-    async def _failed(self, claim: Claim, error: Exception) -> None:
+    async def _fail(self, claim: Claim, error: Exception) -> None:
         dead = claim.attempt >= self._max_attempts
-        pause = None if dead else self._pause(claim.attempt)
-        said = mask_text(f"{type(error).__name__}: {error}")[:_LONGEST_ERROR]
-        await self._insist(lambda: self._inbox.failed(self._claims[claim.number], said, pause))
+        pause = None if dead else self._backoff(claim.attempt)
+        message = mask_text(f"{type(error).__name__}: {error}")[:_MAX_ERROR_CHARACTERS]
+        await self._retry(lambda: self._inbox.fail(self._claims[claim.number], message, pause))
         trace = mask_text("".join(traceback.format_exception(error)))
         if pause is None:
             logger.error(
@@ -234,41 +234,41 @@ class Worker:
         else:
             logger.warning("a handler failed at %r, again in %.1f s\n%s", claim.postback, pause, trace)
 
-    def _pause(self, attempt: int) -> float:
+    def _backoff(self, attempt: int) -> float:
         """Return the seconds until the next attempt: a random 50 to 100 % of the exponential backoff."""
-        whole = min(_FIRST_PAUSE * 2.0 ** min(attempt - 1, 20), _LONGEST_PAUSE)
+        whole = min(_FIRST_BACKOFF_SECONDS * 2.0 ** min(attempt - 1, 20), _LONGEST_BACKOFF_SECONDS)
         return whole * (1 + self._chance()) / 2
 
-    async def _give_back(self, claim: Claim) -> None:
+    async def _release(self, claim: Claim) -> None:
         try:
             with anyio.CancelScope(shield=True):
                 await self._inbox.release([claim])
         except InboxError as error:  # then the claim expires by itself
-            self._say_trouble(error)
+            self._log_unavailable(error)
 
     # --- an inbox that cannot be used
 
-    async def _insist(self, demand: Callable[[], Awaitable[T]]) -> T:
+    async def _retry(self, operation: Callable[[], Awaitable[T]]) -> T:
         """Retry an operation of the inbox until it succeeds; a cancellation does not interrupt an attempt."""
         while True:
             try:
                 with anyio.CancelScope(shield=True):
-                    answer = await demand()
-                    self._say_well()
-                    return answer
+                    result = await operation()
+                    self._log_available()
+                    return result
             except InboxError as error:
-                self._say_trouble(error)
+                self._log_unavailable(error)
             await anyio.sleep(self._poll_seconds)
 
-    def _say_trouble(self, error: InboxError) -> None:
-        if not self._in_trouble:
+    def _log_unavailable(self, error: InboxError) -> None:
+        if not self._is_unavailable:
             logger.error("postbacks wait to be handled: %s", error)
-        self._in_trouble = True
+        self._is_unavailable = True
 
-    def _say_well(self) -> None:
-        if self._in_trouble:
+    def _log_available(self) -> None:
+        if self._is_unavailable:
             logger.info("postbacks are handled again: the inbox can be used")
-        self._in_trouble = False
+        self._is_unavailable = False
 
 
 def _is_cancelled() -> bool:

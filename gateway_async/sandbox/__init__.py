@@ -1,14 +1,15 @@
 """A local gateway that real clients can connect to.
 
 It has real HTTP on 127.0.0.1, SQLite records, terminals, faults and an adjustable clock.
-It imports nothing from the SDK, so that the two cannot share a mistake.
+It imports nothing from the SDK, so that the two cannot share a mistake. Start at `routes.py` for its endpoints, and
+at `sandbox.py` for its use from Python.
 """
 
-from gateway_async.sandbox.runtime.info import Facts
+from gateway_async.sandbox.runtime.info import SandboxInfo
 from gateway_async.sandbox.sandbox import Sandbox
 from gateway_async.sandbox.serve import serve
 from gateway_async.sandbox.simulators.cards import EntryMode
 from gateway_async.sandbox.simulators.faults import FaultName
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError
 
-__all__ = ["EntryMode", "Facts", "FaultName", "NothingWaitsError", "Sandbox", "serve"]
+__all__ = ["EntryMode", "FaultName", "NothingWaitsError", "Sandbox", "SandboxInfo", "serve"]

@@ -4,52 +4,48 @@ Paths are matched while they are still percent-encoded, so that an integrator id
 character. A trailing slash is optional.
 """
 
-from __future__ import annotations
-
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway_async.sandbox.admin import endpoints
+from gateway_async.sandbox.admin import control_calls
 from gateway_async.sandbox.admin.fault_effects import with_faults
-from gateway_async.sandbox.http.errors import InvalidError, RefusedError
-from gateway_async.sandbox.http.responses import answer, refusal
-from gateway_async.sandbox.request.calls import Call, read_query
-from gateway_async.sandbox.request.credentials import authenticate
+from gateway_async.sandbox.http.errors import RefusedError, ValidationError
+from gateway_async.sandbox.http.responses import error_response, json_response
+from gateway_async.sandbox.request.call import Call, read_query
+from gateway_async.sandbox.request.credentials import authenticate, extend_token
 from gateway_async.sandbox.request.expands import read_expands
-from gateway_async.sandbox.request.tokens import prolong
-from gateway_async.sandbox.routes import OPERATIONS
+from gateway_async.sandbox.request.records import Handler
+from gateway_async.sandbox.routes import ROUTES
+from gateway_async.sandbox.runtime.gateway import Gateway
 
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from gateway_async.sandbox.request.records import Handler
-    from gateway_async.sandbox.runtime.gateway import Gateway
+__all__ = ["make_app"]
 
 
 def make_app(gateway: Gateway) -> ASGIApp:
     """Create the ASGI application of one gateway."""
-    routes = [*_api_routes(), *endpoints.ROUTES]
+    routes = [*_api_routes(), *control_calls.ROUTES]
     app = Starlette(routes=routes, exception_handlers=_HANDLERS)
     app.router.redirect_slashes = False
     app.state.gateway = gateway
 
-    spoiled = with_faults(app, gateway)
+    app_with_faults = with_faults(app, gateway)
 
     async def with_encoded_path(scope: Scope, receive: Receive, send: Send) -> None:
         scope["path"] = scope["raw_path"].decode("ascii").rstrip("/") or "/"
-        await spoiled(scope, receive, send)
+        await app_with_faults(scope, receive, send)
 
     return with_encoded_path
 
 
 def _api_routes() -> list[Route]:
-    return [Route(path, _endpoint(path, handlers), methods=[*handlers]) for path, handlers in OPERATIONS.items()]
+    return [Route(path, _endpoint(path, handlers), methods=[*handlers]) for path, handlers in ROUTES.items()]
 
 
 def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
@@ -61,40 +57,40 @@ def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
         expands = read_expands(path.split("/")[2], query.get("expand", ""))
         response = await handlers[method](Call(gateway, caller.user, query, expands, request))
         if caller.token and response.status_code < HTTPStatus.MULTIPLE_CHOICES:
-            prolong(gateway, caller.token)
+            extend_token(gateway, caller.token)
         return response
 
     return run
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
+async def _handle_refusal(_request: Request, error: Exception) -> Response:
     refused = cast("RefusedError", error)
-    return refusal(refused.status, refused.message)
+    return error_response(refused.status, refused.message)
 
 
-async def _invalid(_request: Request, error: Exception) -> Response:
-    return answer({"errors": cast("InvalidError", error).problems}, 422)
+async def _handle_invalid_fields(_request: Request, error: Exception) -> Response:
+    return json_response({"errors": cast("ValidationError", error).problems}, 422)
 
 
-async def _unrouted(_request: Request, error: Exception) -> Response:
+async def _handle_http_error(_request: Request, error: Exception) -> Response:
     http = cast("HTTPException", error)
-    response = refusal(http.status_code, f"{http.detail}.")
+    response = error_response(http.status_code, f"{http.detail}.")
     response.headers.update(http.headers or {})
     return response
 
 
-async def _hung_up(_request: Request, _error: Exception) -> Response:
+async def _handle_disconnect(_request: Request, _error: Exception) -> Response:
     return Response(status_code=400)
 
 
-async def _failed(_request: Request, _error: Exception) -> Response:
-    return refusal(500, "The sandbox failed; this is an error of its own.")
+async def _handle_failure(_request: Request, _error: Exception) -> Response:
+    return error_response(500, "The sandbox failed; this is an error of its own.")
 
 
 _HANDLERS: dict[Any, Any] = {
-    RefusedError: _refused,
-    InvalidError: _invalid,
-    HTTPException: _unrouted,
-    ClientDisconnect: _hung_up,
-    Exception: _failed,
+    RefusedError: _handle_refusal,
+    ValidationError: _handle_invalid_fields,
+    HTTPException: _handle_http_error,
+    ClientDisconnect: _handle_disconnect,
+    Exception: _handle_failure,
 }

@@ -3,16 +3,16 @@
 A test compares the README with the result.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from gateway_async.sandbox.admin.endpoints import CONTROLS
+from gateway_async.sandbox.admin.control_calls import CONTROL_CALLS
 from gateway_async.sandbox.schema.kinds import show_money
-from gateway_async.sandbox.simulators.issuer import SCRIPTS, TRIGGERS
+from gateway_async.sandbox.simulators.issuer_decisions import TRIGGERS, Outcome
 from gateway_async.sandbox.simulators.scenarios import SCENARIOS
+from gateway_async.sandbox.simulators.terminal_scripts import SCRIPTS, Script
 from gateway_async.sandbox.state_machines import (
     paylinks,
     postbacks,
@@ -23,33 +23,37 @@ from gateway_async.sandbox.state_machines import (
     transactions,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+__all__ = ["TABLES", "card_amounts", "control_calls", "scenarios", "state_transitions", "terminal_amounts"]
 
-    from gateway_async.sandbox.simulators.issuer import Outcome, Script
 
 _Value = TypeVar("_Value")
 _Run = list[tuple[int, _Value]]
 
-_LIVES = (quick_invoices, paylinks, transactions, transaction_batches, postbacks, terminal_requests, tokens)
+_STATE_MACHINES = (quick_invoices, paylinks, transactions, transaction_batches, postbacks, terminal_requests, tokens)
 _BY_CENTS = "after as many seconds as there are cents"
 
 
 def control_calls() -> str:
     """Return the table of control calls and their effects."""
-    calls = ((path, method, call.does) for path, calls in CONTROLS.items() for method, call in calls.items())
-    return _table(("call", "what it does"), ((f"`{method} {path}`", _code(does)) for path, method, does in calls))
+    calls = (
+        (path, method, call.description) for path, calls in CONTROL_CALLS.items() for method, call in calls.items()
+    )
+    return _table(
+        ("call", "what it does"), ((f"`{method} {path}`", _code(description)) for path, method, description in calls)
+    )
 
 
 def scenarios() -> str:
     """Return the table of scenarios and their effects."""
-    return _table(("scenario", "what happens"), ((f"`{name}`", scenario.says) for name, scenario in SCENARIOS.items()))
+    return _table(
+        ("scenario", "what happens"), ((f"`{name}`", scenario.description) for name, scenario in SCENARIOS.items())
+    )
 
 
 def card_amounts() -> str:
     """Return the table of card amounts with a special outcome.
 
-    They apply to a card that is entered by hand or kept in a vault. Other amounts are approved.
+    They apply to a card that is entered by hand or stored in a vault. Other amounts are approved.
     """
     rows = ((_range(run), _codes(run), _outcome(run)) for run in _runs(TRIGGERS, _kind_of_outcome))
     return _table(("amount", "`reason_code_id`", "what happens"), rows)
@@ -61,17 +65,17 @@ def terminal_amounts() -> str:
     return _table(("amount", "what happens"), rows)
 
 
-def lives() -> str:
+def state_transitions() -> str:
     """Return the state transition tables of all record types."""
-    return "\n\n".join(states.LIFE.print() for states in _LIVES)
+    return "\n\n".join(module.MACHINE.to_markdown() for module in _STATE_MACHINES)
 
 
-PRINTED: Mapping[str, Callable[[], str]] = {
+TABLES: Mapping[str, Callable[[], str]] = {
     "control calls": control_calls,
     "scenarios": scenarios,
     "card amounts": card_amounts,
     "terminal amounts": terminal_amounts,
-    "lives": lives,
+    "state transitions": state_transitions,
 }
 """The text of the README between `<!-- printed: … -->` and `<!-- end -->`, by part."""
 
@@ -127,6 +131,6 @@ def _script(run: _Run[Script]) -> str:
     if script.text:
         return f"ends at once: {script.text}"
     if script.silent:
-        return "no card comes; the overall time-out ends it"
+        return "no card is presented; the overall timeout ends it"
     when = f" {_BY_CENTS}" if script.wait else ""
     return f"card {script.card}, entry mode {script.entry_mode}{when}"

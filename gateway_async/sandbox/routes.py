@@ -1,30 +1,30 @@
-"""The operations that need credentials: path, method and handler."""
+"""The endpoints of the contract: path, method and handler.
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+To add an endpoint, add a line here, a function in `handlers/` and its fields in `schema/`.
+"""
 
 from gateway_async.sandbox.handlers import (
     account_vaults,
-    adjustments,
     contacts,
     invoice_files,
     invoice_payments,
     paylinks,
+    postback_configs,
     product_files,
     quick_invoices,
     router,
+    tokens,
     transaction_batches,
+    transaction_updates,
     transactions,
 )
-from gateway_async.sandbox.postbacks import configs
-from gateway_async.sandbox.request import tokens
-from gateway_async.sandbox.simulators.faults import is_path
+from gateway_async.sandbox.request.records import Handler
+from gateway_async.sandbox.simulators.faults import matches_path
 
-if TYPE_CHECKING:
-    from gateway_async.sandbox.request.records import Handler
+__all__ = ["ROUTES", "is_operation"]
 
-OPERATIONS: dict[str, dict[str, Handler]] = {
+
+ROUTES: dict[str, dict[str, Handler]] = {
     "/v2/contacts": {"GET": contacts.get_list, "POST": contacts.create},
     "/v2/contacts/{id}": {"GET": contacts.get, "PUT": contacts.update, "DELETE": contacts.delete},
     "/v2/accountvaults": {"GET": account_vaults.get_list, "POST": account_vaults.create},
@@ -35,12 +35,12 @@ OPERATIONS: dict[str, dict[str, Handler]] = {
     },
     "/v2/accountvaults/{id}/bininfo": {"GET": account_vaults.bin_info},
     "/v2/transactions": {"GET": transactions.get_list, "POST": transactions.create},
-    "/v2/transactions/{id}": {"GET": transactions.get, "PUT": adjustments.update},
+    "/v2/transactions/{id}": {"GET": transactions.get, "PUT": transaction_updates.update},
     "/v2/transactionbatches": {"GET": transaction_batches.get_list},
     "/v2/transactionbatches/{id}": {"GET": transaction_batches.get},
     "/v2/transactionbatches/{id}/settle": {"POST": transaction_batches.settle},
-    "/v2/postbackconfigs": {"POST": configs.create},
-    "/v2/postbackconfigs/{id}": {"PUT": configs.update, "DELETE": configs.delete},
+    "/v2/postbackconfigs": {"POST": postback_configs.create},
+    "/v2/postbackconfigs/{id}": {"PUT": postback_configs.update, "DELETE": postback_configs.delete},
     "/v2/token": {"POST": tokens.create},
     "/v2/token/{token}": {"DELETE": tokens.delete},
     "/v2/quickinvoices": {"GET": quick_invoices.get_list, "POST": quick_invoices.create},
@@ -67,4 +67,4 @@ OPERATIONS: dict[str, dict[str, Handler]] = {
 def is_operation(operation: str) -> bool:
     """Return whether a method and path, "PUT /v2/contacts/{id}", are an operation."""
     method, _, path = operation.partition(" ")
-    return any(is_path(pattern, path) and method in handlers for pattern, handlers in OPERATIONS.items())
+    return any(matches_path(pattern, path) and method in handlers for pattern, handlers in ROUTES.items())

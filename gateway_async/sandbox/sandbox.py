@@ -3,51 +3,51 @@
 A `Sandbox` can be started, controlled and stopped from any thread and any event loop.
 """
 
-from __future__ import annotations
-
+from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import CancelledError
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar, TypeVarTuple, Unpack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar, TypeVarTuple, Unpack
 
 import anyio
 import anyio.to_thread
-from anyio.from_thread import start_blocking_portal
+import attrs
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from gateway_async.sandbox.admin import actions as steering
-from gateway_async.sandbox.admin import seed
-from gateway_async.sandbox.admin.end_of_day import Nights
+from gateway_async.sandbox.admin import actions, seed
+from gateway_async.sandbox.admin.end_of_day import EndOfDayScheduler
 from gateway_async.sandbox.app import make_app
-from gateway_async.sandbox.handlers.invoice_files import content_of
+from gateway_async.sandbox.handlers.invoice_files import read_file
+from gateway_async.sandbox.handlers.payment_pages import Amount
 from gateway_async.sandbox.http.server import Listener
 from gateway_async.sandbox.http.webhook_client import WebhookClient, read_hosts
-from gateway_async.sandbox.postbacks import changes
-from gateway_async.sandbox.runtime.deliveries import Deliveries
+from gateway_async.sandbox.notifications import outbox
+from gateway_async.sandbox.postbacks import changes, delivery_log
 from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.info import SandboxInfo
+from gateway_async.sandbox.runtime.postback_delivery import PostbackDelivery
 from gateway_async.sandbox.runtime.store import Store
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.simulators.cards import EntryMode
 from gateway_async.sandbox.simulators.clock import Clock
 from gateway_async.sandbox.simulators.faults import FaultName, Plan
-from gateway_async.sandbox.simulators.terminals import Manner, Mode, Terminals
+from gateway_async.sandbox.simulators.terminals import Mode, TerminalOptions, Terminals
+
+__all__ = ["Sandbox"]
+
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
-    from pathlib import Path
-    from types import TracebackType
-
-    from anyio.from_thread import BlockingPortal
-
     from gateway_async import AsyncGateway
     from gateway_async.client import Options
-    from gateway_async.sandbox.handlers.payment_pages import Amount
-    from gateway_async.sandbox.runtime.info import Facts
-    from gateway_async.sandbox.schema.fields import Row
-    from gateway_async.sandbox.simulators.cards import EntryMode
 
 _T = TypeVar("_T")
 _Args = TypeVarTuple("_Args")
 
 
-class _Running(NamedTuple):
+@attrs.frozen
+class _Running:
     """The gateway, event loop portal and exit stack of a running sandbox."""
 
     gateway: Gateway
@@ -55,14 +55,14 @@ class _Running(NamedTuple):
     stack: ExitStack
 
 
-class _Fact:
-    """A descriptor that reads one fact of a running sandbox."""
+class _Info:
+    """A descriptor that reads one field of the `info` of a running sandbox."""
 
-    def __set_name__(self, owner: type[Sandbox], name: str) -> None:
+    def __set_name__(self, owner: "type[Sandbox]", name: str) -> None:
         self._name = name
 
-    def __get__(self, sandbox: Sandbox, owner: type[Sandbox]) -> str:
-        return str(getattr(sandbox.facts, self._name))
+    def __get__(self, sandbox: "Sandbox", owner: "type[Sandbox]") -> str:
+        return str(getattr(sandbox.info, self._name))
 
 
 class Sandbox:
@@ -73,7 +73,7 @@ class Sandbox:
 
     The sandbox runs in its own thread with its own event loop. It works under asyncio, under trio and without either,
     and a caller that blocks does not block it. Its attributes can be read while it runs. Its methods are synchronous,
-    except `called`, and may be called from any thread.
+    except `await_call`, and may be called from any thread.
 
     Args:
         port: The port to listen on; 0 picks a free port.
@@ -91,19 +91,19 @@ class Sandbox:
         terminal_id: The id of a terminal in the location; the other ids belong to the same location.
     """
 
-    base_url = _Fact()
-    developer_id = _Fact()
-    user_id = _Fact()
-    user_api_key = _Fact()
-    user_hash_key = _Fact()
-    username = _Fact()
-    password = _Fact()
-    domain = _Fact()
-    location_id = _Fact()
-    contact_id = _Fact()
-    cc_product_transaction_id = _Fact()
-    ach_product_transaction_id = _Fact()
-    terminal_id = _Fact()
+    base_url = _Info()
+    developer_id = _Info()
+    user_id = _Info()
+    user_api_key = _Info()
+    user_hash_key = _Info()
+    username = _Info()
+    password = _Info()
+    domain = _Info()
+    location_id = _Info()
+    contact_id = _Info()
+    cc_product_transaction_id = _Info()
+    ach_product_transaction_id = _Info()
+    terminal_id = _Info()
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Sandbox:
     ) -> None:
         self._address = (host, port)
         self._data = None if data is None else str(data)
-        self._manner = Manner(terminals, terminal_delay)
+        self._terminal_options = TerminalOptions(terminals, terminal_delay)
         self._postback_hosts = read_hosts(postback_hosts)
         self._running: _Running | None = None
 
@@ -168,21 +168,21 @@ class Sandbox:
             running.stack.close()
 
     @property
-    def facts(self) -> Facts:
+    def info(self) -> SandboxInfo:
         """The address, the credentials and the ids, in one value.
 
         Raises:
             RuntimeError: The sandbox is not running.
         """
-        return self._live.gateway.facts
+        return self._current.gateway.info
 
     @property
-    def _live(self) -> _Running:
+    def _current(self) -> _Running:
         if self._running is None:
             raise RuntimeError("The sandbox is not running.")
         return self._running
 
-    def gateway(self, **options: Unpack[Options]) -> AsyncGateway:
+    def gateway(self, **options: "Unpack[Options]") -> "AsyncGateway":
         """Create a client that uses the credentials of this sandbox.
 
         `options` are the options of `AsyncGateway`.
@@ -212,7 +212,7 @@ class Sandbox:
         Args:
             operation: Method and path, with ids as `{id}`.
             fault: The name of the fault. `refuse` closes the port after the previous request, or at once for the first.
-            nth: The first matching request, counted from now, that gets the fault.
+            nth: The first matching request, compute_balance from now, that gets the fault.
             times: How many requests get the fault; the default is 1, or no limit with a `probability`.
             probability: The chance from 0 to 1 that a matching request gets the fault; it replaces `nth`.
             seed: Makes the random choice repeatable.
@@ -223,28 +223,28 @@ class Sandbox:
             ValueError: The fault or the operation is unknown, or the plan is inconsistent.
         """
         plan = Plan(operation, fault, nth, times, probability, seed, seconds, retry_after)
-        self._run(steering.add_fault, plan)
+        self._run(actions.add_fault, plan)
 
     def scenario(self, name: str) -> None:
         """Plan the faults of a named scenario.
 
-        An example is "answer lost after approval". The README of the sandbox lists the scenarios.
+        An example is "response lost after approval". The README of the sandbox lists the scenarios.
 
         Raises:
             ValueError: The scenario is unknown.
         """
-        self._run(steering.add_scenario, name)
+        self._run(actions.add_scenario, name)
 
     def faults(self) -> list[Row]:
         """Return the planned faults.
 
-        Each plan counts the matching requests (`seen`) and the affected ones (`struck`), and lists their `struck_ids`.
+        Each plan counts the matching requests (`seen`) and those with the fault (`affected`), with `affected_ids`.
         """
-        return self._call(steering.faults)
+        return self._call(actions.faults)
 
     def clear_faults(self) -> None:
         """Remove every planned fault."""
-        self._run(steering.clear_faults)
+        self._run(actions.clear_faults)
 
     def now(self) -> float:
         """Return the time of the sandbox clock, in Unix seconds."""
@@ -276,7 +276,7 @@ class Sandbox:
         The result includes the records. A voided payment still counts as charged. A decline and an address check move
         no money.
         """
-        return self._call(steering.ledger)
+        return self._call(actions.ledger)
 
     def pay_quick_invoice(
         self, quick_invoice_id: str, amount: Amount | None = None, *, card: str = "4111111111111111"
@@ -295,7 +295,7 @@ class Sandbox:
             ValueError: The invoice or the card is unknown, the invoice is closed or has expired, or it does not accept
                 the amount.
         """
-        return self._run(steering.pay_quick_invoice, quick_invoice_id, card, amount)
+        return self._run(actions.pay_quick_invoice, quick_invoice_id, card, amount)
 
     def file(self, file_id: str) -> bytes:
         """Return the content of a file that is attached to an invoice.
@@ -303,7 +303,7 @@ class Sandbox:
         Raises:
             ValueError: The file is unknown.
         """
-        content, _ = self._call(content_of, file_id)
+        content, _ = self._call(read_file, file_id)
         return content
 
     def pay_paylink(self, paylink_id: str, *, card: str = "4111111111111111") -> Row:
@@ -321,7 +321,7 @@ class Sandbox:
         Raises:
             ValueError: The paylink or the card is unknown, or the paylink is paid or has expired.
         """
-        return self._run(steering.pay_paylink, paylink_id, card)
+        return self._run(actions.pay_paylink, paylink_id, card)
 
     def process_batch(self, batch_id: str, processing_status_id: int) -> Row:
         """Change the status of a batch as its processor does.
@@ -337,7 +337,7 @@ class Sandbox:
         Raises:
             ValueError: The batch is unknown, or its status does not allow the change.
         """
-        return self._call(steering.process_batch, batch_id, processing_status_id)
+        return self._call(actions.process_batch, batch_id, processing_status_id)
 
     def outbox(self, quick_invoice_id: str | None = None, paylink_id: str | None = None) -> list[Row]:
         """Return the e-mails and text messages to customers, newest last.
@@ -349,11 +349,11 @@ class Sandbox:
             paylink_id: Return only messages about this paylink.
 
         Returns:
-            For each message its `channel` ("email" or "sms"), the recipient `to`, the `occasion` ("created", "resend",
+            For each message its `channel` ("email" or "sms"), the recipient `to`, the `event` ("created", "resend",
             "before due", "due", "after due", "paid"), `created_ts` in Unix seconds, `subject`, `text` with the
             link, the names of the `attachments`, and `quick_invoice_id` or `paylink_id`.
         """
-        return self._call(steering.notices, quick_invoice_id, paylink_id)
+        return self._call(partial(outbox.read, quick_invoice_id=quick_invoice_id, paylink_id=paylink_id))
 
     def postbacks(self, config_id: str | None = None, record_id: str | None = None) -> list[Row]:
         """Return the postbacks of every config and their delivery attempts, newest last.
@@ -370,7 +370,7 @@ class Sandbox:
             `attempts` (each with its `number`, `when`, `url`, and the `status` of the response or an `error`), and
             the `body` of the last attempt. Card numbers in it are masked. Query strings of addresses are omitted.
         """
-        return self._call(steering.postbacks, config_id, record_id)
+        return self._call(partial(delivery_log.read, config_id=config_id, record_id=record_id))
 
     def replay_postback(self, postback_id: str) -> Row:
         """Send a postback again, in whatever state it is.
@@ -380,11 +380,11 @@ class Sandbox:
         Raises:
             ValueError: The postback is unknown, or its config was deleted or is inactive.
         """
-        return self._call(steering.replay_postback, postback_id)
+        return self._call(delivery_log.replay, postback_id)
 
     def terminals(self) -> list[Row]:
         """Return every terminal and the calls that wait at it."""
-        return self._call(steering.terminals)
+        return self._call(actions.terminals)
 
     def wait_for_call(self, terminal_id: str | None = None, *, timeout: float = 10.0) -> Row:
         """Wait until a call is active at a terminal.
@@ -404,11 +404,11 @@ class Sandbox:
             RuntimeError: The sandbox was stopped during the wait.
         """
         try:
-            return self._run(steering.wait_for_call, self._at(terminal_id), timeout)
+            return self._run(actions.wait_for_call, self._or_first_terminal(terminal_id), timeout)
         except CancelledError:
             raise RuntimeError("The sandbox is not running.") from None
 
-    async def called(self, terminal_id: str | None = None, *, timeout: float = 10.0) -> Row:  # noqa: ASYNC109  # of real time
+    async def await_call(self, terminal_id: str | None = None, *, timeout: float = 10.0) -> Row:  # noqa: ASYNC109  # of real time
         """Wait as `wait_for_call` does, under asyncio or trio."""
         wait = partial(self.wait_for_call, terminal_id, timeout=timeout)
         return await anyio.to_thread.run_sync(wait, abandon_on_cancel=True)
@@ -427,7 +427,7 @@ class Sandbox:
             NothingWaitsError: No call waits at the terminal.
             ValueError: The terminal, the card or the entry mode is unknown.
         """
-        self._call(steering.present, self._at(terminal_id), card, entry_mode)
+        self._call(actions.present, self._or_first_terminal(terminal_id), card, entry_mode)
 
     def decline(self, terminal_id: str | None = None) -> None:
         """Let the issuer decline the card at a terminal.
@@ -436,7 +436,7 @@ class Sandbox:
             NothingWaitsError: No call waits at the terminal.
             ValueError: The terminal is unknown.
         """
-        self._call(steering.decline, self._at(terminal_id))
+        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.decline)
 
     def cancel(self, terminal_id: str | None = None) -> None:
         """Press the cancel key of a terminal.
@@ -445,7 +445,7 @@ class Sandbox:
             NothingWaitsError: No call waits at the terminal.
             ValueError: The terminal is unknown.
         """
-        self._call(steering.cancel, self._at(terminal_id))
+        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.cancel)
 
     def silence(self, terminal_id: str | None = None) -> None:
         """Stop the automatic actions of a terminal until the next manual action.
@@ -455,14 +455,14 @@ class Sandbox:
         Raises:
             ValueError: The terminal is unknown.
         """
-        self._call(steering.silence, self._at(terminal_id))
+        self._call(actions.operate_terminal, self._or_first_terminal(terminal_id), Terminals.silence)
 
     def add_terminal(self, title: str = "Terminal") -> str:
         """Add a terminal and return its id."""
-        return self._call(seed.add_terminal, {"location_id": self.location_id}, title)
+        return self._call(seed.add_terminal, self._current.gateway.first_location, title)
 
-    def add_location(self, name: str = "Second") -> Facts:
-        """Add a location with its own user, and return its facts."""
+    def add_location(self, name: str = "Second") -> SandboxInfo:
+        """Add a location with its own user, and return its info."""
         return self._call(seed.add_location, self.developer_id, name)
 
     def add_vaults(self, count: int) -> None:
@@ -471,16 +471,16 @@ class Sandbox:
         Raises:
             ValueError: The count is negative.
         """
-        self._run(seed.add_vaults, {"location_id": self.location_id}, count)
+        self._run(seed.add_vaults, self._current.gateway.first_location, count)
 
     def ticket(self, card: str = "4111111111111111", exp_date: str = "1230") -> str:
-        """Create a ticket, which stands in for a card once.
+        """Create a ticket, which can replace a card once.
 
         Raises:
             ValueError: The card number is invalid, or the expiry does not have the form MMYY.
         """
-        account = steering.read_test_card(card, exp_date)
-        return self._call(seed.add_ticket, {"location_id": self.location_id}, account)
+        account = actions.read_test_card(card, exp_date)
+        return self._call(seed.add_ticket, self._current.gateway.first_location, account)
 
     def wait_until_idle(self, *, timeout: float = 10.0, postbacks: bool = True) -> None:
         """Wait until no request is in progress.
@@ -496,34 +496,34 @@ class Sandbox:
         Raises:
             TimeoutError: A request or a postback is still in progress.
         """
-        self._run(steering.wait_until_idle, timeout, postbacks)
+        self._run(actions.wait_until_idle, timeout, postbacks)
 
     def reset(self) -> None:
         """Cancel waiting calls, delete records and faults, and reset the clock."""
-        self._run(steering.reset)
+        self._run(actions.reset)
 
-    def _at(self, terminal_id: str | None) -> str:
+    def _or_first_terminal(self, terminal_id: str | None) -> str:
         return self.terminal_id if terminal_id is None else terminal_id
 
     def _call(self, act: Callable[[Gateway, Unpack[_Args]], _T], *args: *_Args) -> _T:
-        return self._live.portal.call(act, self._live.gateway, *args)
+        return self._current.portal.call(act, self._current.gateway, *args)
 
     def _run(self, act: Callable[[Gateway, Unpack[_Args]], Awaitable[_T]], *args: *_Args) -> _T:
-        return self._live.portal.call(act, self._live.gateway, *args)
+        return self._current.portal.call(act, self._current.gateway, *args)
 
     async def _open(self, portal: BlockingPortal, stack: ExitStack) -> Gateway:
         store = Store(self._data)
         stack.callback(portal.call, store.close)
         clock = Clock()
-        deliveries = Deliveries(store, clock, WebhookClient(self._postback_hosts))
-        gateway = Gateway(store, clock, Terminals(clock, self._manner), deliveries)
+        postback_delivery = PostbackDelivery(store, clock, WebhookClient(self._postback_hosts))
+        gateway = Gateway(store, clock, Terminals(clock, self._terminal_options), postback_delivery)
         gateway.listener = Listener(make_app(gateway), *self._address)
         await gateway.listener.bind()
         stack.callback(portal.call, gateway.listener.close)
-        stack.callback(portal.call, gateway.deliveries.close)
-        gateway.facts = seed.first_location(gateway)
+        stack.callback(portal.call, gateway.postback_delivery.close)
+        gateway.info = seed.first_location(gateway)
         changes.watch(gateway)
-        Nights(gateway).begin()
+        EndOfDayScheduler(gateway).start()
         await gateway.listener.open()
-        gateway.deliveries.begin()
+        gateway.postback_delivery.start()
         return gateway

@@ -1,21 +1,18 @@
 """Serve a sandbox in the foreground of its own process."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection
+from pathlib import Path
+from types import FrameType
 
+from gateway_async.sandbox.runtime.info import SandboxInfo
 from gateway_async.sandbox.sandbox import Sandbox
+from gateway_async.sandbox.simulators.terminals import Mode
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from pathlib import Path
-    from types import FrameType
+__all__ = ["serve"]
 
-    from gateway_async.sandbox.runtime.info import Facts
-    from gateway_async.sandbox.simulators.terminals import Mode
 
 _CONNECTIONS = 10_240
 
@@ -27,20 +24,12 @@ def serve(
     terminals: Mode = "auto",
     terminal_delay: float = 2.0,
     postback_hosts: Collection[str] = (),
-    on_ready: Callable[[Facts], None] | None = None,
+    on_ready: Callable[[SandboxInfo], None] | None = None,
 ) -> None:
     """Serve a sandbox until SIGINT or SIGTERM.
 
-    Call it from the main thread, because it installs signal handlers.
-
-    Args:
-        port: The port to listen on; 0 picks a free port.
-        host: The address to listen on.
-        data: A file that keeps credentials and records between runs; None keeps them in memory.
-        terminals: `auto` or `manual`, as in `Sandbox`.
-        terminal_delay: Seconds until a card is presented automatically.
-        postback_hosts: Names and addresses of other hosts that may receive postbacks, besides this machine.
-        on_ready: Called with the facts of the sandbox when it accepts requests.
+    Call it from the main thread, because it installs signal handlers. The arguments are those of `Sandbox`, and
+    `on_ready` is called with the address, the credentials and the ids when the sandbox accepts requests.
 
     Raises:
         ValueError: The terminal mode is unknown, the delay is negative or not finite, or a host is invalid.
@@ -57,7 +46,7 @@ def serve(
     try:
         with Sandbox(port, host, data, terminals, terminal_delay, postback_hosts) as sandbox:
             if on_ready:
-                on_ready(sandbox.facts)
+                on_ready(sandbox.info)
             ended.wait()
     finally:
         for number, handler in former.items():

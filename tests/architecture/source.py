@@ -45,9 +45,9 @@ LAYERS = (
     "testing",
     "cli",
 )
-"""Each imports only from those before it, and from itself."""
+"""The modules and folders of the package; each imports only from itself and from those before it."""
 
-ROOMS = (
+SANDBOX_LAYERS = (
     "schema",
     "state_machines",
     "http",
@@ -65,36 +65,36 @@ ROOMS = (
     "readme_tables",
     "__init__",
 )
-"""The same within the sandbox, whose folders are its rooms."""
+"""The same for the sandbox."""
 
 TYPE_ONLY = {("gateway_async.errors", "gateway_async.models.record")}
-"""Imports that go up for type checkers alone: what `resolve()` returns."""
+"""Upward imports for type checkers alone: the return type of `resolve()`."""
 
 IMPURE = {"time", "random", "secrets", "uuid", "os", "socket", "ssl", "asyncio", "threading", "anyio", "trio", "httpx"}
-HTTPX_MAY_STAND_IN = re.compile(
+HTTPX_USERS = re.compile(
     r"_http/\w+\.py|_execution/http_client\.py|client\.py|testing\.py|sandbox/(sandbox|http/webhook_client)\.py"
 )
-TENACITY_MAY_STAND_IN = re.compile(r"_execution/executor\.py")
+TENACITY_USERS = re.compile(r"_execution/executor\.py")
 
 
 def modules() -> list[Path]:
-    """Every module of the package, as a path within it."""
+    """List every module of the package, as a path within it."""
     return sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 
 
 def name_of(path: Path) -> str:
-    """A module's dotted name."""
+    """Return a module's dotted name."""
     return ".".join(("gateway_async", *path.with_suffix("").parts)).removesuffix(".__init__")
 
 
 @cache
 def tree(path: Path) -> ast.Module:
-    """A module's syntax tree."""
+    """Parse a module."""
     return ast.parse((PACKAGE / path).read_text())
 
 
 def imported(node: ast.AST) -> Iterator[str]:
-    """The dotted names of all modules imported anywhere below `node`."""
+    """Yield the dotted names of all modules imported anywhere below `node`."""
     known = {name_of(path) for path in modules()}
     for child in ast.walk(node):
         if isinstance(child, ast.Import):
@@ -106,15 +106,15 @@ def imported(node: ast.AST) -> Iterator[str]:
 
 
 def layer(module: str) -> str:
-    """The line of the drawing that a module of the package stands in."""
+    """Return the layer of a module of the package."""
     return [*module.split("."), "__init__"][1]
 
 
-def room(module: str) -> str:
-    """The room that a module of the sandbox stands in."""
+def sandbox_layer(module: str) -> str:
+    """Return the layer of a module of the sandbox."""
     return [*module.split("."), "__init__"][2]
 
 
 def ids(path: Path) -> str:
-    """A test's name for a module."""
+    """Return a module's name in the id of a test."""
     return path.as_posix()

@@ -16,14 +16,14 @@ from .source import (
 
 
 def loaded_by(statement: str) -> set[str]:
-    """The top-level packages that a fresh interpreter has loaded after `statement`."""
+    """Return the top-level packages that a fresh interpreter has loaded after `statement`."""
     program = f"import sys; {statement}; print(' '.join({{name.split('.')[0] for name in sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603  our own interpreter
     return set(done.stdout.split())
 
 
 def test_importing_the_package_loads_nothing() -> None:
-    """The bare package costs neither httpx nor any other dependency."""
+    """Importing the bare package loads neither httpx nor any other dependency."""
     dependencies = {"anyio", "attr", "cattrs", "httpcore", "httpx", "msgspec", "tenacity"}
     assert loaded_by("import gateway_async") & dependencies == set()
 
@@ -52,13 +52,13 @@ def test_receiving_does_not_load_the_network(name: str) -> None:
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("__init__.py")), ids=lambda path: path.parent.name)
 def test_type_checkers_see_no_name_that_does_not_exist(path: Path) -> None:
-    """An index that loads names when they are used is hidden from them: they would take any name for `Any`."""
+    """The lazy index is hidden from type checkers, which would accept any name of it as `Any`."""
     module = ast.parse(path.read_text())
     assert "__getattr__" not in {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
 
 
 def test_a_name_that_does_not_exist() -> None:
-    """The lazy index answers like any module."""
+    """An unknown name of the lazy index raises the usual error."""
     with pytest.raises(AttributeError, match="module 'gateway_async' has no attribute 'SyncGateway'"):
         gateway_async.SyncGateway  # noqa: B018  the access is the test
     assert set(gateway_async.__all__) <= set(dir(gateway_async))

@@ -1,4 +1,4 @@
-"""Imports point one way, and each library has its place."""
+"""Imports point one way, and each library is used by its own modules only."""
 
 import ast
 import graphlib
@@ -10,25 +10,25 @@ from pathlib import Path
 import pytest
 
 from .source import (
-    HTTPX_MAY_STAND_IN,
+    HTTPX_USERS,
     IMPURE,
     LAYERS,
     PACKAGE,
-    ROOMS,
-    TENACITY_MAY_STAND_IN,
+    SANDBOX_LAYERS,
+    TENACITY_USERS,
     TYPE_ONLY,
     ids,
     imported,
     layer,
     modules,
     name_of,
-    room,
+    sandbox_layer,
     tree,
 )
 
 
 def test_every_module_has_its_layer() -> None:
-    """Whatever is new in the package has its place in the order."""
+    """Each module and folder of the package is in the order."""
     assert {layer(name_of(path)) for path in modules()} <= set(LAYERS)
 
 
@@ -44,13 +44,13 @@ def test_imports_point_down(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("lower", "upper"), sorted(TYPE_ONLY))
-def test_what_is_imported_for_its_type_is_not_loaded(lower: str, upper: str) -> None:
-    """An import upwards is for type checkers alone."""
+def test_an_import_for_types_is_not_loaded(lower: str, upper: str) -> None:
+    """An upward import is for type checkers alone."""
     run = f"import sys, {lower}; sys.exit({upper!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", run], check=False).returncode == 0  # noqa: S603  our own program
 
 
-def test_no_module_imports_itself_by_detours() -> None:
+def test_there_is_no_cycle_of_imports() -> None:
     """There is an order in which every module of the client comes after all that it imports."""
     graph = {
         name_of(path): {module for module in imported(tree(path)) if module.startswith("gateway_async.")}
@@ -61,23 +61,23 @@ def test_no_module_imports_itself_by_detours() -> None:
     assert order.index("gateway_async.errors") < order.index("gateway_async.client")
 
 
-def test_every_module_of_the_sandbox_has_its_room() -> None:
-    """Each room has its place in the order, and each place its room."""
-    assert {room(name_of(path)) for path in modules() if path.parts[0] == "sandbox"} == set(ROOMS)
+def test_every_module_of_the_sandbox_has_its_layer() -> None:
+    """The order of the sandbox lists exactly its modules and folders."""
+    assert {sandbox_layer(name_of(path)) for path in modules() if path.parts[0] == "sandbox"} == set(SANDBOX_LAYERS)
 
 
 @pytest.mark.parametrize("path", [path for path in modules() if path.parts[0] == "sandbox"], ids=ids)
-def test_the_rooms_of_the_sandbox_build_on_one_another(path: Path) -> None:
-    """A module of the sandbox imports only from its own room and those before it, for types too."""
-    own = room(name_of(path))
+def test_imports_of_the_sandbox_point_down(path: Path) -> None:
+    """A module of the sandbox imports only from its own layer and those before it, for types too."""
+    own = sandbox_layer(name_of(path))
     ours = {module for module in imported(tree(path)) if module.startswith("gateway_async.sandbox")}
-    above = {module for module in ours if ROOMS.index(room(module)) > ROOMS.index(own)}
+    above = {module for module in ours if SANDBOX_LAYERS.index(sandbox_layer(module)) > SANDBOX_LAYERS.index(own)}
     assert above == set()
 
 
 @pytest.mark.parametrize("path", [path for path in modules() if path.parts[0] == "_wire"], ids=ids)
-def test_what_goes_over_the_line_is_pure(path: Path) -> None:
-    """`_wire` has no I/O, no clock, no chance and no await."""
+def test_wire_is_pure(path: Path) -> None:
+    """`_wire` has no I/O, no clock, no randomness and no await."""
     assert {module.split(".")[0] for module in imported(tree(path))} & IMPURE == set()
     waiting = ast.AsyncFunctionDef | ast.AsyncFor | ast.AsyncWith | ast.Await
     assert [node.lineno for node in ast.walk(tree(path)) if isinstance(node, waiting)] == []
@@ -86,18 +86,18 @@ def test_what_goes_over_the_line_is_pure(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("library", "places"),
-    [("httpx", HTTPX_MAY_STAND_IN), ("httpcore", HTTPX_MAY_STAND_IN), ("tenacity", TENACITY_MAY_STAND_IN)],
+    ("library", "allowed"),
+    [("httpx", HTTPX_USERS), ("httpcore", HTTPX_USERS), ("tenacity", TENACITY_USERS)],
 )
-def test_a_library_stands_behind_its_files(library: str, places: re.Pattern[str]) -> None:
-    """The HTTP library is imported by `_net`, the client and the sandbox's couriers, tenacity by the sender alone."""
+def test_a_library_is_used_by_its_own_modules_only(library: str, allowed: re.Pattern[str]) -> None:
+    """HTTP libraries are for `_http`, the HTTP and webhook clients, and tenacity is for the executor."""
     users = {path.as_posix() for path in modules() if any(m.split(".")[0] == library for m in imported(tree(path)))}
-    assert {path for path in users if not places.fullmatch(path)} == set()
+    assert {path for path in users if not allowed.fullmatch(path)} == set()
 
 
 @pytest.mark.parametrize("path", [path for path in modules() if path.parts[0] == "sandbox"], ids=ids)
-def test_the_sandbox_stands_alone(path: Path) -> None:
-    """It imports nothing of the client, but for handing one out in `Sandbox.gateway`, and for the type of that."""
+def test_the_sandbox_imports_nothing_of_the_client(path: Path) -> None:
+    """The sandbox imports the client only in `Sandbox.gateway`, which returns one, and for its type."""
     handed_out = {
         child
         for node in ast.walk(tree(path))

@@ -22,19 +22,19 @@ from .source import (
 
 
 def is_library(path: Path) -> bool:
-    """Whether a module is there to be imported from; inside the sandbox and the command only the packages are."""
+    """Return whether users import from a module; in the sandbox and the command, only packages count."""
     return path.name == "__init__.py" or path.parts[0] not in ("sandbox", "cli")
 
 
 def defined(path: Path) -> set[str]:
-    """The public functions and classes that a module defines."""
+    """Return the public functions and classes that a module defines."""
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     return {node.name for node in tree(path).body if isinstance(node, kinds) and not node.name.startswith("_")}
 
 
 @pytest.mark.parametrize("path", [path for path in modules() if is_library(path)], ids=ids)
 def test_all_names_all(path: Path) -> None:
-    """`__all__` has every public function and class of its module, in order, and nothing that is not there."""
+    """`__all__` lists every public function and class of its module, sorted, and nothing else."""
     module = importlib.import_module(name_of(path))
     names = list(getattr(module, "__all__", ()))
     assert defined(path) - set(names) == set()
@@ -59,13 +59,13 @@ PUBLIC = [
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_the_public_names_exist(name: str) -> None:
-    """What users are told to import can be imported from the package."""
+    """Each public name can be imported from the package."""
     assert name in gateway_async.__all__
     assert getattr(gateway_async, name) is not None
 
 
 def test_the_index_is_complete() -> None:
-    """Every error and every model that a user meets stands in the index of the package."""
+    """Every public error and model can be imported from the package."""
     offered = {
         name
         for module in ("errors", "models.codes", *(noun.__name__.removeprefix("gateway_async.") for noun in NOUNS))
@@ -126,7 +126,7 @@ async def test_the_verbs_exist() -> None:
 
 
 def all_tests() -> list[tuple[str, str | None]]:
-    """Every test function and its docstring."""
+    """List every test function with its docstring."""
     return [
         (f"{path.relative_to(TESTS)}::{node.name}", ast.get_docstring(node, clean=False))
         for path in sorted(TESTS.rglob("test_*.py"))
@@ -135,7 +135,9 @@ def all_tests() -> list[tuple[str, str | None]]:
     ]
 
 
-def test_every_test_says_its_sentence() -> None:
-    """A test's docstring is one line that says the behaviour and ends like a sentence."""
-    silent = [name for name, said in all_tests() if not said or "\n" in said or said[-1] not in ".?!"]
-    assert silent == []
+def test_every_test_has_a_docstring() -> None:
+    """The docstring of a test is one sentence on one line."""
+    wrong = [
+        name for name, docstring in all_tests() if not docstring or "\n" in docstring or docstring[-1] not in ".?!"
+    ]
+    assert wrong == []

@@ -37,14 +37,14 @@ KEY = "planted-key-82c1"
 
 
 def shown_secrets(*texts: object) -> set[str]:
-    """The planted values that stand in any of the texts; four digits inside another number are chance."""
+    """Return the planted values in any of the texts; four digits inside another number do not count."""
     text = " ".join(map(str, texts))
     planted = (*PLANTED.values(), "4012888888881881", KEY)
     return {value for value in planted if value in text and (len(value) > 4 or re.search(rf"\b{value}\b", text))}
 
 
 def kinds(parent: type[Any]) -> list[Any]:
-    """The requests or the records of all nouns."""
+    """Return the request or the record classes of all nouns."""
     return [
         kind
         for module in NOUNS
@@ -54,7 +54,7 @@ def kinds(parent: type[Any]) -> list[Any]:
 
 
 def filled(kind: Any) -> Any:
-    """An object of `kind` with something planted in every field, and a card number in every other text."""
+    """Make an object of `kind` with a planted value in every field, and a card number in every other text."""
     hints = get_type_hints(kind)
     values: dict[str, Any] = {"extra": {**PLANTED, CARD: CARD}}
     for field in attrs.fields(kind):
@@ -67,19 +67,19 @@ def filled(kind: Any) -> Any:
 
 @pytest.mark.parametrize("kind", [*kinds(Request), *kinds(Record)])
 def test_no_model_shows_a_secret(kind: Any) -> None:
-    """Whatever is planted in whichever field, neither repr nor str nor a format shows it."""
+    """Neither repr nor str nor a format shows a planted value of any field."""
     full = filled(kind)
     assert shown_secrets(repr(full), str(full), f"{full}", [full], {"it": full}) == set()
 
 
 @pytest.mark.parametrize("kind", kinds(Request))
 def test_no_problem_shows_a_secret(kind: Any) -> None:
-    """What is wrong with planted values is said without them."""
+    """The problems of planted values do not contain them."""
     assert shown_secrets(*problems(filled(kind))) == set()
 
 
 def test_every_secret_field_is_planted() -> None:
-    """No field that holds a secret is missing from the planted ones."""
+    """Every field that holds a secret has a planted value."""
     secret = {
         name
         for kind in kinds(Request)
@@ -91,7 +91,7 @@ def test_every_secret_field_is_planted() -> None:
 
 
 def echo(request: httpx.Request, status: int, form: str) -> httpx.Response:
-    """An answer that repeats everything the request held."""
+    """Return a response that repeats everything of the request."""
     said = f"{request.url} {request.content.decode()}"
     bodies: dict[str, Any] = {
         "message": {"json": {"message": said}},
@@ -104,7 +104,7 @@ def echo(request: httpx.Request, status: int, form: str) -> httpx.Response:
 
 
 def planted(*names: str) -> dict[str, str]:
-    """Fields with their planted values."""
+    """Return fields with their planted values."""
     return {name: PLANTED[name] for name in names}
 
 
@@ -149,7 +149,7 @@ REQUESTS: dict[str, tuple[str, Request]] = {
 async def test_no_error_log_or_traceback_shows_a_secret(
     request_name: str, status: int, form: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A gateway that repeats the whole request, in any form, gets none of it into an error, a log or a traceback."""
+    """No error, log or traceback shows a request that the gateway repeats in its response."""
     resource, new = REQUESTS[request_name]
     transport = httpx.MockTransport(lambda request: echo(request, status, form))
     events: list[object] = []

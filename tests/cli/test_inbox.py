@@ -25,10 +25,10 @@ async def fill(inbox: Inbox) -> None:
     """One postback that is dead, one handled, one that waits."""
     for record in ("dead", "handled", "waiting"):
         raw = {"id": record, "modified_ts": 1_700_000_000, "description": "planted-body"}
-        await inbox.put(postback_of("UPDATE", "transaction", raw))
+        await inbox.store(postback_of("UPDATE", "transaction", raw))
     dead, handled = await inbox.claim(2, 60)
-    await inbox.failed(dead, "ValueError: no such order", None)
-    await inbox.done(handled, PostbackState.HANDLED)
+    await inbox.fail(dead, "ValueError: no such order", None)
+    await inbox.complete(handled, PostbackState.HANDLED)
     await inbox.aclose()
 
 
@@ -94,7 +94,7 @@ def test_what_is_replayed_waits_again(path: Path, options: tuple[str, ...]) -> N
     assert (ended.returncode, ended.stderr, listed(ended)) == (0, "", [(1, "dead", "waiting")])
     assert listed(run("inbox", str(path), "--json")) == [(1, "dead", "waiting"), (3, "waiting", "waiting")]
     ended = run("inbox", str(path), "--dead")
-    assert (ended.returncode, ended.stdout) == (0, "There is nothing of that kind in the inbox.\n")
+    assert (ended.returncode, ended.stdout) == (0, "No such postbacks in the inbox.\n")
 
 
 def test_what_is_given_up_is_not_listed_any_more(path: Path) -> None:
@@ -106,14 +106,14 @@ def test_what_is_given_up_is_not_listed_any_more(path: Path) -> None:
     for number in ("1", "2", "3", "99"):
         ended = run("inbox", str(path), "--discard", number)
         assert (ended.returncode, ended.stdout) == (1, "")
-        assert ended.stderr == f"gateway-async: --discard: there is no dead postback {number}\n"
+        assert ended.stderr == f"gateway-async: --discard: no dead postback {number}\n"
 
 
 def test_a_postback_that_is_not_there(path: Path) -> None:
     """One line, status 1."""
     ended = run("inbox", str(path), "--replay", "99")
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr == "gateway-async: --replay: there is no postback 99\n"
+    assert ended.stderr == "gateway-async: --replay: no postback 99\n"
 
 
 def test_a_file_that_is_no_inbox(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_nothing_open(path: Path) -> None:
     file.close()
     ended = run("ledger", str(path))
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "Nothing is open" in ended.stdout
+    assert "No open calls" in ended.stdout
 
 
 def test_a_file_that_is_no_ledger(tmp_path: Path) -> None:
@@ -116,11 +116,11 @@ def test_settling_by_hand(path: Path, name: str, fate: str) -> None:
 @pytest.mark.parametrize(
     ("options", "status", "said"),
     [
-        (("--resolve", "order-18", "--as", "done"), 1, "--resolve: 0 open calls are called order-18"),
-        (("--resolve", "order-17"), 2, "--resolve and --as (done, not_made) go together"),
-        (("--as", "done"), 2, "--resolve and --as (done, not_made) go together"),
+        (("--resolve", "order-18", "--as", "done"), 1, "--resolve: 0 open calls have the id order-18"),
+        (("--resolve", "order-17"), 2, "--resolve and --as: use both or neither"),
+        (("--as", "done"), 2, "--resolve and --as: use both or neither"),
         (("--resolve", "order-17", "--as", "found"), 2, "'found' is not one of"),
-        (("--resolve", "order-17", "--as", "done", "--recover"), 2, "--recover and --resolve list what they settle"),
+        (("--resolve", "order-17", "--as", "done", "--recover"), 2, "--recover, --resolve and --all: only one"),
     ],
 )
 def test_nothing_is_settled_by_mistake(path: Path, options: tuple[str, ...], status: int, said: str) -> None:

@@ -109,7 +109,7 @@ def test_people_get_a_line_for_each(start: Start) -> None:
     process = start("listen", "--port", "0")
     assert process.stdout
     url = process.stdout.readline().split()[-1]
-    assert process.stdout.readline() == "Ctrl-C ends it.\n"
+    assert process.stdout.readline() == "Press Ctrl-C to stop.\n"
     post(url, sample("transactionbatch-update"))
     words = process.stdout.readline().split()
     assert words[1:] == ["UPDATE", "transactionbatch", "11e92008f72039289e394e29", "batch", "1", "settled"]
@@ -158,15 +158,15 @@ def test_a_config_that_cannot_be_removed_is_named(listen: Listen) -> None:
         process, _ = listen("--create-configs", "--resource", "contact", **environment(sandbox))
     code, output, errors = stop(process)
     assert (code, output) == (0, "")
-    assert re.fullmatch(r"gateway-async: the postback config \w+ is still there: .+\n", errors)
+    assert re.fullmatch(r"gateway-async: cannot delete the postback config \w+: .+\n", errors)
 
 
 WRONG = {
-    "products": (["--create-configs"], "need a --product-transaction-id"),
-    "alone": (["--resource", "contact"], "go with --create-configs"),
-    "half": (["--username", "shop"], "go together"),
+    "products": (["--create-configs"], "--product-transaction-id: required"),
+    "alone": (["--resource", "contact"], "need --create-configs"),
+    "half": (["--username", "shop"], "use both or neither"),
     "colon": (["--username", "a:b", "--password", "c"], "colon"),
-    "elsewhere": (["--create-configs", "--resource", "contact"], "--url names an address"),
+    "elsewhere": (["--create-configs", "--resource", "contact"], "--url: required"),
 }
 
 
@@ -185,7 +185,7 @@ def test_port_in_use() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ended = run("listen", "--port", str(port))
-    line = f"gateway-async: cannot listen on port {port} of 127.0.0.1: the port is in use; --port 0 picks a free one\n"
+    line = f"gateway-async: cannot listen on port {port} of 127.0.0.1: the port is in use (--port 0 picks a free one)\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
 
 

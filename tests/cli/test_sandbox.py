@@ -29,7 +29,7 @@ KEYS = [
     "ach_product_transaction_id",
     "terminal_id",
 ]
-LAST_LINE = "Ctrl-C ends it.\n"
+LAST_LINE = "Press Ctrl-C to stop.\n"
 
 
 def client(facts: Facts) -> AsyncGateway:
@@ -115,7 +115,7 @@ def test_port_in_use() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ended = run("sandbox", "--json", "--port", str(port))
-    line = f"gateway-async: cannot listen on port {port} of 127.0.0.1: the port is in use; --port 0 picks a free one\n"
+    line = f"gateway-async: cannot listen on port {port} of 127.0.0.1: the port is in use (--port 0 picks a free one)\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
 
 
@@ -131,7 +131,7 @@ def test_data_file_that_cannot_be_written(tmp_path: Path) -> None:
     """A data file in a folder that is not there is a one-line error with status 1."""
     data = tmp_path / "missing" / "sandbox.db"
     ended = run("sandbox", "--json", "--port", "0", "--data", str(data))
-    reason = "it cannot be opened or made; is the folder there, and yours to write to?"
+    reason = "it cannot be opened or created (does its folder exist, and can you write to it?)"
     line = f"gateway-async: cannot use the data file {data}: {reason}\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
 
@@ -141,7 +141,7 @@ def test_data_file_in_use(serve: Serve, tmp_path: Path) -> None:
     data = str(tmp_path / "sandbox.db")
     process, _ = serve("--data", data)
     ended = run("sandbox", "--json", "--port", "0", "--data", data)
-    line = f"gateway-async: cannot use the data file {data}: another sandbox is using it\n"
+    line = f"gateway-async: cannot use the data file {data}: another process is using it\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
     assert stop(process) == (0, "", "")
 

@@ -1,4 +1,4 @@
-"""Every verb of the SDK, carried out once: what it needs is made at a desk beforehand."""
+"""Every method of the SDK, called once; the records that it needs are created before."""
 
 from collections.abc import Awaitable, Callable
 from datetime import date
@@ -24,62 +24,62 @@ from gateway_async import (
     TransactionUpdate,
 )
 
-from .raw_client import VISA, Desk
+from .raw_client import VISA, RawClient
 
 RECEIVER = "https://127.0.0.1/receiver"
 
 
-def invoice(desk: Desk, **fields: Any) -> str:
-    """The id of an open invoice over 12.50."""
+def invoice(raw_client: RawClient, **fields: Any) -> str:
+    """Return the id of an open invoice over 12.50."""
     items = {"title": "Tea", "due_date": "2030-01-31", "item_list": {"Tea": 12.5}, "email": "tea@example.test"}
-    return str(desk.made("/v2/quickinvoices", "quickinvoice", **items | fields)["id"])
+    return str(raw_client.made("/v2/quickinvoices", "quickinvoice", **items | fields)["id"])
 
 
-def closed_invoice(desk: Desk) -> str:
-    """The id of a closed invoice."""
-    invoice_id = invoice(desk)
-    assert desk.put(f"/v2/quickinvoices/{invoice_id}", "quickinvoice", {"status_id": 0}).is_success
+def closed_invoice(raw_client: RawClient) -> str:
+    """Return the id of a closed invoice."""
+    invoice_id = invoice(raw_client)
+    assert raw_client.put(f"/v2/quickinvoices/{invoice_id}", "quickinvoice", {"status_id": 0}).is_success
     return invoice_id
 
 
-def paid_invoice(desk: Desk) -> tuple[str, str]:
-    """The ids of an invoice and of the sale that was added to it."""
-    invoice_id, sale_id = invoice(desk), str(desk.sale()["id"])
+def paid_invoice(raw_client: RawClient) -> tuple[str, str]:
+    """Return the ids of an invoice and of the sale that was added to it."""
+    invoice_id, sale_id = invoice(raw_client), str(raw_client.sale()["id"])
     path = f"/v2/quickinvoices/{invoice_id}/addTransaction"
-    assert desk.put(path, "quickinvoice", {"transaction_id": sale_id}).is_success
+    assert raw_client.put(path, "quickinvoice", {"transaction_id": sale_id}).is_success
     return invoice_id, sale_id
 
 
-def attached(desk: Desk) -> tuple[str, str]:
-    """The ids of an invoice and of its file."""
-    invoice_id = invoice(desk)
-    answer = desk.http.post(f"/v2/quickinvoices/{invoice_id}/files", files={"file[file]": ("a.txt", b"tea")})
+def attached(raw_client: RawClient) -> tuple[str, str]:
+    """Return the ids of an invoice and of its file."""
+    invoice_id = invoice(raw_client)
+    answer = raw_client.http.post(f"/v2/quickinvoices/{invoice_id}/files", files={"file[file]": ("a.txt", b"tea")})
     assert answer.is_success, answer.text
     return invoice_id, str(answer.json()["file"]["id"])
 
 
-def paylink(desk: Desk) -> str:
-    """The id of a paylink."""
+def paylink(raw_client: RawClient) -> str:
+    """Return the id of a paylink."""
     fields = {"amount_due": 12.5, "email": "tea@example.test"}
-    return str(desk.made("/v2/paylinks", "paylink", **fields)["id"])
+    return str(raw_client.made("/v2/paylinks", "paylink", **fields)["id"])
 
 
-def open_batch(desk: Desk) -> str:
-    """The id of an open batch."""
-    desk.sale()
-    (batch,) = desk.http.get("/v2/transactionbatches?is_open=1&page_size=1").json()["transactionbatches"]
+def open_batch(raw_client: RawClient) -> str:
+    """Return the id of an open batch."""
+    raw_client.sale()
+    (batch,) = raw_client.http.get("/v2/transactionbatches?is_open=1&page_size=1").json()["transactionbatches"]
     return str(batch["id"])
 
 
-def config(desk: Desk) -> str:
-    """The id of a postback config."""
-    return str(desk.made("/v2/postbackconfigs", "postbackconfig", resource="contact", url=RECEIVER)["id"])
+def config(raw_client: RawClient) -> str:
+    """Return the id of a postback config."""
+    return str(raw_client.made("/v2/postbackconfigs", "postbackconfig", resource="contact", url=RECEIVER)["id"])
 
 
-def token(desk: Desk) -> str:
-    """A new token of the desk's user."""
-    login = {name: getattr(desk.facts, name) for name in ("username", "password", "domain")}
-    return str(desk.http.post("/v2/token", json=login).json()["token"]["token"])
+def token(raw_client: RawClient) -> str:
+    """Return a new token of the sandbox's user."""
+    login = {name: getattr(raw_client.info, name) for name in ("username", "password", "domain")}
+    return str(raw_client.http.post("/v2/token", json=login).json()["token"]["token"])
 
 
 NEW_INVOICE = QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 31), item_list={"Tea": 12})
@@ -88,8 +88,8 @@ NEW_SALE = TransactionCreate(action="sale", transaction_amount="12.50", account_
 NEW_CONFIG = PostbackConfigCreate(resource="contact", url=RECEIVER)
 FILE = Attachment("a.txt", b"tea")
 
-CALLS: dict[str, Callable[[AsyncGateway, Desk], Awaitable[Any]]] = {
-    "tokens.create": lambda to, at: to.tokens.create(at.facts.username, at.facts.password, at.facts.domain),
+CALLS: dict[str, Callable[[AsyncGateway, RawClient], Awaitable[Any]]] = {
+    "tokens.create": lambda to, at: to.tokens.create(at.info.username, at.info.password, at.info.domain),
     "tokens.delete": lambda to, at: to.tokens.delete(token(at)),
     "quick_invoices.create": lambda to, _: to.quick_invoices.create(NEW_INVOICE),
     "quick_invoices.update": lambda to, at: to.quick_invoices.update(invoice(at), QuickInvoiceUpdate(title="Tea")),
@@ -118,7 +118,7 @@ CALLS: dict[str, Callable[[AsyncGateway, Desk], Awaitable[Any]]] = {
     "account_vaults.delete": lambda to, at: to.account_vaults.delete(at.vault()["id"]),
     "account_vaults.bin_info": lambda to, at: to.account_vaults.bin_info(at.vault()["id"]),
     "router_account_vaults.create": lambda to, at: to.router_account_vaults.create(
-        RouterAccountVaultCreate(terminal_id=at.facts.terminal_id, contact_id=at.facts.contact_id)
+        RouterAccountVaultCreate(terminal_id=at.info.terminal_id, contact_id=at.info.contact_id)
     ),
     "transaction_batches.list": lambda to, _: to.transaction_batches.list().first(),
     "transaction_batches.get": lambda to, at: to.transaction_batches.get(open_batch(at)),
@@ -133,7 +133,7 @@ CALLS: dict[str, Callable[[AsyncGateway, Desk], Awaitable[Any]]] = {
     "transactions.list": lambda to, _: to.transactions.list().first(),
     "transactions.update": lambda to, at: to.transactions.update(at.sale()["id"], TransactionUpdate(action="void")),
     "router_transactions.create": lambda to, at: to.router_transactions.create(
-        RouterTransactionCreate(action="sale", terminal_id=at.facts.terminal_id, transaction_amount="12.50")
+        RouterTransactionCreate(action="sale", terminal_id=at.info.terminal_id, transaction_amount="12.50")
     ),
     "contacts.create": lambda to, _: to.contacts.create(ContactCreate(last_name="Smith")),
     "contacts.update": lambda to, at: to.contacts.update(at.contact()["id"], ContactUpdate(city="Leeds")),
@@ -141,4 +141,4 @@ CALLS: dict[str, Callable[[AsyncGateway, Desk], Awaitable[Any]]] = {
     "contacts.list": lambda to, _: to.contacts.list().first(),
     "contacts.delete": lambda to, at: to.contacts.delete(at.contact()["id"]),
 }
-"""By name: from a client and a desk to the verb's result."""
+"""The calls by name: from an SDK client and a raw client to the method's result."""

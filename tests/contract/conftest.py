@@ -1,4 +1,4 @@
-"""One sandbox for a whole file of tests, and a merchant's desk at it."""
+"""One sandbox for a whole file of tests, and a raw client for it."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -7,18 +7,18 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 
-from .raw_client import Desk
+from .raw_client import RawClient
 
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    """A gateway whose terminals do not dawdle."""
+    """A gateway whose terminals present cards without delay."""
     with Sandbox(terminal_delay=0.0) as sandbox:
         yield sandbox
 
 
 @pytest.fixture(scope="module")
-def desk(sandbox: Sandbox) -> Iterator[Desk]:
-    """The desk of the sandbox's own location."""
-    with closing(Desk(sandbox)) as desk:
-        yield desk
+def raw_client(sandbox: Sandbox) -> Iterator[RawClient]:
+    """A client for the first location of the sandbox."""
+    with closing(RawClient(sandbox)) as raw_client:
+        yield raw_client

@@ -10,7 +10,7 @@ import attrs
 
 from gateway_async import AccessToken, BearerToken, HashKey, PasswordLogin, UserApiKey
 from gateway_async.credentials import Credentials
-from gateway_async.sandbox import Facts
+from gateway_async.sandbox import SandboxInfo
 
 _ENDPOINTS = """
     POST    /v2/token                                  tokens.create                     none
@@ -96,7 +96,7 @@ def _endpoint(line: str) -> Endpoint:
 ENDPOINTS = tuple(_endpoint(line) for line in _ENDPOINTS.strip().splitlines())
 
 
-CREDENTIALS: dict[str, Callable[[Facts, str], Credentials]] = {
+CREDENTIALS: dict[str, Callable[[SandboxInfo, str], Credentials]] = {
     "key": lambda user, _: UserApiKey(user.user_id, user.user_api_key),
     "key-query": lambda user, _: UserApiKey(user.user_id, user.user_api_key, send_in="query"),
     "key-basic": lambda user, _: UserApiKey(user.user_id, user.user_api_key, send_in="basic"),
@@ -107,21 +107,21 @@ CREDENTIALS: dict[str, Callable[[Facts, str], Credentials]] = {
     "hmac-query": lambda user, _: HashKey(user.user_id, user.user_hash_key, send_in="query"),
     "bearer": lambda _, token: BearerToken(token),
 }
-"""Every kind of credentials in every place: from the facts of a user and a token of that user."""
+"""Every kind of credentials in every place: from the info of a user and a token of that user."""
 
 
 def works(endpoint: Endpoint, credentials: str) -> bool:
-    """Whether an endpoint takes a kind of credentials."""
+    """Return whether an endpoint accepts a kind of credentials."""
     return endpoint.hash_key is not False or not credentials.startswith("hmac")
 
 
 def case(endpoint: Endpoint, credentials: str) -> str:
-    """What stands between the brackets of a test's id."""
+    """Return the text between the brackets of a test's id."""
     return f"{endpoint.verb}-{credentials}"
 
 
 def print_table() -> str:
-    """The table of endpoints and credentials, in Markdown, each cell with the test that proves it."""
+    """Return the table of endpoints and credentials, in Markdown, with the test behind each cell."""
     lines = [
         f"| endpoint | {' | '.join(CREDENTIALS)} |",
         f"|---|{'---|' * len(CREDENTIALS)}",
@@ -135,6 +135,6 @@ def _cell(endpoint: Endpoint, credentials: str) -> str:
 
 
 def print_out_of_scope() -> str:
-    """What has no row, and why, in Markdown."""
+    """Return the endpoints without a row, and the reasons, in Markdown."""
     lines = ["| named by the contract | why it has no row |", "|---|---|"]
     return "\n".join([*lines, *(f"| {name} | {reason} |" for name, reason in OUT_OF_SCOPE.items())])

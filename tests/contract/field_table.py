@@ -1,4 +1,4 @@
-"""What a row of the contract's field tables says, and how the tables in `rows.py` are read.
+"""A row of the contract's field tables, and the reader of the tables in `rows.py`.
 
 A table is text, one line for each field:
 
@@ -10,9 +10,9 @@ A table is text, one line for each field:
 - `contract`: the length as the contract has it, in characters (digits of an integer); `10,2` of an amount. `-`: none.
 - `taken`: the length that client and sandbox take, where it is wider or the contract has none; `-`: the contract's.
 - `POST`, `PUT`: `required`, `yes` or `no`.
-- `answer`: `yes`; `no`, never returned; `null`, always so; `-`, not shown and of no matter.
+- `answer`: `yes`; `no`, never returned; `null`, always so; `-`, not shown.
 
-A `?` means that the contract is silent there, and what stands before it is what gateways of this kind do.
+A `?` means that the contract is silent there, and the value before it is common to such gateways.
 """
 
 from functools import cached_property
@@ -47,7 +47,7 @@ class Row:
 
     @property
     def bounds(self) -> tuple[int, int] | None:
-        """The shortest and the longest value that is taken; None when the length does not matter."""
+        """The lengths of the shortest and the longest accepted value; None if the length is unlimited."""
         length = self.contract if self.taken == "-" else self.taken
         if length == "-" or self.type == "money":
             return None
@@ -56,7 +56,7 @@ class Row:
 
     @property
     def settable(self) -> bool:
-        """Whether any request carries it."""
+        """Whether any request may include the field."""
         return self.post != "no" or self.put != "no"
 
 

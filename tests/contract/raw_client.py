@@ -1,4 +1,4 @@
-"""A merchant's desk at a sandbox: raw JSON over HTTP, and what other requests need to exist first."""
+"""A client for one location of a sandbox: raw JSON over HTTP, and records that other requests need."""
 
 import ssl
 from collections import Counter
@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from gateway_async.sandbox import Facts, Sandbox
+from gateway_async.sandbox import Sandbox, SandboxInfo
 
 VISA = "4111111111111111"
 BANK_ACCOUNT = {
@@ -18,41 +18,41 @@ BANK_ACCOUNT = {
     "account_holder_name": "John Smith",
 }
 _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading them takes longer than most tests
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
-def _client(facts: Facts, headers: Mapping[str, str] = MappingProxyType({})) -> httpx.Client:
-    return httpx.Client(base_url=facts.base_url, headers=dict(headers), timeout=20, verify=_NO_CERTIFICATES)
+def _client(info: SandboxInfo, headers: Mapping[str, str] = MappingProxyType({})) -> httpx.Client:
+    return httpx.Client(base_url=info.base_url, headers=dict(headers), timeout=20, verify=_NO_CERTIFICATES)
 
 
-class Desk:
-    """One location of a sandbox, by its user's key.
+class RawClient:
+    """A client with the credentials of one location of a sandbox.
 
     Attributes:
-        http: a client with the user's key; `stranger` is one without.
+        http: a client with the user's key; `anonymous` is one without.
     """
 
     def __init__(self, sandbox: Sandbox) -> None:
-        self.facts: Facts = sandbox.facts
+        self.info: SandboxInfo = sandbox.info
         self._sandbox = sandbox
         self._given: Counter[int] = Counter()
         self.http = self.another_client()
-        self.stranger = _client(self.facts)
+        self.anonymous = _client(self.info)
 
     def close(self) -> None:
         """Leave."""
         self.http.close()
-        self.stranger.close()
+        self.anonymous.close()
 
-    def begin_anew(self) -> None:
-        """Forget all records, and which integrator ids were given away."""
+    def reset(self) -> None:
+        """Delete all records, and the record of used integrator ids."""
         self._sandbox.reset()
         self._given.clear()
 
     def another_client(self) -> httpx.Client:
-        """A client with the user's key, and connections of its own."""
+        """Return a client with the user's key and its own connections."""
         names = ("developer_id", "user_id", "user_api_key")
-        return _client(self.facts, {name.replace("_", "-"): getattr(self.facts, name) for name in names})
+        return _client(self.info, {name.replace("_", "-"): getattr(self.info, name) for name in names})
 
     def post(self, path: str, wrapper: str, record: Any) -> httpx.Response:
         """POST a record in its wrapper; the token request has none."""
@@ -63,8 +63,8 @@ class Desk:
         return self.http.put(path, json={wrapper: record})
 
     def made(self, path: str, wrapper: str, **fields: Any) -> dict[str, Any]:
-        """POST a record that is sure to be accepted, and return it."""
-        answer = self.post(path, wrapper, {"location_id": self.facts.location_id} | fields)
+        """POST a record that must be accepted, and return it."""
+        answer = self.post(path, wrapper, {"location_id": self.info.location_id} | fields)
         assert answer.is_success, answer.text
         record: dict[str, Any] = answer.json()[wrapper]
         return record
@@ -74,12 +74,12 @@ class Desk:
         number, digits = self._given[length], ""
         self._given[length] += 1
         while len(digits) < length and (number or not digits):
-            number, digit = divmod(number, len(_LETTERS))
-            digits = _LETTERS[digit] + digits
+            number, digit = divmod(number, len(_CHARACTERS))
+            digits = _CHARACTERS[digit] + digits
         return digits.rjust(length, "-")
 
     def ticket(self) -> str:
-        """A ticket, which stands for a card once."""
+        """A ticket, which can replace a card once."""
         return self._sandbox.ticket()
 
     def sale(self, **fields: Any) -> dict[str, Any]:
@@ -97,11 +97,11 @@ class Desk:
         return self.made("/v2/contacts", "contact", last_name="Smith", **fields)
 
 
-class Blank:
-    """A desk with nothing behind it: every id is one that could be."""
+class FakeClient:
+    """A raw client without a sandbox, with invented ids."""
 
-    class facts:  # noqa: N801  an attribute of the desk
-        """Facts of no sandbox."""
+    class info:  # noqa: N801  an attribute of a raw client
+        """Invented ids and credentials."""
 
         location_id = contact_id = terminal_id = "a" * 24
         cc_product_transaction_id = ach_product_transaction_id = "b" * 24

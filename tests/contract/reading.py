@@ -1,4 +1,4 @@
-"""What every answer must be, whatever was asked: in time, no 5xx, JSON or nothing, and legible to the SDK."""
+"""Requirements on every response: in time, no 5xx, JSON or empty, and readable by the SDK."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,7 +28,7 @@ Reader = Callable[[Any], Any]
 
 
 def reader(operation: str) -> Reader:
-    """How the SDK reads the answer to an operation, whichever record it is about."""
+    """Return the function with which the SDK reads the response to an operation."""
     method, _, path = operation.partition(" ")
     if method == "DELETE" or path.endswith("/resend"):
         return _nothing
@@ -47,7 +47,7 @@ def _nothing(content: Any) -> None:
 
 
 def judge(operation: str, answer: httpx.Response) -> None:
-    """Check an answer to an operation."""
+    """Check the response to an operation."""
     asked = answer.request
     said = f"{asked.method} {asked.url} {_sent(asked)} is answered with {answer.status_code} {answer.text[:300]}"
     assert answer.status_code < 500, said
@@ -71,8 +71,8 @@ def _judge_refusal(answer: httpx.Response, error: StatusError, said: str) -> Non
     assert error.fields or answer.status_code != 422, said
 
 
-def judge_struck(operation: str, answer: httpx.Response) -> None:
-    """Check an answer that a fault has spoilt: the SDK reads it, or says in its own words why not."""
+def judge_faulty(operation: str, answer: httpx.Response) -> None:
+    """Check a damaged response: the SDK reads it, or raises its own error."""
     with suppress(GatewayError):
         _read(operation, answer)
 

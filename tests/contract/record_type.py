@@ -1,4 +1,4 @@
-"""A family of records: its table, the ways to make a record of it, and what a field needs beside it to be tried."""
+"""A record type: its table, the ways to create a record, and the other fields that a field needs."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ import attrs
 from .field_table import Table
 
 Body = Callable[[Any], dict[str, Any]]
-"""From a desk to the fields of a request."""
+"""From a raw_client to the fields of a request."""
 
 
 @attrs.frozen
@@ -19,7 +19,7 @@ class Way:
         name: what recipes call it.
         request: the SDK's class that asks for it.
         body: a smallest body; without any one of its fields it is refused.
-        otherwise: fields whose absence is told by other names, and which: without a ticket, say, a number is missed.
+        otherwise: fields whose absence is reported under other names: without a ticket, a number is missing.
     """
 
     name: str
@@ -33,10 +33,10 @@ class Recipe:
     """How to try one field.
 
     Attributes:
-        way: the way to make the record; the family's first one when empty.
-        value: desk and length → a value of that length; what the type suggests when None.
-        lengths: those of the row's bounds that can be tried; both when None.
-        values: those of the row's known values that can be tried; all when None.
+        way: the way to make the record; the record_type's first one when empty.
+        value: raw_client and length → a value of that length; what the type suggests when None.
+        lengths: those of the row's bounds that can be accepted_values; both when None.
+        values: those of the row's known values that can be accepted_values; all when None.
         beside: other fields it needs; `...` leaves one out.
         becomes: values that come back as others.
         put: whether to try it in a PUT too.
@@ -58,22 +58,22 @@ Recipes = Recipe | tuple[Recipe, ...]
 
 
 @attrs.frozen
-class Family:
+class RecordType:
     """A table with its requests.
 
     Attributes:
         path: where records are made; empty when no request of their own makes them.
-        record: the SDK's model of an answer; empty where answers are another family's.
+        record: the SDK's model of a response; empty if it is another record type's.
         ways: the ways to make one.
         update: the SDK's class for a change; empty when there is none.
         wrapper: of a request; empty when it has none.
-        answer: of an answer.
+        answer: the wrapper of a response.
         recipes: for the fields that need one, or several.
         arguments: fields that the SDK takes beside the request.
         expanded: relations that the SDK's record has fields for, though they come only when they are asked for.
         left_open: fields of which the contract does not say whether a POST needs them or a PUT may change them: this
             sandbox is strict, and the SDK leaves it to the gateway.
-        worked_out: fields that are worked out anew for each answer: what a PUT says of them is of no matter.
+        computed: fields that are computed for each response; a PUT may contain any value of them.
     """
 
     table: Table
@@ -87,16 +87,16 @@ class Family:
     arguments: frozenset[str] = frozenset()
     expanded: frozenset[str] = frozenset()
     left_open: frozenset[str] = frozenset()
-    worked_out: frozenset[str] = frozenset()
+    computed: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return self.table.name
 
     def way(self, recipe: Recipe) -> Way:
-        """The way that a recipe asks for."""
+        """Return the way that a recipe names."""
         return next(way for way in self.ways if recipe.way in ("", way.name))
 
     def recipes_of(self, name: str) -> tuple[Recipe, ...]:
-        """How to try a field."""
+        """Return the recipes for a field."""
         found = self.recipes.get(name, Recipe())
         return found if isinstance(found, tuple) else (found,)

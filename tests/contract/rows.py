@@ -1,6 +1,6 @@
 """The field tables of the contract, row by row, written down from it and from nothing else in this project.
 
-`row.py` says what the columns mean. The numbers are those of the fields in the contract's tables, counted there;
+`field_table.py` explains the columns. The numbers are those of the fields in the contract's tables, counted there;
 a row that is lost here, or given twice, does not agree with them.
 """
 
@@ -444,7 +444,7 @@ TRANSACTION = Table(
         no_show                        flag                                     -      -      yes?      yes?  yes
     """,
 )
-"""The contract lists the record that postbacks carry; what a request says besides is known from its other pages."""
+"""The contract lists the record that postbacks carry; further fields of requests are known from its other pages."""
 
 TABLES = (
     QUICK_INVOICE,

@@ -1,4 +1,4 @@
-"""What fields are tried with: values of a length, and recipes that several families share."""
+"""Values for fields: of a given length, and recipes that several record types share."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,62 +12,62 @@ TRACK = f";{VISA}=30121010000012345678?"
 
 
 def address(_desk: Any, length: int) -> str:
-    """An e-mail address."""
+    """Return an e-mail address."""
     return "a@b.test".rjust(length, "a")[-length:] if length else ""
 
 
 def phone(_desk: Any, length: int) -> str:
-    """A telephone number."""
+    """Return a telephone number."""
     return ("2125550123" * 2)[:length]
 
 
 def items(_desk: Any, length: int) -> dict[str, Any]:
-    """An item list that is as long as it is written as compact JSON."""
+    """Return an item list whose compact JSON has the length."""
     name = length - len('{"":1}')
     return {"x" * name: 1} if name > 0 else {}
 
 
 def starting(start: str) -> Callable[[Any, int], str]:
-    """A value cut or filled up with zeros."""
+    """Return a value cut or filled up with zeros."""
     return lambda _desk, length: start.ljust(length, "0")[:length]
 
 
 def track(_desk: Any, length: int) -> str:
-    """A magnetic stripe, filled up."""
+    """Return a magnetic stripe, filled up."""
     return TRACK.ljust(length, "x")[:length]
 
 
-def ticket(desk: Any, length: int) -> str:
-    """A ticket, as long as the gateway makes them."""
-    return desk.ticket() if 0 < length <= 36 else "t" * length
+def ticket(raw_client: Any, length: int) -> str:
+    """Return a ticket, as long as the gateway creates them."""
+    return raw_client.ticket() if 0 < length <= 36 else "t" * length
 
 
-def contacts_id(desk: Any, length: int) -> str:
-    """The integrator id of a contact."""
-    own = desk.own_id(length)
-    return str(desk.contact(contact_api_id=own)["contact_api_id"]) if 0 < length <= 64 else own
+def contacts_id(raw_client: Any, length: int) -> str:
+    """Return the integrator id of a contact."""
+    own = raw_client.own_id(length)
+    return str(raw_client.contact(contact_api_id=own)["contact_api_id"]) if 0 < length <= 64 else own
 
 
-def sales_id(desk: Any, length: int) -> str:
-    """The integrator id of a sale."""
-    own = desk.own_id(length)
-    return str(desk.sale(transaction_api_id=own)["transaction_api_id"]) if 0 < length <= 64 else own
+def sales_id(raw_client: Any, length: int) -> str:
+    """Return the integrator id of a sale."""
+    own = raw_client.own_id(length)
+    return str(raw_client.sale(transaction_api_id=own)["transaction_api_id"]) if 0 < length <= 64 else own
 
 
-def vaults_id(desk: Any, length: int) -> str:
-    """The integrator id of a vault; they are shorter than the fields that name them."""
-    own = desk.own_id(min(length, 36) if length <= 64 else length)
-    return str(desk.vault(account_vault_api_id=own)["account_vault_api_id"]) if 0 < length <= 64 else own
+def vaults_id(raw_client: Any, length: int) -> str:
+    """Return the integrator id of a vault, which is shorter than the fields that name it."""
+    own = raw_client.own_id(min(length, 36) if length <= 64 else length)
+    return str(raw_client.vault(account_vault_api_id=own)["account_vault_api_id"]) if 0 < length <= 64 else own
 
 
 def fact(name: str) -> Callable[[Any, int], str]:
-    """An id that is there from the start."""
-    return lambda desk, length: getattr(desk.facts, name) if 0 < length <= 36 else "f" * length
+    """Return an id of the seed data."""
+    return lambda raw_client, length: getattr(raw_client.info, name) if 0 < length <= 36 else "f" * length
 
 
 def made(what: str) -> Callable[[Any, int], str]:
-    """The id of a record that is made for the purpose."""
-    return lambda desk, length: getattr(desk, what)()["id"] if 0 < length <= 36 else "f" * length
+    """Return the id of a new record."""
+    return lambda raw_client, length: getattr(raw_client, what)()["id"] if 0 < length <= 36 else "f" * length
 
 
 CONTACT_ID = Recipe(value=fact("contact_id"))
@@ -95,5 +95,5 @@ NO_METHOD = {"payment_method": {"payment_method", "account_number", "exp_date"}}
 
 
 def instead(source: str) -> dict[str, set[str]]:
-    """Whoever names no account is asked for a number."""
+    """Return the fields of a problem that a missing account is reported under."""
     return {source: {source, "account_number"}}

@@ -1,4 +1,4 @@
-"""The rows against the sandbox: each function makes requests and returns what is not as the row says, one line each."""
+"""Compare the rows with the sandbox: each function sends requests and returns one line for each difference."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 
 from .field_table import Row
-from .raw_client import Desk
-from .record_type import Family, Recipe, Way
-from .values import comes_back, is_answer, other, tried, wrong
+from .raw_client import RawClient
+from .record_type import Recipe, RecordType, Way
+from .values import accepted_values, comes_back, is_valid_response, other, wrong
 
 LARGEST_FILE = 5 * 1024 * 1024
 """Bytes."""
@@ -17,102 +17,113 @@ _FILES = ((1, 0, True), (4, 1, True), (5, 1, False), (1, LARGEST_FILE, True), (1
 """How many files, of how many bytes, and whether they are taken."""
 
 
-def settable_problems(desk: Desk, family: Family, row: Row) -> Iterator[str]:
-    """A POST takes the field from its shortest to its longest value, and answers with it; nothing else."""
-    for recipe in family.recipes_of(row.name):
-        for value in tried(row, recipe, desk, recipe.values):
-            answer = desk.post(family.path, family.wrapper, _body(desk, family.way(recipe), recipe, row, value))
-            yield from _not_taken(family, row, f"POST of {_short(value)}", _shown(recipe, value), answer)
-    recipe = family.recipes_of(row.name)[0]
-    for value in wrong(row, recipe, desk):
-        answer = desk.post(family.path, family.wrapper, _body(desk, family.way(recipe), recipe, row, value))
+def settable_problems(raw_client: RawClient, record_type: RecordType, row: Row) -> Iterator[str]:
+    """Check that POST accepts and returns the shortest to the longest value, and refuses others."""
+    for recipe in record_type.recipes_of(row.name):
+        for value in accepted_values(row, recipe, raw_client, recipe.values):
+            answer = raw_client.post(
+                record_type.path, record_type.wrapper, _body(raw_client, record_type.way(recipe), recipe, row, value)
+            )
+            yield from _not_taken(record_type, row, f"POST of {_short(value)}", _shown(recipe, value), answer)
+    recipe = record_type.recipes_of(row.name)[0]
+    for value in wrong(row, recipe, raw_client):
+        answer = raw_client.post(
+            record_type.path, record_type.wrapper, _body(raw_client, record_type.way(recipe), recipe, row, value)
+        )
         yield from _not_refused(row, "POST", value, answer)
 
 
-def changeable_problems(desk: Desk, family: Family, row: Row) -> Iterator[str]:
-    """A PUT takes the same values, of a record that is there."""
-    for recipe in family.recipes_of(row.name):
+def changeable_problems(raw_client: RawClient, record_type: RecordType, row: Row) -> Iterator[str]:
+    """Check that PUT accepts the same values for an existing record."""
+    for recipe in record_type.recipes_of(row.name):
         if not recipe.put:
             continue
         values = recipe.values if recipe.put_values is None else recipe.put_values
-        for value in tried(row, recipe, desk, values):
-            answer = _put(desk, family, _record(desk, family, recipe), {**recipe.put_beside, row.name: value})
-            yield from _not_taken(family, row, f"PUT of {_short(value)}", _shown(recipe, value), answer)
-    recipe = family.recipes_of(row.name)[0]
-    record = _record(desk, family, recipe)
-    for value in wrong(row, recipe, desk):
-        answer = _put(desk, family, record, {**recipe.put_beside, row.name: value})
+        for value in accepted_values(row, recipe, raw_client, values):
+            answer = _put(
+                raw_client,
+                record_type,
+                _record(raw_client, record_type, recipe),
+                {**recipe.put_beside, row.name: value},
+            )
+            yield from _not_taken(record_type, row, f"PUT of {_short(value)}", _shown(recipe, value), answer)
+    recipe = record_type.recipes_of(row.name)[0]
+    record = _record(raw_client, record_type, recipe)
+    for value in wrong(row, recipe, raw_client):
+        answer = _put(raw_client, record_type, record, {**recipe.put_beside, row.name: value})
         yield from _not_refused(row, "PUT", value, answer)
 
 
-def fixed_problems(desk: Desk, family: Family, row: Row, method: str) -> Iterator[str]:
-    """A field that the method may not set is refused by name, unless what it says is so already."""
-    recipe = family.recipes_of(row.name)[0]
+def fixed_problems(raw_client: RawClient, record_type: RecordType, row: Row, method: str) -> Iterator[str]:
+    """Check that a field which the method may not set is refused by name, unless it is unchanged."""
+    recipe = record_type.recipes_of(row.name)[0]
     if method == "POST":
         value = other(row, None)
-        body = family.way(recipe).body(desk) | {row.name: value}
-        yield from _not_refused(row, "POST", value, desk.post(family.path, family.wrapper, body))
-    elif row.name not in family.worked_out:
-        record = _record(desk, family, recipe)
+        body = record_type.way(recipe).body(raw_client) | {row.name: value}
+        yield from _not_refused(row, "POST", value, raw_client.post(record_type.path, record_type.wrapper, body))
+    elif row.name not in record_type.computed:
+        record = _record(raw_client, record_type, recipe)
         value = other(row, record.get(row.name))
-        yield from _not_refused(row, "PUT", value, _put(desk, family, record, {row.name: value}))
+        yield from _not_refused(row, "PUT", value, _put(raw_client, record_type, record, {row.name: value}))
 
 
-def file_problems(desk: Desk, family: Family, row: Row) -> Iterator[str]:
-    """A POST as a form takes up to four files of up to five megabytes each, and hands them out when asked."""
+def file_problems(raw_client: RawClient, record_type: RecordType, row: Row) -> Iterator[str]:
+    """Check that a form accepts up to four files of five megabytes each, and returns them on request."""
     for count, size, fits in _FILES:
-        files = {f"{family.wrapper}[{row.name}][{n}]": (f"{n}.txt", b"x" * size) for n in range(count)}
-        answer = desk.http.post(f"{family.path}?expand={row.name}", data=_form(family, desk), files=files)
+        files = {f"{record_type.wrapper}[{row.name}][{n}]": (f"{n}.txt", b"x" * size) for n in range(count)}
+        answer = raw_client.http.post(
+            f"{record_type.path}?expand={row.name}", data=_form(record_type, raw_client), files=files
+        )
         sent = f"{count} files of {size} bytes"
         if not fits:
             yield from _not_refused(row, "POST", sent, answer)
-        elif not answer.is_success or len(answer.json()[family.answer][row.name]) != count:
+        elif not answer.is_success or len(answer.json()[record_type.answer][row.name]) != count:
             yield f"{row}: POST of {sent} is answered with {answer.status_code} {answer.text[:200]}"
-    yield from fixed_problems(desk, family, row, "POST")
+    yield from fixed_problems(raw_client, record_type, row, "POST")
 
 
-def required_problems(desk: Desk, family: Family, way: Way) -> Iterator[str]:
-    """Each field of a smallest body is needed, and named when it is missing, null or empty."""
-    for name in way.body(desk):
-        row = family.table.by_name[name]
-        for what, body in _without(way.body(desk), name):
-            answer = desk.post(family.path, family.wrapper, body)
+def required_problems(raw_client: RawClient, record_type: RecordType, way: Way) -> Iterator[str]:
+    """Check that each field of a smallest body is required, and named if missing, null or empty."""
+    for name in way.body(raw_client):
+        row = record_type.table.by_name[name]
+        for what, body in _without(way.body(raw_client), name):
+            answer = raw_client.post(record_type.path, record_type.wrapper, body)
             yield from _not_refused(row, "POST", what, answer, way.otherwise.get(name))
 
 
-def unknown_problems(desk: Desk, family: Family) -> Iterator[str]:
-    """A field that no table has is refused by name, on POST and on PUT."""
-    way = family.ways[0]
-    unknown = Row(family.table.name, "unheard_of", "text", (), "-", "-", "no", "no", "no", frozenset())
-    body = way.body(desk) | {"unheard_of": 1}
-    yield from _not_refused(unknown, "POST", 1, desk.post(family.path, family.wrapper, body))
-    if family.update:
-        record = _record(desk, family, Recipe())
-        yield from _not_refused(unknown, "PUT", 1, _put(desk, family, record, {"unheard_of": 1}))
+def unknown_problems(raw_client: RawClient, record_type: RecordType) -> Iterator[str]:
+    """Check that POST and PUT refuse an unknown field by name."""
+    way = record_type.ways[0]
+    unknown = Row(record_type.table.name, "unheard_of", "text", (), "-", "-", "no", "no", "no", frozenset())
+    body = way.body(raw_client) | {"unheard_of": 1}
+    yield from _not_refused(unknown, "POST", 1, raw_client.post(record_type.path, record_type.wrapper, body))
+    if record_type.update:
+        record = _record(raw_client, record_type, Recipe())
+        yield from _not_refused(unknown, "PUT", 1, _put(raw_client, record_type, record, {"unheard_of": 1}))
 
 
-def answer_problems(rows: Mapping[str, Row], record: Mapping[str, Any]) -> Iterator[str]:
-    """An answer has every field that is shown, each of its type, none that is not, and none that no table has."""
+def response_problems(rows: Mapping[str, Row], record: Mapping[str, Any]) -> Iterator[str]:
+    """Check that a response has all fields of its table, with their types, and no others."""
     for name, row in rows.items():
         if row.answer in ("yes", "null") and name not in record:
             yield f"{row}: is not in the answer"
         elif row.answer == "no" and name in record:
             yield f"{row}: must not be in an answer"
-        elif name in record and not is_answer(row, record[name]):
+        elif name in record and not is_valid_response(row, record[name]):
             yield f"{row}: came back as {record[name]!r}"
     yield from (f"{name}: is in the answer and in no table" for name in record.keys() - rows.keys() - {"_links"})
 
 
-def _form(family: Family, desk: Desk) -> dict[str, str]:
-    body = family.ways[0].body(desk)
+def _form(record_type: RecordType, raw_client: RawClient) -> dict[str, str]:
+    body = record_type.ways[0].body(raw_client)
     flat = {f"[{name}]": value for name, value in body.items() if not isinstance(value, dict)}
     nested = {name: value for name, value in body.items() if isinstance(value, dict)}
     flat |= {f"[{name}][{key}]": value for name, inner in nested.items() for key, value in inner.items()}
-    return {f"{family.wrapper}{name}": str(value) for name, value in flat.items()}
+    return {f"{record_type.wrapper}{name}": str(value) for name, value in flat.items()}
 
 
-def _body(desk: Desk, way: Way, recipe: Recipe, row: Row, value: Any) -> dict[str, Any]:
-    body = way.body(desk) | dict(recipe.beside) | {row.name: value}
+def _body(raw_client: RawClient, way: Way, recipe: Recipe, row: Row, value: Any) -> dict[str, Any]:
+    body = way.body(raw_client) | dict(recipe.beside) | {row.name: value}
     return {name: said for name, said in body.items() if said is not ...}
 
 
@@ -122,26 +133,28 @@ def _without(body: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, A
     yield "''", body | {name: ""}
 
 
-def _record(desk: Desk, family: Family, recipe: Recipe) -> dict[str, Any]:
-    answer = desk.post(family.path, family.wrapper, family.way(recipe).body(desk))
+def _record(raw_client: RawClient, record_type: RecordType, recipe: Recipe) -> dict[str, Any]:
+    answer = raw_client.post(record_type.path, record_type.wrapper, record_type.way(recipe).body(raw_client))
     assert answer.is_success, answer.text
-    record: dict[str, Any] = answer.json()[family.answer]
+    record: dict[str, Any] = answer.json()[record_type.answer]
     return record
 
 
-def _put(desk: Desk, family: Family, record: Mapping[str, Any], changes: Mapping[str, Any]) -> httpx.Response:
-    return desk.put(f"{family.path}/{record['id']}", family.wrapper, dict(changes))
+def _put(
+    raw_client: RawClient, record_type: RecordType, record: Mapping[str, Any], changes: Mapping[str, Any]
+) -> httpx.Response:
+    return raw_client.put(f"{record_type.path}/{record['id']}", record_type.wrapper, dict(changes))
 
 
 def _shown(recipe: Recipe, value: Any) -> Any:
     return recipe.becomes.get(value, value) if recipe.becomes else value
 
 
-def _not_taken(family: Family, row: Row, sent: str, shown: Any, answer: httpx.Response) -> Iterator[str]:
+def _not_taken(record_type: RecordType, row: Row, sent: str, shown: Any, answer: httpx.Response) -> Iterator[str]:
     if not answer.is_success:
         yield f"{row}: {sent} is answered with {answer.status_code} {answer.text[:200]}"
         return
-    record = answer.json()[family.answer]
+    record = answer.json()[record_type.answer]
     if row.answer == "no" and row.name in record:
         yield f"{row}: {sent} is answered with it"
     elif row.answer in ("yes", "null") and row.name not in record:

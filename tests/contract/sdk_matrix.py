@@ -1,4 +1,4 @@
-"""The rows against the SDK's models: each function returns what is not as the row says, one line each."""
+"""Compare the rows with the SDK's models: each function returns one line for each difference."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
@@ -14,9 +14,9 @@ from gateway_async._wire.validation import problems
 from gateway_async.models.request import Request
 
 from .field_table import Row
-from .raw_client import Blank
-from .record_type import Family, Recipe, Way
-from .values import out_of_bounds, tried
+from .raw_client import FakeClient
+from .record_type import Recipe, RecordType, Way
+from .values import accepted_values, out_of_bounds
 
 _FITS: dict[str, tuple[type, ...]] = {
     "integer": (int,),
@@ -33,7 +33,7 @@ _FITS: dict[str, tuple[type, ...]] = {
 
 
 def kinds(annotation: Any) -> set[type]:
-    """The types in an annotation, without constraints and None."""
+    """Return the types in an annotation, without constraints and None."""
     if get_origin(annotation) is Annotated:
         return kinds(annotation.__origin__)
     if get_origin(annotation) not in (None, Mapping, Sequence, tuple) and get_args(annotation):
@@ -44,64 +44,64 @@ def kinds(annotation: Any) -> set[type]:
     return set() if found is NoneType else {found}
 
 
-def record_problems(family: Family, row: Row) -> Iterator[str]:
-    """The record has the field, of a type that fits, unless it is never answered."""
-    hints = get_type_hints(getattr(gateway_async, family.record))
+def record_problems(record_type: RecordType, row: Row) -> Iterator[str]:
+    """Check that the record has the field, with a fitting type, unless it is never returned."""
+    hints = get_type_hints(getattr(gateway_async, record_type.record))
     if row.name not in hints:
         if row.answer != "no":
-            yield f"{row}: {family.record} has no such field"
+            yield f"{row}: {record_type.record} has no such field"
         return
     fitting = _FITS.get(row.type, (str,))
     if not all(issubclass(kind, fitting) for kind in kinds(hints[row.name])):
-        yield f"{row}: {family.record} has it as {hints[row.name]}"
+        yield f"{row}: {record_type.record} has it as {hints[row.name]}"
 
 
-def request_problems(family: Family, row: Row) -> Iterator[str]:
-    """A create and an update have the field if it can be set by them, and not otherwise."""
-    creates = [_class(way) for way in family.ways]
-    if row.name not in family.arguments:
+def request_problems(record_type: RecordType, row: Row) -> Iterator[str]:
+    """Check that a create and an update have the field only if it can be set by them."""
+    creates = [_class(way) for way in record_type.ways]
+    if row.name not in record_type.arguments:
         yield from _offered(row, "POST", row.post != "no", any(_knows(kind, row.name) for kind in creates))
-    if family.update:
-        wanted = row.put != "no" or row.name in family.left_open
-        yield from _offered(row, "PUT", wanted, _knows(getattr(gateway_async, family.update), row.name))
+    if record_type.update:
+        wanted = row.put != "no" or row.name in record_type.left_open
+        yield from _offered(row, "PUT", wanted, _knows(getattr(gateway_async, record_type.update), row.name))
 
 
-def limit_problems(family: Family, row: Row) -> Iterator[str]:
-    """What the row allows passes the checks before sending, and what is beyond its bounds is named by them."""
-    for recipe in family.recipes_of(row.name):
-        way = family.way(recipe)
+def limit_problems(record_type: RecordType, row: Row) -> Iterator[str]:
+    """Check that values within the row's bounds are accepted before sending, and others named."""
+    for recipe in record_type.recipes_of(row.name):
+        way = record_type.way(recipe)
         if row.post != "no" and row.name in _fields(_class(way)):
             beside = {name: ... for name, said in recipe.beside.items() if said is ...}
-            request = _request(_class(way), way.body(Blank()) | dict(recipe.beside) | beside)
+            request = _request(_class(way), way.body(FakeClient()) | dict(recipe.beside) | beside)
             yield from _limits(row, recipe, request, recipe.values)
-        update = getattr(gateway_async, family.update) if family.update else Request
+        update = getattr(gateway_async, record_type.update) if record_type.update else Request
         if row.put != "no" and recipe.put and row.name in _fields(update):
             body = {"action": "edit"} if "action" in _fields(update) else {}
             values = recipe.values if recipe.put_values is None else recipe.put_values
             yield from _limits(row, recipe, _request(update, body | dict(recipe.put_beside)), values)
 
 
-def required_problems(family: Family, way: Way) -> Iterator[str]:
-    """Each field of a smallest body is needed, and named when it is missing."""
+def required_problems(record_type: RecordType, way: Way) -> Iterator[str]:
+    """Check that each field of a smallest body is required, and named if missing."""
     kind = _class(way)
-    body = {name: said for name, said in way.body(Blank()).items() if name not in kind.implied}
+    body = {name: said for name, said in way.body(FakeClient()).items() if name not in kind.implied}
     for name in body:
-        if name in family.left_open:
+        if name in record_type.left_open:
             continue
         default = attrs.fields_dict(kind)[name].default
         request = _request(kind, body)
         object.__setattr__(request, name, None)
         if default not in (attrs.NOTHING, None):
-            continue  # what the class says when nothing is said
+            continue  # the default of the class
         names = way.otherwise.get(name, {name})
         if not any(_names(line, other) for line in problems(request) for other in names):
-            yield f"{family}.{name}: {kind.__name__} does not miss it"
+            yield f"{record_type}.{name}: {kind.__name__} does not miss it"
 
 
-def stranger_problems(family: Family) -> Iterator[str]:
-    """No model has a field that no table has."""
-    known = {*family.table.by_name, *family.expanded, "extra"}
-    for name in (family.record, family.update, *(way.request for way in family.ways)):
+def extra_field_problems(record_type: RecordType) -> Iterator[str]:
+    """Check that no model has a field without a row."""
+    known = {*record_type.table.by_name, *record_type.expanded, "extra"}
+    for name in (record_type.record, record_type.update, *(way.request for way in record_type.ways)):
         kind = getattr(gateway_async, name, None)
         if kind:
             yield from (
@@ -139,12 +139,12 @@ def _typed(value: Any, hint: Any) -> Any:
 
 def _limits(row: Row, recipe: Recipe, request: Request, values: tuple[str, ...] | None) -> Iterator[str]:
     hint = get_type_hints(type(request))[row.name]
-    taken = (True, False) if row.type == "flag" else tried(row, recipe, Blank(), values)
+    taken = (True, False) if row.type == "flag" else accepted_values(row, recipe, FakeClient(), values)
     for value in taken:
         found = problems(attrs.evolve(request, **{row.name: _typed(value, hint)}))
         if found:
             yield f"{row}: {type(request).__name__} refuses {str(value)[:40]!r}: {found}"
-    for value in out_of_bounds(row, recipe, Blank()):
+    for value in out_of_bounds(row, recipe, FakeClient()):
         found = problems(attrs.evolve(request, **{row.name: value}))
         if not found or not all(_names(line, row.name) for line in found):
             yield f"{row}: {type(request).__name__} takes {str(value)[:40]!r}: {found}"

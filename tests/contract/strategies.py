@@ -13,24 +13,24 @@ import attrs
 import httpx
 from hypothesis import strategies as st
 
-from gateway_async.sandbox.routes import OPERATIONS
+from gateway_async.sandbox.routes import ROUTES
 
 from . import calls
-from .families import FAMILIES
 from .field_table import Row
-from .raw_client import Desk
-from .record_type import Family
-from .values import tried, wrong
+from .raw_client import RawClient
+from .record_type import RecordType
+from .record_types import RECORD_TYPES
+from .values import accepted_values, wrong
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
-EVERY_OPERATION = tuple(f"{method} {path}" for path, handlers in OPERATIONS.items() for method in handlers)
+EVERY_OPERATION = tuple(f"{method} {path}" for path, handlers in ROUTES.items() for method in handlers)
 ACTIONS = ("sale", "authonly", "avsonly", "force", "refund", "debit", "credit", "void", "authcomplete", "authincrement",
            "partialreversal", "tipadjust", "edit")  # fmt: skip
 DEADLINE = 5.0
-"""Seconds in which every answer is there."""
+"""Seconds within which every response must arrive."""
 
-_FAMILIES = {family.path: family for family in FAMILIES if family.path}
+_FAMILIES = {record_type.path: record_type for record_type in RECORD_TYPES if record_type.path}
 
 text = st.text(max_size=20) | st.sampled_from(
     ["", "\0", "'; --", "%00", "١", "\U0001f375", "x" * 5000, "../..", "1e400"]
@@ -82,12 +82,12 @@ class Draft:
 
     @property
     def asks(self) -> str:
-        """The operation that it really asks for."""
+        """Return the operation that the request really asks for."""
         method, _, pattern = self.operation.partition(" ")
         return f"{self.method or method} {pattern}"
 
     def send(self, http: httpx.Client) -> httpx.Response:
-        """Send it, and have an answer in time."""
+        """Send the request, and return the response."""
         method, _, pattern = self.asks.partition(" ")
         url = _fill(pattern, self.ids) + (f"?{urlencode(self.query)}" if self.query else "")
         sent = self._body()
@@ -115,7 +115,7 @@ def _fill(pattern: str, ids: tuple[str, ...]) -> str:
 
 
 def _prompt(content: Any) -> Any:
-    """The same without amounts for which a gateway, an issuer or a terminal takes its time."""
+    """Return the same request without amounts that make a gateway, an issuer or a terminal wait."""
     if isinstance(content, dict):
         return {name: _prompt(value) for name, value in content.items() if not (name in _AMOUNTS and _is_slow(value))}
     return content
@@ -131,42 +131,44 @@ def _is_slow(value: Any) -> bool:
 # --- good ones
 
 
-def good(draw: Draw, desk: Desk, operation: str) -> Draft:
-    """A request that is answered with success; what it is about is made beforehand."""
+def good(draw: Draw, raw_client: RawClient, operation: str) -> Draft:
+    """Generate a request that succeeds; the records that it needs are created before."""
     method, _, path = operation.partition(" ")
     special = _SPECIAL.get(operation)
     if special:
-        return special(desk)
+        return special(raw_client)
     collection = "/".join(path.split("/")[:3])
-    family = _FAMILIES.get(collection)
-    if method == "POST" and path == collection and family:
-        return Draft(operation, wrapper=family.wrapper, record=_new(draw, desk, family))
-    if method == "PUT" and family:
-        return _change(draw, desk, operation, family)
-    ids = (_MADE[collection](desk),) if "{" in path else ()
+    record_type = _FAMILIES.get(collection)
+    if method == "POST" and path == collection and record_type:
+        return Draft(operation, wrapper=record_type.wrapper, record=_new(draw, raw_client, record_type))
+    if method == "PUT" and record_type:
+        return _change(draw, raw_client, operation, record_type)
+    ids = (_MADE[collection](raw_client),) if "{" in path else ()
     return Draft(operation, ids, query=_listing(draw) if method == "GET" and path == collection else ())
 
 
-def _new(draw: Draw, desk: Desk, family: Family) -> dict[str, Any]:
-    way = draw(st.sampled_from(family.ways))
-    rows = [row for row in family.table.rows if row.post == "yes" and row.type != "files"]
+def _new(draw: Draw, raw_client: RawClient, record_type: RecordType) -> dict[str, Any]:
+    way = draw(st.sampled_from(record_type.ways))
+    rows = [row for row in record_type.table.rows if row.post == "yes" and row.type != "files"]
     row = draw(st.none() | st.sampled_from(rows)) if rows else None
-    body: dict[str, Any] = way.body(desk)
+    body: dict[str, Any] = way.body(raw_client)
     if row:
-        recipe = family.recipes_of(row.name)[0]
-        body = family.way(recipe).body(desk) | dict(recipe.beside)
-        body[row.name] = _one_of(draw, list(tried(row, recipe, desk, recipe.values)))
+        recipe = record_type.recipes_of(row.name)[0]
+        body = record_type.way(recipe).body(raw_client) | dict(recipe.beside)
+        body[row.name] = _one_of(draw, list(accepted_values(row, recipe, raw_client, recipe.values)))
     return {name: value for name, value in body.items() if value is not ...}
 
 
-def _change(draw: Draw, desk: Desk, operation: str, family: Family) -> Draft:
-    rows = [row for row in family.table.rows if row.put == "yes" and family.recipes_of(row.name)[0].put]
+def _change(draw: Draw, raw_client: RawClient, operation: str, record_type: RecordType) -> Draft:
+    rows = [row for row in record_type.table.rows if row.put == "yes" and record_type.recipes_of(row.name)[0].put]
     row = draw(st.sampled_from(rows))
-    recipe = family.recipes_of(row.name)[0]
+    recipe = record_type.recipes_of(row.name)[0]
     values = recipe.values if recipe.put_values is None else recipe.put_values
-    changes = dict(recipe.put_beside) | {row.name: _one_of(draw, list(tried(row, recipe, desk, values)))}
-    made = desk.made(family.path, family.wrapper, **family.way(recipe).body(desk))
-    return Draft(operation, (made["id"],), wrapper=family.wrapper, record=changes)
+    changes = dict(recipe.put_beside) | {
+        row.name: _one_of(draw, list(accepted_values(row, recipe, raw_client, values)))
+    }
+    made = raw_client.made(record_type.path, record_type.wrapper, **record_type.way(recipe).body(raw_client))
+    return Draft(operation, (made["id"],), wrapper=record_type.wrapper, record=changes)
 
 
 def _one_of(draw: Draw, values: list[Any]) -> Any:
@@ -183,14 +185,14 @@ def _listing(draw: Draw) -> tuple[tuple[str, str], ...]:
     return tuple(draw(st.fixed_dictionaries({}, optional=parameters)).items())
 
 
-def _transaction(desk: Desk, operation: str, ids: tuple[str, str]) -> Draft:
+def _transaction(raw_client: RawClient, operation: str, ids: tuple[str, str]) -> Draft:
     return Draft(operation, ids[:1], wrapper="quickinvoice", record={"transaction_id": ids[1]})
 
 
-_MADE: dict[str, Callable[[Desk], str]] = {
-    "/v2/contacts": lambda desk: desk.contact()["id"],
-    "/v2/accountvaults": lambda desk: desk.vault()["id"],
-    "/v2/transactions": lambda desk: desk.sale(action="authonly")["id"],
+_MADE: dict[str, Callable[[RawClient], str]] = {
+    "/v2/contacts": lambda raw_client: raw_client.contact()["id"],
+    "/v2/accountvaults": lambda raw_client: raw_client.vault()["id"],
+    "/v2/transactions": lambda raw_client: raw_client.sale(action="authonly")["id"],
     "/v2/transactionbatches": calls.open_batch,
     "/v2/postbackconfigs": calls.config,
     "/v2/quickinvoices": calls.invoice,
@@ -200,62 +202,64 @@ _ADD, _REMOVE = "PUT /v2/quickinvoices/{id}/addTransaction", "PUT /v2/quickinvoi
 _REOPEN = "POST /v2/quickinvoices/{id}/reopen"
 _ATTACH, _DETACH = "POST /v2/quickinvoices/{id}/files", "DELETE /v2/quickinvoices/{id}/files/{file_id}"
 _LOGOUT = "DELETE /v2/token/{token}"
-_SPECIAL: dict[str, Callable[[Desk], Draft]] = {
-    _ADD: lambda desk: _transaction(desk, _ADD, (calls.invoice(desk), desk.sale()["id"])),
-    _REMOVE: lambda desk: _transaction(desk, _REMOVE, calls.paid_invoice(desk)),
-    _REOPEN: lambda desk: Draft(_REOPEN, (calls.closed_invoice(desk),)),
-    _ATTACH: lambda desk: Draft(_ATTACH, (calls.invoice(desk),), files=(("file[file]", ("a.txt", b"tea")),)),
-    _DETACH: lambda desk: Draft(_DETACH, calls.attached(desk)),
-    _LOGOUT: lambda desk: Draft(_LOGOUT, (calls.token(desk),)),
+_SPECIAL: dict[str, Callable[[RawClient], Draft]] = {
+    _ADD: lambda raw_client: _transaction(raw_client, _ADD, (calls.invoice(raw_client), raw_client.sale()["id"])),
+    _REMOVE: lambda raw_client: _transaction(raw_client, _REMOVE, calls.paid_invoice(raw_client)),
+    _REOPEN: lambda raw_client: Draft(_REOPEN, (calls.closed_invoice(raw_client),)),
+    _ATTACH: lambda raw_client: Draft(
+        _ATTACH, (calls.invoice(raw_client),), files=(("file[file]", ("a.txt", b"tea")),)
+    ),
+    _DETACH: lambda raw_client: Draft(_DETACH, calls.attached(raw_client)),
+    _LOGOUT: lambda raw_client: Draft(_LOGOUT, (calls.token(raw_client),)),
 }
 
 
 # --- mistakes
 
 
-def wrong_value(draw: Draw, desk: Desk, draft: Draft) -> Draft:
-    """One field of the family says what it must not."""
-    family = _FAMILIES.get("/".join(draft.operation.partition(" ")[2].split("/")[:3]))
-    if family is None or not isinstance(draft.record, dict):
+def wrong_value(draw: Draw, raw_client: RawClient, draft: Draft) -> Draft:
+    """Give one field of the record type an invalid value."""
+    record_type = _FAMILIES.get("/".join(draft.operation.partition(" ")[2].split("/")[:3]))
+    if record_type is None or not isinstance(draft.record, dict):
         return draft
-    row: Row = draw(st.sampled_from(family.table.rows))
-    values = list(wrong(row, family.recipes_of(row.name)[0], desk))
+    row: Row = draw(st.sampled_from(record_type.table.rows))
+    values = list(wrong(row, record_type.recipes_of(row.name)[0], raw_client))
     return attrs.evolve(draft, record=draft.record | {row.name: _one_of(draw, values)})
 
 
-def wild_value(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
-    """One field, known or not, holds any JSON."""
+def wild_value(draw: Draw, _desk: RawClient, draft: Draft) -> Draft:
+    """Give one field, known or not, any JSON."""
     record = draft.record if isinstance(draft.record, dict) else {}
     name = draw(st.sampled_from(sorted(record)) | text) if record else draw(text)
     return attrs.evolve(draft, record=record | {name: draw(json_values)})
 
 
-def missing_field(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
-    """One field is left out."""
+def missing_field(draw: Draw, _desk: RawClient, draft: Draft) -> Draft:
+    """Omit one field."""
     if not isinstance(draft.record, dict) or not draft.record:
         return draft
     left_out = draw(st.sampled_from(sorted(draft.record)))
     return attrs.evolve(draft, record={name: value for name, value in draft.record.items() if name != left_out})
 
 
-def another_action(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
-    """A transaction is asked for what may not be possible now."""
+def another_action(draw: Draw, _desk: RawClient, draft: Draft) -> Draft:
+    """Ask for an action that the transaction may not allow."""
     if draft.wrapper != "transaction" or not isinstance(draft.record, dict):
         return draft
     action = {"action": draw(st.sampled_from(ACTIONS)), "transaction_amount": draw(st.sampled_from(["1.00", "20.00"]))}
     return attrs.evolve(draft, record=draft.record | action)
 
 
-def wild_body(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
-    """The body is any JSON, in the wrapper or without it, or no JSON at all."""
+def wild_body(draw: Draw, _desk: RawClient, draft: Draft) -> Draft:
+    """Send any JSON as the body, with or without the wrapper, or invalid JSON."""
     if draw(st.booleans()):
         return attrs.evolve(draft, raw=draw(broken_bodies), headers=_headers(draft, "application/json"))
     wrapper = draw(st.just(draft.wrapper) | text)
     return attrs.evolve(draft, record=draw(json_values), wrapper=wrapper, form={}, files=())
 
 
-def wild_form(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
-    """A multipart form with names that nobody expects, or one that breaks off."""
+def wild_form(draw: Draw, _desk: RawClient, draft: Draft) -> Draft:
+    """Send a multipart form with unknown names, or an incomplete one."""
     if draw(st.integers(0, 3)) == 0:
         broken = draw(st.sampled_from([b"", b"--x", b"--x\r\n\r\n", b'--x\r\ncontent-disposition: form-data; name="a'])
                       | st.binary(max_size=60))  # fmt: skip
@@ -270,8 +274,8 @@ def wild_form(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
     return attrs.evolve(draft, record=None, form=form, files=(*files, *draft.files))
 
 
-def wild_query(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
-    """Filters, sorting, paging and expansion by any text."""
+def wild_query(draw: Draw, _desk: RawClient, draft: Draft) -> Draft:
+    """Send filters, sorting, paging and expands with any text."""
     known = ("page", "page_size", "sort", "expand", "api_id", "location_id", "created_ts", "created_ts_from", "sms",
              "email", "id", "status_id", "transaction_amount", "title", "is_open")  # fmt: skip
     value = text | st.sampled_from(
@@ -281,13 +285,13 @@ def wild_query(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
     return attrs.evolve(draft, query=(*draft.query, *((name, _utf8(value)) for name, value in pairs)))
 
 
-def wild_ids(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
-    """Ids that nobody has, or that break a path."""
+def wild_ids(draw: Draw, _desk: RawClient, draft: Draft) -> Draft:
+    """Use unknown ids, or ids that break a path."""
     return attrs.evolve(draft, ids=tuple(_utf8(draw(text.filter(bool))) for _ in draft.ids))
 
 
-def wild_headers(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
-    """Headers of any content; credentials are answered with 401 then."""
+def wild_headers(draw: Draw, _desk: RawClient, draft: Draft) -> Draft:
+    """Send any headers; invalid credentials are a 401."""
     names = ["authorization", "user-id", "user-api-key", "developer-id", "access-token", "hash-key", "timestamp",
              "content-type", "accept", "cookie", "x-forwarded-for", "if-none-match", "range"]  # fmt: skip
     value = ascii_text | st.sampled_from(
@@ -296,8 +300,8 @@ def wild_headers(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
     return attrs.evolve(draft, headers=draw(st.dictionaries(st.sampled_from(names), value, min_size=1, max_size=3)))
 
 
-def other_method(draw: Draw, _desk: Desk, draft: Draft) -> Draft:
-    """A method that the path may not have."""
+def other_method(draw: Draw, _desk: RawClient, draft: Draft) -> Draft:
+    """Use a method that the path may not allow."""
     return attrs.evolve(
         draft, method=draw(st.sampled_from(["GET", "PUT", "POST", "DELETE", "PATCH", "HEAD", "OPTIONS"]))
     )
@@ -317,11 +321,11 @@ MISTAKES = (
 )
 
 
-def any_draft(draw: Draw, desk: Desk, operation: str) -> Draft:
-    """A good request with no mistake, one, or two."""
-    draft = good(draw, desk, operation)
+def any_draft(draw: Draw, raw_client: RawClient, operation: str) -> Draft:
+    """Generate a request with no mistake, one, or two."""
+    draft = good(draw, raw_client, operation)
     for mistake in draw(st.lists(st.sampled_from(MISTAKES), max_size=2)):
-        draft = mistake(draw, desk, draft)
+        draft = mistake(draw, raw_client, draft)
     return draft
 
 

@@ -1,68 +1,68 @@
-"""Every endpoint with every kind of credentials, through the SDK: works, or is refused as the contract says."""
+"""Every endpoint with every kind of credentials, through the SDK: it works, or is refused as in the contract."""
 
 import hashlib
 import hmac
 import time
-from dataclasses import replace
 
+import attrs
 import pytest
 
 from gateway_async import AsyncGateway, AuthenticationError, InvalidRequestError
 from gateway_async.credentials import Credentials
-from gateway_async.sandbox import Facts
-from gateway_async.sandbox.routes import OPERATIONS
+from gateway_async.sandbox import SandboxInfo
+from gateway_async.sandbox.routes import ROUTES
 
 from .calls import CALLS, token
 from .endpoints import CREDENTIALS, ENDPOINTS, Endpoint, case, works
-from .raw_client import Desk
+from .raw_client import RawClient
 
 CELLS = {case(endpoint, kind): (endpoint, kind) for endpoint in ENDPOINTS for kind in CREDENTIALS}
 WORKS = [pytest.param(*cell, id=name) for name, cell in CELLS.items() if works(*cell)]
 REFUSED = [pytest.param(*cell, id=name) for name, cell in CELLS.items() if not works(*cell)]
 
 
-def client(facts: Facts, credentials: Credentials) -> AsyncGateway:
-    """A client with credentials of one's own choice."""
+def client(info: SandboxInfo, credentials: Credentials) -> AsyncGateway:
+    """Return a client with given credentials."""
     return AsyncGateway(
-        facts.base_url, developer_id=facts.developer_id, credentials=credentials, location_id=facts.location_id
+        info.base_url, developer_id=info.developer_id, credentials=credentials, location_id=info.location_id
     )
 
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize(("endpoint", "kind"), WORKS)
-async def test_works(desk: Desk, endpoint: Endpoint, kind: str) -> None:
-    """The verb is carried out with these credentials and no others."""
-    async with client(desk.facts, CREDENTIALS[kind](desk.facts, token(desk))) as gateway:
-        await CALLS[endpoint.verb](gateway, desk)
+async def test_works(raw_client: RawClient, endpoint: Endpoint, kind: str) -> None:
+    """The method works with these credentials."""
+    async with client(raw_client.info, CREDENTIALS[kind](raw_client.info, token(raw_client))) as gateway:
+        await CALLS[endpoint.verb](gateway, raw_client)
 
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize(("endpoint", "kind"), REFUSED)
-async def test_refused(desk: Desk, endpoint: Endpoint, kind: str) -> None:
-    """The SDK sends nothing, and the gateway would answer 403."""
-    async with client(desk.facts, CREDENTIALS[kind](desk.facts, token(desk))) as gateway:
+async def test_refused(raw_client: RawClient, endpoint: Endpoint, kind: str) -> None:
+    """The SDK sends nothing, and the gateway would return 403."""
+    async with client(raw_client.info, CREDENTIALS[kind](raw_client.info, token(raw_client))) as gateway:
         with pytest.raises(InvalidRequestError, match=r"^HashKey|credentials: HashKey cannot sign"):
-            await CALLS[endpoint.verb](gateway, desk)
-    proof, now = desk.facts, str(int(time.time()))
+            await CALLS[endpoint.verb](gateway, raw_client)
+    proof, now = raw_client.info, str(int(time.time()))
     digest = hmac.new(proof.user_hash_key.encode(), f"{proof.user_id}{now}".encode(), hashlib.sha256).hexdigest()
     signed = {"developer-id": proof.developer_id, "user-id": proof.user_id, "timestamp": now, "hash-key": digest}
     params, headers = (signed, {}) if kind == "hmac-query" else ({}, signed)
     path = endpoint.path.replace("{", "").replace("}", "")
-    assert desk.stranger.request(endpoint.method, path, params=params, headers=headers).status_code == 403
+    assert raw_client.anonymous.request(endpoint.method, path, params=params, headers=headers).status_code == 403
 
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("kind", CREDENTIALS)
-async def test_wrong_credentials_are_refused(desk: Desk, kind: str) -> None:
-    """Each kind proves something: with another secret it is an AuthenticationError."""
-    wrong = replace(desk.facts, user_api_key="x", user_hash_key="x", password="x")
-    async with client(desk.facts, CREDENTIALS[kind](wrong, "nobody's")) as gateway:
+async def test_wrong_credentials_are_refused(raw_client: RawClient, kind: str) -> None:
+    """Another secret of each kind is an AuthenticationError."""
+    wrong = attrs.evolve(raw_client.info, user_api_key="x", user_hash_key="x", password="x")
+    async with client(raw_client.info, CREDENTIALS[kind](wrong, "nobody's")) as gateway:
         with pytest.raises(AuthenticationError):
             await gateway.account_vaults.list().first()
 
 
 def test_no_endpoint_is_missed() -> None:
-    """Each operation of the sandbox has its row, and each row its verb."""
-    operations = {f"{method} {path}" for path, handlers in OPERATIONS.items() for method in handlers}
+    """Each operation of the sandbox has its row, and each row its method."""
+    operations = {f"{method} {path}" for path, handlers in ROUTES.items() for method in handlers}
     assert operations == {str(endpoint) for endpoint in ENDPOINTS}
     assert list(CALLS) == [endpoint.verb for endpoint in ENDPOINTS]

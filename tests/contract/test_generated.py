@@ -1,4 +1,4 @@
-"""Whatever is sent to the sandbox, it answers in time, never with a 5xx, and in words that the SDK can read.
+"""The sandbox responds to any request in time, without a 5xx, and readably for the SDK.
 
 A short run with fixed requests by default. `GATEWAY_FUZZ_SECONDS=1200 pytest tests/contract/test_generated.py -k long`
 goes on with new ones for as long.
@@ -18,11 +18,11 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from gateway_async.sandbox.admin.endpoints import CONTROLS
+from gateway_async.sandbox.admin.control_calls import CONTROL_CALLS
 from gateway_async.sandbox.simulators.faults import FAULTS
 
-from .raw_client import Desk
-from .reading import judge, judge_struck
+from .raw_client import RawClient
+from .reading import judge, judge_faulty
 from .strategies import DEADLINE, EVERY_OPERATION, any_draft, ascii_text, broken_bodies, good, json_values, text
 
 SECONDS = float(os.environ.get("GATEWAY_FUZZ_SECONDS", "0"))
@@ -37,7 +37,7 @@ PROMPT_FAULTS = sorted({*FAULTS} - {"refuse", "silence"})
 
 CALM_CONTROLS = [
     (method, path)
-    for path, controls in CONTROLS.items()
+    for path, controls in CONTROL_CALLS.items()
     for method in controls
     if not path.endswith(("/silence", "/reset"))
 ]
@@ -49,7 +49,7 @@ HAPPENINGS: list[tuple[str, str, dict[str, Any]]] = [
     *(("transactionbatches", "/_sandbox/transactionbatches/{id}", {"processing_status_id": n}) for n in range(1, 7)),
     ("", "/_sandbox/clock", {"advance": 86400}),
 ]
-"""What happens to records without a request of the merchant's: family, control call, body."""
+"""What happens to records without a request of the merchant's: record_type, control call, body."""
 
 UNFIT = {
     "failed": (500, '{"message": "x"}'),
@@ -60,89 +60,91 @@ UNFIT = {
     "a record without an id": (200, '{"contacts": [{"last_name": "Smith"}]}'),
     "no reason": (422, '{"message": "x"}'),
 }
-"""Answers to a list of contacts that must not be."""
+"""Invalid responses to a list of contacts."""
 
 
-def one_request(data: st.DataObject, desk: Desk, operation: str) -> None:
-    """Send one generated request for an operation and check its answer."""
-    draft = any_draft(data.draw, desk, operation)
-    judge(draft.asks, draft.send(desk.http))
+def one_request(data: st.DataObject, raw_client: RawClient, operation: str) -> None:
+    """Send one generated request for an operation, and check its response."""
+    draft = any_draft(data.draw, raw_client, operation)
+    judge(draft.asks, draft.send(raw_client.http))
 
 
-def a_life(data: st.DataObject, desk: Desk) -> None:
-    """Send requests one after the other, about records that those before have made."""
+def one_sequence(data: st.DataObject, raw_client: RawClient) -> None:
+    """Send requests one after another, about records that earlier ones created."""
     pool: defaultdict[str, list[str]] = defaultdict(list)
     for _ in range(data.draw(st.integers(1, 12))):
         operation = data.draw(st.sampled_from(EVERY_OPERATION))
-        family = operation.split("/")[2]
-        draft = any_draft(data.draw, desk, operation)
+        record_type = operation.split("/")[2]
+        draft = any_draft(data.draw, raw_client, operation)
         which = data.draw(st.integers(0, 99))  # drawn in any case: what is drawn must not depend on what was answered
-        if draft.ids and pool[family]:
-            draft = draft.about(pool[family][which % len(pool[family])])
-        answer = draft.send(desk.http)
+        if draft.ids and pool[record_type]:
+            draft = draft.about(pool[record_type][which % len(pool[record_type])])
+        answer = draft.send(raw_client.http)
         judge(draft.asks, answer)
-        pool[family] += ids_in(answer)
+        pool[record_type] += ids_in(answer)
         happening = data.draw(st.none() | st.sampled_from(HAPPENINGS))
         if happening:
-            happen(desk, happening, pool, which)
+            change_a_record(raw_client, happening, pool, which)
 
 
-def happen(desk: Desk, happening: tuple[str, str, dict[str, Any]], pool: Mapping[str, list[str]], which: int) -> None:
-    """Let something happen to one of the records that are known."""
-    family, path, body = happening
-    ids = pool.get(family) or ["f" * 24]
-    answer = desk.stranger.post(path.replace("{id}", ids[which % len(ids)]), json=body, timeout=DEADLINE)
+def change_a_record(
+    raw_client: RawClient, happening: tuple[str, str, dict[str, Any]], pool: Mapping[str, list[str]], which: int
+) -> None:
+    """Change one of the known records."""
+    record_type, path, body = happening
+    ids = pool.get(record_type) or ["f" * 24]
+    answer = raw_client.anonymous.post(path.replace("{id}", ids[which % len(ids)]), json=body, timeout=DEADLINE)
     assert answer.status_code < 500, f"{path} {body} is answered with {answer.status_code} {answer.text}"
 
 
 def ids_in(answer: httpx.Response) -> list[str]:
-    """The ids of the records in an answer."""
+    """Return the ids of the records in a response."""
     body = answer.json() if answer.is_success and answer.content else {}
     records = [record for value in body.values() for record in (value if isinstance(value, list) else [value])]
     return [record["id"] for record in records if isinstance(record, dict) and "id" in record]
 
 
-def one_struck(data: st.DataObject, desk: Desk) -> None:
-    """Plan a misfortune, run into it, and find the sandbox well afterwards."""
+def one_fault(data: st.DataObject, raw_client: RawClient) -> None:
+    """Plan a fault, trigger it, and check that the sandbox works afterwards."""
     operation = data.draw(st.sampled_from(EVERY_OPERATION))
-    draft = good(data.draw, desk, operation)
+    draft = good(data.draw, raw_client, operation)
     plan = {"operation": operation, "fault": data.draw(st.sampled_from(PROMPT_FAULTS)), "seconds": 0}
-    assert desk.stranger.post("/_sandbox/faults", json=plan).status_code == 201
-    with desk.another_client() as http, suppress(httpx.RemoteProtocolError, httpx.ReadError):
-        judge_struck(operation, draft.send(http))
-    assert desk.stranger.delete("/_sandbox/faults").status_code == 204
-    judge("GET /v2/contacts", desk.http.get("/v2/contacts", params={"page_size": 1}))
+    assert raw_client.anonymous.post("/_sandbox/faults", json=plan).status_code == 201
+    with raw_client.another_client() as http, suppress(httpx.RemoteProtocolError, httpx.ReadError):
+        judge_faulty(operation, draft.send(http))
+    assert raw_client.anonymous.delete("/_sandbox/faults").status_code == 204
+    judge("GET /v2/contacts", raw_client.http.get("/v2/contacts", params={"page_size": 1}))
 
 
-def one_control(data: st.DataObject, desk: Desk) -> None:
-    """Send anything to a control call; the clock stays where it is, and no terminal falls silent."""
+def one_control(data: st.DataObject, raw_client: RawClient) -> None:
+    """Send anything to a control call; the clock and the terminals stay as they are."""
     method, path = data.draw(st.sampled_from(CALM_CONTROLS))
-    ids = st.sampled_from([desk.facts.terminal_id, "f" * 24]) | ascii_text.filter(bool)
+    ids = st.sampled_from([raw_client.info.terminal_id, "f" * 24]) | ascii_text.filter(bool)
     path = path.replace("{id}", quote(data.draw(ids), safe=""))
     names = st.sampled_from(["operation", "fault", "nth", "title", "card", "exp_date", "amount", "entry_mode", "times"])
     record = st.dictionaries(names | text, json_values, max_size=3)
     body = data.draw(broken_bodies | (record | json_values).map(lambda value: json.dumps(value).encode()))
-    answer = desk.stranger.request(method, path, content=body if method == "POST" else b"", timeout=DEADLINE)
-    desk.stranger.delete("/_sandbox/faults")
+    answer = raw_client.anonymous.request(method, path, content=body if method == "POST" else b"", timeout=DEADLINE)
+    raw_client.anonymous.delete("/_sandbox/faults")
     assert answer.status_code < 500, f"{method} {path} {body!r} is answered with {answer.status_code} {answer.text}"
 
 
-def drive(run: Callable[..., None], desk: Desk, *args: str, profile: settings, number: int = 0) -> None:
-    """Run something with generated data, each time in a sandbox as it was in the beginning."""
+def drive(run: Callable[..., None], raw_client: RawClient, *args: str, profile: settings, number: int = 0) -> None:
+    """Run a function with generated data, each time in a reset sandbox."""
 
     @seed(number)
     @profile
     @given(st.data())
     def generated(data: st.DataObject) -> None:
-        desk.begin_anew()
-        run(data, desk, *args)
+        raw_client.reset()
+        run(data, raw_client, *args)
 
     generated()
 
 
 @pytest.mark.parametrize("status_and_body", UNFIT.values(), ids=UNFIT)
-def test_an_answer_that_must_not_be_is_noticed(status_and_body: tuple[int, str]) -> None:
-    """The judge is awake."""
+def test_a_bad_response_is_noticed(status_and_body: tuple[int, str]) -> None:
+    """The checks of responses work."""
     status, body = status_and_body
     asked = httpx.Request("GET", "http://127.0.0.1/v2/contacts")
     answer = httpx.Response(status, headers={"content-type": "application/json"}, text=body, request=asked)
@@ -151,46 +153,46 @@ def test_an_answer_that_must_not_be_is_noticed(status_and_body: tuple[int, str])
 
 
 @pytest.mark.parametrize("operation", EVERY_OPERATION)
-def test_a_good_request_is_taken(desk: Desk, operation: str) -> None:
-    """What the generated requests start from is right, or they would not get far."""
+def test_a_good_request_is_accepted(raw_client: RawClient, operation: str) -> None:
+    """The generated requests start from valid ones."""
 
-    def sent(data: st.DataObject, desk: Desk) -> None:
-        answer = good(data.draw, desk, operation).send(desk.http)
+    def sent(data: st.DataObject, raw_client: RawClient) -> None:
+        answer = good(data.draw, raw_client, operation).send(raw_client.http)
         judge(operation, answer)
         assert answer.is_success, answer.text
 
-    drive(sent, desk, profile=settings(SHORT, max_examples=8))
+    drive(sent, raw_client, profile=settings(SHORT, max_examples=8))
 
 
 @pytest.mark.parametrize("operation", EVERY_OPERATION)
-def test_any_request_is_answered(desk: Desk, operation: str) -> None:
-    """Each operation, with mistakes of every kind."""
-    drive(one_request, desk, operation, profile=settings(SHORT, max_examples=40))
+def test_any_request_is_answered(raw_client: RawClient, operation: str) -> None:
+    """Each operation is tried with every kind of mistake."""
+    drive(one_request, raw_client, operation, profile=settings(SHORT, max_examples=40))
 
 
-def test_any_sequence_is_answered(desk: Desk) -> None:
-    """Requests about records that others have made, changed and deleted."""
-    drive(a_life, desk, profile=settings(SHORT, max_examples=80))
+def test_any_sequence_is_answered(raw_client: RawClient) -> None:
+    """Requests are about records that others created, changed and deleted."""
+    drive(one_sequence, raw_client, profile=settings(SHORT, max_examples=80))
 
 
-def test_any_fault_is_survived(desk: Desk) -> None:
-    """The SDK says in its own words what a spoilt answer is, and the sandbox goes on."""
-    drive(one_struck, desk, profile=settings(SHORT, max_examples=120))
+def test_any_fault_is_survived(raw_client: RawClient) -> None:
+    """The SDK names the error in a damaged response, and the sandbox keeps running."""
+    drive(one_fault, raw_client, profile=settings(SHORT, max_examples=120))
 
 
-def test_any_control_call_is_answered(desk: Desk) -> None:
-    """People who steer the sandbox by hand mistype too."""
-    drive(one_control, desk, profile=settings(SHORT, max_examples=200))
+def test_any_control_call_is_answered(raw_client: RawClient) -> None:
+    """Control calls are typed by people, too."""
+    drive(one_control, raw_client, profile=settings(SHORT, max_examples=200))
 
 
 @pytest.mark.skipif(not SECONDS, reason="a long run is asked for by GATEWAY_FUZZ_SECONDS")
 @pytest.mark.timeout(SECONDS + 600)
-def test_a_long_run(desk: Desk) -> None:
-    """All of it with new data, round after round, until the time is over."""
+def test_a_long_run(raw_client: RawClient) -> None:
+    """Everything runs with new data until the time is over."""
     end, number = time.monotonic() + SECONDS, int(time.time())
     while time.monotonic() < end:
         number += 1
-        for run in (a_life, one_struck, one_control):
-            drive(run, desk, profile=LONG, number=number)
+        for run in (one_sequence, one_fault, one_control):
+            drive(run, raw_client, profile=LONG, number=number)
         for operation in EVERY_OPERATION:
-            drive(one_request, desk, operation, profile=settings(LONG, max_examples=50), number=number)
+            drive(one_request, raw_client, operation, profile=settings(LONG, max_examples=50), number=number)

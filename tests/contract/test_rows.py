@@ -1,8 +1,7 @@
-"""The rows are all there, each is tried, and a field that one side lacks does not go unnoticed."""
+"""The rows are complete, each is tried, and a field that one side lacks is noticed."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import attrs
@@ -13,30 +12,32 @@ from gateway_async import ContactCreate
 from gateway_async.sandbox import schema as tables
 
 from . import sdk_matrix
-from .families import CONTACTS, FAMILIES
 from .field_table import Row, Table
-from .raw_client import Desk
-from .record_type import Family
+from .raw_client import RawClient
+from .record_type import RecordType
+from .record_types import CONTACTS, RECORD_TYPES
 from .rows import CONTACT, TABLES
-from .sandbox_matrix import answer_problems, fixed_problems, settable_problems
+from .sandbox_matrix import fixed_problems, response_problems, settable_problems
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_no_row_is_lost(table: Table) -> None:
-    """Each table has as many rows as were counted in the contract, and no field twice."""
+    """Each table has as many rows as the contract's, and no field twice."""
     assert table.counted == len(table.contract_rows)
     assert len(table.by_name) == len(table.rows)
 
 
 def test_every_row_is_tried() -> None:
-    """Each table has its family, and so each of its rows a test on both sides."""
-    assert [family.table for family in FAMILIES] == list(TABLES)
-    assert all(family.path or family.record or family.table.name == "changelog" for family in FAMILIES)
+    """Each table has its record type, and so each row has a test on both sides."""
+    assert [record_type.table for record_type in RECORD_TYPES] == list(TABLES)
+    assert all(
+        record_type.path or record_type.record or record_type.table.name == "changelog" for record_type in RECORD_TYPES
+    )
 
 
 @pytest.mark.parametrize("row", [row for table in TABLES for row in table.rows], ids=str)
 def test_a_row_makes_sense(row: Row) -> None:
-    """What is required can be set, and nothing is taken that is narrower than the contract's length."""
+    """A required field can be set, and no accepted length is below the contract's."""
     assert row.post in ("required", "yes", "no")
     assert row.put in ("yes", "no")
     assert row.answer in ("yes", "no", "null", "-")
@@ -47,10 +48,10 @@ def test_a_row_makes_sense(row: Row) -> None:
 
 
 def test_the_sandbox_has_no_field_of_its_own() -> None:
-    """Whatever a request may set stands in a table of the contract, or beside one."""
+    """Each field of a request is in a table of the contract, or beside one."""
     own = {
         f"{table.name}.{field.name}"
-        for table in (family.table for family in FAMILIES if family.path)
+        for table in (record_type.table for record_type in RECORD_TYPES if record_type.path)
         for its in vars(tables).values()
         if getattr(its, "singular", "") == table.name
         for field in its.fields
@@ -61,10 +62,10 @@ def test_the_sandbox_has_no_field_of_its_own() -> None:
 
 @contextmanager
 def contacts_with(**changes: Any) -> Iterator[None]:
-    """The sandbox's table of contacts as it would be with some fields changed, or, by None, without them."""
+    """Change fields of the sandbox's table of contacts for a while, or remove them with None."""
     kept = [field for field in tables.CONTACT.fields if changes.get(field.name, ()) is not None]
-    fields = tuple(replace(field, **changes.get(field.name, {})) for field in kept)
-    table, before = vars(replace(tables.CONTACT, fields=fields)), dict(vars(tables.CONTACT))
+    fields = tuple(attrs.evolve(field, **changes.get(field.name, {})) for field in kept)
+    table, before = vars(attrs.evolve(tables.CONTACT, fields=fields)), dict(vars(tables.CONTACT))
     vars(tables.CONTACT).clear()
     vars(tables.CONTACT).update(table)
     yield
@@ -72,30 +73,30 @@ def contacts_with(**changes: Any) -> Iterator[None]:
     vars(tables.CONTACT).update(before)
 
 
-def test_a_field_that_the_sandbox_lacks_is_noticed(desk: Desk) -> None:
-    """Without its row in the sandbox's table neither a request nor an answer has it."""
+def test_a_field_that_the_sandbox_lacks_is_noticed(raw_client: RawClient) -> None:
+    """Neither a request nor a response has a field without its row in the sandbox's table."""
     city = CONTACT.by_name["city"]
     with contacts_with(city=None):
-        assert "contact.city: POST of" in next(settable_problems(desk, CONTACTS, city))
-        assert list(answer_problems(CONTACT.by_name, desk.contact())) == ["contact.city: is not in the answer"]
+        assert "contact.city: POST of" in next(settable_problems(raw_client, CONTACTS, city))
+        assert list(response_problems(CONTACT.by_name, raw_client.contact())) == ["contact.city: is not in the answer"]
 
 
-def test_a_wider_limit_of_the_sandbox_is_noticed(desk: Desk) -> None:
-    """One character more than the row says is one too many."""
-    with contacts_with(city={"longest": 251}):
-        (problem,) = settable_problems(desk, CONTACTS, CONTACT.by_name["city"])
+def test_a_wider_limit_of_the_sandbox_is_noticed(raw_client: RawClient) -> None:
+    """One character more than in the row is too many."""
+    with contacts_with(city={"max_length": 251}):
+        (problem,) = settable_problems(raw_client, CONTACTS, CONTACT.by_name["city"])
     assert problem.startswith("contact.city: POST of")
 
 
-def test_a_field_that_can_be_set_too_often_is_noticed(desk: Desk) -> None:
-    """A read-only field that the sandbox lets be changed."""
+def test_a_field_that_can_be_set_too_often_is_noticed(raw_client: RawClient) -> None:
+    """A PUT must not change a read-only field."""
     with contacts_with(created_ts={"settable": frozenset({"PUT"})}):
-        (problem,) = fixed_problems(desk, CONTACTS, CONTACT.by_name["created_ts"], "PUT")
+        (problem,) = fixed_problems(raw_client, CONTACTS, CONTACT.by_name["created_ts"], "PUT")
     assert problem.startswith("contact.created_ts: PUT of 1900000000 is answered with 200")
 
 
 def without(kind: type, *names: str) -> type:
-    """A model of the SDK as it would be without some of its fields."""
+    """Return a model of the SDK without some of its fields."""
     hints = {name: hint for name, hint in vars(kind)["__annotations__"].items() if name not in names}
     bases = tuple(base for base in kind.__mro__[1:-1])
     body = {"__annotations__": hints, "__module__": kind.__module__, "implied": getattr(kind, "implied", {})}
@@ -109,16 +110,16 @@ def without(kind: type, *names: str) -> type:
     [("Contact", sdk_matrix.record_problems), ("ContactCreate", sdk_matrix.request_problems)],
 )
 def test_a_field_that_the_sdk_lacks_is_noticed(
-    kind: str, check: Callable[[Family, Row], Iterator[str]], monkeypatch: pytest.MonkeyPatch
+    kind: str, check: Callable[[RecordType, Row], Iterator[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without its field in a model the row has a problem, and only this row."""
+    """Without its field in a model, only this row has a problem."""
     monkeypatch.setitem(vars(gateway_async), kind, without(getattr(gateway_async, kind), "city"))
     found = [problem for row in CONTACT.rows for problem in check(CONTACTS, row)]
     assert [problem.partition(":")[0] for problem in found] == ["contact.city"]
 
 
 def test_a_field_of_another_type_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An amount is no text."""
+    """An amount as a text is a problem."""
     other = attrs.make_class("Contact", {"contact_balance": attrs.field(type=str)})
     monkeypatch.setitem(vars(gateway_async), "Contact", other)
     (problem,) = sdk_matrix.record_problems(CONTACTS, CONTACT.by_name["contact_balance"])
@@ -126,7 +127,7 @@ def test_a_field_of_another_type_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_field_that_the_sdk_does_not_miss_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is required by the contract is required before sending."""
+    """A field that the contract requires is required before sending."""
 
     @attrs.frozen(kw_only=True, repr=False)
     class Lax(ContactCreate):
@@ -138,10 +139,10 @@ def test_a_field_that_the_sdk_does_not_miss_is_noticed(monkeypatch: pytest.Monke
 
 
 def test_a_field_in_no_table_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model that knows more than the contract."""
+    """A model must not have more fields than the contract."""
     more = attrs.make_class(
         "Contact", {"shoe_size": attrs.field(default=None)}, bases=(gateway_async.Contact,), kw_only=True
     )
     monkeypatch.setitem(vars(gateway_async), "Contact", more)
-    family: Family = attrs.evolve(CONTACTS, ways=(), update="")
-    assert list(sdk_matrix.stranger_problems(family)) == ["Contact.shoe_size: is in no table"]
+    record_type: RecordType = attrs.evolve(CONTACTS, ways=(), update="")
+    assert list(sdk_matrix.extra_field_problems(record_type)) == ["Contact.shoe_size: is in no table"]

@@ -1,4 +1,4 @@
-"""The SDK's models say what the contract's tables say: names, types, limits, and what is required."""
+"""The SDK's models match the contract's tables: names, types, limits and required fields."""
 
 from inspect import signature
 
@@ -7,57 +7,61 @@ import pytest
 from gateway_async.resources.tokens import Tokens
 
 from . import rows
-from .families import FAMILIES
 from .field_table import Row
-from .record_type import Family, Way
+from .record_type import RecordType, Way
+from .record_types import RECORD_TYPES
 from .sdk_matrix import (
+    extra_field_problems,
     limit_problems,
     record_problems,
     request_problems,
     required_problems,
-    stranger_problems,
 )
 
-WITH_REQUESTS = [family for family in FAMILIES if family.ways and family.ways[0].request]
+WITH_REQUESTS = [record_type for record_type in RECORD_TYPES if record_type.ways and record_type.ways[0].request]
 
 
-def cells(families: list[Family]) -> list[object]:
-    """A case for each row of the families' tables."""
-    return [pytest.param(family, row, id=str(row)) for family in families for row in family.table.rows]
-
-
-@pytest.mark.parametrize(("family", "row"), cells([family for family in FAMILIES if family.record]))
-def test_a_record_has_the_field(family: Family, row: Row) -> None:
-    """Under the contract's name, of a fitting type."""
-    assert list(record_problems(family, row)) == []
-
-
-@pytest.mark.parametrize(("family", "row"), cells(WITH_REQUESTS))
-def test_a_request_has_the_field_if_it_can_be_set(family: Family, row: Row) -> None:
-    """Creates what a POST takes, updates what a PUT takes."""
-    assert list(request_problems(family, row)) == []
-
-
-@pytest.mark.parametrize(("family", "row"), cells(WITH_REQUESTS))
-def test_the_limit_is_the_rows(family: Family, row: Row) -> None:
-    """A value at the bound is sent; one beyond it is a problem that names the field."""
-    assert list(limit_problems(family, row)) == []
+def cells(record_types: list[RecordType]) -> list[object]:
+    """Return a case for each row of the record types' tables."""
+    return [
+        pytest.param(record_type, row, id=str(row)) for record_type in record_types for row in record_type.table.rows
+    ]
 
 
 @pytest.mark.parametrize(
-    ("family", "way"), [pytest.param(f, way, id=f"{f} {way.name}") for f in WITH_REQUESTS for way in f.ways]
+    ("record_type", "row"), cells([record_type for record_type in RECORD_TYPES if record_type.record])
 )
-def test_what_is_required_is_missed(family: Family, way: Way) -> None:
-    """Without any one field of a smallest body nothing is sent."""
-    assert list(required_problems(family, way)) == []
+def test_a_record_has_the_field(record_type: RecordType, row: Row) -> None:
+    """It has the contract's name and a fitting type."""
+    assert list(record_problems(record_type, row)) == []
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=str)
-def test_no_model_has_a_field_of_its_own(family: Family) -> None:
-    """What a model has stands in a table, or comes by `expand`."""
-    assert list(stranger_problems(family)) == []
+@pytest.mark.parametrize(("record_type", "row"), cells(WITH_REQUESTS))
+def test_a_request_has_the_field_if_it_can_be_set(record_type: RecordType, row: Row) -> None:
+    """Creates have the fields of a POST, updates those of a PUT."""
+    assert list(request_problems(record_type, row)) == []
+
+
+@pytest.mark.parametrize(("record_type", "row"), cells(WITH_REQUESTS))
+def test_the_limit_is_the_rows(record_type: RecordType, row: Row) -> None:
+    """A value at the bound is sent; one beyond it is a problem that names the field."""
+    assert list(limit_problems(record_type, row)) == []
+
+
+@pytest.mark.parametrize(
+    ("record_type", "way"), [pytest.param(f, way, id=f"{f} {way.name}") for f in WITH_REQUESTS for way in f.ways]
+)
+def test_what_is_required_is_missed(record_type: RecordType, way: Way) -> None:
+    """Nothing is sent without each field of a smallest body."""
+    assert list(required_problems(record_type, way)) == []
+
+
+@pytest.mark.parametrize("record_type", RECORD_TYPES, ids=str)
+def test_no_model_has_a_field_of_its_own(record_type: RecordType) -> None:
+    """Each field of a model is in a table, or comes with `expand`."""
+    assert list(extra_field_problems(record_type)) == []
 
 
 def test_a_login_takes_the_fields_of_its_table() -> None:
-    """The one request that is no object: what it says are arguments."""
+    """This request takes arguments instead of an object."""
     assert list(signature(Tokens.create).parameters) == ["self", *rows.TOKEN_REQUEST.by_name]

@@ -1,4 +1,4 @@
-"""What each type of a row looks like in JSON: values at a length, values that are wrong, and what comes back."""
+"""The JSON of each type of a row: values of a length, invalid values, and the form of responses."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from .record_type import Recipe
 
 UNKNOWN_ID = "f" * 24
 LARGEST = {"10": "9999999.99", "10,2": "99999999.99", "-": "9999999.99"}
-"""The largest amounts: of ten characters, and of ten digits. Where nobody says how much, ten characters will do."""
+"""The largest amounts: of ten characters, and of ten digits. Ten characters are the default."""
 
 _SAMPLES: dict[str, Any] = {
     "text": "x",
@@ -48,8 +48,8 @@ _WRONG: dict[str, tuple[Any, ...]] = {
 """Values that no field of the type takes; a text takes no other type of JSON."""
 
 
-def tried(row: Row, recipe: Recipe, desk: Any, values: tuple[str, ...] | None) -> Iterator[Any]:
-    """Values that a request may say: the known ones, else the shortest and the longest."""
+def accepted_values(row: Row, recipe: Recipe, raw_client: Any, values: tuple[str, ...] | None) -> Iterator[Any]:
+    """Return values that a request may have: the known ones, or the shortest and the longest."""
     known = row.values if values is None else values
     if known:
         yield from (int(value) if row.type == "integer" else value for value in known)
@@ -59,13 +59,13 @@ def tried(row: Row, recipe: Recipe, desk: Any, values: tuple[str, ...] | None) -
         yield from ("0.01", 1, LARGEST[_length(row)])
     elif row.bounds:
         lengths = dict.fromkeys(row.bounds) if recipe.lengths is None else recipe.lengths
-        yield from (of_length(row, recipe, desk, length) for length in lengths if length or row.type != "own-id")
+        yield from (of_length(row, recipe, raw_client, length) for length in lengths if length or row.type != "own-id")
     else:
-        yield of_length(row, recipe, desk, 1)
+        yield of_length(row, recipe, raw_client, 1)
 
 
-def out_of_bounds(row: Row, recipe: Recipe, desk: Any) -> Iterator[Any]:
-    """One value too short and one too long, where the length matters; amounts that are none."""
+def out_of_bounds(row: Row, recipe: Recipe, raw_client: Any) -> Iterator[Any]:
+    """Return one value too short and one too long, if the length is limited; for money, invalid amounts."""
     if row.type == "money":
         yield from ("1.001", "-0.01")
         if _length(row) != "-":
@@ -73,24 +73,24 @@ def out_of_bounds(row: Row, recipe: Recipe, desk: Any) -> Iterator[Any]:
     elif row.bounds and not row.values:
         shortest, longest = row.bounds
         if shortest and row.type != "integer":
-            yield of_length(row, recipe, desk, shortest - 1)
-        yield of_length(row, recipe, desk, longest + 1)
+            yield of_length(row, recipe, raw_client, shortest - 1)
+        yield of_length(row, recipe, raw_client, longest + 1)
 
 
-def wrong(row: Row, recipe: Recipe, desk: Any) -> Iterator[Any]:
-    """Values that no request may say: those out of bounds, unknown codes, other types of JSON."""
-    yield from out_of_bounds(row, recipe, desk)
+def wrong(row: Row, recipe: Recipe, raw_client: Any) -> Iterator[Any]:
+    """Return values that no request may have: those out of bounds, unknown codes, other types."""
+    yield from out_of_bounds(row, recipe, raw_client)
     if row.values:
         yield 9 if row.type == "integer" else "unheard-of"
     yield from _WRONG.get(row.type, _NO_TEXT)
 
 
-def of_length(row: Row, recipe: Recipe, desk: Any, length: int) -> Any:
-    """A value of a field that has a length, or just one."""
+def of_length(row: Row, recipe: Recipe, raw_client: Any, length: int) -> Any:
+    """Return a value of a length, if the field has one."""
     if recipe.value:
-        return recipe.value(desk, length)
+        return recipe.value(raw_client, length)
     if row.type == "own-id":
-        return desk.own_id(length)
+        return raw_client.own_id(length)
     if row.type == "integer":
         return 10 ** (length - 1) if row.bounds else 1
     if row.type in ("text", "digits", "secret") and row.bounds:
@@ -99,7 +99,7 @@ def of_length(row: Row, recipe: Recipe, desk: Any, length: int) -> Any:
 
 
 def other(row: Row, stored: Any) -> Any:
-    """A value of the row's type that is not the one that is stored."""
+    """Return a value of the row's type that differs from the stored one."""
     if row.type == "flag":
         return 0 if stored in (1, True, "1") else 1
     sample: Any = int(row.values[0]) if row.type == "integer" and row.values else _SAMPLES[row.type]
@@ -113,7 +113,7 @@ def _length(row: Row) -> str:
 
 
 def comes_back(row: Row, said: Any, answered: Any) -> bool:
-    """Whether an answer says of a field what a request said of it."""
+    """Return whether a response has the value that a request set."""
     if row.answer == "null" or (row.answer == "-" and answered is None):
         return answered is None
     if row.type == "flag":
@@ -155,8 +155,8 @@ _ANSWERED: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def is_answer(row: Row, value: Any) -> bool:
-    """Whether a value in an answer is of the row's type; null always may be."""
+def is_valid_response(row: Row, value: Any) -> bool:
+    """Return whether a value in a response has the row's type; null always has."""
     if value is None or row.answer == "null":
         return value is None
     return _ANSWERED.get(row.type, _text)(value)

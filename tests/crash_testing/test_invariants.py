@@ -6,7 +6,7 @@ import pytest
 
 from gateway_async._wire.call import Call
 from gateway_async.crash_testing import CallOutcome, Crash, CrashReport
-from gateway_async.crash_testing.invariants import broken, effects_of, made
+from gateway_async.crash_testing.invariants import broken_rules, count_effects, effects_of
 
 SALE = {
     "id": "r1",
@@ -55,33 +55,38 @@ STORED_AT_TERMINAL = page(accountvaults=[AT_TERMINAL])
 def test_what_was_done_must_be_known(seen: dict[str, Any], call: str, api_id: str | None) -> None:
     """As done, or as unknown; nothing else is an answer, and no answer is none."""
     for outcome in ("done", "unknown"):
-        kept = CallOutcome(call=call, api_id=api_id, outcome=outcome)
-        assert broken(effects_of(seen), seen, [kept], listed=int(outcome == "unknown")) == []
+        calls = CallOutcome(call=call, api_id=api_id, outcome=outcome)
+        assert broken_rules(effects_of(seen), seen, [calls], listed=int(outcome == "unknown")) == []
     for outcome in ("refused", "not_sent", "not_made", "not_begun"):
-        (problem,) = broken(effects_of(seen), seen, [CallOutcome(call=call, api_id=api_id, outcome=outcome)], listed=0)
+        (problem,) = broken_rules(
+            effects_of(seen), seen, [CallOutcome(call=call, api_id=api_id, outcome=outcome)], listed=0
+        )
         assert problem.endswith(f"and the ledger says {outcome}")
-    (problem,) = broken(effects_of(seen), seen, [], listed=0)
-    assert problem.endswith("and the ledger says nothing of it")
+    (problem,) = broken_rules(effects_of(seen), seen, [], listed=0)
+    assert problem.endswith("and the ledger says nothing")
 
 
 def test_another_call_does_not_account_for_it() -> None:
     """Neither a call under another id, nor the sale for its own void."""
     other = CallOutcome(call=POST, api_id="s2", outcome="unknown")
-    assert broken(effects_of(CHARGED), CHARGED, [other], listed=1) == [
-        "s1 was charged, and the ledger says nothing of it"
+    assert broken_rules(effects_of(CHARGED), CHARGED, [other], listed=1) == [
+        "s1 was charged, and the ledger says nothing"
     ]
     sale = CallOutcome(call=POST, api_id="s1", outcome="done", record_id="r1")
-    assert broken(effects_of(VOIDED), VOIDED, [sale], listed=0) == ["r1 was voided, and the ledger says nothing of it"]
+    assert broken_rules(effects_of(VOIDED), VOIDED, [sale], listed=0) == ["r1 was voided, and the ledger says nothing"]
 
 
 def test_a_payment_without_a_name_is_seen() -> None:
     """Nothing else can be found in a ledger by its id, but its answer had one."""
-    for type_id, noun in ((20, "charged"), (30, "refunded")):
+    for type_id, kind in ((20, "charged"), (30, "refunded")):
         seen = page(transactions=[SALE | {"transaction_api_id": None, "type_id": type_id}])
-        assert broken(effects_of(seen), seen, [CallOutcome(call=POST, api_id="s1", outcome="unknown")], listed=1) == [
-            f"r1 was {noun}, and the ledger says nothing of it"
-        ]
-        assert broken(effects_of(seen), seen, [CallOutcome(call=POST, record_id="r1", outcome="done")], listed=0) == []
+        assert broken_rules(
+            effects_of(seen), seen, [CallOutcome(call=POST, api_id="s1", outcome="unknown")], listed=1
+        ) == [f"r1 was {kind}, and the ledger says nothing"]
+        assert (
+            broken_rules(effects_of(seen), seen, [CallOutcome(call=POST, record_id="r1", outcome="done")], listed=0)
+            == []
+        )
 
 
 @pytest.mark.parametrize("changes", [{"trx_source_id": 8}, {"status_id": 301}, {"type_id": 21}])
@@ -99,22 +104,22 @@ def test_a_call_stores_one_card() -> None:
     """A second one is a double, though neither has a name."""
     seen = page(accountvaults=[AT_TERMINAL, AT_TERMINAL | {"id": "v3"}])
     call = CallOutcome(call=STORE_AT_TERMINAL, outcome="unknown")
-    assert broken(effects_of(seen), seen, [call], listed=1) == ["v2 and v3 were stored at terminals, by 1 call"]
-    assert broken(effects_of(seen), seen, [call, call], listed=2) == []
+    assert broken_rules(effects_of(seen), seen, [call], listed=1) == ["v2 and v3 were stored at terminals, by 1 call"]
+    assert broken_rules(effects_of(seen), seen, [call, call], listed=2) == []
     done = CallOutcome(call=STORE_AT_TERMINAL, outcome="done", record_id="v2")
-    assert broken(effects_of(seen), seen, [done], listed=0) == ["v3 was stored, and the ledger says nothing of it"]
+    assert broken_rules(effects_of(seen), seen, [done], listed=0) == ["v3 was stored, and the ledger says nothing"]
 
 
 def test_nothing_may_be_made_more_often_than_usual() -> None:
     """Two payments under two ids are two, whatever the ledger knows of them."""
     seen = page(charged={"s1": 1, "s2": 1}, transactions=[SALE, SALE | {"id": "r2", "transaction_api_id": "s2"}])
-    kept = [CallOutcome(call=POST, api_id=name, outcome="done") for name in ("s1", "s2")]
-    assert made(effects_of(seen)) == {"charged": 2}
-    assert broken(effects_of(seen), seen, kept, 0, {"charged": 1}) == [
-        "charged 2 times in all, and 1 when nothing goes wrong"
+    calls = [CallOutcome(call=POST, api_id=name, outcome="done") for name in ("s1", "s2")]
+    assert count_effects(effects_of(seen)) == {"charged": 2}
+    assert broken_rules(effects_of(seen), seen, calls, 0, {"charged": 1}) == [
+        "charged 2 times in all, and 1 in a fault-free run"
     ]
-    for usual in ({"charged": 2}, {"stored": 1}, {}):
-        assert broken(effects_of(seen), seen, kept, 0, usual) == []
+    for baseline in ({"charged": 2}, {"stored": 1}, {}):
+        assert broken_rules(effects_of(seen), seen, calls, 0, baseline) == []
 
 
 def test_an_id_that_looks_like_a_card_number_is_recognised() -> None:
@@ -123,37 +128,37 @@ def test_an_id_that_looks_like_a_card_number_is_recognised() -> None:
     seen = page(transactions=[SALE | {"id": looks_alike, "status_id": 201}])
     call = str(Call(method="PUT", path=f"/v2/transactions/{looks_alike}", read=str))
     assert looks_alike not in call
-    assert broken(effects_of(seen), seen, [CallOutcome(call=call, outcome="done")], listed=0) == []
+    assert broken_rules(effects_of(seen), seen, [CallOutcome(call=call, outcome="done")], listed=0) == []
 
 
 def test_nothing_may_be_done_twice() -> None:
     """However the ledger explains it."""
     seen = page(charged={"s1": 2}, transactions=[SALE, SALE | {"id": "r2"}])
-    kept = [CallOutcome(call=POST, api_id="s1", outcome="done")] * 2
-    assert broken(effects_of(seen), seen, kept, listed=0) == ["s1 was charged 2 times"]
+    calls = [CallOutcome(call=POST, api_id="s1", outcome="done")] * 2
+    assert broken_rules(effects_of(seen), seen, calls, listed=0) == ["s1 was charged 2 times"]
 
 
 def test_nothing_may_be_invented() -> None:
     """What the ledger calls done is there; a decline is there too."""
-    kept = CallOutcome(call=POST, api_id="s1", outcome="done")
-    assert broken([], page(), [kept], listed=0) == ["s1 is not there, and the ledger says done"]
+    calls = CallOutcome(call=POST, api_id="s1", outcome="done")
+    assert broken_rules([], page(), [calls], listed=0) == ["s1 does not exist, and the ledger says done"]
     declined = page(transactions=[SALE | {"status_id": 301}])
-    assert broken(effects_of(declined), declined, [kept], listed=0) == []
+    assert broken_rules(effects_of(declined), declined, [calls], listed=0) == []
 
 
 def test_nothing_may_stay_open_in_silence() -> None:
     """`recover()` lists whatever it leaves open."""
-    kept = CallOutcome(call=POST, api_id="s1", outcome="unknown")
-    assert broken(effects_of(CHARGED), CHARGED, [kept], listed=1) == []
-    (problem,) = broken(effects_of(CHARGED), CHARGED, [kept], listed=0)
+    calls = CallOutcome(call=POST, api_id="s1", outcome="unknown")
+    assert broken_rules(effects_of(CHARGED), CHARGED, [calls], listed=1) == []
+    (problem,) = broken_rules(effects_of(CHARGED), CHARGED, [calls], listed=0)
     assert problem == "1 calls are open in the ledger, and recover() listed 0 as unknown"
 
 
 def test_a_report_counts_and_names() -> None:
     """How many crashes, what became of the calls, and which rule was broken when."""
-    done = Crash(when="killed after 3.0 ms", kept=(CallOutcome(call=POST, outcome="done", recovered=True),))
+    done = Crash(when="killed after 3.0 ms", calls=(CallOutcome(call=POST, outcome="done", recovered=True),))
     lost = Crash(
-        when="cancelled at await 2", kept=(CallOutcome(call=POST, outcome="not_sent"),), problems=("s1 was lost",)
+        when="cancelled at await 2", calls=(CallOutcome(call=POST, outcome="not_sent"),), problems=("s1 was lost",)
     )
     report = CrashReport("sale", (done,)) + CrashReport("sale", (lost,))
     assert report.problems == ("cancelled at await 2: s1 was lost",)
@@ -167,7 +172,7 @@ def test_a_report_counts_and_names() -> None:
 
 def test_a_report_does_not_drown() -> None:
     """Ten broken rules are shown, the others counted."""
-    lost = Crash(when="now", kept=(CallOutcome(call=POST),), problems=("lost",))
+    lost = Crash(when="now", calls=(CallOutcome(call=POST),), problems=("lost",))
     assert str(CrashReport("sale", (lost,) * 12)).endswith("now: lost\n  … and 2 more")
 
 

@@ -3,10 +3,11 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import attrs
 import pytest
 
 from gateway_async.crash_testing import CallOutcome
-from gateway_async.crash_testing.recording_ledger import AtRest, RecordingLedger, read_recording
+from gateway_async.crash_testing.recording_ledger import RecordingLedger, RecoveryLedger, read_recording
 from gateway_async.ledger.protocol import Intent
 
 NEVER = datetime(2999, 1, 1, tzinfo=UTC)
@@ -56,18 +57,18 @@ class StoredRows:
 @pytest.mark.anyio
 async def test_what_a_ledger_is_told_is_remembered(tmp_path: Path) -> None:
     """Before the ledger hears of it: an outcome that never came to disk leaves the call open."""
-    notes, shelf = tmp_path / "notes", StoredRows("b")
-    witness = RecordingLedger(shelf, notes)
+    recording, inner = tmp_path / "recording", StoredRows("b")
+    ledger = RecordingLedger(inner, recording)
     for name in "abc":
-        await witness.record_intent(intent(name))
-    await witness.record_outcome("a", "done", "r1")
+        await ledger.record_intent(intent(name))
+    await ledger.record_outcome("a", "done", "r1")
     with pytest.raises(OSError, match="full"):
-        await witness.record_outcome("b", "refused")
-    was_open = [each.id for each in await witness.open_intents()]
-    del shelf.open["c"]  # lost by the ledger
-    is_open = [each.id for each in await witness.open_intents()]
+        await ledger.record_outcome("b", "refused")
+    was_open = [each.id for each in await ledger.open_intents()]
+    del inner.open["c"]  # lost by the ledger
+    is_open = [each.id for each in await ledger.open_intents()]
     call = "POST /v2/transactions"
-    assert read_recording(notes, was_open, is_open) == (
+    assert read_recording(recording, was_open, is_open) == (
         CallOutcome(call=call, api_id="api-a", outcome="done", record_id="r1"),
         CallOutcome(call=call, api_id="api-b", outcome="unknown", recovered=True),
         CallOutcome(call=call, api_id="api-c", outcome="not_begun", recovered=True),
@@ -78,7 +79,8 @@ async def test_what_a_ledger_is_told_is_remembered(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_a_ledger_at_rest_is_certain(tmp_path: Path) -> None:
     """Nothing is under way any more, whatever the intent says."""
-    shelf = StoredRows()
-    await shelf.record_intent(intent("a"))
-    (certain,) = await AtRest(shelf, tmp_path / "notes").open_intents()
+    inner = StoredRows()
+    await inner.record_intent(attrs.evolve(intent("a"), orphaned=True))  # its process was killed
+    (certain,) = await RecoveryLedger(inner, tmp_path / "notes").open_intents()
     assert certain.conclusive_at < NEVER
+    assert not certain.orphaned  # an orphaned intent would be in doubt for `in_doubt_seconds`

@@ -1,4 +1,4 @@
-"""What the documents show: their code blocks, each under its headline."""
+"""The code blocks of the documents, each with its headline."""
 
 import ast
 import inspect
@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-__all__ = ["DOCUMENTS", "PACKAGE", "ROOT", "Block", "blocks", "compiled", "read", "run_block"]
+__all__ = ["DOCUMENTS", "PACKAGE", "ROOT", "Block", "blocks", "compile_async", "read", "run_block"]
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "gateway_async"
@@ -25,9 +25,9 @@ class Block:
     """A fenced block of a document.
 
     Attributes:
-        document, headline, line: where it stands; `line` is the number of its first line.
-        language: the word behind the fence.
-        text: what is in it.
+        document, headline, line: its position; `line` is the number of its first line.
+        language: the word after the fence.
+        text: its content.
     """
 
     document: str
@@ -41,17 +41,17 @@ class Block:
 
     @property
     def placed(self) -> str:
-        """The text, moved down to its line, so that a traceback points into the document."""
+        """The text at its line number, so that a traceback points into the document."""
         return "\n" * (self.line - 1) + self.text
 
 
 def read(document: str) -> str:
-    """The text of a document, by its path from the root."""
+    """Return the text of a document, by its path from the root."""
     return (ROOT / document).read_text(encoding="utf-8")
 
 
 def blocks(document: str, language: str) -> list[Block]:
-    """The blocks of one language in a document, in order."""
+    """Return the blocks of one language in a document, in order."""
     lines = read(document).splitlines()
     found, headline, opened = [], "", None
     for number, line in enumerate(lines, 1):
@@ -68,13 +68,13 @@ def blocks(document: str, language: str) -> list[Block]:
     return [block for block in found if block.language == language]
 
 
-def compiled(text: str, place: str) -> CodeType:
-    """A piece of code as the inside of an async function."""
+def compile_async(text: str, place: str) -> CodeType:
+    """Compile a piece of code as the body of an async function."""
     return compile(text, f"<{place}>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
 async def run_block(block: Block, namespace: dict[str, Any]) -> None:
-    """Run a block where it knows the names of `namespace`."""
-    result = eval(compiled(block.placed, block.document), namespace)  # noqa: S307  our own documents
+    """Run a block with the names of `namespace`."""
+    result = eval(compile_async(block.placed, block.document), namespace)  # noqa: S307  our own documents
     if inspect.isawaitable(result):
         await result

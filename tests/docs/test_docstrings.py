@@ -1,4 +1,4 @@
-"""Whatever looks like code in a docstring is code."""
+"""Code in docstrings is valid Python."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from .documents import PACKAGE, compiled
+from .documents import PACKAGE, compile_async
 
 SECTION = re.compile(r"(Args|Attributes|Returns|Raises|Yields):$")
 DRAWING = re.compile(r"[─-╿→]")
@@ -16,7 +16,7 @@ Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def docstrings() -> Iterator[tuple[str, str]]:
-    """Every docstring of the package, with where it stands."""
+    """Yield every docstring of the package with its position."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, Documented):
@@ -24,7 +24,7 @@ def docstrings() -> Iterator[tuple[str, str]]:
 
 
 def indented(docstring: str) -> Iterator[tuple[str, str]]:
-    """The indented pieces of a docstring, each with the line that introduces it."""
+    """Yield the indented pieces of a docstring, each with the line before it."""
     introduction = ""
     for inside, group in groupby(docstring.splitlines(), lambda line: not line or line.startswith("    ")):
         lines = list(group)
@@ -44,10 +44,10 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("place", EXAMPLES)
 def test_an_example_is_python(place: str) -> None:
-    """It compiles as the inside of an async function."""
-    assert compiled(EXAMPLES[place], place)
+    """Every example compiles as the body of an async function."""
+    assert compile_async(EXAMPLES[place], place)
 
 
-def test_the_entrance_has_an_example() -> None:
-    """The class that everybody starts with shows how."""
+def test_the_client_has_an_example() -> None:
+    """The class that users start with has an example."""
     assert [place for place in EXAMPLES if place.startswith("client.py")] != []

@@ -1,4 +1,4 @@
-"""What the documents point at is there, and what they count agrees."""
+"""The links of the documents work, and their lists agree with the code."""
 
 import re
 import tomllib
@@ -11,6 +11,7 @@ from gateway_async import GatewayError
 
 from .documents import DOCUMENTS, ROOT, blocks, read
 
+MAX_TERMS = 40
 LINKING = sorted({path.name for path in ROOT.glob("*.md")} | {*DOCUMENTS})
 BRANCH = re.compile(r"^(?P<indent>[│├└─ ]*)(?P<name>\w+)", re.MULTILINE)
 
@@ -44,12 +45,19 @@ def headlines(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", DOCUMENTS[1:])
 def test_the_readme_links_to_every_page(page: str) -> None:
-    """No page is hard to find."""
+    """The README has a link to each page."""
     assert f"]({page})" in read("README.md")
 
 
+def test_the_glossary_is_short_and_sorted() -> None:
+    """The glossary has 40 terms at most, each once, in alphabetical order."""
+    terms = re.findall(r"^\| (?!term|-)([^|]+) \|", read("docs/glossary.md"), re.MULTILINE)
+    assert terms == sorted(set(terms), key=str.lower)
+    assert len(terms) <= MAX_TERMS
+
+
 def test_the_error_tree_of_the_documents_is_the_tree_of_the_classes() -> None:
-    """Every public error is drawn below a class that it is derived from."""
+    """The tree shows every public error below one of its base classes."""
     (drawing,) = blocks("docs/errors.md", "text")
     parents: dict[str, str] = {}
     path: list[str] = []
@@ -64,7 +72,7 @@ def test_the_error_tree_of_the_documents_is_the_tree_of_the_classes() -> None:
 
 
 def test_the_newest_version_in_the_changelog_is_the_packages() -> None:
-    """A release has its entry before it has its version."""
+    """The version of the package has an entry in the changelog."""
     versions = re.findall(r"^## \[(\d[^]]*)\]", read("CHANGELOG.md"), re.MULTILINE)
     assert versions[0] == tomllib.loads(read("pyproject.toml"))["project"]["version"]
 

@@ -1,10 +1,10 @@
-"""The sandbox's own README shows the sandbox as it is."""
+"""The sandbox's README agrees with its code."""
 
 import re
 
 import pytest
 
-from gateway_async.sandbox.readme_tables import PRINTED
+from gateway_async.sandbox.readme_tables import TABLES
 from gateway_async.sandbox.simulators.faults import FAULTS
 
 from .documents import read
@@ -13,23 +13,23 @@ README = "gateway_async/sandbox/README.md"
 
 
 def section(headline: str) -> str:
-    """What stands below a headline."""
+    """Return the text below a headline."""
     return read(README).partition(f"\n## {headline}\n")[2].partition("\n## ")[0]
 
 
-@pytest.mark.parametrize("part", PRINTED)
+@pytest.mark.parametrize("part", TABLES)
 def test_what_is_printed_is_what_the_code_prints(part: str) -> None:
-    """Between its two marks stands what comes from the tables that the sandbox decides by."""
-    assert f"<!-- printed: {part} -->\n\n{PRINTED[part]()}\n\n<!-- end -->" in read(README)
+    """The text between two marks is the output of the sandbox's own tables."""
+    assert f"<!-- printed: {part} -->\n\n{TABLES[part]()}\n\n<!-- end -->" in read(README)
 
 
-def test_no_mark_is_left_over() -> None:
-    """Whatever is marked as printed is compared."""
-    assert re.findall(r"<!-- printed: (.+?) -->", read(README)) == [*PRINTED]
+def test_every_mark_is_known() -> None:
+    """Each mark has a table, and each table a mark."""
+    assert re.findall(r"<!-- printed: (.+?) -->", read(README)) == [*TABLES]
 
 
 def test_every_fault_has_its_line() -> None:
-    """In the order of the code."""
+    """The table of faults has every fault, in the order of the code."""
     assert tuple(re.findall(r"^\| `(\w+)` \|", section("Faults"), re.MULTILINE)) == FAULTS
 
 

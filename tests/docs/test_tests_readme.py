@@ -1,4 +1,4 @@
-"""The README of the tests shows the table of endpoints and credentials as it is tested."""
+"""The tables in the README of the tests are current."""
 
 import re
 
@@ -31,6 +31,6 @@ def test_links_lead_to_files() -> None:
 
 
 def test_the_credentials_are_explained() -> None:
-    """Each column of the table has its words."""
+    """Each column of the table is explained."""
     explained = read(README).partition("| endpoint |")[0]
     assert [kind for kind in CREDENTIALS if f"`{kind}`:" not in explained] == []

@@ -42,7 +42,7 @@ SALE = TransactionCreate(
 )
 CARD: dict[str, Any] = {"account_number": "4111111111111111", "exp_date": "1230"}
 CARRIED_OUT = ["reset_after_commit", "close_after_commit", "error_after_commit", "cut_body", "wrong_length", "garbage"]
-ALSO_CARRIED_OUT = ["html", "empty", "swap_answer", "double_answer", "delay"]
+ALSO_CARRIED_OUT = ["html", "empty", "swap_response", "double_response", "delay"]
 NOT_CARRIED_OUT = ["reset_before_commit", "error_before_commit", "rate_limit", "unavailable"]
 
 
@@ -198,9 +198,9 @@ async def test_reads_go_on_through_passing_misfortunes(sandbox: Sandbox) -> None
     [
         ("reset_before_commit", Reached.SENT),
         ("silence", Reached.SENT),
-        ("cut_body", Reached.ANSWER_CUT),
-        ("html", Reached.ANSWERED),
-        ("error_after_commit", Reached.ANSWERED),
+        ("cut_body", Reached.RESPONSE_CUT),
+        ("html", Reached.RESPONDED),
+        ("error_after_commit", Reached.RESPONDED),
     ],
 )
 async def test_an_unknown_outcome_says_how_far_it_got(sandbox: Sandbox, fault: str, reached: Reached) -> None:

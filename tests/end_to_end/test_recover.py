@@ -140,7 +140,7 @@ async def test_a_sale_that_never_arrived_is_not_made_after_the_doubt(sandbox: Sa
     """Its process was killed before the gateway had the request; no other process has the ledger open."""
     sandbox.fault("POST /v2/transactions", "reset_before_commit", times=100)
     with program(sandbox, path, SELL):
-        await seen(sandbox, lambda box: box.faults()[0]["struck"])
+        await seen(sandbox, lambda box: box.faults()[0]["affected"])
     sandbox.clear_faults()
     async with sandbox.gateway(ledger=SqliteLedger(path), in_doubt_seconds=2) as gateway:
         assert [each.outcome for each in await gateway.recover(wait=0)] == ["unknown"]

@@ -36,8 +36,8 @@ async def store(gateway: AsyncGateway, _: Sandbox) -> object:
 
 
 CALLS: dict[str, Callable[[AsyncGateway, Sandbox], Awaitable[object]]] = {
-    "answer lost at the terminal": sell_at_terminal,
-    "card stored, answer cut in half": store,
+    "response lost at the terminal": sell_at_terminal,
+    "card stored, response cut in half": store,
 }
 
 
@@ -54,4 +54,4 @@ async def test_a_scenario_ends_well(sandbox: Sandbox, scenario: str) -> None:
     name = getattr(made, "transaction_api_id", None) or getattr(made, "account_vault_api_id", None)
     ledger = sandbox.ledger()
     assert ledger["charged"] | ledger["stored"] == {name: 1}
-    assert any(plan["struck"] for plan in sandbox.faults())
+    assert any(plan["affected"] for plan in sandbox.faults())

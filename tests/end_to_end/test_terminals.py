@@ -42,9 +42,9 @@ async def test_cancel_pressed_on_the_device_is_a_declined_transaction(sandbox_by
             assert (await gateway.router_transactions.create(sale(box, "next"))).approved
 
         tasks.start_soon(sell)
-        await box.called()
+        await box.await_call()
         box.cancel()
-        await box.called()
+        await box.await_call()
         box.present()
     assert box.ledger()["charged"] == {"next": 1}
 
@@ -60,7 +60,7 @@ async def test_cancel_pressed_while_a_card_is_stored_is_a_refusal(sandbox_by_han
                 await gateway.router_account_vaults.create(new)
 
         tasks.start_soon(store)
-        await box.called()
+        await box.await_call()
         box.cancel()
     assert box.ledger()["stored"] == {}
 
@@ -108,7 +108,7 @@ async def test_a_cancelled_task_does_not_ask_the_next_customer_for_the_last_ones
             assert [each["amount"] for each in box.terminals()[0]["waiting"]] == ["12.50"]
             box.cancel()
             await until(shown, "at the terminal")
-            await box.called()
+            await box.await_call()
             box.present()
     assert box.ledger()["charged"] == {"next": 1}
 
@@ -129,7 +129,7 @@ async def test_an_open_intent_keeps_its_terminal_closed_until_it_is_recovered(
         assert (recovered.api_id, recovered.outcome, recovered.record.declined) == ("cancelled", "found", True)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(gateway.router_transactions.create, sale(box, "next"))
-            await box.called()
+            await box.await_call()
             box.present()
     assert box.ledger()["charged"] == {"next": 1}
 
@@ -159,7 +159,7 @@ async def test_a_sale_that_the_next_one_looked_up_is_settled_in_the_ledger(
             await until(shown, "looking it up")
             box.cancel()
             await until(shown, "at the terminal")
-            await box.called()
+            await box.await_call()
             box.present()
         assert await gateway.recover() == []
 
@@ -207,7 +207,7 @@ async def test_a_till_may_go_on_without_knowing(sandbox_by_hand: Sandbox, tmp_pa
     options: Any = {"ledger": SqliteLedger(path), "block_unresolved_terminals": False}
     async with box.gateway(**options) as gateway, anyio.create_task_group() as tasks:
         tasks.start_soon(gateway.router_transactions.create, sale(box, "next"))
-        await box.called()
+        await box.await_call()
         box.present()
     async with box.gateway(ledger=SqliteLedger(path)) as gateway:
         assert [each.api_id for each in await gateway.recover()] == ["cancelled"]
@@ -218,7 +218,7 @@ async def cancel_in_its_wait(gateway: AsyncGateway, box: Sandbox) -> None:
     """Cancel the sale `cancelled` while the customer stands at the terminal."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(gateway.router_transactions.create, sale(box, "cancelled"))
-        await box.called()
+        await box.await_call()
         tasks.cancel_scope.cancel()
 
 

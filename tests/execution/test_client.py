@@ -147,14 +147,14 @@ async def test_arguments_are_checked_all_at_once() -> None:
 
 @pytest.mark.anyio
 async def test_a_client_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Five variables, of which the location may be missing."""
-    names = ("BASE_URL", "DEVELOPER_ID", "USER_ID", "USER_API_KEY", "LOCATION_ID")
+    """Six variables, of which the location and `GATEWAY_ALLOW_HTTP` may be missing."""
+    names = ("BASE_URL", "DEVELOPER_ID", "USER_ID", "USER_API_KEY", "LOCATION_ID", "ALLOW_HTTP")
     for name in names:
         monkeypatch.delenv(f"GATEWAY_{name}", raising=False)
     with pytest.raises(InvalidRequestError) as caught:
         AsyncGateway.from_env()
     assert len(caught.value.problems) == 4
-    for name, value in zip(names, ("https://gateway.test", "dev", "user", KEY, "loc"), strict=True):
+    for name, value in zip(names, ("https://gateway.test", "dev", "user", KEY, "loc", ""), strict=True):
         monkeypatch.setenv(f"GATEWAY_{name}", value)
     script = Script(post=[echo("contact")])
     async with AsyncGateway.from_env(transport=script) as gateway:
@@ -162,6 +162,42 @@ async def test_a_client_comes_from_the_environment(monkeypatch: pytest.MonkeyPat
     assert contact.location_id == "loc"
     assert script.asked[0].headers["user-api-key"] == KEY
     assert KEY not in repr(gateway)
+
+
+@pytest.fixture
+def environment_over_http(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Set the variables of a gateway on another host that speaks plain HTTP."""
+    values = {"BASE_URL": "http://gateway.test", "DEVELOPER_ID": "dev", "USER_ID": "user", "USER_API_KEY": KEY}
+    for name, value in values.items():
+        monkeypatch.setenv(f"GATEWAY_{name}", value)
+    return monkeypatch
+
+
+@pytest.mark.anyio
+async def test_the_environment_allows_plain_http(environment_over_http: pytest.MonkeyPatch) -> None:
+    """`GATEWAY_ALLOW_HTTP=1` permits what is refused without it; an option of the call wins over the variable."""
+    environment_over_http.setenv("GATEWAY_ALLOW_HTTP", "1")
+    async with AsyncGateway.from_env() as gateway:
+        assert gateway.base_url == "http://gateway.test"
+    with pytest.raises(InvalidRequestError, match="plain http"):
+        AsyncGateway.from_env(allow_http=False)
+
+
+@pytest.mark.parametrize("value", ["", "0"])
+def test_the_environment_refuses_plain_http(environment_over_http: pytest.MonkeyPatch, value: str) -> None:
+    """Unless `GATEWAY_ALLOW_HTTP` is 1; an empty variable counts as unset."""
+    environment_over_http.setenv("GATEWAY_ALLOW_HTTP", value)
+    with pytest.raises(InvalidRequestError, match="plain http"):
+        AsyncGateway.from_env()
+
+
+@pytest.mark.parametrize("value", ["yes", "2", "true", " 1"])
+def test_a_bad_value_of_allow_http(environment_over_http: pytest.MonkeyPatch, value: str) -> None:
+    """Any other value is an error that names the variable."""
+    environment_over_http.setenv("GATEWAY_ALLOW_HTTP", value)
+    with pytest.raises(InvalidRequestError) as caught:
+        AsyncGateway.from_env()
+    assert caught.value.problems == ("GATEWAY_ALLOW_HTTP: invalid value (expected 1 or 0)",)
 
 
 @pytest.mark.anyio

@@ -39,7 +39,7 @@ class Lease:
         self.away: Callable[[], bool] = lambda: False
         self.closed = False
 
-    async def take(self, _terminal_id: str, _token: str, seconds: float | None = None) -> str | None:
+    async def acquire(self, _terminal_id: str, _token: str, seconds: float | None = None) -> str | None:
         """Another client has it, or it is this one's."""
         self.asked.append(("take" if seconds is None else f"take for {seconds:g} s", trio.current_time()))
         if self.away() or self.closed:
@@ -114,7 +114,7 @@ async def test_a_store_that_hangs_is_given_a_third_of_the_lease() -> None:
     """Limit the wait for a store that does not respond."""
 
     class Hanging(Lease):
-        async def take(self, _terminal_id: str, _token: str) -> str | None:
+        async def acquire(self, _terminal_id: str, _token: str) -> str | None:
             await trio.sleep_forever()
 
     script = Script(post=[APPROVED])
@@ -284,7 +284,7 @@ async def test_one_client_asks_in_one_name() -> None:
     tokens: list[str] = []
 
     class Noting(Lease):
-        async def take(self, _terminal_id: str, _token: str) -> str | None:
+        async def acquire(self, _terminal_id: str, _token: str) -> str | None:
             tokens.append(_token)
 
     async with Script(post=[APPROVED]).gateway(terminal_lease=Noting()) as gateway:

@@ -232,7 +232,7 @@ async def test_an_unknown_outcome_tells_all_it_knows() -> None:
     error = caught.value
     assert (error.api_id, error.sent["transaction_amount"], error.reached) == ("mine", "12.50", Reached.SENT)
     assert str(error) == (
-        "POST /v2/transactions (api id mine): the outcome is unknown (sent in part or whole, no answer): "
+        "POST /v2/transactions (api id mine): the outcome is unknown (sent in part or whole, no response): "
         "POST /v2/transactions: the connection was lost: ReadError: connection reset; then its lookup failed: "
         "GET /v2/transactions/mine: the gateway failed (500): down"
     )
@@ -245,7 +245,7 @@ async def test_the_furthest_try_counts() -> None:
     async with script.gateway(max_attempts=2) as gateway:
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.transactions.create(SALE)
-    assert caught.value.reached is Reached.ANSWERED
+    assert caught.value.reached is Reached.RESPONDED
 
 
 async def test_what_was_cut_short_by_time_says_how_far_it_got() -> None:

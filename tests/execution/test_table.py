@@ -202,7 +202,7 @@ async def test_a_cell_is_obeyed_when_the_lookup_finds_it(result: AttemptResult, 
 
 @pytest.mark.parametrize(
     ("answer", "reached"),
-    [(LOST, Reached.SENT), (CUT, Reached.ANSWER_CUT)],
+    [(LOST, Reached.SENT), (CUT, Reached.RESPONSE_CUT)],
 )
 async def test_a_lost_connection_says_how_far_it_got(answer: Answer, reached: Reached) -> None:
     """A read that lost its answer tells whether any of it came."""

@@ -52,7 +52,7 @@ class Leases:
         self.held: set[tuple[str, str]] = set()
         self.most = 0
 
-    async def take(self, terminal_id: str, token: str) -> str | None:
+    async def acquire(self, terminal_id: str, token: str) -> str | None:
         """Done, and then heard of: what is cancelled in between has been taken."""
         self.held.add((terminal_id, token))
         self.most = max(self.most, len(self.held))

@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 from gateway_async._wire.postback import postback_of
-from gateway_async.models.postbacks import Postback, Writes
+from gateway_async.models.postbacks import HandlerStatements, Postback
 
 CARD = "4111111111111111"
 RAW = {"id": "t1", "account_holder_name": "Ann Example", "custom_data": {"note": CARD}}
@@ -20,10 +20,10 @@ def postback(**raw: Any) -> Postback[Any]:
 
 def test_its_repr_shows_what_happened_to_which_record_and_nothing_of_the_record() -> None:
     """A log of postbacks holds no customer's data."""
-    shown = repr(attrs.evolve(postback(), _writes=Writes()))
+    shown = repr(attrs.evolve(postback(), _statements=HandlerStatements()))
     assert "'UPDATE'" in shown
     assert "'t1'" in shown
-    assert [word for word in ("Ann", CARD, "key", "writes") if word in shown] == []
+    assert [word for word in ("Ann", CARD, "key", "statements") if word in shown] == []
 
 
 def test_its_repr_masks_card_numbers_that_stand_where_none_should() -> None:
@@ -33,7 +33,7 @@ def test_its_repr_masks_card_numbers_that_stand_where_none_should() -> None:
 
 def test_it_is_a_value() -> None:
     """Equal ones are equal and hash alike, whatever their handlers write; so they do in a set."""
-    one, same = postback(), postback().writing(Writes())
+    one, same = postback(), postback().with_statements(HandlerStatements())
     assert one == same
     assert {one} == {same}
     assert one != postback(id="t2")
@@ -59,19 +59,19 @@ def test_without_an_inbox_nothing_can_be_written() -> None:
 
 
 def test_what_is_written_is_kept_in_order() -> None:
-    """Collect statements with their values."""
-    writes = Writes()
-    writing = postback().writing(writes)
-    writing.write("INSERT INTO effects VALUES (?, ?)", 1, "a")
-    writing.write("DELETE FROM waiting")
-    assert writes.take() == (("INSERT INTO effects VALUES (?, ?)", (1, "a")), ("DELETE FROM waiting", ()))
+    """Statements with their values, for whoever carries them out."""
+    statements = HandlerStatements()
+    with_statements = postback().with_statements(statements)
+    with_statements.execute("INSERT INTO effects VALUES (?, ?)", 1, "a")
+    with_statements.execute("DELETE FROM waiting")
+    assert statements.close() == (("INSERT INTO effects VALUES (?, ?)", (1, "a")), ("DELETE FROM waiting", ()))
 
 
 def test_what_is_written_too_late_is_not_lost_silently() -> None:
     """A task that a handler left behind learns that its statement comes too late."""
-    writes = Writes()
-    writing = postback().writing(writes)
-    assert writes.take() == ()
+    statements = HandlerStatements()
+    with_statements = postback().with_statements(statements)
+    assert statements.close() == ()
     with pytest.raises(RuntimeError, match="has ended"):
-        writing.write("DELETE FROM waiting")
-    assert writes.take() == ()
+        with_statements.execute("DELETE FROM waiting")
+    assert statements.close() == ()

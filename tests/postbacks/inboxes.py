@@ -98,7 +98,7 @@ class Store:
         return [(str(record), int(modified)) for record, modified in await self.ask("SELECT * FROM {effects}")]
 
     def effect(self, postback: Postback[Any]) -> tuple[str, tuple[Any, ...]]:
-        """What a handler writes."""
+        """What a handler statements."""
         statement = self.named("INSERT INTO {effects} VALUES (?, ?)")
         return statement, (postback.record_id, postback.raw["modified_ts"])
 

@@ -68,7 +68,7 @@ class MemoryInbox:
         self.broken = broken
         self.closed = 0
 
-    async def put(self, postback: Postback[Any]) -> bool:
+    async def store(self, postback: Postback[Any]) -> bool:
         """Keep it."""
         if self.broken:
             raise InboxError("inbox.db", "the disk is full")
@@ -76,7 +76,7 @@ class MemoryInbox:
         self.kept[postback.key] = postback
         return new
 
-    async def claim(self, at_most: int, seconds: float) -> Sequence[Claim]:
+    async def claim(self, limit: int, seconds: float) -> Sequence[Claim]:
         """Nothing to do."""
         return ()
 
@@ -86,11 +86,11 @@ class MemoryInbox:
     async def release(self, claims: Sequence[Claim]) -> None:
         """Nothing to do."""
 
-    async def done(self, claim: Claim, state: PostbackState, writes: Any = ()) -> bool:
+    async def complete(self, claim: Claim, state: PostbackState, statements: Any = ()) -> bool:
         """Nobody has a claim."""
         return False
 
-    async def failed(self, claim: Claim, error: str, again_in: float | None) -> None:
+    async def fail(self, claim: Claim, error: str, retry_in: float | None) -> None:
         """Nobody has a claim."""
 
     async def list(

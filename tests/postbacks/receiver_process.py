@@ -1,4 +1,4 @@
-"""A program that takes postbacks, keeps them in an inbox, and writes what its handlers do; it is run to be killed.
+"""A program that takes postbacks, keeps them in an inbox, and statements what its handlers do; it is run to be killed.
 
 python receiver_process.py PORT sqlite FILE
 python receiver_process.py PORT postgres ADDRESS TABLE
@@ -21,17 +21,17 @@ LEASE = 1.0
 class ShortSqliteInbox(SqliteInbox):
     """An inbox whose claims run out soon."""
 
-    async def claim(self, at_most: int, seconds: float) -> Sequence[Claim]:
+    async def claim(self, limit: int, seconds: float) -> Sequence[Claim]:
         """Take what is due."""
-        return await super().claim(at_most, min(seconds, LEASE))
+        return await super().claim(limit, min(seconds, LEASE))
 
 
 class ShortPostgresInbox(PostgresInbox):
     """An inbox whose claims run out soon."""
 
-    async def claim(self, at_most: int, seconds: float) -> Sequence[Claim]:
+    async def claim(self, limit: int, seconds: float) -> Sequence[Claim]:
         """Take what is due."""
-        return await super().claim(at_most, min(seconds, LEASE))
+        return await super().claim(limit, min(seconds, LEASE))
 
 
 async def main(port: int, kind: str, place: str, table: str = "") -> None:
@@ -47,8 +47,8 @@ async def main(port: int, kind: str, place: str, table: str = "") -> None:
     async def handle(postback: Postback[Any]) -> None:
         await anyio.sleep(0.002)
         statement = f"INSERT INTO {effects} (record, change) VALUES ({one}, {two})"  # noqa: S608  our own words
-        postback.write(statement, postback.record_id, postback.raw["change"])
-        postback.write(f"UPDATE {counter} SET handled = handled + 1")  # noqa: S608  likewise
+        postback.execute(statement, postback.record_id, postback.raw["change"])
+        postback.execute(f"UPDATE {counter} SET handled = handled + 1")  # noqa: S608  likewise
         await anyio.sleep(0.002)
 
     config = uvicorn.Config(receiver.asgi, port=port, lifespan="off", log_level="critical", access_log=False)

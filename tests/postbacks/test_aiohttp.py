@@ -60,8 +60,8 @@ async def test_a_postback_reaches_its_handler() -> None:
 
     async with served(shop) as url, aiohttp.ClientSession(headers=HEADERS) as gateway:
         for body in (form(sale(id="a")), pieces()):
-            async with gateway.post(url, data=body) as answer:
-                assert (answer.status, await answer.read()) == (204, b"")
+            async with gateway.post(url, data=body) as response:
+                assert (response.status, await response.read()) == (204, b"")
     assert told == ["a", "b"]
 
 
@@ -71,21 +71,21 @@ async def test_another_method_is_405_where_all_are_routed(method: str) -> None:
     async with (
         served(receiver(), method="*") as url,
         aiohttp.ClientSession(headers=HEADERS) as gateway,
-        gateway.request(method, url) as answer,
+        gateway.request(method, url) as response,
     ):
-        assert (answer.status, answer.headers["allow"]) == (405, "POST")
+        assert (response.status, response.headers["allow"]) == (405, "POST")
 
 
 async def test_a_refusal_is_plain_text() -> None:
     """401 with its header, 400 with its words, 413 without reading on."""
     async with served(receiver(max_bytes=5000)) as url, aiohttp.ClientSession() as gateway:
-        async with gateway.post(url, data=form()) as answer:
-            assert (answer.status, answer.headers["www-authenticate"][:6]) == (401, "Basic ")
-        async with gateway.post(url, data=b"x", headers=HEADERS) as answer:
-            assert (answer.status, answer.content_type) == (400, "text/plain")
-            assert (await answer.text()).startswith("the body: ")
-        async with gateway.post(url, data=b"x" * 5001, headers=HEADERS) as answer:
-            assert answer.status == 413
+        async with gateway.post(url, data=form()) as response:
+            assert (response.status, response.headers["www-authenticate"][:6]) == (401, "Basic ")
+        async with gateway.post(url, data=b"x", headers=HEADERS) as response:
+            assert (response.status, response.content_type) == (400, "text/plain")
+            assert (await response.text()).startswith("the body: ")
+        async with gateway.post(url, data=b"x" * 5001, headers=HEADERS) as response:
+            assert response.status == 413
 
 
 async def test_a_packed_body_cannot_grow_beyond_the_limit() -> None:
@@ -94,9 +94,9 @@ async def test_a_packed_body_cannot_grow_beyond_the_limit() -> None:
     async with (
         served(receiver()) as url,
         aiohttp.ClientSession(headers={**HEADERS, "Content-Encoding": "gzip"}) as gateway,
-        gateway.post(url, data=packed) as answer,
+        gateway.post(url, data=packed) as response,
     ):
-        assert answer.status == 413
+        assert response.status == 413
 
 
 HEAD = f"POST /postbacks HTTP/1.1\r\nHost: shop.test\r\nAuthorization: {HEADERS['Authorization']}\r\n"

@@ -60,7 +60,7 @@ async def test_a_refusal_has_its_headers_and_its_length() -> None:
 
 
 async def test_head_has_no_body() -> None:
-    """405 with the length that another method's answer would have."""
+    """405 with the length that another method's response would have."""
     start, body = await answered(receiver().asgi, http_scope("HEAD"))
     assert (start["status"], dict(start["headers"])[b"allow"], body["body"]) == (405, b"POST", b"")
 
@@ -181,8 +181,8 @@ async def test_it_serves_in_an_application(build: Callable[[PostbackReceiver], A
 async def test_a_mounted_one_is_redirected_to_without_its_slash() -> None:
     """That is Starlette's doing, and no gateway follows: the documentation says which address to give it."""
     async with client(mounted(receiver())) as gateway:
-        answer = await gateway.post("/postbacks", content=form())
-    assert (answer.status_code, answer.headers["location"]) == (307, "http://shop.test/postbacks/")
+        response = await gateway.post("/postbacks", content=form())
+    assert (response.status_code, response.headers["location"]) == (307, "http://shop.test/postbacks/")
 
 
 @asynccontextmanager

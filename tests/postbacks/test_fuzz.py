@@ -182,11 +182,11 @@ def test_every_request_is_answered(run: Callable[[Any], Any], caplog: pytest.Log
     @given(methods, headers, pieces())
     def ask(method: str, named: dict[str, str], parts: list[bytes]) -> None:
         before = shop.told
-        answer = run(shop.receiver.receive(method, named, chunks(*parts)))
-        assert answer.status in (REFUSALS if shop.told == before else {204})
+        response = run(shop.receiver.receive(method, named, chunks(*parts)))
+        assert response.status in (REFUSALS if shop.told == before else {204})
 
     ask()
-    assert (shop.told > INPUTS // 100, shop.receiver._turns._queues, errors(caplog)) == (True, {}, [])
+    assert (shop.told > INPUTS // 100, shop.receiver._locks._queues, errors(caplog)) == (True, {}, [])
 
 
 def test_every_asgi_request_is_answered(run: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:
@@ -209,13 +209,13 @@ def test_every_asgi_request_is_answered(run: Callable[[Any], Any], caplog: pytes
         assert statuses in [[status] for status in expected]
 
     ask()
-    assert (shop.told > INPUTS // 100, shop.receiver._turns._queues, errors(caplog)) == (True, {}, [])
+    assert (shop.told > INPUTS // 100, shop.receiver._locks._queues, errors(caplog)) == (True, {}, [])
 
 
 async def statuses_sent(
     to: PostbackReceiver, method: str, raw: list[tuple[bytes, bytes]], parts: Sequence[bytes], *, gone: bool
 ) -> list[int | None]:
-    """The statuses that an application sends; [None] for no answer."""
+    """The statuses that an application sends; [None] for no response."""
     messages: list[dict[str, Any]] = [{"type": "http.request", "body": part, "more_body": True} for part in parts]
     messages.append({"type": "http.disconnect"} if gone else {"type": "http.request"})
     sent: list[int | None] = []

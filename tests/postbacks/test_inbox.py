@@ -49,7 +49,7 @@ def inbox(store: Store) -> Inbox:
 
 async def put(inbox: Inbox, *postbacks: Postback[Any]) -> list[bool]:
     """Put them in, one after the other."""
-    return [await inbox.put(postback) for postback in postbacks]
+    return [await inbox.store(postback) for postback in postbacks]
 
 
 async def handle_all(inbox: Inbox) -> list[tuple[Any, bool]]:
@@ -58,7 +58,7 @@ async def handle_all(inbox: Inbox) -> list[tuple[Any, bool]]:
     while claims := await inbox.claim(100, MINUTE):
         for claim in claims:
             handled.append((claim.postback.raw["modified_ts"], claim.superseded))
-            assert await inbox.done(claim, SUPERSEDED if claim.superseded else HANDLED)
+            assert await inbox.complete(claim, SUPERSEDED if claim.superseded else HANDLED)
     return handled
 
 
@@ -76,15 +76,15 @@ async def test_a_postback_comes_back_as_it_was(inbox: Inbox) -> None:
     sent = change(
         transaction_amount="12.50", tax=Decimal("0.10"), note="Grüße \0 \u2603 'x'", more=[{"n": 10**18}, None, True]
     )
-    assert await inbox.put(sent) is True
+    assert await inbox.store(sent) is True
     claim = await only_claim(inbox)
     assert claim.postback == sent
     assert str(claim.postback.raw["tax"]) == "0.10"
     (letter,) = await inbox.list()
-    assert attrs.evolve(letter, came_at=None, due_at=None) == attrs.evolve(
-        letter, number=claim.number, postback=sent, state=WAITING, came_at=None, attempts=1, error="", due_at=None
+    assert attrs.evolve(letter, received_at=None, due_at=None) == attrs.evolve(
+        letter, number=claim.number, postback=sent, state=WAITING, received_at=None, attempts=1, error="", due_at=None
     )
-    assert abs(letter.came_at - datetime.now(UTC)) < timedelta(minutes=1)
+    assert abs(letter.received_at - datetime.now(UTC)) < timedelta(minutes=1)
 
 
 async def test_what_comes_again_is_kept_once(inbox: Inbox) -> None:
@@ -92,7 +92,7 @@ async def test_what_comes_again_is_kept_once(inbox: Inbox) -> None:
     again = attrs.evolve(change(), number_of_attempts=2)
     assert await put(inbox, change(), again) == [True, False]
     assert await handle_all(inbox) == [(1, False)]
-    assert await inbox.put(again) is False
+    assert await inbox.store(again) is False
     assert await states(inbox) == [("t1", 1, HANDLED)]
 
 
@@ -101,7 +101,7 @@ async def test_what_comes_again_at_the_same_time_is_new_once(inbox: Inbox) -> No
     news: list[bool] = []
 
     async def deliver(number: int) -> None:
-        news.append(await inbox.put(change(f"t{number % 10}")))
+        news.append(await inbox.store(change(f"t{number % 10}")))
 
     async with anyio.create_task_group() as tasks:
         for number in range(100):
@@ -112,9 +112,9 @@ async def test_what_comes_again_at_the_same_time_is_new_once(inbox: Inbox) -> No
 async def test_another_process_goes_on(store: Store) -> None:
     """What one has put another handles, and knows when it comes again."""
     other = store.another()
-    assert await store.inbox.put(change()) is True
+    assert await store.inbox.store(change()) is True
     assert await handle_all(other) == [(1, False)]
-    assert await other.put(change()) is False
+    assert await other.store(change()) is False
     assert await states(store.inbox) == [("t1", 1, HANDLED)]
 
 
@@ -122,7 +122,7 @@ async def test_letters_by_pages_and_states(inbox: Inbox) -> None:
     """By number, after one, so many, of one state."""
     await put(inbox, *(change(f"t{number}") for number in range(5)))
     (first,) = await inbox.claim(1, MINUTE)
-    await inbox.done(first, HANDLED)
+    await inbox.complete(first, HANDLED)
     everything = await inbox.list()
     assert [letter.postback.record_id for letter in everything] == ["t0", "t1", "t2", "t3", "t4"]
     assert list(await inbox.list(after=everything[1].number, limit=2)) == everything[2:4]
@@ -135,9 +135,9 @@ async def test_a_reconciled_one_only_if_it_was_missed(inbox: Inbox) -> None:
     """Not where its change, or a later one, is there, waiting or handled; elsewhere it is new."""
     await put(inbox, change("t1", 5), change("t2", 5))
     assert len(await handle_all(inbox)) == 2
-    await inbox.put(change("t3", 5))
+    await inbox.store(change("t3", 5))
     missed = [change(record, time, reconciled=True) for record in ("t1", "t3", "t4") for time in (4, 5, 6)]
-    news = [await inbox.put(postback) for postback in missed]
+    news = [await inbox.store(postback) for postback in missed]
     assert news == [False, False, True, False, False, True, True, True, True]
 
 
@@ -145,7 +145,7 @@ async def test_a_thousand_at_once(inbox: Inbox) -> None:
     """All are kept, and handed out in small numbers."""
     async with anyio.create_task_group() as tasks:
         for number in range(1000):
-            tasks.start_soon(inbox.put, change(f"t{number}"))
+            tasks.start_soon(inbox.store, change(f"t{number}"))
     assert len(await inbox.claim(16, MINUTE)) == 16
     assert len(await inbox.claim(1000, MINUTE)) == 984
 
@@ -159,9 +159,9 @@ async def test_one_of_a_record_at_a_time_in_order(inbox: Inbox) -> None:
     first, other = await inbox.claim(10, MINUTE)
     assert [(claim.postback.record_id, claim.attempt) for claim in (first, other)] == [("t1", 1), ("t2", 1)]
     assert list(await inbox.claim(10, MINUTE)) == []
-    await inbox.put(change("t1", 3))
+    await inbox.store(change("t1", 3))
     assert list(await inbox.claim(10, MINUTE)) == []
-    await inbox.done(first, HANDLED)
+    await inbox.complete(first, HANDLED)
     assert [time for time, _ in await handle_all(inbox)] == [2, 3]
 
 
@@ -175,36 +175,36 @@ async def test_one_resource_does_not_wait_for_another(inbox: Inbox) -> None:
 
 async def test_a_claim_that_has_run_out_is_somebody_elses(store: Store) -> None:
     """The other gets it as its second attempt; the first can neither finish, fail, prolong nor give it back."""
-    await store.inbox.put(change())
+    await store.inbox.store(change())
     await store.make_effects()
     (lost,) = await store.inbox.claim(1, 0)
     other = store.another()
     claim = await only_claim(other)
     assert (claim.number, claim.attempt) == (lost.number, 2)
-    assert await store.inbox.done(lost, HANDLED, [store.effect(lost.postback)]) is False
-    await store.inbox.failed(lost, "too late", None)
+    assert await store.inbox.complete(lost, HANDLED, [store.effect(lost.postback)]) is False
+    await store.inbox.fail(lost, "too late", None)
     await store.inbox.release([lost])
     await store.inbox.extend([lost], 0)
     assert list(await store.inbox.claim(1, MINUTE)) == []
-    assert await other.done(claim, HANDLED, [store.effect(claim.postback)]) is True
+    assert await other.complete(claim, HANDLED, [store.effect(claim.postback)]) is True
     assert await store.effects() == [("t1", 1)]
-    assert await store.inbox.done(claim, HANDLED) is False
+    assert await store.inbox.complete(claim, HANDLED) is False
 
 
 async def test_a_claim_that_has_run_out_stands_until_somebody_takes_it(inbox: Inbox) -> None:
     """Who was too slow for its lease, but met nobody, has handled it."""
-    await inbox.put(change())
+    await inbox.store(change())
     (late,) = await inbox.claim(1, 0)
-    assert await inbox.done(late, HANDLED) is True
+    assert await inbox.complete(late, HANDLED) is True
 
 
 async def test_a_claim_is_prolonged(inbox: Inbox) -> None:
     """From now on, for so many seconds."""
-    await inbox.put(change())
+    await inbox.store(change())
     claims = await inbox.claim(1, 0)
     await inbox.extend(claims, MINUTE)
     assert list(await inbox.claim(1, MINUTE)) == []
-    assert await inbox.done(claims[0], HANDLED) is True
+    assert await inbox.complete(claims[0], HANDLED) is True
 
 
 async def test_a_claim_that_is_given_back_is_due_at_once(inbox: Inbox) -> None:
@@ -218,7 +218,7 @@ async def test_a_claim_that_is_given_back_is_due_at_once(inbox: Inbox) -> None:
 async def test_many_processes_share_the_work(store: Store) -> None:
     """Eight claim at once: each record is one's, and no postback is handed out twice."""
     for number in range(40):
-        await store.inbox.put(change(f"t{number}"))
+        await store.inbox.store(change(f"t{number}"))
     claims: list[Claim] = []
 
     async def work(inbox: Inbox) -> None:
@@ -238,7 +238,7 @@ async def test_many_processes_share_the_work(store: Store) -> None:
 async def test_what_failed_is_due_after_a_pause(inbox: Inbox) -> None:
     """Until then nothing of its record is handed out; its error is kept."""
     await put(inbox, change("t1", 1), change("t1", 2))
-    await inbox.failed(await only_claim(inbox), "KeyError: 'x'", 3600)
+    await inbox.fail(await only_claim(inbox), "KeyError: 'x'", 3600)
     assert list(await inbox.claim(10, MINUTE)) == []
     letter, behind = await inbox.list()
     assert (letter.state, letter.error, letter.attempts) == (WAITING, "KeyError: 'x'", 1)
@@ -247,7 +247,7 @@ async def test_what_failed_is_due_after_a_pause(inbox: Inbox) -> None:
     assert behind.due_at == letter.due_at
     await inbox.replay(letter.number)
     claim = await only_claim(inbox)
-    await inbox.failed(claim, "", 0)
+    await inbox.fail(claim, "", 0)
     assert (await only_claim(inbox)).attempt == 2
 
 
@@ -255,7 +255,7 @@ async def test_what_is_dead_lets_the_next_go_on(inbox: Inbox) -> None:
     """It is listed with its error, and handed out again when it is replayed, its attempts counted anew."""
     await put(inbox, change("t1", None), change("t1", 2))
     dead = await only_claim(inbox)
-    await inbox.failed(dead, "ValueError: no", None)
+    await inbox.fail(dead, "ValueError: no", None)
     assert await handle_all(inbox) == [(2, False)]
     (letter,) = await inbox.list(DEAD)
     assert (letter.number, letter.error, letter.due_at) == (dead.number, "ValueError: no", None)
@@ -263,7 +263,7 @@ async def test_what_is_dead_lets_the_next_go_on(inbox: Inbox) -> None:
     assert await inbox.replay(10**6) is False
     again = await only_claim(inbox)
     assert (again.number, again.attempt) == (dead.number, 1)
-    await inbox.done(again, HANDLED)
+    await inbox.complete(again, HANDLED)
     (letter, _) = await inbox.list()
     assert (letter.state, letter.error) == (HANDLED, "")
 
@@ -273,8 +273,8 @@ async def test_what_is_dead_can_be_given_up(store: Store) -> None:
     inbox = store.inbox
     await put(inbox, change("t1"), change("t2"), change("t3"))
     dead, handled = await inbox.claim(2, MINUTE)
-    await inbox.failed(dead, "no", None)
-    await inbox.done(handled, HANDLED)
+    await inbox.fail(dead, "no", None)
+    await inbox.complete(handled, HANDLED)
     assert [await inbox.discard(number) for number in (1, 1, 2, 3, 10**6)] == [True, False, False, False, False]
     assert await states(inbox) == [("t1", 1, DISCARDED), ("t2", 1, HANDLED), ("t3", 1, WAITING)]
     assert await put(inbox, change("t1"), change("t1", note="listed", reconciled=True)) == [False, False]
@@ -287,8 +287,8 @@ async def test_what_is_dead_can_be_given_up(store: Store) -> None:
 
 async def test_what_was_given_up_can_be_replayed(inbox: Inbox) -> None:
     """Giving up is no deletion."""
-    await inbox.put(change())
-    await inbox.failed(await only_claim(inbox), "no", None)
+    await inbox.store(change())
+    await inbox.fail(await only_claim(inbox), "no", None)
     assert await inbox.discard(1) is True
     assert await inbox.replay(1) is True
     assert await handle_all(inbox) == [(1, False)]
@@ -299,11 +299,11 @@ async def test_replay_of_what_is_being_handled(inbox: Inbox) -> None:
     """Nothing happens to the claim; two of a record are never handed out at once."""
     await put(inbox, change("t1", 1), change("t1", 2))
     assert await handle_all(inbox) == [(1, False), (2, False)]
-    await inbox.put(change("t1", 3))
+    await inbox.store(change("t1", 3))
     claim = await only_claim(inbox)
     assert [await inbox.replay(letter.number) for letter in await inbox.list()] == [True, True, True]
     assert list(await inbox.claim(10, MINUTE)) == []
-    assert await inbox.done(claim, HANDLED) is True
+    assert await inbox.complete(claim, HANDLED) is True
     assert await handle_all(inbox) == [(1, True), (2, True)]
 
 
@@ -312,7 +312,7 @@ async def test_an_older_state_is_superseded(inbox: Inbox) -> None:
     await put(inbox, change("t1", 5), change("t1", 4), change("t1", 5, note="again"), change("t1", 6))
     assert await handle_all(inbox) == [(5, False), (4, True), (5, False), (6, False)]
     await put(inbox, change("t2", 5), change("t2", 4))
-    await inbox.failed(await only_claim(inbox), "no", None)
+    await inbox.fail(await only_claim(inbox), "no", None)
     assert await handle_all(inbox) == [(4, False)]
     assert [state for *_, state in await states(inbox)] == [HANDLED, SUPERSEDED, HANDLED, HANDLED, DEAD, HANDLED]
 
@@ -336,11 +336,11 @@ async def test_after_the_end_of_a_record_nothing_older_follows(inbox: Inbox, del
 async def test_writes_are_there_exactly_if_it_is_handled(store: Store) -> None:
     """All of them, in their order."""
     await store.make_effects()
-    await store.inbox.put(change("t1", 7))
+    await store.inbox.store(change("t1", 7))
     claim = await only_claim(store.inbox)
     assert await store.effects() == []
     second = store.effect(change("t1", 8))
-    assert await store.inbox.done(claim, HANDLED, [store.effect(claim.postback), second]) is True
+    assert await store.inbox.complete(claim, HANDLED, [store.effect(claim.postback), second]) is True
     assert await store.effects() == [("t1", 7), ("t1", 8)]
 
 
@@ -364,11 +364,11 @@ async def test_a_statement_that_cannot_be_carried_out(store: Store, bad: str) ->
     outcomes: dict[str, object] = {}
 
     async def finish(claim: Claim) -> None:
-        writes = [store.effect(claim.postback)]
+        statements = [store.effect(claim.postback)]
         if claim.postback.record_id == "t2":
-            writes.append((store.named(statement), values))
+            statements.append((store.named(statement), values))
         try:
-            outcomes[claim.postback.record_id] = await store.inbox.done(claim, HANDLED, writes)
+            outcomes[claim.postback.record_id] = await store.inbox.complete(claim, HANDLED, statements)
         except Exception as error:  # noqa: BLE001  which one is the database's business
             outcomes[claim.postback.record_id] = error
 
@@ -378,7 +378,7 @@ async def test_a_statement_that_cannot_be_carried_out(store: Store, bad: str) ->
     assert not isinstance(outcomes["t2"], bool | InboxError)
     assert (outcomes["t1"], outcomes["t3"]) == (True, True)
     assert sorted(await store.effects()) == [("t1", 1), ("t3", 1)]
-    assert await store.inbox.done(claims[1], HANDLED, [store.effect(claims[1].postback)]) is True
+    assert await store.inbox.complete(claims[1], HANDLED, [store.effect(claims[1].postback)]) is True
     assert len(await store.effects()) == 3
 
 
@@ -393,7 +393,7 @@ def listed(status: int | None, modified: int = 5, type_: str = "UPDATE", **field
 async def grow_old(store: Store) -> None:
     """Let a minute pass since all that is there came."""
     minute = "61" if store.is_file else "interval '61 seconds'"
-    await store.ask(f"UPDATE {{inbox}} SET came_at = came_at - {minute}")  # noqa: S608  our own words
+    await store.ask(f"UPDATE {{inbox}} SET received_at = received_at - {minute}")  # noqa: S608  our own words
 
 
 @pytest.mark.parametrize("is_handled", [True, False])
@@ -469,8 +469,8 @@ async def test_what_was_handled_long_ago_is_forgotten(store: Store) -> None:
     await put(store.inbox, change("t1"), change("t2"), change("t3"), change("t4"))
     claims = await store.inbox.claim(3, MINUTE)
     for claim in claims[:2]:
-        await store.inbox.done(claim, HANDLED)
-    await store.inbox.failed(claims[2], "no", None)
+        await store.inbox.complete(claim, HANDLED)
+    await store.inbox.fail(claims[2], "no", None)
     day = "86400" if store.is_file else "interval '1 day'"
     for table in ("{inbox}", "{inbox}_keys"):
         which = "number = 1" if table == "{inbox}" else "ordering_key = 'transaction t1'"
@@ -493,7 +493,7 @@ async def test_days_that_are_none(kind: tuple[str, str], days: Any) -> None:
 
 async def test_a_closed_inbox_can_be_opened_again(store: Store) -> None:
     """With all that it holds; one that is open is left alone."""
-    await store.inbox.put(change())
+    await store.inbox.store(change())
     store.inbox.reopen()
     await store.inbox.aclose()
     store.inbox.reopen()
@@ -505,9 +505,9 @@ async def test_a_closed_inbox_can_be_opened_again(store: Store) -> None:
 
 async def test_a_closed_inbox_says_so(store: Store) -> None:
     """What it is asked afterwards is not silently lost; a second close is harmless."""
-    await store.inbox.put(change())
+    await store.inbox.store(change())
     await store.inbox.aclose()
     await store.inbox.aclose()
-    for ask in (store.inbox.put(change("t2")), store.inbox.claim(1, MINUTE), store.inbox.list()):
+    for ask in (store.inbox.store(change("t2")), store.inbox.claim(1, MINUTE), store.inbox.list()):
         with pytest.raises(InboxError, match="it is closed"):
             await ask

@@ -130,11 +130,11 @@ class Gateway:
         for attempt in range(10_000):
             self.attempts += 1
             try:
-                answer = await client.post(self._url, data=form | {"number_of_attempts": str(attempt + 1)})
+                response = await client.post(self._url, data=form | {"number_of_attempts": str(attempt + 1)})
             except httpx.TransportError:
                 await anyio.sleep(0.02)
             else:
-                assert answer.status_code == 204
+                assert response.status_code == 204
                 return
         raise AssertionError("it was never acknowledged")
 

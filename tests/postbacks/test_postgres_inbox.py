@@ -43,7 +43,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 async def test_many_make_the_tables_at_once(store: Store) -> None:
     """Eight inboxes: one makes them, the others find them."""
     inboxes = [store.another() for _ in range(8)]
-    news = await asyncio.gather(*(inbox.put(change(f"t{number}")) for number, inbox in enumerate(inboxes)))
+    news = await asyncio.gather(*(inbox.store(change(f"t{number}")) for number, inbox in enumerate(inboxes)))
     assert (news, len(await store.inbox.list())) == ([True] * 8, 8)
 
 
@@ -54,7 +54,7 @@ async def test_tables_that_are_not_to_be_made(store: Store) -> None:
     careful = store.another(create=False)
     with pytest.raises(InboxError, match="there is no such table"):
         await careful.list()
-    await store.inbox.put(change())
+    await store.inbox.store(change())
     assert len(await careful.list()) == 1
 
 
@@ -69,9 +69,9 @@ async def test_a_pool_of_ones_own(store: Store) -> None:
         inbox = PostgresInbox(pool, table=store.table)
         async with anyio.create_task_group() as tasks:
             for number in range(50):
-                tasks.start_soon(inbox.put, change("t1", number))
+                tasks.start_soon(inbox.store, change("t1", number))
         (claim,) = await inbox.claim(10, 60)
-        assert await inbox.done(claim, HANDLED) is True
+        assert await inbox.complete(claim, HANDLED) is True
         await inbox.aclose()
         assert await pool.fetchval("SELECT 1") == 1
         assert repr(inbox) == f"PostgresInbox('of a PostgreSQL pool ({store.table})')"
@@ -83,12 +83,12 @@ async def test_amounts_are_numbers_and_a_constraint_may_wait_until_the_end(store
     """The driver's types are the database's; what is wrong at the commit only is the handler's failure as well."""
     await store.make_effects()
     await store.ask("ALTER TABLE {effects} ADD amount numeric, ADD UNIQUE (amount) DEFERRABLE INITIALLY DEFERRED")
-    await store.inbox.put(change())
+    await store.inbox.store(change())
     (claim,) = await store.inbox.claim(1, 60)
     write = (store.named("INSERT INTO {effects} (amount) VALUES (?)"), (Decimal("12.50"),))
     with pytest.raises(Exception, match="duplicate key"):
-        await store.inbox.done(claim, HANDLED, [write, write])
-    assert await store.inbox.done(claim, HANDLED, [write]) is True
+        await store.inbox.complete(claim, HANDLED, [write, write])
+    assert await store.inbox.complete(claim, HANDLED, [write]) is True
     assert await store.ask("SELECT amount FROM {effects}") == [(Decimal("12.50"),)]
 
 
@@ -96,10 +96,10 @@ async def test_amounts_are_numbers_and_a_constraint_may_wait_until_the_end(store
 @pytest.mark.anyio
 async def test_a_handler_cannot_end_the_transaction_unnoticed(store: Store) -> None:
     """It is told, and the postback is not handled."""
-    await store.inbox.put(change())
+    await store.inbox.store(change())
     (claim,) = await store.inbox.claim(1, 60)
     with pytest.raises(RuntimeError, match="COMMIT: a handler's statement must not end the transaction"):
-        await store.inbox.done(claim, HANDLED, [("COMMIT", ())])
+        await store.inbox.complete(claim, HANDLED, [("COMMIT", ())])
     assert [letter.state for letter in await store.inbox.list()] == [PostbackState.WAITING]
 
 
@@ -112,7 +112,7 @@ async def test_of_records_that_everybody_changes_nothing_is_lost(store: Store) -
 
     async def put(number: int, inbox: Any) -> None:
         for turn in range(40):
-            await inbox.put(change(f"t{turn % 3}", number * 100 + turn))
+            await inbox.store(change(f"t{turn % 3}", number * 100 + turn))
 
     async def work(inbox: Any) -> None:
         idle = 0
@@ -120,7 +120,7 @@ async def test_of_records_that_everybody_changes_nothing_is_lost(store: Store) -
             claims = await inbox.claim(2, 60)
             idle = 0 if claims else idle + 1
             for claim in claims:
-                assert await inbox.done(claim, HANDLED)
+                assert await inbox.complete(claim, HANDLED)
                 done.append((claim.postback.record_id, claim.number))
                 if claim.number % 10 == 0 and claim.attempt == 1 and idle == 0:
                     await inbox.replay(claim.number + 1)
@@ -141,14 +141,14 @@ async def test_what_is_put_while_the_last_of_its_record_ends_is_not_forgotten(st
     """Committed between two looks of the one who gives the record free, it is handed out next."""
     import asyncpg
 
-    await store.inbox.put(change("t1", 1))
+    await store.inbox.store(change("t1", 1))
     (claim,) = await store.inbox.claim(1, 60)
     row = row_of(change("t1", 2))
     connection = await asyncpg.connect(POSTGRES)
     async with anyio.create_task_group() as tasks, connection.transaction():
-        put = sql.PUT.replace("@", store.table)
-        await connection.execute(put, row.key, row.ordering_key, row.deletes, row.modified, row.content)
-        tasks.start_soon(store.inbox.failed, claim, "", None)
+        store_sql = sql.STORE.replace("@", store.table)
+        await connection.execute(store_sql, row.key, row.ordering_key, row.deletes, row.modified, row.content)
+        tasks.start_soon(store.inbox.fail, claim, "", None)
         waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%{inbox}_keys%'"
         with anyio.fail_after(30):
             while not await store.ask(waiting):
@@ -168,7 +168,7 @@ async def test_a_database_that_is_away() -> None:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
         inbox = PostgresInbox(f"postgresql://shop:{PASSWORD}@{address}/shop")
-        for attempt in (inbox.put(change()), inbox.claim(1, 60)):
+        for attempt in (inbox.store(change()), inbox.claim(1, 60)):
             with pytest.raises(InboxError) as caught:
                 await attempt
             assert str(caught.value).startswith(
@@ -194,7 +194,7 @@ async def test_a_driver_that_is_confused_is_a_database_that_is_away() -> None:
     inbox = PostgresInbox(ConfusedPool())
     inbox._database._is_ready = True
     claim = Claim(number=1, postback=change(), token="t", attempt=1, superseded=False)
-    for asked in (inbox.put(change()), inbox.claim(1, 60), inbox.done(claim, HANDLED, [("SELECT 1", ())])):
+    for asked in (inbox.store(change()), inbox.claim(1, 60), inbox.complete(claim, HANDLED, [("SELECT 1", ())])):
         with pytest.raises(InboxError, match="another operation"):
             await asked
 
@@ -203,11 +203,11 @@ async def test_a_driver_that_is_confused_is_a_database_that_is_away() -> None:
 @pytest.mark.anyio
 async def test_connections_that_break_are_replaced(store: Store) -> None:
     """Who asks while the server ends them gets an `InboxError`, also for a handler's statement; then it goes on."""
-    await store.inbox.put(change())
+    await store.inbox.store(change())
     (claim,) = await store.inbox.claim(1, 60)
     with pytest.raises(InboxError):
-        await store.inbox.done(claim, HANDLED, [("SELECT pg_terminate_backend(pg_backend_pid())", ())])
-    assert await store.inbox.done(claim, HANDLED) is True
+        await store.inbox.complete(claim, HANDLED, [("SELECT pg_terminate_backend(pg_backend_pid())", ())])
+    assert await store.inbox.complete(claim, HANDLED) is True
 
 
 def test_on_trio() -> None:
@@ -215,7 +215,7 @@ def test_on_trio() -> None:
     inbox = PostgresInbox("postgresql://127.0.0.1/shop")
 
     async def put() -> None:
-        await inbox.put(change())
+        await inbox.store(change())
 
     with pytest.raises(RuntimeError, match="PostgresInbox needs asyncio"):
         anyio.run(put, backend="trio")
@@ -230,6 +230,6 @@ def test_names_that_are_none(table: Any) -> None:
 
 def test_an_address_that_is_none() -> None:
     """It is not repeated, whatever stands in it."""
-    with pytest.raises(InvalidRequestError, match="database: must be an address") as caught:
+    with pytest.raises(InvalidRequestError, match="database: invalid address") as caught:
         PostgresInbox(f"mysql://shop:{PASSWORD}@127.0.0.1/shop")
     assert PASSWORD not in str(caught.value)

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.anyio
 
 async def post(to: PostbackReceiver, body: bytes = b"", headers: dict[str, str] | None = None) -> tuple[int, str]:
     """What a receiver answers to a POST."""
-    answer = await to.receive("POST", HEADERS if headers is None else headers, chunks(body))
-    return answer.status, answer.body.decode()
+    response = await to.receive("POST", HEADERS if headers is None else headers, chunks(body))
+    return response.status, response.body.decode()
 
 
 # --- what is answered
@@ -37,8 +37,8 @@ async def test_a_postback_reaches_its_handler_and_is_acknowledged() -> None:
     async def handle(postback: Postback[Transaction]) -> None:
         told.append(postback)
 
-    answer = await shop.receive("POST", HEADERS, chunks(form()[:10], b"", form()[10:]))
-    assert (answer.status, answer.body, dict(answer.headers)) == (204, b"", {})
+    response = await shop.receive("POST", HEADERS, chunks(form()[:10], b"", form()[10:]))
+    assert (response.status, response.body, dict(response.headers)) == (204, b"", {})
     assert [type(each.record) for each in told] == [Transaction]
 
 
@@ -49,9 +49,9 @@ async def test_what_no_handler_wants_is_acknowledged() -> None:
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "OPTIONS", "DELETE", "post"])
 async def test_only_post_is_taken(method: str) -> None:
-    """The answer names it; the body is not looked at."""
-    answer = await receiver().receive(method, HEADERS, unread())
-    assert (answer.status, answer.headers["allow"]) == (405, "POST")
+    """The response names it; the body is not looked at."""
+    response = await receiver().receive(method, HEADERS, unread())
+    assert (response.status, response.headers["allow"]) == (405, "POST")
 
 
 async def unread() -> AsyncIterator[bytes]:
@@ -63,10 +63,10 @@ async def unread() -> AsyncIterator[bytes]:
 @pytest.mark.parametrize("headers", [{}, {"Authorization": basic(password="wrong")}])
 async def test_a_stranger_is_asked_for_credentials(headers: dict[str, str]) -> None:
     """Before its body is read, so that nobody else can fill the memory."""
-    answer = await receiver().receive("POST", headers, unread())
-    assert answer.status == 401
-    assert answer.headers["www-authenticate"] == 'Basic realm="postbacks", charset="UTF-8"'
-    assert PASSWORD not in answer.body.decode()
+    response = await receiver().receive("POST", headers, unread())
+    assert response.status == 401
+    assert response.headers["www-authenticate"] == 'Basic realm="postbacks", charset="UTF-8"'
+    assert PASSWORD not in response.body.decode()
 
 
 @pytest.mark.parametrize("name", ["authorization", "Authorization", "AUTHORIZATION"])
@@ -82,9 +82,9 @@ async def test_without_credentials_of_its_own_a_receiver_asks_for_none() -> None
 
 async def test_a_refusal_says_in_plain_words_what_is_wrong() -> None:
     """Short, by the name of the field, and without what came."""
-    answer = await receiver().receive("POST", HEADERS, chunks(form({"id": {"card": CARD}})))
-    assert (answer.status, answer.headers["content-type"]) == (400, "text/plain; charset=utf-8")
-    assert answer.body == b"data.id: not a text\n"
+    response = await receiver().receive("POST", HEADERS, chunks(form({"id": {"card": CARD}})))
+    assert (response.status, response.headers["content-type"]) == (400, "text/plain; charset=utf-8")
+    assert response.body == b"data.id: not a text\n"
 
 
 async def test_a_refusal_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -118,9 +118,9 @@ async def test_the_name_of_a_file_is_no_inbox() -> None:
 @pytest.mark.parametrize("length", ["1001", "9" * 5000, "0001001", " 1001 "])
 async def test_a_body_that_says_it_is_too_large_is_not_read(length: str) -> None:
     """413, and not a byte of it."""
-    answer = await receiver(max_bytes=1000).receive("POST", {**HEADERS, "Content-Length": length}, unread())
-    assert answer.status == 413
-    assert b"1000 bytes" in answer.body
+    response = await receiver(max_bytes=1000).receive("POST", {**HEADERS, "Content-Length": length}, unread())
+    assert response.status == 413
+    assert b"1000 bytes" in response.body
 
 
 @pytest.mark.parametrize("length", [None, "10", "-5", "many", "", "²"])
@@ -258,7 +258,7 @@ async def test_of_an_older_state_only_those_are_told_who_ask_for_it() -> None:
     handlers.add("transaction", None, include_stale=False, handler=partial(note, told, "newest"))
     handlers.add("transaction", None, include_stale=True, handler=partial(note, told, "all"))
     handlers.add("contact", None, include_stale=True, handler=partial(note, told, "contacts"))
-    await handlers.tell(receiver().parse(HEADERS, form()), superseded=True)
+    await handlers.handle(receiver().parse(HEADERS, form()), superseded=True)
     assert told == ["all"]
 
 
@@ -380,7 +380,7 @@ async def test_turns_are_forgotten_when_nobody_waits_for_them() -> None:
     shop.on()(partial(fail, ValueError("one")))
     for number in range(5):
         await post(shop, form(sale(id=str(number))))
-    assert shop._turns._queues == {}
+    assert shop._locks._queues == {}
 
 
 # --- parse
@@ -498,8 +498,8 @@ async def never() -> AsyncIterator[bytes]:
 async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     """Callers that dawdle do not pile up."""
     with anyio.fail_after(30):
-        answer = await receiver(body_seconds=0.01).receive("POST", HEADERS, never())
-    assert (answer.status, answer.body) == (408, b"the body: not there within 0.01 seconds\n")
+        response = await receiver(body_seconds=0.01).receive("POST", HEADERS, never())
+    assert (response.status, response.body) == (408, b"the body: not there within 0.01 seconds\n")
 
 
 async def test_a_handler_that_hangs_does_not_keep_its_record_for_ever(caplog: pytest.LogCaptureFixture) -> None:

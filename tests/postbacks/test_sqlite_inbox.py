@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import anyio
 import attrs
 import pytest
 
+from gateway_async._storage import sqlite
 from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.postbacks import Claim, InboxError, PostbackState, SqliteInbox
 from gateway_async.postbacks.inbox._mapping import Row, row_of
@@ -50,7 +52,7 @@ def ask(path: Path, sql: str) -> list[tuple[Any, ...]]:
 async def claimed(inbox: SqliteInbox, *records: str) -> list[Claim]:
     """Claims on postbacks of these records."""
     for record in records:
-        await inbox.put(change(record))
+        await inbox.store(change(record))
     return list(await inbox.claim(100, 60))
 
 
@@ -62,16 +64,16 @@ async def test_thousands_at_once_share_few_transactions(path: Path) -> None:
     inbox, commits = SqliteInbox(path), 0
     execute_batch = InboxFile.execute_batch
 
-    def counted(self: InboxFile, demands: Any) -> Any:
+    def counted(self: InboxFile, operations: Any) -> Any:
         nonlocal commits
         commits += 1
-        return execute_batch(self, demands)
+        return execute_batch(self, operations)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(InboxFile, "execute_batch", counted)
         async with anyio.create_task_group() as tasks:
             for number in range(2000):
-                tasks.start_soon(inbox.put, change(f"t{number}"))
+                tasks.start_soon(inbox.store, change(f"t{number}"))
     assert len(await inbox.list(limit=5000)) == 2000
     assert commits < 20
     await inbox.aclose()
@@ -126,7 +128,7 @@ def steps_of_a_postback(file: InboxFile, name: str) -> int:
     news = [change(name), change(name, 2, reconciled=True), change(f"{name} too", reconciled=True)]
     assert file.execute_batch([row_of(each) for each in news]) == [True, True, True]
     (claims,) = file.execute_batch([lambda it: it.claim(1, 60, "mine")])
-    file.execute_batch([lambda it: it.extend(claims, 60), lambda it: it.done(claims[0], HANDLED, ())])
+    file.execute_batch([lambda it: it.extend(claims, 60), lambda it: it.complete(claims[0], HANDLED, ())])
     file.execute_batch([lambda it: it.list(PostbackState.DEAD, 0, 10), lambda it: it.replay(10**9)])
     file._connection.set_progress_handler(None, 1)
     return steps
@@ -159,18 +161,18 @@ async def test_no_handlers_statement_harms_the_others(path: Path, inbox: SqliteI
     async def finish(number: int, claim: Claim) -> None:
         write = ("INSERT INTO effects VALUES (?, 1)", (claim.postback.record_id,))
         try:
-            assert await inbox.done(claim, HANDLED, [write, (harmful, ())] if number == 1 else [write])
+            assert await inbox.complete(claim, HANDLED, [write, (harmful, ())] if number == 1 else [write])
         except sqlite3.Error as error:
             failed.append(str(error))
 
     async with anyio.create_task_group() as tasks:
         for number, claim in enumerate(claims):
             tasks.start_soon(finish, number, claim)
-        tasks.start_soon(inbox.put, change("t9"))
+        tasks.start_soon(inbox.store, change("t9"))
     assert len(failed) == 1
     assert ("transaction of the inbox" in failed[0]) != ("UNIQUE" in failed[0])
     assert ask(path, "SELECT what FROM effects ORDER BY what") == [("t0",), ("t2",), ("t3",)]
-    assert await inbox.done(claims[1], HANDLED) is True
+    assert await inbox.complete(claims[1], HANDLED) is True
     assert [letter.postback.record_id for letter in await inbox.list(PostbackState.WAITING)] == ["t9"]
 
 
@@ -179,8 +181,8 @@ async def test_amounts_and_times_are_written_as_text(path: Path, inbox: SqliteIn
     (claim,) = await claimed(inbox, "t1")
     noon = datetime(2026, 11, 21, 12, tzinfo=timezone(timedelta(hours=1)))
     values = (Decimal("12.50"), Decimal("1E+3"), noon, noon.replace(tzinfo=None), date(2026, 11, 21), b"\0", None, True)
-    writes = [("INSERT INTO effects VALUES (?, ?)", (number, value)) for number, value in enumerate(values)]
-    await inbox.done(claim, HANDLED, [*writes, ("SELECT * FROM effects", ())])
+    statements = [("INSERT INTO effects VALUES (?, ?)", (number, value)) for number, value in enumerate(values)]
+    await inbox.complete(claim, HANDLED, [*statements, ("SELECT * FROM effects", ())])
     assert [amount for (amount,) in ask(path, "SELECT amount FROM effects")] == [
         *("12.50", "1000", "2026-11-21T11:00:00+00:00", "2026-11-21T12:00:00", "2026-11-21", b"\0", None, 1)
     ]
@@ -196,9 +198,9 @@ async def test_its_clock_is_a_parameter(path: Path) -> None:
     assert list(await inbox.claim(1, 60)) == []
     clock[0] += 1
     (claim,) = await inbox.claim(1, 60)
-    await inbox.failed(claim, "no", 3600)
+    await inbox.fail(claim, "no", 3600)
     (letter,) = await inbox.list()
-    assert (letter.came_at, letter.due_at) == (now, now + timedelta(seconds=3660))
+    assert (letter.received_at, letter.due_at) == (now, now + timedelta(seconds=3660))
     clock[0] += 3600
     assert len(await inbox.claim(1, 60)) == 1
     await inbox.aclose()
@@ -217,19 +219,20 @@ def with_name(path: Path) -> None:
     ask(path, "PRAGMA application_id = 7")
 
 
-def of_a_later_version(path: Path) -> None:
-    """An inbox that a later version of the package has made."""
+def of_version(version: int, path: Path) -> None:
+    """Make an inbox of another version of the package."""
     InboxFile(path).close()
-    ask(path, "PRAGMA user_version = 2")
+    ask(path, f"PRAGMA user_version = {version}")
 
 
 REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "foreign": (with_table, "it is another program's"),
     "named": (with_name, "it is another program's"),
     "ledger": (lambda path: LedgerFile(path).close(), "it is another program's"),
-    "later": (of_a_later_version, "a later version of this package made it"),
+    "later": (partial(of_version, 3), "a later version of this package made it"),
+    "earlier": (partial(of_version, 1), "an earlier version of this package made it"),
     "text": (lambda path: path.write_text("Dear diary, " * 100), "it is not an inbox"),
-    "folder": (lambda path: path.mkdir(), "it cannot be opened or made"),
+    "folder": (lambda path: path.mkdir(), "it cannot be opened or created"),
 }
 
 
@@ -245,7 +248,7 @@ async def test_a_file_that_is_no_inbox_is_refused_and_left_as_it_is(path: Path, 
     make(path)
     before = content(path)
     inbox = SqliteInbox(path)
-    for attempt in (inbox.put(change()), inbox.claim(1, 60), inbox.list()):
+    for attempt in (inbox.store(change()), inbox.claim(1, 60), inbox.list()):
         with pytest.raises(InboxError, match=says) as caught:
             await attempt
         assert str(path) in str(caught.value)
@@ -260,7 +263,7 @@ async def test_a_file_that_is_shared(path: Path) -> None:
     ask(path, "INSERT INTO orders VALUES ('t1', 0)")
     inbox = SqliteInbox(path, shared=True)
     (claim,) = await claimed(inbox, "t1")
-    await inbox.done(claim, HANDLED, [("UPDATE orders SET settled = 1 WHERE id = ?", ("t1",))])
+    await inbox.complete(claim, HANDLED, [("UPDATE orders SET settled = 1 WHERE id = ?", ("t1",))])
     await inbox.aclose()
     assert ask(path, "SELECT * FROM orders") == [("t1", 1)]
     assert ask(path, "PRAGMA application_id") == [(7,)]
@@ -274,7 +277,7 @@ def test_many_make_the_file_at_once(path: Path) -> None:
 
     async def put(number: int) -> None:
         inbox = SqliteInbox(path)
-        await inbox.put(change(f"t{number}"))
+        await inbox.store(change(f"t{number}"))
         await inbox.aclose()
 
     threads = [threading.Thread(target=anyio.run, args=(put, number)) for number in range(8)]
@@ -288,16 +291,16 @@ def test_many_make_the_file_at_once(path: Path) -> None:
 def test_a_file_that_is_made_while_it_is_looked_at(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not taken for another program's."""
     maker = threading.Thread(target=lambda: InboxFile(path).close())
-    count = InboxFile._count
+    count_tables = sqlite._count_tables
 
-    def look(self: InboxFile, what: str) -> int:
-        found = count(self, what)
+    def look(connection: sqlite3.Connection, name: str | None = None) -> int:
+        found = count_tables(connection, name)
         if maker.ident is None:
             maker.start()
             maker.join(0.5)
         return found
 
-    monkeypatch.setattr(InboxFile, "_count", look)
+    monkeypatch.setattr(sqlite, "_count_tables", look)
     InboxFile(path).close()
     maker.join()
 
@@ -312,13 +315,13 @@ async def test_a_full_disk_takes_nothing_and_later_everything(path: Path, inbox:
     resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))  # as a full disk: no file may grow
     write = ("INSERT INTO effects VALUES (1, zeroblob(10000000))", ())
     try:
-        for attempt in (inbox.put(change("t2")), inbox.done(claim, HANDLED, [write])):
+        for attempt in (inbox.store(change("t2")), inbox.complete(claim, HANDLED, [write])):
             with pytest.raises(InboxError, match="the disk failed, or is full"):
                 await attempt
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert await inbox.put(change("t2")) is True
-    assert await inbox.done(claim, HANDLED, [write]) is True
+    assert await inbox.store(change("t2")) is True
+    assert await inbox.complete(claim, HANDLED, [write]) is True
     assert ask(path, "SELECT count(*) FROM effects") == [(1,)]
 
 
@@ -328,7 +331,7 @@ async def test_closing_leaves_nothing_beside_the_file(path: Path) -> None:
     await SqliteInbox(path).aclose()
     assert os.listdir(path.parent) == []  # noqa: PTH208  no I/O to wait for
     inbox = SqliteInbox(path)
-    await inbox.put(change())
+    await inbox.store(change())
     assert threading.active_count() == before + 1
     await inbox.aclose()
     assert os.listdir(path.parent) == [path.name]  # noqa: PTH208  likewise
@@ -348,9 +351,9 @@ def moved(path: Path, is_replaced: bool) -> Iterator[None]:
 
 async def test_a_file_that_has_gone_takes_nothing(path: Path, inbox: SqliteInbox) -> None:
     """Moved or replaced while it is open: what were written into it would be lost. Put back, it goes on."""
-    await inbox.put(change("t1"))
+    await inbox.store(change("t1"))
     for is_replaced in (False, True):
         with moved(path, is_replaced), pytest.raises(InboxError, match="it was moved, removed or replaced"):
-            await inbox.put(change("t2"))
-    assert await inbox.put(change("t2"))
+            await inbox.store(change("t2"))
+    assert await inbox.store(change("t2"))
     assert len(await inbox.list()) == 2

@@ -43,23 +43,23 @@ class BrokenInbox(SqliteInbox):
     def on_claim(self) -> None:
         """What happens when it is asked for claims."""
 
-    async def _or_fail(self, name: str, demand: Awaitable[Any]) -> Any:
-        answer = await demand
+    async def _or_fail(self, name: str, operation: Awaitable[Any]) -> Any:
+        result = await operation
         if name in self.broken:
             self.failures += 1
             raise InboxError("inbox.db", "the disk is full")
-        return answer
+        return result
 
-    async def claim(self, at_most: int, seconds: float) -> Sequence[Claim]:
-        """Fail after it was done, as a database whose answer is lost."""
+    async def claim(self, limit: int, seconds: float) -> Sequence[Claim]:
+        """Fail after it was done, as a database whose response is lost."""
         self.on_claim()
-        claims: Sequence[Claim] = await self._or_fail("claim", super().claim(at_most, seconds))
+        claims: Sequence[Claim] = await self._or_fail("claim", super().claim(limit, seconds))
         return claims
 
-    async def done(self, claim: Claim, state: PostbackState, writes: Any = ()) -> bool:
+    async def complete(self, claim: Claim, state: PostbackState, statements: Any = ()) -> bool:
         """Fail before."""
-        await self._or_fail("done", anyio.lowlevel.checkpoint())
-        return await super().done(claim, state, writes)
+        await self._or_fail("complete", anyio.lowlevel.checkpoint())
+        return await super().complete(claim, state, statements)
 
 
 class Shop:
@@ -112,7 +112,7 @@ def worker(inbox: SqliteInbox, shop: Shop, **options: Any) -> Worker:
 async def put(inbox: SqliteInbox, *postbacks: Postback[Any]) -> None:
     """Put them in."""
     for postback in postbacks:
-        await inbox.put(postback)
+        await inbox.store(postback)
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -179,12 +179,12 @@ async def test_what_was_just_stored_is_handled_at_once(inbox: BrokenInbox) -> No
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(busy.work)
         await anyio.sleep(0.1)
-        assert busy.at_work
-        await inbox.put(change())
+        assert busy.is_running
+        await inbox.store(change())
         busy.notify()
         await until(lambda: len(shop.told) == 1)
         tasks.cancel_scope.cancel()
-    assert not busy.at_work
+    assert not busy.is_running
 
 
 async def test_what_others_stored_is_handled_soon(inbox: BrokenInbox) -> None:
@@ -193,7 +193,7 @@ async def test_what_others_stored_is_handled_soon(inbox: BrokenInbox) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(worker(inbox, shop).work)
         await anyio.sleep(0.05)
-        await inbox.put(change())
+        await inbox.store(change())
         await until(lambda: len(shop.told) == 1)
         tasks.cancel_scope.cancel()
 
@@ -222,7 +222,7 @@ async def test_what_handlers_write(inbox: BrokenInbox, tmp_path: Path) -> None:
     """It is there when the postback is handled, and not when a handler failed after writing it."""
 
     async def write(postback: Postback[Any]) -> None:
-        postback.write("INSERT INTO effects VALUES (?)", postback.record_id)
+        postback.execute("INSERT INTO effects VALUES (?)", postback.record_id)
         if postback.record_id == "bad":
             await fail(postback)
 
@@ -252,7 +252,7 @@ async def test_pauses_double(inbox: BrokenInbox, clock: Clock, chance: float, pa
 async def test_a_pause_is_an_hour_at_most(inbox: BrokenInbox, clock: Clock) -> None:
     """However often it has failed."""
     shop = Shop(fail)
-    await inbox.put(change())
+    await inbox.store(change())
     for _ in range(20):
         await worker(inbox, shop, max_attempts=100).work(until_empty=True)
         (letter,) = await inbox.list()
@@ -292,9 +292,9 @@ async def test_a_statement_that_fails_is_the_handlers_failure(inbox: BrokenInbox
     """It is tried again, like any other."""
 
     async def write(postback: Postback[Any]) -> None:
-        postback.write("INSERT INTO nowhere VALUES (1)")
+        postback.execute("INSERT INTO nowhere VALUES (1)")
 
-    await inbox.put(change())
+    await inbox.store(change())
     await worker(inbox, Shop(write)).work(until_empty=True)
     (letter,) = await inbox.list()
     assert (letter.state, letter.error) == (WAITING, "OperationalError: no such table: nowhere")
@@ -306,7 +306,7 @@ async def test_a_handler_that_hangs_is_cancelled(inbox: BrokenInbox) -> None:
     async def hang(postback: Postback[Any]) -> None:
         await anyio.sleep_forever()
 
-    await inbox.put(change())
+    await inbox.store(change())
     await worker(inbox, Shop(hang), handler_seconds=0.05).work(until_empty=True)
     (letter,) = await inbox.list()
     assert (letter.attempts, letter.error) == (1, "TimeoutError: the handlers took longer than 0.05 seconds")
@@ -319,7 +319,7 @@ async def test_a_handlers_own_timeout(inbox: BrokenInbox) -> None:
         with anyio.fail_after(0):
             await anyio.sleep_forever()
 
-    await inbox.put(change())
+    await inbox.store(change())
     await worker(inbox, Shop(run_out)).work(until_empty=True)
     (letter,) = await inbox.list()
     assert letter.error == "TimeoutError: "
@@ -332,7 +332,7 @@ async def test_a_handler_that_cancels_itself(inbox: BrokenInbox) -> None:
     async def cancel(postback: Postback[Any]) -> None:
         raise asyncio.CancelledError
 
-    await inbox.put(change())
+    await inbox.store(change())
     await worker(inbox, Shop(cancel)).work(until_empty=True)
     (letter,) = await inbox.list()
     assert (letter.state, letter.attempts, letter.error) == (WAITING, 1, "RuntimeError: a handler cancelled itself")
@@ -341,7 +341,7 @@ async def test_a_handler_that_cancels_itself(inbox: BrokenInbox) -> None:
 async def test_a_postback_that_kills_its_process_dies(inbox: BrokenInbox, clock: Clock) -> None:
     """Claimed again and again and never ended, it is not handled for ever."""
     shop = Shop()
-    await inbox.put(change())
+    await inbox.store(change())
     for _ in range(3):
         assert len(await inbox.claim(1, 60)) == 1
         clock.seconds += 60
@@ -369,7 +369,7 @@ async def test_what_is_being_handled_is_given_back(inbox: BrokenInbox) -> None:
 
 async def test_what_is_claimed_while_it_ends_is_given_back(inbox: BrokenInbox) -> None:
     """A worker that is cancelled while the inbox hands out something takes it, and gives it back."""
-    await inbox.put(change())
+    await inbox.store(change())
     with anyio.CancelScope() as scope:
         inbox.on_claim = scope.cancel  # type: ignore[method-assign]
         await worker(inbox, Shop(lambda _: anyio.sleep_forever())).work()
@@ -421,7 +421,7 @@ async def test_a_long_handlers_claim_is_prolonged(tmp_path: Path) -> None:
     """As long as it runs nobody else gets its postback, however short a claim is."""
     inboxes = [SqliteInbox(tmp_path / "inbox.db") for _ in range(2)]
     shop = Shop(lambda _: anyio.sleep(1.2))
-    await inboxes[0].put(change())
+    await inboxes[0].store(change())
     async with anyio.create_task_group() as tasks:
         for inbox in inboxes:
             tasks.start_soon(worker(inbox, shop, lease_seconds=0.4, poll_seconds=0.05).work)
@@ -441,7 +441,7 @@ async def test_handled_too_late(inbox: BrokenInbox, clock: Clock, caplog: pytest
         clock.seconds += 60
         assert len(await inbox.claim(1, 60)) == 1
 
-    await inbox.put(change())
+    await inbox.store(change())
     await worker(inbox, Shop(oversleep)).work(until_empty=True)
     (letter,) = await inbox.list()
     assert (letter.state, letter.attempts) == (WAITING, 2)
@@ -460,7 +460,7 @@ async def test_it_waits_until_the_inbox_can_be_used(inbox: BrokenInbox, caplog: 
             tasks.start_soon(worker(inbox, shop).work)
             await until(lambda: inbox.failures > 3)
             inbox.broken = frozenset()
-            await inbox.put(change())
+            await inbox.store(change())
             await until(lambda: len(shop.told) == 1)
             tasks.cancel_scope.cancel()
     assert [record.levelname for record in caplog.records] == ["ERROR", "INFO"]
@@ -470,8 +470,8 @@ async def test_it_waits_until_the_inbox_can_be_used(inbox: BrokenInbox, caplog: 
 async def test_what_was_handled_is_noted_when_the_inbox_can_be_used(inbox: BrokenInbox) -> None:
     """The handler is not told again meanwhile."""
     shop = Shop()
-    inbox.broken = frozenset({"done"})
-    await inbox.put(change())
+    inbox.broken = frozenset({"complete"})
+    await inbox.store(change())
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(worker(inbox, shop).work, True)
         await until(lambda: inbox.failures > 3)
@@ -509,7 +509,7 @@ async def test_a_claim_of_its_own_that_has_run_out_goes_on(inbox: BrokenInbox, c
 async def test_what_is_to_be_noted_is_noted_with_the_claim_of_now(inbox: BrokenInbox, clock: Clock) -> None:
     """A database away for longer than a lease, while a handler's end was to be noted: it is noted, and once."""
     shop = Shop()
-    inbox.broken = frozenset({"done"})
+    inbox.broken = frozenset({"complete"})
     await put(inbox, change("t1", 1))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(worker(inbox, shop).work)

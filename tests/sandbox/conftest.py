@@ -1,4 +1,4 @@
-"""A running sandbox and a plain HTTP client that knows its way around it."""
+"""A running sandbox, and a plain HTTP client that knows its endpoints."""
 
 import ssl
 import time
@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway_async.sandbox import Facts, Sandbox
+from gateway_async.sandbox import Sandbox, SandboxInfo
 
 from .receiver import Receiver, configured
 
@@ -18,15 +18,15 @@ _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading them takes
 
 
 class Shop:
-    """A merchant who speaks raw JSON to one location of a sandbox."""
+    """A merchant's client that sends raw JSON for one location of a sandbox."""
 
-    def __init__(self, facts: Facts) -> None:
-        self.facts = facts
-        keys = {"developer-id": facts.developer_id, "user-id": facts.user_id, "user-api-key": facts.user_api_key}
-        self.http = httpx.Client(base_url=facts.base_url, headers=keys, timeout=20, verify=_NO_CERTIFICATES)
+    def __init__(self, info: SandboxInfo) -> None:
+        self.info = info
+        keys = {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
+        self.http = httpx.Client(base_url=info.base_url, headers=keys, timeout=20, verify=_NO_CERTIFICATES)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connections."""
         self.http.close()
 
     def post(self, noun: str, path: str, record: Any, **query: Any) -> httpx.Response:
@@ -42,7 +42,7 @@ class Shop:
         return self.http.get(path, params=query)
 
     def contact(self, **fields: Any) -> httpx.Response:
-        """Create a contact; `...` leaves a field out, here and below."""
+        """Create a contact; `...` omits a field, here and below."""
         return self.post("contact", "/v2/contacts", self._with({"last_name": "Smith"}, fields))
 
     def vault(self, **fields: Any) -> httpx.Response:
@@ -71,43 +71,43 @@ class Shop:
     def at_terminal(self, amount: Any = "12.50", **fields: Any) -> httpx.Response:
         """Run a sale at a terminal."""
         sale = {"action": "sale", "payment_method": "cc", "transaction_amount": amount}
-        sale["terminal_id"] = self.facts.terminal_id
+        sale["terminal_id"] = self.info.terminal_id
         return self.post("routertransaction", "/v2/routertransactions", self._with(sale, fields))
 
     def store_at_terminal(self, **fields: Any) -> httpx.Response:
         """Store a card at a terminal."""
         stored = {"action": "store", "payment_method": "cc"}
-        stored |= {"terminal_id": self.facts.terminal_id, "contact_id": self.facts.contact_id}
+        stored |= {"terminal_id": self.info.terminal_id, "contact_id": self.info.contact_id}
         return self.post("routeraccountvault", "/v2/routeraccountvaults", self._with(stored, fields))
 
     def _with(self, defaults: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
-        record = {"location_id": self.facts.location_id} | defaults | fields
+        record = {"location_id": self.info.location_id} | defaults | fields
         return {name: value for name, value in record.items() if value is not ...}
 
 
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
-    """A gateway whose terminals do not dawdle."""
+    """A gateway whose terminals present cards without delay."""
     with Sandbox(terminal_delay=0.0) as sandbox:
         yield sandbox
 
 
 @pytest.fixture
-def open_shop() -> Iterator[Callable[[Facts], Shop]]:
-    """Open the shop of any location, until the test ends."""
+def open_shop() -> Iterator[Callable[[SandboxInfo], Shop]]:
+    """Open the client of any location until the test ends."""
     with ExitStack() as stack:
-        yield lambda facts: stack.enter_context(closing(Shop(facts)))
+        yield lambda info: stack.enter_context(closing(Shop(info)))
 
 
 @pytest.fixture
-def shop(sandbox: Sandbox, open_shop: Callable[[Facts], Shop]) -> Shop:
-    """The shop of the sandbox's own location."""
-    return open_shop(sandbox.facts)
+def shop(sandbox: Sandbox, open_shop: Callable[[SandboxInfo], Shop]) -> Shop:
+    """The client of the sandbox's first location."""
+    return open_shop(sandbox.info)
 
 
 @pytest.fixture
-def neighbour(sandbox: Sandbox, open_shop: Callable[[Facts], Shop]) -> Shop:
-    """A shop in a second location of the same gateway."""
+def neighbour(sandbox: Sandbox, open_shop: Callable[[SandboxInfo], Shop]) -> Shop:
+    """A client in a second location of the same gateway."""
     return open_shop(sandbox.add_location())
 
 
@@ -126,19 +126,19 @@ def listen() -> Iterator[Callable[..., Receiver]]:
 
 @pytest.fixture
 def receiver(listen: Callable[..., Receiver]) -> Receiver:
-    """A receiver that takes everything."""
+    """A receiver that acknowledges every postback."""
     return listen()
 
 
 @pytest.fixture
 def configure(shop: Shop, receiver: Receiver) -> Callable[..., dict[str, Any]]:
-    """Create a config for the receiver, with every switch on, and give back the record."""
+    """Create a config for the receiver with every switch on, and return the record."""
     return lambda resource="contact", url=receiver.url, **fields: configured(shop, url, resource, **fields)
 
 
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], Any]], Any]:
-    """Wait until a question is answered with something true, and return it."""
+    """Wait until a function returns a true value, and return it."""
 
     def wait(ask: Callable[[], Any]) -> Any:
         while not (answer := ask()):
@@ -150,7 +150,7 @@ def eventually() -> Callable[[Callable[[], Any]], Any]:
 
 @pytest.fixture
 def errors() -> Callable[[httpx.Response], dict[str, list[str]]]:
-    """The problems that a 422 names."""
+    """Return the problems in a 422."""
 
     def read(response: httpx.Response) -> dict[str, list[str]]:
         assert response.status_code == 422, response.text

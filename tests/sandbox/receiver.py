@@ -1,4 +1,4 @@
-"""A receiver of postbacks for tests, over real sockets, and what tests ask of both ends."""
+"""A receiver of postbacks for tests, over real sockets, and questions that tests ask about both ends."""
 
 import json
 import socket
@@ -13,7 +13,7 @@ ALL = {"on_create": 1, "on_update": 1, "on_delete": 1}
 
 
 class Receiver:
-    """A server that keeps what it is sent, and answers what it is told to: 204, if nothing else is said."""
+    """A server that records what it is sent, and responds as planned; 204 by default."""
 
     def __init__(self, port=0, context=None):
         self.requests, self.answers, self.headers, self.body = [], [], {}, b""
@@ -41,7 +41,7 @@ class Receiver:
         self.thread.start()
 
     def serve(self, handler):
-        """Keep one request and answer it."""
+        """Record one request and respond."""
         body = handler.rfile.read(int(handler.headers.get("content-length", 0)))
         fields = json.loads(body) if "json" in handler.headers["content-type"] else dict(parse_qsl(body.decode()))
         said = {"method": handler.command, "path": handler.path, "headers": handler.headers, "fields": fields}
@@ -54,13 +54,13 @@ class Receiver:
         handler.wfile.write(self.body)
         handler.wfile.flush()
 
-    def told(self, *names):
-        """Resource, type and record of each request; or the fields that are named."""
+    def summaries(self, *names):
+        """Return resource, type and record of each request, or the named fields."""
         names = names or ("resource", "type")
         return [tuple(one.fields[name] for name in names) for one in self.requests]
 
     def stop(self):
-        """Hang up, and listen no more."""
+        """Close the connections and the port."""
         self.may_answer.set()
         self.server.shutdown()
         self.server.server_close()
@@ -69,8 +69,8 @@ class Receiver:
 
 def configured(shop, url, resource="contact", **fields):
     """Create a config in a shop."""
-    config = {"location_id": shop.facts.location_id, "resource": resource, "url": url} | ALL
-    config |= {"product_transaction_id": shop.facts.cc_product_transaction_id}
+    config = {"location_id": shop.info.location_id, "resource": resource, "url": url} | ALL
+    config |= {"product_transaction_id": shop.info.cc_product_transaction_id}
     made = shop.post("postbackconfig", PATH, config | fields)
     assert made.status_code == 201, made.text
     return made.json()["postbackconfig"]
@@ -82,12 +82,12 @@ def reconfigure(shop, config, **fields):
 
 
 def closed_port():
-    """The address of a receiver that is not there, and its port."""
+    """Return the address of a port that is closed, and its number."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return server.getsockname()[1]
 
 
 def ends(sandbox):
-    """State and attempts of each postback, once nothing is due."""
+    """Return state and attempts of each postback, once nothing is due."""
     sandbox.wait_until_idle()
     return [(one["state"], [attempt["number"] for attempt in one["attempts"]]) for one in sandbox.postbacks()]

@@ -1,4 +1,4 @@
-"""Account vaults: every way to make one, and what is never kept."""
+"""Account vaults: every way to create one, and the data that is never stored."""
 
 import json
 import sqlite3
@@ -14,7 +14,7 @@ ROUTING = "072000326"
 
 
 def test_a_card_is_stored_by_brand_and_digits(shop):
-    """Of the number remain the brand, the first six and the last four."""
+    """Of the number, only the brand, the first six and the last four digits are stored."""
     response = shop.vault(account_number="5454545454545454", account_holder_name="John Smith")
     vault = response.json()["accountvault"]
     assert response.status_code == 201
@@ -57,7 +57,7 @@ def test_a_bank_account_is_checked(shop, errors, field, value):
 
 @pytest.mark.parametrize("number", ["4111111111111112", "1234567890123456", "4111", "4111-1111-1111-1111"])
 def test_a_card_number_is_checked(shop, errors, number):
-    """Only a number of a known brand with the right check digit is a card, and no answer repeats it."""
+    """A card needs a known brand and the right check digit; no response repeats the number."""
     refused = shop.vault(account_number=number)
     assert errors(refused) == {"account_number": ["Account Number is not a valid card number."]}
     assert number not in refused.text
@@ -71,7 +71,7 @@ def test_an_expiry_is_a_month_and_a_year(shop, errors, exp_date):
 
 @pytest.mark.parametrize("field", ["title", "account_holder_name", "billing_address"])
 def test_a_text_of_a_vault_has_a_character(shop, errors, field):
-    """The empty string is refused, when it is made and when it is changed; null empties a field."""
+    """The empty string is refused on POST and PUT; null clears a field."""
     path = f"/v2/accountvaults/{shop.vault(**{field: 'x'}).json()['accountvault']['id']}"
     for refused in (shop.vault(**{field: ""}), shop.put("accountvault", path, {field: ""})):
         assert list(errors(refused)) == [field]
@@ -79,7 +79,7 @@ def test_a_text_of_a_vault_has_a_character(shop, errors, field):
 
 
 def test_a_card_needs_an_expiry(shop, errors):
-    """A keyed card without one is refused."""
+    """A keyed card without an expiry is refused."""
     assert errors(shop.vault(exp_date=...)) == {"exp_date": ["Exp Date cannot be blank."]}
 
 
@@ -91,7 +91,7 @@ def test_a_card_needs_an_expiry(shop, errors):
     ],
 )
 def test_a_swiped_card_is_read_off_its_track(shop, track):
-    """Number and expiry come from the magnetic stripe."""
+    """Number and expiry are read from the magnetic stripe."""
     response = shop.vault(account_number=..., exp_date=..., track_data=track)
     vault = response.json()["accountvault"]
     assert (vault["last_four"], vault["exp_date"]) == ("1111", "1230")
@@ -99,7 +99,7 @@ def test_a_swiped_card_is_read_off_its_track(shop, track):
 
 
 def test_a_ticket_serves_once(shop, sandbox, errors):
-    """A ticket makes one vault and no second."""
+    """A ticket creates one vault and no second one."""
     source = {"account_number": ..., "exp_date": ..., "ticket": sandbox.ticket("371449635398431", "0931")}
     vault = shop.vault(**source).json()["accountvault"]
     assert (vault["account_type"], vault["last_four"], vault["exp_date"]) == ("amex", "8431", "0931")
@@ -107,7 +107,7 @@ def test_a_ticket_serves_once(shop, sandbox, errors):
 
 
 def test_a_vault_is_made_from_a_previous_transaction(shop):
-    """By its system id or by its api id."""
+    """The transaction is named by its system id or by its api id."""
     sale = shop.pay(account_number="6011000995500000", transaction_api_id="sale-1").json()["transaction"]
     for source in ({"previous_transaction_id": sale["id"]}, {"previous_transaction_api_id": "sale-1"}):
         vault = shop.vault(account_number=..., exp_date=..., **source).json()["accountvault"]
@@ -115,7 +115,7 @@ def test_a_vault_is_made_from_a_previous_transaction(shop):
 
 
 def test_a_vault_is_copied(shop):
-    """A copy has an id of its own and the account of the other."""
+    """A copy has its own id and the account of the original."""
     first = shop.vault(account_vault_api_id="v1", account_holder_name="Ada").json()["accountvault"]
     for source in ({"previous_account_vault_id": first["id"]}, {"previous_account_vault_api_id": "v1"}):
         copy = shop.vault(account_number=..., exp_date=..., title="Copy", **source).json()["accountvault"]
@@ -124,26 +124,26 @@ def test_a_vault_is_copied(shop):
 
 
 def test_a_vault_has_one_source(shop, errors):
-    """None is too few and two are too many."""
+    """No source and two sources are refused."""
     assert list(errors(shop.vault(account_number=...))) == ["account_number"]
     assert list(errors(shop.vault(ticket="T"))) == ["account_number", "ticket"]
 
 
 def test_a_refused_address_check_stores_nothing(shop, errors):
-    """With run_avs the test address that declines keeps the vault from being stored."""
+    """With run_avs, the test address that declines prevents the vault."""
     assert list(errors(shop.vault(run_avs=1, billing_zip="32615"))) == ["run_avs"]
     assert shop.get("/v2/accountvaults").json()["accountvaults"] == []
 
 
 def test_a_contact_may_be_named_by_its_api_id(shop, errors):
-    """contact_api_id is translated, and contact_id comes back."""
+    """contact_api_id is translated, and contact_id is returned."""
     contact = shop.contact(contact_api_id="137").json()["contact"]
     assert shop.vault(contact_api_id="137").json()["accountvault"]["contact_id"] == contact["id"]
-    assert list(errors(shop.vault(contact_api_id="nobody"))) == ["contact_api_id"]
+    assert list(errors(shop.vault(contact_api_id="unknown"))) == ["contact_api_id"]
 
 
 def test_the_months_to_expiry_follow_the_clock(shop, sandbox):
-    """expiring_in_months is worked out when it is asked for, and ends at 0."""
+    """expiring_in_months is computed for each response and is never below 0."""
     vault = shop.vault(exp_date="1299").json()["accountvault"]
     path = f"/v2/accountvaults/{vault['id']}"
     sandbox.advance(366 * 86400)
@@ -153,7 +153,7 @@ def test_the_months_to_expiry_follow_the_clock(shop, sandbox):
 
 
 def test_a_vault_is_changed_but_not_its_account(shop, errors):
-    """Title and expiry may change; the account number may not."""
+    """Title and expiry can change; the account number cannot."""
     path = f"/v2/accountvaults/{shop.vault().json()['accountvault']['id']}"
     changed = shop.put("accountvault", path, {"title": "Travel", "exp_date": "0135"}).json()["accountvault"]
     assert (changed["title"], changed["exp_date"]) == ("Travel", "0135")
@@ -162,14 +162,14 @@ def test_a_vault_is_changed_but_not_its_account(shop, errors):
 
 
 def test_a_vault_can_be_sent_back_whole(shop):
-    """What is worked out when it is shown does no harm when it comes back."""
+    """Computed fields are accepted in a PUT."""
     vault = shop.vault().json()["accountvault"]
     changed = shop.put("accountvault", f"/v2/accountvaults/{vault['id']}", vault | {"title": "Travel"})
     assert (changed.status_code, changed.json()["accountvault"]["title"]) == (200, "Travel")
 
 
-def test_bin_info_tells_of_the_issuer(shop, errors):
-    """It has the recorded fields, and only cards have it."""
+def test_bin_info_describes_the_issuer(shop, errors):
+    """The response has the recorded fields; only cards have BIN info."""
     recorded = json.loads((SAMPLES / "bininfo-response.json").read_text())["bininfo"]
     card = shop.vault(account_number="5454545454545454").json()["accountvault"]
     info = shop.get(f"/v2/accountvaults/{card['id']}/bininfo").json()["bininfo"]
@@ -179,10 +179,10 @@ def test_bin_info_tells_of_the_issuer(shop, errors):
 
 
 def test_no_account_number_reaches_the_disk(tmp_path, open_shop):
-    """Numbers, track data, CVV and routing numbers are in no column and no file of the data."""
+    """No column and no data file contains numbers, track data, CVV or routing numbers."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
-        shop = open_shop(sandbox.facts)
+        shop = open_shop(sandbox.info)
         shop.vault(account_number="4012888888881881")
         shop.vault(account_number=..., exp_date=..., track_data=";371449635398431=3012?")
         bank_account(shop, account_number="9988776655443")
@@ -194,12 +194,12 @@ def test_no_account_number_reaches_the_disk(tmp_path, open_shop):
         assert secret not in dump
 
 
-def test_expands_tell_who_made_a_vault_and_what_it_is_charged_through(shop):
-    """The user, and the location's merchant account for its payment method."""
+def test_expands_show_the_creator_and_the_merchant_account(shop):
+    """The user, and the location's merchant account for the payment method, are returned."""
     card, bank = shop.vault().json()["accountvault"], bank_account(shop).json()["accountvault"]
     names = ("created_user", "product_transaction")
-    products = (shop.facts.cc_product_transaction_id, shop.facts.ach_product_transaction_id)
+    products = (shop.info.cc_product_transaction_id, shop.info.ach_product_transaction_id)
     for vault, product in zip((card, bank), products, strict=True):
         shown = shop.get(f"/v2/accountvaults/{vault['id']}", expand=",".join(names)).json()["accountvault"]
-        assert [shown[name]["id"] for name in names] == [shop.facts.user_id, product]
+        assert [shown[name]["id"] for name in names] == [shop.info.user_id, product]
         assert "created_user_id" not in vault

@@ -6,18 +6,18 @@ import pytest
 
 
 def now(shop):
-    """What the sandbox clock shows."""
+    """Return the time of the sandbox clock."""
     return shop.get("/_sandbox/clock").json()["now"]
 
 
 def test_the_clock_shows_real_time_at_first(shop):
-    """Until somebody moves it."""
+    """The clock shows real time until it is moved."""
     assert abs(now(shop) - time.time()) < 60
 
 
 @pytest.mark.parametrize("move", ["http", "python"])
 def test_the_clock_is_moved_on(shop, sandbox, move):
-    """Records made afterwards carry the new time."""
+    """Records created afterwards have the new time."""
     before = now(shop)
     if move == "http":
         shop.http.post("/_sandbox/clock", json={"advance": 86400})
@@ -28,7 +28,7 @@ def test_the_clock_is_moved_on(shop, sandbox, move):
 
 @pytest.mark.parametrize("move", ["http", "python"])
 def test_the_clock_is_set(shop, sandbox, move):
-    """To any second from 1970 to the year 9000."""
+    """The clock accepts any second from 1970 to the year 9000."""
     if move == "http":
         shop.http.post("/_sandbox/clock", json={"now": 1_781_092_800})
     else:
@@ -38,7 +38,7 @@ def test_the_clock_is_set(shop, sandbox, move):
 
 
 def test_ids_grow_even_when_the_clock_is_set_back(shop, sandbox):
-    """The newest record stays the first of the list."""
+    """The newest record stays first in the list."""
     shop.contact(last_name="Old")
     sandbox.advance(-86400)
     shop.contact(last_name="New")
@@ -49,8 +49,8 @@ def test_ids_grow_even_when_the_clock_is_set_back(shop, sandbox):
     "body",
     ['{"now": 1e30}', '{"advance": -1e12}', '{"now": 1e400}', '{"now": "x"}', '{"advance": NaN}', "[]", '{"x": 1}'],
 )
-def test_a_time_that_is_none_is_refused(shop, body):
-    """With a 4xx, and the clock goes on."""
+def test_an_invalid_time_is_refused(shop, body):
+    """The response is a 4xx, and the clock keeps running."""
     answer = shop.http.post("/_sandbox/clock", content=body)
     assert answer.status_code in {400, 422}
     assert abs(now(shop) - time.time()) < 60
@@ -58,14 +58,14 @@ def test_a_time_that_is_none_is_refused(shop, body):
 
 @pytest.mark.parametrize("body", ["", "{}", '{"advance": 1, "now": 1}', '{"advance": null}'])
 def test_the_clock_takes_one_order_at_a_time(shop, body):
-    """Neither `advance` nor `now`, or both, is a 400 that says so."""
+    """Neither or both of `advance` and `now` are a 400 with the reason."""
     answer = shop.http.post("/_sandbox/clock", content=body)
     expected = "The body must have exactly one of advance and now, in seconds."
     assert (answer.status_code, answer.json()["message"]) == (400, expected)
 
 
 def test_the_control_calls_have_an_index(shop, sandbox):
-    """At the root of them all, with and without a slash: each call with a sentence."""
+    """The root path, with and without a slash, describes each call."""
     calls = shop.get("/_sandbox/").json()["calls"]
     assert shop.get("/_sandbox").json()["calls"] == calls
     assert all(sentence.endswith(".") for sentence in calls.values())
@@ -74,21 +74,21 @@ def test_the_control_calls_have_an_index(shop, sandbox):
     assert {shop.get(path).status_code for path in paths} == {200}
 
 
-def test_a_reset_begins_anew(shop, sandbox):
-    """Records, faults and the clock; credentials and the first contact stay."""
+def test_a_reset_restores_the_first_state(shop, sandbox):
+    """Records, faults and the clock are reset; credentials and the first contact stay."""
     shop.pay(transaction_api_id="t1")
     shop.vault()
     sandbox.fault("GET /v2/contacts", "unavailable")
     sandbox.advance(86400)
     assert shop.http.post("/_sandbox/reset").status_code == 204
     assert not any(sandbox.ledger().values())
-    assert [one["id"] for one in shop.get("/v2/contacts").json()["contacts"]] == [shop.facts.contact_id]
+    assert [one["id"] for one in shop.get("/v2/contacts").json()["contacts"]] == [shop.info.contact_id]
     assert abs(now(shop) - time.time()) < 60
     assert shop.pay(transaction_api_id="t1").status_code == 201
 
 
 def test_the_ledger_over_http(shop):
-    """How often each id was charged, refunded or stored, and the records; a decline is no charge, a void stays one."""
+    """The ledger counts charges, refunds and stored cards; a decline counts nothing, a void still counts."""
     paid = shop.pay(transaction_api_id="paid").json()["transaction"]
     shop.pay("5.00", transaction_api_id="declined")
     shop.pay("0.00", transaction_api_id="address", action="avsonly")

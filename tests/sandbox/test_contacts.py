@@ -1,4 +1,4 @@
-"""Contacts, and what all families of records have in common."""
+"""Contacts, and the behaviour that all record types share."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ SAMPLES = Path(__file__).parents[1] / "samples"
 
 
 def test_a_contact_is_created_and_read_again(shop):
-    """What POST answers with 201 is what GET answers with 200."""
+    """POST with 201 and GET with 200 return the same record."""
     created = shop.contact(first_name="Ada", contact_balance="245.65", email_trx_receipt=1)
     read = shop.get(f"/v2/contacts/{created.json()['contact']['id']}")
     assert (created.status_code, read.status_code) == (201, 200)
@@ -15,15 +15,15 @@ def test_a_contact_is_created_and_read_again(shop):
 
 
 def test_a_contact_carries_the_fields_of_the_contract(shop):
-    """A contact looks like the one recorded from a postback, with a link to itself."""
+    """A contact has the fields of the recorded one, and a link to itself."""
     recorded = json.loads(json.loads((SAMPLES / "postback-contact-create.json").read_text())["data"])
     contact = shop.contact().json()["contact"]
     assert set(contact) == {*recorded, "_links"}
-    assert contact["_links"]["self"]["href"] == f"{shop.facts.base_url}/v2/contacts/{contact['id']}"
+    assert contact["_links"]["self"]["href"] == f"{shop.info.base_url}/v2/contacts/{contact['id']}"
 
 
-def test_values_come_back_in_the_spoken_form(shop):
-    """Flags come back as true and false, money as two-decimal strings, timestamps as integers."""
+def test_values_come_back_in_one_form(shop):
+    """Flags are true and false, money has two decimals, timestamps are integers."""
     contact = shop.contact(email_trx_receipt="1", contact_balance=21).json()["contact"]
     assert contact["email_trx_receipt"] is True
     assert contact["contact_balance"] == "21.00"
@@ -31,15 +31,15 @@ def test_values_come_back_in_the_spoken_form(shop):
 
 
 def test_a_contact_is_found_by_the_integrators_own_id(shop):
-    """An api id with any character in it serves as well as the system id."""
+    """An api id with any character works like the system id."""
     created = shop.contact(contact_api_id="Ä/b c?%2F").json()
     path = "/v2/contacts/%C3%84%2Fb%20c%3F%252F"
     for flag in ("1", "true"):
-        assert shop.get(path, api_id=flag, location_id=shop.facts.location_id).json() == created
+        assert shop.get(path, api_id=flag, location_id=shop.info.location_id).json() == created
 
 
 def test_a_lookup_by_api_id_says_which_location(shop, errors):
-    """Without a location an api id names nothing."""
+    """An api id without a location is refused."""
     shop.contact(contact_api_id="137")
     assert errors(shop.get("/v2/contacts/137", api_id=1)) == {"location_id": ["Location Id cannot be blank."]}
 
@@ -52,12 +52,12 @@ def test_an_api_id_is_unique_in_its_location(shop, errors):
 
 
 def test_another_location_may_use_the_same_api_id(shop, neighbour):
-    """Api ids of two locations do not meet."""
+    """Two locations can use the same api id."""
     assert [place.contact(contact_api_id="137").status_code for place in (shop, neighbour)] == [201, 201]
 
 
 def test_update_if_exists_updates(shop):
-    """With update_if_exists a known api id is an update of that contact."""
+    """With update_if_exists, a known api id updates that contact."""
     first = shop.contact(contact_api_id="137", last_name="Smith").json()["contact"]
     again = shop.contact(contact_api_id="137", last_name="Jones", update_if_exists=1)
     assert again.status_code == 200
@@ -66,12 +66,12 @@ def test_update_if_exists_updates(shop):
 
 
 def test_update_if_exists_creates_what_is_new(shop):
-    """With update_if_exists an unknown api id is a creation."""
+    """With update_if_exists, an unknown api id creates a contact."""
     assert shop.contact(contact_api_id="137", update_if_exists=1).status_code == 201
 
 
 def test_a_change_leaves_the_rest_alone(shop):
-    """PUT changes the fields it carries, null among them, and no other."""
+    """PUT changes only the fields in its body, null among them."""
     contact = shop.contact(first_name="Ada", city="London", company_name="Engines").json()["contact"]
     changed = shop.put("contact", f"/v2/contacts/{contact['id']}", {"city": "Paris", "company_name": None})
     assert changed.status_code == 200
@@ -83,7 +83,7 @@ def test_a_change_leaves_the_rest_alone(shop):
 
 
 def test_a_header_message_type_has_two_spellings(shop, errors):
-    """Either may be sent and may repeat the other; `header_message_type_id` comes back, and two minds are refused."""
+    """Both spellings are accepted, `header_message_type_id` is returned, and different values are refused."""
     contact = shop.contact(header_message_type="3").json()["contact"]
     assert (contact["header_message_type_id"], "header_message_type" in contact) == (3, False)
     path, both = f"/v2/contacts/{contact['id']}", {"header_message_type": 4, "header_message_type_id": "4"}
@@ -99,7 +99,7 @@ def test_a_header_message_type_has_two_spellings(shop, errors):
 
 
 def test_null_puts_back_a_default(shop):
-    """A flag is false again, and a field without a default is null."""
+    """Null makes a flag false and a field without a default null."""
     contact = shop.contact(email_trx_receipt=1, city="Paris").json()["contact"]
     empty = {"email_trx_receipt": None, "city": None}
     changed = shop.put("contact", f"/v2/contacts/{contact['id']}", empty).json()["contact"]
@@ -107,14 +107,14 @@ def test_null_puts_back_a_default(shop):
 
 
 def test_a_record_can_be_sent_back_whole(shop):
-    """Read-only fields that say what the record says are no problem in a PUT."""
+    """Read-only fields with their stored values are accepted in a PUT."""
     contact = shop.contact(contact_balance="1.50").json()["contact"] | {"city": "Paris"}
     changed = shop.put("contact", f"/v2/contacts/{contact['id']}", contact)
     assert (changed.status_code, changed.json()["contact"]["city"]) == (200, "Paris")
 
 
 def test_nothing_is_dropped_in_silence(shop, errors):
-    """An unknown field, and a read-only field with a value of its own, are problems."""
+    """An unknown field, and a read-only field with another value, are problems."""
     assert errors(shop.contact(lastname="Smith", id="me", created_ts=1)) == {
         "lastname": ["Lastname is not a known field."],
         "id": ["Id cannot be set."],
@@ -122,7 +122,7 @@ def test_nothing_is_dropped_in_silence(shop, errors):
     }
 
 
-def test_every_problem_is_said_at_once(shop, errors):
+def test_every_problem_is_reported_at_once(shop, errors):
     """Types, lengths, blanks and references are checked together."""
     bad = shop.contact(last_name=..., location_id="nowhere", city=["Paris"], contact_balance="1.234", date_of_birth="x")
     assert errors(bad) == {
@@ -135,7 +135,7 @@ def test_every_problem_is_said_at_once(shop, errors):
 
 
 def test_a_required_field_cannot_be_emptied(shop, errors):
-    """Null and the empty string are blank."""
+    """Null and the empty string count as blank."""
     contact = shop.contact().json()["contact"]
     for blank in (None, ""):
         problems = errors(shop.put("contact", f"/v2/contacts/{contact['id']}", {"last_name": blank}))
@@ -143,7 +143,7 @@ def test_a_required_field_cannot_be_emptied(shop, errors):
 
 
 def test_a_deleted_contact_is_gone(shop):
-    """DELETE answers 204 without a body; the record then answers 409 and is in no list."""
+    """DELETE returns 204; afterwards the record is a 409 and in no list."""
     contact = shop.contact(contact_api_id="137").json()["contact"]
     deleted = shop.http.delete(f"/v2/contacts/{contact['id']}")
     assert (deleted.status_code, deleted.content) == (204, b"")
@@ -154,8 +154,8 @@ def test_a_deleted_contact_is_gone(shop):
 
 
 def test_the_api_id_of_a_deleted_record_is_free_again(shop):
-    """A new contact may take it, and is then found by it."""
-    where = {"api_id": 1, "location_id": shop.facts.location_id}
+    """A new contact can use the api id, and is found by it."""
+    where = {"api_id": 1, "location_id": shop.info.location_id}
     shop.contact(contact_api_id="137")
     shop.http.delete("/v2/contacts/137", params=where)
     assert shop.get("/v2/contacts/137", **where).status_code == 409
@@ -164,7 +164,7 @@ def test_the_api_id_of_a_deleted_record_is_free_again(shop):
 
 
 def test_records_of_another_location_do_not_exist(shop, neighbour):
-    """A stranger's id answers 404, for reading and for writing."""
+    """An id of another location is a 404 for reading and writing."""
     contact = neighbour.contact().json()["contact"]
     for method in ("GET", "PUT", "DELETE"):
         answer = shop.http.request(method, f"/v2/contacts/{contact['id']}", json={"contact": {}})
@@ -172,7 +172,7 @@ def test_records_of_another_location_do_not_exist(shop, neighbour):
 
 
 def test_a_trailing_slash_is_no_redirect(shop):
-    """Paths are understood with and without it."""
+    """Paths work with and without a trailing slash."""
     contact = shop.contact().json()
     assert shop.get(f"/v2/contacts/{contact['contact']['id']}/").json() == contact
     assert shop.get("/v2/contacts/").status_code == 200

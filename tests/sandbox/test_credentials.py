@@ -1,4 +1,4 @@
-"""Who may ask: every way to send a user's key, a token or a hash-key, and everyone else."""
+"""Credentials: every way to send a user's key, a token or a hash-key."""
 
 import base64
 import hashlib
@@ -8,97 +8,97 @@ import httpx
 import pytest
 
 
-def ways(facts, key=None):
+def ways(info, key=None):
     """The same credentials in headers, in the query and as Basic."""
-    key = facts.user_api_key if key is None else key
-    pair = {"user-id": facts.user_id, "user-api-key": key}
-    basic = base64.b64encode(f"{facts.user_id}:{key}".encode()).decode()
+    key = info.user_api_key if key is None else key
+    pair = {"user-id": info.user_id, "user-api-key": key}
+    basic = base64.b64encode(f"{info.user_id}:{key}".encode()).decode()
     return {"headers": (pair, {}), "query": ({}, pair), "basic": ({"authorization": f"Basic {basic}"}, {})}
 
 
-def ask(facts, headers, query):
-    """Ask for something that needs credentials."""
-    return httpx.get(f"{facts.base_url}/v2/contacts", headers=headers, params=query)
+def ask(info, headers, query):
+    """Send a request that needs credentials."""
+    return httpx.get(f"{info.base_url}/v2/contacts", headers=headers, params=query)
 
 
 @pytest.mark.parametrize("way", ["headers", "query", "basic"])
 @pytest.mark.parametrize("place", ["headers", "query"])
 def test_a_key_is_accepted_wherever_it_is_sent(sandbox, way, place):
-    """Each way works with the developer id in either place."""
-    headers, query = ways(sandbox.facts)[way]
+    """Each way works with the developer id in either part of the request."""
+    headers, query = ways(sandbox.info)[way]
     developer = {"developer-id": sandbox.developer_id}
     known = (headers | developer, query) if place == "headers" else (headers, query | developer)
-    assert ask(sandbox.facts, *known).status_code == 200
+    assert ask(sandbox.info, *known).status_code == 200
 
 
 @pytest.mark.parametrize("way", ["headers", "query", "basic"])
 @pytest.mark.parametrize("key", ["wrong", "", "ü"])
 def test_a_wrong_key_is_refused(sandbox, way, key):
-    """401, in the shape of every refusal."""
-    headers, query = ways(sandbox.facts, key)[way]
+    """The response is a 401 in the usual form."""
+    headers, query = ways(sandbox.info, key)[way]
     encoded = {name: value.encode() for name, value in headers.items()}
-    answer = ask(sandbox.facts, encoded | {"developer-id": sandbox.developer_id}, query)
+    answer = ask(sandbox.info, encoded | {"developer-id": sandbox.developer_id}, query)
     assert (answer.status_code, answer.json()["status"], answer.json()["name"]) == (401, 401, "Unauthorized")
 
 
 def test_a_developer_id_is_always_needed(sandbox):
-    """Missing or unknown, it is 401."""
-    headers, query = ways(sandbox.facts)["headers"]
-    assert ask(sandbox.facts, headers, query).status_code == 401
-    assert ask(sandbox.facts, headers | {"developer-id": "another"}, query).status_code == 401
+    """A missing or unknown developer id is a 401."""
+    headers, query = ways(sandbox.info)["headers"]
+    assert ask(sandbox.info, headers, query).status_code == 401
+    assert ask(sandbox.info, headers | {"developer-id": "another"}, query).status_code == 401
 
 
 @pytest.mark.parametrize(
     "authorization", ["Basic", "Basic !", "Basic /w==", "Basic OmE=", b"Basic \xff", "Bearer x", b"Bearer \xff", ""]
 )
 def test_an_unreadable_authorization_is_refused(sandbox, authorization):
-    """Whatever the header holds, the answer is 401."""
+    """Any unreadable header is a 401."""
     headers = {"developer-id": sandbox.developer_id, "authorization": authorization}
-    assert ask(sandbox.facts, headers, {}).status_code == 401
+    assert ask(sandbox.info, headers, {}).status_code == 401
 
 
 def test_no_refusal_repeats_a_secret(sandbox):
-    """The key that was sent is not in the answer."""
-    headers, query = ways(sandbox.facts, "planted-secret")["query"]
-    assert "planted-secret" not in ask(sandbox.facts, headers | {"developer-id": sandbox.developer_id}, query).text
+    """The response does not contain the key that was sent."""
+    headers, query = ways(sandbox.info, "planted-secret")["query"]
+    assert "planted-secret" not in ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, query).text
 
 
 @pytest.fixture
 def token(sandbox):
-    """A token of the sandbox's user."""
+    """Return a token of the sandbox's user."""
     login = {"username": sandbox.username, "password": sandbox.password, "domain": sandbox.domain}
     made = httpx.post(f"{sandbox.base_url}/v2/token", json=login, params={"developer-id": sandbox.developer_id})
     return str(made.json()["token"]["token"])
 
 
 def token_ways(token):
-    """The same token in the header, in the query and as a bearer token."""
+    """Return the same token in the header, in the query and as a bearer token."""
     pair, bearer = {"access-token": token}, {"authorization": f"Bearer {token}"}
     return {"headers": (pair, {}), "query": ({}, pair), "bearer": (bearer, {})}
 
 
 @pytest.mark.parametrize("way", ["headers", "query", "bearer"])
 def test_a_token_is_accepted_wherever_it_is_sent(sandbox, token, way):
-    """One of POST /v2/token is good as a bearer token too."""
+    """A token of POST /v2/token also works as a bearer token."""
     headers, query = token_ways(token)[way]
-    assert ask(sandbox.facts, headers | {"developer-id": sandbox.developer_id}, query).status_code == 200
+    assert ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, query).status_code == 200
 
 
 @pytest.mark.parametrize("way", ["headers", "query", "bearer"])
 @pytest.mark.parametrize("wrong", ["planted-secret", "0"])
 def test_an_unknown_token_is_refused(sandbox, way, wrong):
-    """401, and the answer does not repeat it."""
+    """The response is a 401 that does not repeat the token."""
     headers, query = token_ways(wrong)[way]
-    answer = ask(sandbox.facts, headers | {"developer-id": sandbox.developer_id}, query)
+    answer = ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, query)
     assert (answer.status_code, "planted" in answer.text) == (401, False)
 
 
-def signed(facts, now, changes=()):
-    """The parameters of a hash-key made at a time."""
+def signed(info, now, changes=()):
+    """Return the parameters of a hash-key made at a time."""
     changes, timestamp = dict(changes), str(int(now))
-    key = changes.pop("key", facts.user_hash_key)
-    digest = hmac.new(key.encode(), f"{facts.user_id}{timestamp}".encode(), hashlib.sha256).hexdigest()
-    return {"user-id": facts.user_id, "timestamp": timestamp, "hash-key": digest} | changes
+    key = changes.pop("key", info.user_hash_key)
+    digest = hmac.new(key.encode(), f"{info.user_id}{timestamp}".encode(), hashlib.sha256).hexdigest()
+    return {"user-id": info.user_id, "timestamp": timestamp, "hash-key": digest} | changes
 
 
 def ask_signed(sandbox, credentials, place="headers", path="/v2/transactions", method="GET"):
@@ -128,22 +128,22 @@ def ask_signed(sandbox, credentials, place="headers", path="/v2/transactions", m
     ],
 )
 def test_a_hash_key_serves_at_some_endpoints(sandbox, place, method, path, status):
-    """Account vaults, those of terminals, and transactions; everywhere else it is 403."""
-    credentials = signed(sandbox.facts, sandbox.now())
+    """A hash-key works for account vaults, routers and transactions; elsewhere it is a 403."""
+    credentials = signed(sandbox.info, sandbox.now())
     assert ask_signed(sandbox, credentials, place, path, method).status_code == status
 
 
 @pytest.mark.parametrize(("late", "status"), [(-890, 200), (0, 200), (890, 200), (-910, 401), (910, 401)])
 def test_a_hash_key_holds_for_fifteen_minutes(sandbox, late, status):
-    """Before and after its time, by the sandbox's clock."""
-    credentials = signed(sandbox.facts, sandbox.now())
+    """A hash-key is valid 15 minutes before and after its timestamp, by the sandbox's clock."""
+    credentials = signed(sandbox.info, sandbox.now())
     sandbox.advance(late)
     assert ask_signed(sandbox, credentials).status_code == status
 
 
 def test_a_hash_key_serves_again(sandbox):
-    """Within its time it may be sent any number of times."""
-    credentials = signed(sandbox.facts, sandbox.now())
+    """A hash-key can be sent repeatedly while it is valid."""
+    credentials = signed(sandbox.info, sandbox.now())
     assert [ask_signed(sandbox, credentials).status_code for _ in range(3)] == [200, 200, 200]
 
 
@@ -153,7 +153,7 @@ def test_a_hash_key_serves_again(sandbox):
         {"key": "another"},
         {"hash-key": ""},
         {"hash-key": "0" * 64},
-        {"user-id": "nobody"},
+        {"user-id": "unknown"},
         {"user-id": ""},
         {"timestamp": "1"},
         {"timestamp": "now"},
@@ -164,30 +164,30 @@ def test_a_hash_key_serves_again(sandbox):
 )
 @pytest.mark.parametrize("place", ["headers", "query"])
 def test_a_bad_hash_key_is_refused(sandbox, place, changes):
-    """401 with the gateway's text, whichever part of it is wrong."""
-    answer = ask_signed(sandbox, signed(sandbox.facts, sandbox.now(), changes), place)
+    """Any wrong part is a 401 with the gateway's text."""
+    answer = ask_signed(sandbox, signed(sandbox.info, sandbox.now(), changes), place)
     assert (answer.status_code, answer.json()["message"]) == (401, "Hash key is invalid")
 
 
 @pytest.mark.parametrize("spelling", [str.upper, lambda digest: base64.b64encode(bytes.fromhex(digest)).decode()])
 def test_a_hash_key_is_lower_case_hex(sandbox, spelling):
     """Other spellings of the same digest are refused."""
-    credentials = signed(sandbox.facts, sandbox.now())
+    credentials = signed(sandbox.info, sandbox.now())
     credentials["hash-key"] = spelling(credentials["hash-key"])
     assert ask_signed(sandbox, credentials).status_code == 401
 
 
 def test_no_link_repeats_credentials(sandbox, token):
-    """What came in the query, of whichever kind, is not in the links of the page."""
+    """Credentials of the query are not in the links of the page."""
     developer = {"developer-id": sandbox.developer_id}
     key = {"user-id": sandbox.user_id, "user-api-key": sandbox.user_api_key}
-    for proof in (key, {"access-token": token}, signed(sandbox.facts, sandbox.now())):
+    for proof in (key, {"access-token": token}, signed(sandbox.info, sandbox.now())):
         answer = httpx.get(f"{sandbox.base_url}/v2/transactions", params=proof | developer | {"status_id": 101})
         link = answer.json()["meta"]["pagination"]["links"]["self"]["href"]
         assert link == f"{sandbox.base_url}/v2/transactions?status_id=101&page=1"
 
 
 def test_the_first_scheme_decides(sandbox, token):
-    """A wrong key beside a good token is refused."""
+    """A wrong key is refused despite a valid token."""
     headers = {"user-id": sandbox.user_id, "user-api-key": "wrong", "access-token": token}
-    assert ask(sandbox.facts, headers | {"developer-id": sandbox.developer_id}, {}).status_code == 401
+    assert ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, {}).status_code == 401

@@ -1,4 +1,4 @@
-"""What happens at midnight, whether the clock runs into it or jumps over it."""
+"""The jobs at midnight, both when the clock reaches it and when the clock jumps over it."""
 
 import sqlite3
 from contextlib import closing
@@ -14,24 +14,24 @@ EMAIL = "ada@example.test"
 
 
 def noon(day):
-    """The middle of a day, in Unix seconds."""
+    """Return the middle of a day, in Unix seconds."""
     return datetime(day.year, day.month, day.day, 12, tzinfo=UTC).timestamp()
 
 
 def midnight(day):
-    """The second at which a day begins."""
+    """Return the second at which a day begins."""
     return int(noon(day)) - DAY // 2
 
 
 def on(days):
-    """A day so many days from today."""
+    """Return the day some days after today."""
     return TODAY + timedelta(days)
 
 
 def invoiced(shop, **fields):
-    """Make an invoice that is due in ten days, and give back the record."""
+    """Create an invoice that is due in ten days, and return the record."""
     said = {"title": "Tea", "due_date": on(10).isoformat(), "item_list": {"Cup": 10}, "email": EMAIL}
-    said |= {"location_id": shop.facts.location_id}
+    said |= {"location_id": shop.info.location_id}
     return shop.post("quickinvoice", "/v2/quickinvoices", said | fields).json()["quickinvoice"]
 
 
@@ -43,14 +43,14 @@ def sandbox(sandbox):
 
 
 @pytest.fixture
-def told(sandbox):
-    """The occasion of each notice so far, and its second."""
-    return lambda: [(one["occasion"], one["created_ts"]) for one in sandbox.outbox()]
+def sent_messages(sandbox):
+    """Return the event of each message so far, and its second."""
+    return lambda: [(one["event"], one["created_ts"]) for one in sandbox.outbox()]
 
 
 @pytest.fixture
 def batches(shop):
-    """`is_open` and `processing_status_id` of each batch, the newest first."""
+    """Return `is_open` and `processing_status_id` of each batch, newest first."""
     names = ("is_open", "processing_status_id")
     return lambda: [
         tuple(one[name] for name in names)
@@ -61,21 +61,21 @@ def batches(shop):
 # --- reminders
 
 
-def test_an_invoice_is_reminded_of_around_its_due_date(shop, sandbox, told):
-    """Three days before, on the day and seven days after, if nothing else was said; at midnight, each once."""
+def test_reminders_are_sent_around_the_due_date(shop, sandbox, sent_messages):
+    """By default, reminders go out three days before, on the day and seven days after."""
     invoiced(shop)
     for _ in range(30):
         sandbox.advance(DAY)
     expected = [("before due", midnight(on(7))), ("due", midnight(on(10))), ("after due", midnight(on(17)))]
-    assert told() == expected
+    assert sent_messages() == expected
 
 
-def test_a_jump_leaves_no_night_out(shop, sandbox, told):
-    """All of it is done before the clock call answers, in the order of the days, as if each had come by itself."""
+def test_a_jump_runs_the_jobs_of_every_day(shop, sandbox, sent_messages):
+    """All jobs run in order before the clock call returns."""
     invoiced(shop)
     invoiced(shop, title="Cake", due_date=on(12).isoformat(), notification_days_after_due_date=1)
     assert shop.http.post("/_sandbox/clock", json={"advance": 30 * DAY}).status_code == 200
-    assert [(day, occasion) for occasion, day in told()] == [
+    assert [(day, event) for event, day in sent_messages()] == [
         (midnight(on(7)), "before due"),
         (midnight(on(9)), "before due"),
         (midnight(on(10)), "due"),
@@ -85,12 +85,12 @@ def test_a_jump_leaves_no_night_out(shop, sandbox, told):
     ]
 
 
-def test_the_invoice_says_when(shop, sandbox, told):
-    """By its three fields; 0 on the due date leaves that notice out."""
+def test_the_invoice_controls_its_reminders(shop, sandbox, sent_messages):
+    """The three fields set the days; 0 on the due date omits that reminder."""
     fields = {"notification_days_before_due_date": 9, "notification_on_due_date": 0}
     invoiced(shop, **fields, notification_days_after_due_date=1)
     sandbox.advance(20 * DAY)
-    assert told() == [("before due", midnight(on(1))), ("after due", midnight(on(11)))]
+    assert sent_messages() == [("before due", midnight(on(1))), ("after due", midnight(on(11)))]
 
 
 @pytest.mark.parametrize(
@@ -103,15 +103,15 @@ def test_the_invoice_says_when(shop, sandbox, told):
         ({"due_date": "9999-12-31"}, []),
     ],
 )
-def test_only_who_can_pay_is_reminded(shop, sandbox, told, fields, expected):
-    """Nothing of a closed or expired invoice, and nothing to nobody."""
+def test_only_payable_invoices_are_reminded(shop, sandbox, sent_messages, fields, expected):
+    """A closed or expired invoice, and one without a recipient, get no reminder."""
     invoiced(shop, **fields)
     sandbox.advance(30 * DAY)
-    assert [occasion for occasion, _ in told()] == expected
+    assert [event for event, _ in sent_messages()] == expected
 
 
-def test_who_has_paid_is_not_reminded(shop, sandbox, told):
-    """In full; who has paid a part is reminded of the rest. What is deleted is forgotten."""
+def test_paid_invoices_are_not_reminded(shop, sandbox, sent_messages):
+    """Full payment ends the reminders, a part does not; deleted invoices get none."""
     gone = invoiced(shop)
     shop.http.delete(f"/v2/quickinvoices/{gone['id']}")
     paid = invoiced(shop, allow_overpayment=1)
@@ -119,35 +119,35 @@ def test_who_has_paid_is_not_reminded(shop, sandbox, told):
     part = invoiced(shop, allow_partial_pay=1)
     shop.http.post(f"/_sandbox/quickinvoices/{part['id']}/pay", json={"amount": "4.00"})
     sandbox.advance(10 * DAY)
-    reminders = [one for one in sandbox.outbox() if one["occasion"] != "paid"]
+    reminders = [one for one in sandbox.outbox() if one["event"] != "paid"]
     assert {one["quick_invoice_id"] for one in reminders} == {part["id"]}
     assert "6.00" in reminders[0]["text"]
 
 
-def test_no_night_comes_twice(shop, sandbox, told):
-    """Also when the clock is set back and passes it again; a later due date does not repeat what was said."""
+def test_no_day_runs_twice(shop, sandbox, sent_messages):
+    """Neither a clock set back nor a later due date repeats a reminder."""
     made = invoiced(shop)
     sandbox.advance(8 * DAY)
     sandbox.advance(-5 * DAY)
     sandbox.advance(5 * DAY)
-    assert told() == [("before due", midnight(on(7)))]
+    assert sent_messages() == [("before due", midnight(on(7)))]
     shop.put("quickinvoice", f"/v2/quickinvoices/{made['id']}", {"due_date": on(20).isoformat()})
     sandbox.advance(30 * DAY)
-    assert [occasion for occasion, _ in told()] == ["before due", "due", "after due"]
+    assert [event for event, _ in sent_messages()] == ["before due", "due", "after due"]
 
 
-def test_the_clock_runs_into_midnight(shop, sandbox, told, eventually):
-    """Nobody has to move it."""
+def test_the_clock_runs_into_midnight(shop, sandbox, sent_messages, eventually):
+    """The jobs also run when the clock reaches midnight by itself."""
     invoiced(shop)
     sandbox.set_clock(midnight(on(7)) - 0.2)
-    assert eventually(told) == [("before due", midnight(on(7)))]
+    assert eventually(sent_messages) == [("before due", midnight(on(7)))]
 
 
 # --- batches and bank payments
 
 
 def test_a_batch_settles_at_midnight(shop, sandbox, batches):
-    """Its payments too; what is paid the next day begins another one."""
+    """Its payments settle too; a payment of the next day starts another batch."""
     sale = shop.pay().json()["transaction"]
     sandbox.advance(DAY)
     shop.pay()
@@ -156,8 +156,8 @@ def test_a_batch_settles_at_midnight(shop, sandbox, batches):
     assert batches() == [(1, 1), (0, 2)]
 
 
-def test_a_batch_with_trouble_settles_the_night_after(shop, sandbox, batches):
-    """6.30 in it: the first close fails. One jump over both nights does the same as two."""
+def test_a_failed_batch_settles_one_day_later(shop, sandbox, batches):
+    """With 6.30 the first settlement fails; one jump over two midnights does the same."""
     shop.pay("6.30")
     sandbox.advance(DAY)
     assert batches() == [(1, 3)]
@@ -169,7 +169,7 @@ def test_a_batch_with_trouble_settles_the_night_after(shop, sandbox, batches):
 
 
 def test_a_bank_payment_waits_for_its_day(shop, sandbox):
-    """From its `effective_date` on it takes a step each night, also in a jump over quiet nights."""
+    """From its `effective_date` on it advances one status each midnight, also in a jump."""
     bank = {"payment_method": "ach", "action": "debit", "account_number": "12345678", "routing": "072000326"}
     bank |= {"account_type": "checking", "account_holder_name": "Ada", "ach_sec_code": "WEB", "exp_date": ...}
     paid = shop.pay(effective_date=on(100).isoformat(), **bank).json()["transaction"]
@@ -185,37 +185,37 @@ def test_a_bank_payment_waits_for_its_day(shop, sandbox):
 
 
 @pytest.mark.timeout(20)
-def test_a_far_jump_costs_what_there_is_to_do(shop, sandbox, told, batches):
-    """To the year 9000 in no time, with a reminder and a settlement on the way."""
+def test_a_far_jump_costs_what_there_is_to_do(shop, sandbox, sent_messages, batches):
+    """A jump to the year 9000 is fast, with a reminder and a settlement on the way."""
     invoiced(shop, due_date="8000-01-01")
     shop.pay("6.30")
     answer = shop.http.post("/_sandbox/clock", json={"now": noon(date(8999, 12, 31))})
     assert answer.status_code == 200
-    assert told()[1] == ("due", midnight(date(8000, 1, 1)))
+    assert sent_messages()[1] == ("due", midnight(date(8000, 1, 1)))
     assert batches() == [(0, 2)]
 
 
-def test_a_reset_begins_the_nights_anew(shop, sandbox, told):
-    """After a far jump too: the clock is right again, and the next night is tomorrow's."""
+def test_a_reset_starts_from_the_current_day(shop, sandbox, sent_messages):
+    """After a far jump, a reset corrects the clock, and the next end of day is today's."""
     sandbox.advance(1000 * DAY)
     sandbox.reset()
     today = datetime.fromtimestamp(sandbox.now(), UTC).date()
     invoiced(shop, due_date=(today + timedelta(1)).isoformat(), notification_days_before_due_date=9)
     sandbox.advance(DAY)
-    assert [occasion for occasion, _ in told()] == ["due"]
+    assert [event for event, _ in sent_messages()] == ["due"]
 
 
-def test_the_nights_of_a_file_go_on(tmp_path, open_shop):
-    """What fell due while nobody served it is done at the next start, and what was done is not done again."""
+def test_the_days_of_a_file_continue(tmp_path, open_shop):
+    """Jobs due while no sandbox ran are done at the next start, and only once."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
         today = datetime.fromtimestamp(sandbox.now(), UTC).date()
-        invoiced(open_shop(sandbox.facts), due_date=today.isoformat())
+        invoiced(open_shop(sandbox.info), due_date=today.isoformat())
         assert sandbox.outbox() == []
     with closing(sqlite3.connect(path)) as records:
         long_ago = (today - timedelta(30)).isoformat()
-        records.execute("UPDATE settings SET value = ? WHERE name = 'last_night'", (long_ago,))
+        records.execute("UPDATE settings SET value = ? WHERE name = 'last_end_of_day'", (long_ago,))
         records.commit()
     for _ in range(2):
         with Sandbox(data=path) as sandbox:
-            assert [one["occasion"] for one in sandbox.outbox()] == ["before due", "due"]
+            assert [one["event"] for one in sandbox.outbox()] == ["before due", "due"]

@@ -1,4 +1,4 @@
-"""Faults: what each looks like to a plain socket, and whether the payment was made."""
+"""Faults: what a plain socket sees of each, and whether the payment was made."""
 
 import json
 import socket
@@ -17,7 +17,7 @@ OPERATION = "POST /v2/transactions"
 
 @pytest.fixture
 def pay_raw(sandbox):
-    """Send one sale over a plain socket, and return every byte that comes back until the peer is done."""
+    """Send one sale over a plain socket, and return every byte until the peer is done."""
 
     def pay(api_id="t1", idle=0.3):
         with closing(socket.create_connection(address(sandbox))) as connection:
@@ -28,24 +28,24 @@ def pay_raw(sandbox):
     return pay
 
 
-def request_of(facts, api_id):
-    """The bytes of one sale."""
+def request_of(info, api_id):
+    """Return the bytes of one sale."""
     sale = {"action": "sale", "account_number": "4111111111111111", "exp_date": "1230"}
-    sale |= {"location_id": facts.location_id, "transaction_amount": "1.00", "transaction_api_id": api_id}
+    sale |= {"location_id": info.location_id, "transaction_amount": "1.00", "transaction_api_id": api_id}
     body = json.dumps({"transaction": sale}).encode()
     head = f"POST /v2/transactions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n"
-    head += f"developer-id: {facts.developer_id}\r\nuser-id: {facts.user_id}\r\n"
-    return f"{head}user-api-key: {facts.user_api_key}\r\n\r\n".encode() + body
+    head += f"developer-id: {info.developer_id}\r\nuser-id: {info.user_id}\r\n"
+    return f"{head}user-api-key: {info.user_api_key}\r\n\r\n".encode() + body
 
 
 def address(sandbox):
-    """Host and port of a sandbox."""
+    """Return host and port of a sandbox."""
     url = httpx.URL(sandbox.base_url)
     return url.host, url.port
 
 
 def read_all(connection):
-    """Every byte that comes, and how it ended: open, closed or reset."""
+    """Return every byte received, and how the connection ended: open, closed or reset."""
     received = b""
     try:
         while chunk := connection.recv(65536):
@@ -58,7 +58,7 @@ def read_all(connection):
 
 
 def charged(sandbox):
-    """How often the payment t1 was made."""
+    """Return how often the payment t1 was made."""
     return sandbox.ledger()["charged"].get("t1", 0)
 
 
@@ -66,8 +66,8 @@ def charged(sandbox):
     ("fault", "end", "payments"),
     [("reset_before_commit", "reset", 0), ("reset_after_commit", "reset", 1), ("close_after_commit", "closed", 1)],
 )
-def test_an_answer_is_lost(sandbox, pay_raw, fault, end, payments):
-    """Not a byte comes back, whether or not the payment was made."""
+def test_a_response_is_lost(sandbox, pay_raw, fault, end, payments):
+    """No byte comes back, whether or not the payment was made."""
     sandbox.fault(OPERATION, fault)
     assert pay_raw() == (b"", end)
     assert charged(sandbox) == payments
@@ -75,7 +75,7 @@ def test_an_answer_is_lost(sandbox, pay_raw, fault, end, payments):
 
 @pytest.mark.parametrize(("fault", "payments"), [("error_before_commit", 0), ("error_after_commit", 1)])
 def test_an_error_says_nothing_of_the_payment(shop, sandbox, fault, payments):
-    """500 in the shape of every refusal."""
+    """The response is a 500 in the usual form."""
     sandbox.fault(OPERATION, fault)
     answer = shop.pay(transaction_api_id="t1")
     assert (answer.status_code, answer.json()["status"]) == (500, 500)
@@ -84,7 +84,7 @@ def test_an_error_says_nothing_of_the_payment(shop, sandbox, fault, payments):
 
 @pytest.mark.parametrize(("fault", "status"), [("rate_limit", 429), ("unavailable", 503)])
 def test_a_busy_gateway_says_when_to_come_back(shop, sandbox, fault, status):
-    """Nothing was done, and Retry-After tells the seconds, or is left out."""
+    """Nothing is executed; Retry-After has the seconds, or is omitted."""
     sandbox.fault(OPERATION, fault, retry_after=2.5)
     answer = shop.pay(transaction_api_id="t1")
     assert (answer.status_code, answer.headers["retry-after"]) == (status, "2.5")
@@ -94,7 +94,7 @@ def test_a_busy_gateway_says_when_to_come_back(shop, sandbox, fault, status):
 
 
 def test_a_body_is_cut(sandbox, pay_raw):
-    """The length is that of the whole body, of which half comes."""
+    """The length is that of the whole body, but only half is sent."""
     sandbox.fault(OPERATION, "cut_body")
     received, end = pay_raw()
     head, _, body = received.partition(b"\r\n\r\n")
@@ -103,16 +103,16 @@ def test_a_body_is_cut(sandbox, pay_raw):
     assert charged(sandbox) == 1
 
 
-def test_an_answer_comes_twice(sandbox, pay_raw):
-    """Two whole answers, one after the other, on one connection."""
-    sandbox.fault(OPERATION, "double_answer")
+def test_a_response_comes_twice(sandbox, pay_raw):
+    """One connection gets two whole responses, one after the other."""
+    sandbox.fault(OPERATION, "double_response")
     received, end = pay_raw()
     assert (received.count(b"HTTP/1.1 201"), received.count(b'"transaction_api_id":"t1"'), end) == (2, 2, "open")
 
 
-def test_an_answer_belongs_to_somebody_else(shop, sandbox):
-    """Complete and plausible, but another record; one's own is there as it should be."""
-    sandbox.fault(OPERATION, "swap_answer")
+def test_a_response_has_another_record(shop, sandbox):
+    """The response is plausible but has another record; the own one is stored correctly."""
+    sandbox.fault(OPERATION, "swap_response")
     swapped = shop.pay("1.00", transaction_api_id="t1").json()["transaction"]
     assert swapped["transaction_api_id"] != "t1"
     assert (swapped["transaction_amount"], swapped["last_four"]) != ("1.00", "1111")
@@ -120,7 +120,7 @@ def test_an_answer_belongs_to_somebody_else(shop, sandbox):
 
 
 def test_a_length_is_wrong(sandbox, pay_raw):
-    """The body goes on after the length that was announced."""
+    """The body continues after the announced length."""
     sandbox.fault(OPERATION, "wrong_length")
     received, _ = pay_raw()
     head, _, body = received.partition(b"\r\n\r\n")
@@ -129,8 +129,8 @@ def test_a_length_is_wrong(sandbox, pay_raw):
     assert json.loads(body)["transaction"]["transaction_api_id"] == "t1"
 
 
-def test_an_answer_drips(shop, sandbox):
-    """Byte by byte, and whole in the end."""
+def test_a_response_drips(shop, sandbox):
+    """The response arrives byte by byte and complete."""
     sandbox.fault(OPERATION, "drip", seconds=0)
     assert shop.pay(transaction_api_id="t1").json()["transaction"]["transaction_api_id"] == "t1"
 
@@ -143,14 +143,14 @@ def test_a_drip_pauses_between_bytes(sandbox, pay_raw):
 
 
 def test_a_gateway_is_silent(sandbox, pay_raw):
-    """The payment is made, and no answer ever comes."""
+    """The payment is made, and no response comes."""
     sandbox.fault(OPERATION, "silence")
     assert pay_raw() == (b"", "open")
     assert charged(sandbox) == 1
 
 
-def test_an_answer_is_delayed(shop, sandbox, eventually):
-    """The payment is made at once; the answer waits for the sandbox clock."""
+def test_a_response_is_delayed(shop, sandbox, eventually):
+    """The payment is made at once; the response waits for the sandbox clock."""
     sandbox.fault(OPERATION, "delay", seconds=3600)
     answers = []
     waiting = Thread(target=lambda: answers.append(shop.pay(transaction_api_id="t1")))
@@ -166,7 +166,7 @@ def test_an_answer_is_delayed(shop, sandbox, eventually):
     ("fault", "kind"), [("garbage", "application/json"), ("html", "text/html"), ("empty", "application/json")]
 )
 def test_a_body_is_not_what_it_should_be(shop, sandbox, fault, kind):
-    """The status is that of the real answer, the body no JSON."""
+    """The status is the real one, but the body is not JSON."""
     sandbox.fault(OPERATION, fault)
     answer = shop.pay(transaction_api_id="t1")
     assert (answer.status_code, answer.headers["content-type"]) == (201, kind)
@@ -176,7 +176,7 @@ def test_a_body_is_not_what_it_should_be(shop, sandbox, fault, kind):
 
 
 def test_connections_are_refused_for_a_while(shop, sandbox, eventually):
-    """Nothing listens until the seconds are over; kept connections are closed."""
+    """The port is closed for the given seconds, and idle connections are closed."""
     assert shop.get("/v2/contacts").status_code == 200
     sandbox.fault(OPERATION, "refuse", seconds=3600)
     for _ in range(2):
@@ -188,14 +188,14 @@ def test_connections_are_refused_for_a_while(shop, sandbox, eventually):
 
 
 def test_a_refusal_ends_when_faults_are_cleared(shop, sandbox):
-    """The port is the same as before."""
+    """The same port opens again."""
     sandbox.fault(OPERATION, "refuse", seconds=3600)
     sandbox.clear_faults()
     assert shop.pay().status_code == 201
 
 
 def test_connections_are_refused_behind_a_request(shop, sandbox, eventually):
-    """The request before the nth is still answered; then nothing listens."""
+    """The request before the nth gets its response; then the port is closed."""
     sandbox.fault(OPERATION, "refuse", nth=2, seconds=3600)
     assert shop.pay().status_code == 201
     with pytest.raises(httpx.ConnectError):
@@ -206,15 +206,15 @@ def test_connections_are_refused_behind_a_request(shop, sandbox, eventually):
 
 
 def test_connections_are_refused_by_chance(shop, sandbox):
-    """Behind each request that is struck."""
+    """The port closes after each affected request."""
     sandbox.fault(OPERATION, "refuse", probability=1, seconds=3600)
     assert shop.pay().status_code == 201
     with pytest.raises(httpx.ConnectError):
         shop.pay()
 
 
-def test_a_refusal_and_another_fault_strike_together(shop, sandbox):
-    """The request is met by the other fault, and those after it by nobody."""
+def test_a_refusal_and_another_fault_apply_together(shop, sandbox):
+    """The request gets the other fault, and the port is closed after it."""
     sandbox.fault(OPERATION, "refuse", nth=2, seconds=3600)
     sandbox.fault(OPERATION, "unavailable")
     assert shop.pay().status_code == 503
@@ -222,15 +222,15 @@ def test_a_refusal_and_another_fault_strike_together(shop, sandbox):
         shop.pay()
 
 
-def test_the_nth_request_is_struck(shop, sandbox):
-    """Counted from when the plan was made, as many as it says."""
+def test_the_nth_request_is_affected(shop, sandbox):
+    """Requests count from the creation of the plan, and as many as planned are affected."""
     shop.pay()
     sandbox.fault(OPERATION, "unavailable", nth=2, times=2)
     assert [shop.pay().status_code for _ in range(5)] == [201, 503, 503, 201, 201]
 
 
 def test_chance_is_repeatable(shop, sandbox):
-    """The same seed strikes the same requests."""
+    """The same seed affects the same requests."""
 
     def statuses():
         sandbox.clear_faults()
@@ -243,7 +243,7 @@ def test_chance_is_repeatable(shop, sandbox):
 
 
 def test_a_plan_is_about_one_operation(shop, sandbox):
-    """Other methods, other paths and other families are left alone; `{id}` is any id, with a slash in it too."""
+    """Other methods, paths and record types are unaffected; `{id}` is any id, with a slash in it too."""
     sandbox.fault("GET /v2/contacts/{id}", "unavailable", times=2)
     assert shop.get("/v2/contacts").status_code == 200
     assert shop.http.delete("/v2/contacts/a").status_code == 404
@@ -251,24 +251,24 @@ def test_a_plan_is_about_one_operation(shop, sandbox):
 
 
 def test_a_plan_may_be_about_one_record(shop, sandbox):
-    """A literal id is that id."""
+    """A literal id matches only that id."""
     sandbox.fault("GET /v2/contacts/a", "unavailable")
     assert [shop.get(f"/v2/contacts/{name}").status_code for name in ("b", "a")] == [404, 503]
 
 
-def test_a_plan_tells_whom_it_struck(shop, sandbox):
-    """By the integrator id that was written, or the id in the path."""
+def test_a_plan_lists_the_affected_ids(shop, sandbox):
+    """They are the integrator ids in the bodies, or the ids in the paths."""
     for operation in (OPERATION, "POST /v2/contacts", "GET /v2/contacts/{id}"):
         sandbox.fault(operation, "error_before_commit")
     shop.pay(transaction_api_id="t1")
     shop.http.post("/v2/contacts", content="[[")
     shop.get("/v2/contacts/a")
-    assert [plan["struck_ids"] for plan in sandbox.faults()] == [["t1"], ["contacts"], ["a"]]
+    assert [plan["affected_ids"] for plan in sandbox.faults()] == [["t1"], ["contacts"], ["a"]]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_a_scenario_is_a_list_of_plans(shop, sandbox, scenario):
-    """The same by HTTP as in Python."""
+    """HTTP and Python plan the same."""
     sandbox.scenario(scenario)
     plans = sandbox.faults()
     sandbox.clear_faults()
@@ -278,21 +278,21 @@ def test_a_scenario_is_a_list_of_plans(shop, sandbox, scenario):
 
 
 def test_a_bad_day_has_every_fault(sandbox):
-    """For each kind of write."""
+    """Each kind of write gets each fault."""
     sandbox.scenario("a bad day")
     assert {plan["fault"] for plan in sandbox.faults()} == set(FAULTS)
 
 
-def test_a_scenario_that_there_is_not(shop, sandbox):
-    """Is refused with the names of those that there are."""
+def test_an_unknown_scenario_is_refused(shop, sandbox):
+    """The error lists the known scenarios."""
     answer = shop.http.post("/_sandbox/faults", json={"scenario": "sunshine"})
     assert (answer.status_code, answer.json()["message"].partition(":")[0]) == (422, "scenario")
-    with pytest.raises(ValueError, match=r"^scenario: must be one of answer lost after approval; "):
+    with pytest.raises(ValueError, match=r"^scenario: must be one of response lost after approval; "):
         sandbox.scenario("sunshine")
 
 
 def test_waiting_until_nothing_is_under_way(sandbox):
-    """A caller who hung up leaves a payment that is still made; while one waits for an answer, it is not idle."""
+    """A payment of a disconnected caller is still made; an open request is not idle."""
     with closing(socket.create_connection(address(sandbox))) as connection:
         connection.sendall(request_of(sandbox, "left"))
     sandbox.wait_until_idle()
@@ -306,19 +306,19 @@ def test_waiting_until_nothing_is_under_way(sandbox):
 
 
 def test_plans_over_http(shop, sandbox):
-    """Made, shown with their counts, and given up."""
+    """Plans are created, shown with their counts, and removed."""
     plan = {"operation": OPERATION, "fault": "unavailable", "nth": 2}
     assert shop.http.post("/_sandbox/faults", json=plan).status_code == 201
     assert [shop.pay().status_code for _ in range(3)] == [201, 503, 201]
     shown = shop.get("/_sandbox/faults").json()["faults"]
     assert shown == sandbox.faults()
-    assert [(one["fault"], one["seen"], one["struck"]) for one in shown] == [("unavailable", 3, 1)]
+    assert [(one["fault"], one["seen"], one["affected"]) for one in shown] == [("unavailable", 3, 1)]
     assert shop.http.delete("/_sandbox/faults").status_code == 204
     assert shop.get("/_sandbox/faults").json() == {"faults": []}
 
 
 def test_a_port_that_was_taken_meanwhile_is_waited_for(shop, sandbox, eventually):
-    """Somebody's outgoing connection may hold the port for a while."""
+    """An outgoing connection may use the port for a while."""
     host, port = address(sandbox)
     sandbox.fault(OPERATION, "refuse", seconds=10)
     with (
@@ -334,8 +334,8 @@ def test_a_port_that_was_taken_meanwhile_is_waited_for(shop, sandbox, eventually
 
 
 def serves(sandbox):
-    """Whether the port of a sandbox is open."""
-    return sandbox._live.gateway.listener._server.is_serving()
+    """Return whether the port of a sandbox is open."""
+    return sandbox._current.gateway.listener._server.is_serving()
 
 
 @pytest.mark.parametrize(
@@ -351,8 +351,8 @@ def serves(sandbox):
         ({"probability": 2}, "probability"),
     ],
 )
-def test_a_plan_that_cannot_be_is_refused(shop, sandbox, wrong, subject):
-    """With a sentence that begins with what is wrong, over HTTP as in Python; and nothing is planned."""
+def test_an_inconsistent_plan_is_refused(shop, sandbox, wrong, subject):
+    """HTTP and Python name the wrong field first, and nothing is planned."""
     plan = {"operation": OPERATION, "fault": "html"} | wrong
     answer = shop.http.post("/_sandbox/faults", json=plan)
     assert (answer.status_code, answer.json()["message"].partition(":")[0]) == (422, subject)
@@ -371,6 +371,6 @@ def test_a_plan_that_cannot_be_is_refused(shop, sandbox, wrong, subject):
     ],
 )
 def test_a_plan_of_the_wrong_shape_is_refused(shop, plan):
-    """With a 400 that says why."""
+    """The response is a 400 with the reason."""
     answer = shop.http.post("/_sandbox/faults", json=plan)
     assert (answer.status_code, answer.json()["status"]) == (400, 400)

@@ -1,4 +1,4 @@
-"""Whatever is thrown at the gateway, it answers with a 4xx in words and stays on its feet."""
+"""Invalid input of any kind gets a 4xx with a message, and the gateway keeps running."""
 
 import json
 import socket
@@ -27,20 +27,20 @@ NOUNS = {
 
 @pytest.fixture(scope="module")
 def sandbox():
-    """One sandbox for all, which must not be worn out by any of them."""
+    """One sandbox for all tests, which none of them may break."""
     with Sandbox(terminal_delay=0.0) as sandbox:
         yield sandbox
 
 
 @pytest.fixture(autouse=True)
-def _no_trouble(caplog):
-    """No test leaves a traceback in the log."""
+def _no_log_lines(caplog):
+    """Check that no test leaves a traceback in the log."""
     yield
     assert caplog.get_records("call") == []
 
 
 def is_refusal(answer, *statuses):
-    """Check that an answer has one of the statuses and the shape of a refusal; give back its body."""
+    """Check the status and the form of a refusal, and return its body."""
     body = answer.json()
     assert answer.status_code in (statuses or (400, 422)), answer.text
     assert set(body) in ({"errors"}, {"name", "message", "code", "status"})
@@ -77,7 +77,7 @@ def is_refusal(answer, *statuses):
     ids=lambda body: body[:40].decode("latin-1"),
 )
 def test_a_body_that_is_no_record_is_refused(shop, body):
-    """Broken JSON, other wrappers, bad text, endless nesting: 400 or 422, never 500."""
+    """Broken JSON, other wrappers, bad text and endless nesting are 400 or 422, never 500."""
     is_refusal(shop.http.post("/v2/contacts", content=body))
 
 
@@ -87,7 +87,7 @@ WRONG = [None, True, False, 0, -1, 1.5, 10**400, "", "x", "\0", "x" * 300, [], [
 @pytest.mark.parametrize("noun", NOUNS)
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
 def test_any_value_in_any_field_is_answered(shop, noun, value):
-    """Each field of each family, in turn, holds each kind of wrong value."""
+    """Each field of each record type gets each kind of wrong value."""
     from gateway_async.sandbox import schema as tables
 
     known = {
@@ -100,7 +100,7 @@ def test_any_value_in_any_field_is_answered(shop, noun, value):
 
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
 def test_any_value_in_any_change_is_answered(shop, value):
-    """PUT is as careful as POST."""
+    """PUT is as strict as POST."""
     from gateway_async.sandbox.schema import BY_PLURAL
 
     made = {
@@ -125,7 +125,7 @@ def test_any_value_in_any_change_is_answered(shop, value):
     "value", ["", "x", "%00", "%FF", "%ED%A0%80", "'", "%27%20OR%201=1--", ",", "|", "-", "٣", "9" * 99]
 )
 def test_any_filter_on_any_column_is_answered(shop, value):
-    """Filters are values, never SQL, whatever they hold."""
+    """Filters are values, never SQL."""
     from gateway_async.sandbox.schema import BY_PLURAL
 
     for plural in ("contacts", "accountvaults", "transactions", "quickinvoices"):
@@ -139,8 +139,8 @@ def test_any_filter_on_any_column_is_answered(shop, value):
 @pytest.mark.parametrize("name", ["%00", "%FF", "%2F", "..%2F..", "%27", "x" * 5000, "%ED%A0%80", "a;b", "%25"])
 @pytest.mark.parametrize("query", ["", "?api_id=1&location_id=LOCATION", "?api_id=perhaps", "?api_id=1&location_id=x"])
 def test_any_id_is_answered(shop, name, query):
-    """An id that is nobody's is 404, a lookup that makes no sense 422."""
-    query = query.replace("LOCATION", shop.facts.location_id)
+    """An unknown id is a 404, an invalid lookup a 422."""
+    query = query.replace("LOCATION", shop.info.location_id)
     for method in ("GET", "PUT", "DELETE"):
         answer = shop.http.request(method, f"/v2/contacts/{name}{query}", json={"contact": {}})
         is_refusal(answer, 404, 422)
@@ -148,7 +148,7 @@ def test_any_id_is_answered(shop, name, query):
 
 @pytest.mark.parametrize("path", ["/", "/v2", "/v2/nothing", "//", "/v2//contacts", "/v3/contacts", "/v2/contacts/a/b"])
 def test_an_unknown_path_is_404(shop, path):
-    """In the shape of every refusal."""
+    """The response has the usual form."""
     assert is_refusal(shop.get(path), 404)["status"] == 404
 
 
@@ -162,28 +162,28 @@ def test_an_unknown_path_is_404(shop, path):
     ],
 )
 def test_an_unknown_method_is_405(shop, method, path):
-    """With the methods that are allowed."""
+    """The response lists the allowed methods."""
     answer = shop.http.request(method, path)
     is_refusal(answer, 405)
     assert answer.headers["allow"]
 
 
 def test_a_large_body_is_413(shop):
-    """The answer arrives, and the connection is of use afterwards."""
+    """The response arrives, and the connection can be used afterwards."""
     answer = shop.http.post("/v2/contacts", content=b"x" * (11 * 1024 * 1024))
     assert is_refusal(answer, 413)["status"] == 413
     assert shop.get("/v2/contacts").status_code == 200
 
 
 def test_a_name_that_comes_twice_is_found_among_many(shop):
-    """As fast as it is read, wherever it stands."""
+    """A repeated name is found at any position, as fast as the body is read."""
     names = [*range(200_000), 199_999]
     body = json.dumps({"contact": {}})[:-2] + ", ".join(f'"{name}": 1' for name in names) + "}}"
     assert "'199999' occurs twice" in is_refusal(shop.http.post("/v2/contacts", content=body), 400)["message"]
 
 
 def test_a_chunked_body_is_bounded_too(shop):
-    """Without a length in the header it is counted as it comes."""
+    """A body without a length in the header is counted as it arrives."""
     answer = shop.http.post("/v2/contacts", content=(b"x" * 65536 for _ in range(200)))
     is_refusal(answer, 413)
 
@@ -193,7 +193,7 @@ def test_a_chunked_body_is_bounded_too(shop):
     [b"\x00\x01\x02\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET \xff\xfe HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00"],
 )
 def test_what_is_no_http_is_400(sandbox, sent):
-    """In JSON, before the connection is closed."""
+    """The response is JSON, and the connection is closed after it."""
     url = httpx.URL(sandbox.base_url)
     with closing(socket.create_connection((url.host, url.port))) as connection:
         connection.settimeout(5)
@@ -203,8 +203,8 @@ def test_what_is_no_http_is_400(sandbox, sent):
     assert json.loads(received.partition(b"\r\n\r\n")[2])["status"] == 400
 
 
-def test_half_a_request_harms_nobody(shop, sandbox):
-    """A caller who goes away in the middle of a body leaves no trace."""
+def test_half_a_request_does_no_harm(shop, sandbox):
+    """A caller that disconnects in the middle of a body leaves nothing behind."""
     keys = "".join(f"{name}: {value}\r\n" for name, value in shop.http.headers.items() if "-" in name)
     url = httpx.URL(sandbox.base_url)
     with closing(socket.create_connection((url.host, url.port))) as connection:
@@ -225,9 +225,9 @@ json_values = st.recursive(
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_arbitrary_records_are_answered(shop, data, noun):
-    """Any JSON in any fields: a record or a refusal."""
+    """Any JSON in any field leads to a record or a refusal."""
     from gateway_async.sandbox.schema import BY_PLURAL
 
     names = st.sampled_from(sorted(BY_PLURAL[NOUNS[noun][4:]].by_name))
-    record = data.draw(st.dictionaries(names, json_values, max_size=8)) | {"location_id": shop.facts.location_id}
+    record = data.draw(st.dictionaries(names, json_values, max_size=8)) | {"location_id": shop.info.location_id}
     assert shop.post(noun, NOUNS[noun], record).status_code in {201, 400, 422}

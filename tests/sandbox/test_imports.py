@@ -17,7 +17,7 @@ MODULES = {
 
 
 def imported(path):
-    """The modules of the package that a file imports."""
+    """Yield the modules of the package that a file imports."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -1,4 +1,4 @@
-"""Files of invoices, the forms they come in, and the service that stores them."""
+"""Files of invoices, their forms, and the service that stores them."""
 
 import gc
 import threading
@@ -21,11 +21,11 @@ def invoice(shop):
 
 
 def parts_of(shop, **fields):
-    """The parts of a form that makes an invoice with one item; `...` leaves one out."""
+    """Return the parts of a form with one item; `...` omits a part."""
     known = {
         "title": "Lunch",
         "due_date": "2030-01-31",
-        "location_id": shop.facts.location_id,
+        "location_id": shop.info.location_id,
         "item_list][Tea": "1.50",
     }
     texts = {name: value for name, value in (known | fields).items() if value is not ...}
@@ -48,7 +48,7 @@ def attach(shop, invoice, content=b"x", name="a.txt", field="file[file]"):
 
 
 def names_of(shop, invoice):
-    """The names of the files of an invoice."""
+    """Return the names of the files of an invoice."""
     record = shop.get(f"{PATH}/{invoice['id']}", expand="files").json()["quickinvoice"]
     return [file["name"] for file in record["files"]]
 
@@ -57,7 +57,7 @@ def names_of(shop, invoice):
 
 
 def test_a_form_says_what_json_says(shop):
-    """Texts, flags, items and numbered tags; items come back as the strings they were sent as."""
+    """A form can have texts, flags, items and numbered tags; items come back as sent."""
     made = send(shop, allow_partial_pay="1", **{"tags][1": "hot", "tags][0": "red", "item_list][a 'b' \"c\"\n%": "2"})
     record = made.json()["quickinvoice"]
     assert made.status_code == 201
@@ -68,7 +68,7 @@ def test_a_form_says_what_json_says(shop):
 
 
 def test_files_come_with_a_form(shop, sandbox):
-    """In the order of their numbers, with name, size, type and content."""
+    """Files are stored in the order of their numbers, with name, size, type and content."""
     made = send(shop, upload(1, b"two", 'b "2".bin'), upload(0, b"\x00\xff\r\n--", "ä.pdf", "application/pdf"))
     invoice = made.json()["quickinvoice"]
     first, second = shop.get(f"{PATH}/{invoice['id']}", expand="files").json()["quickinvoice"]["files"]
@@ -96,7 +96,7 @@ def test_files_come_with_a_form(shop, sandbox):
     ],
 )
 def test_a_part_that_does_not_fit_is_named(shop, errors, fields, named):
-    """As a field of a JSON body is."""
+    """A problem has the name of its field, as with JSON."""
     assert named in errors(send(shop, **fields))
 
 
@@ -105,18 +105,18 @@ def test_a_part_that_does_not_fit_is_named(shop, errors, fields, named):
     [("title", "title"), ("contact[title]", "contact[title]"), ("quickinvoice[title]", "title"), ("", "")],
 )
 def test_a_part_of_something_else_is_named(shop, errors, name, named):
-    """A name without the wrapper, of another one, or that was there before."""
+    """A part without the wrapper, with another one, or repeated, is refused by name."""
     assert list(errors(send(shop, (name, (None, "Lunch"))))) == [named]
 
 
 def test_a_text_is_no_file(shop, errors):
-    """A file where a text belongs, or without a number, is a problem of that field."""
+    """A file instead of a text, or without a number, is a problem of that field."""
     assert list(errors(send(shop, ("quickinvoice[files]", ("a.txt", b"x"))))) == ["files"]
     assert list(errors(send(shop, ("quickinvoice[note]", ("a.txt", b"x"))))) == ["note"]
 
 
 def test_a_form_needs_its_wrapper(shop):
-    """One without any part is a 400, as an empty body is."""
+    """A form without parts is a 400, like an empty body."""
     boundary = {"content-type": "multipart/form-data; boundary=b"}
     for body in (b"--b--\r\n", b"--b--"):
         assert shop.http.post(PATH, content=body, headers=boundary).status_code == 400
@@ -149,7 +149,7 @@ MALFORMED = {
 @pytest.mark.parametrize(("content_type", "body"), MALFORMED.values(), ids=MALFORMED)
 @pytest.mark.parametrize("path", [PATH, "files"])
 def test_a_malformed_form_is_400(shop, invoice, caplog, path, content_type, body):
-    """With a sentence and no line in the log, and never is a part of it taken for the whole."""
+    """The response has a message, nothing is logged, and no partial form is accepted."""
     path = path if path == PATH else f"{PATH}/{invoice['id']}/files"
     answer = shop.http.post(path, content=body, headers={"content-type": content_type})
     assert (answer.status_code, answer.json()["status"]) == (400, 400)
@@ -158,7 +158,7 @@ def test_a_malformed_form_is_400(shop, invoice, caplog, path, content_type, body
 
 
 def test_a_form_with_too_many_parts_is_400(shop):
-    """A thousand texts and a thousand files are enough."""
+    """A form has at most a thousand parts."""
     assert send(shop, *((f"quickinvoice[item_list][{n}]", (None, "1")) for n in range(1001))).status_code == 400
 
 
@@ -166,7 +166,7 @@ def test_a_form_with_too_many_parts_is_400(shop):
 
 
 def test_four_files_of_five_megabytes_are_taken(shop, sandbox):
-    """The largest form that there is, and every byte of it arrives."""
+    """Every byte of the largest form arrives."""
     contents = [bytes([n]) * LARGEST_FILE for n in range(4)]
     made = send(shop, *(upload(n, content) for n, content in enumerate(contents)))
     record = shop.get(f"{PATH}/{made.json()['quickinvoice']['id']}", expand="files").json()["quickinvoice"]
@@ -175,7 +175,7 @@ def test_four_files_of_five_megabytes_are_taken(shop, sandbox):
 
 
 def test_a_fifth_file_is_refused(shop, errors, invoice):
-    """With the invoice or after it; a removed one makes room."""
+    """This holds with the invoice and after it; removing a file allows another."""
     expected = ["An invoice has at most 4 files."]
     assert errors(send(shop, *(upload(n) for n in range(5)))) == {"files": expected}
     ids = [attach(shop, invoice).json()["file"]["id"] for _ in range(4)]
@@ -185,7 +185,7 @@ def test_a_fifth_file_is_refused(shop, errors, invoice):
 
 
 def test_a_byte_too_many_is_refused(shop, errors, invoice):
-    """With the reason, and without a trace: neither invoice nor file is made."""
+    """The reason is given, and neither invoice nor file is stored."""
     large = b"x" * (LARGEST_FILE + 1)
     assert errors(send(shop, upload(0, large))) == {"files": ["0.txt is larger than 5242880 bytes."]}
     assert errors(attach(shop, invoice, large)) == {"file": ["a.txt is larger than 5242880 bytes."]}
@@ -194,12 +194,12 @@ def test_a_byte_too_many_is_refused(shop, errors, invoice):
 
 
 def test_five_large_files_are_named_and_not_too_large_a_form(shop, errors):
-    """There is room in a form for one file too many."""
+    """The form limit allows one file too many, so that its field is named."""
     assert list(errors(send(shop, *(upload(n, b"x" * LARGEST_FILE) for n in range(5))))) == ["files"]
 
 
 def test_a_form_without_end_is_413(shop):
-    """The answer arrives, and the connection is of use afterwards."""
+    """The response arrives, and the connection can be used afterwards."""
     answer = send(shop, upload(0, b"x" * FORM_LIMIT))
     assert (answer.status_code, answer.json()["status"]) == (413, 413)
     assert shop.get(PATH).status_code == 200
@@ -207,7 +207,7 @@ def test_a_form_without_end_is_413(shop):
 
 @pytest.mark.parametrize("name", ["x" * 256, "\0"])
 def test_a_file_has_a_name(shop, errors, invoice, name):
-    """Of 1 to 255 characters."""
+    """The name has 1 to 255 characters."""
     assert list(errors(attach(shop, invoice, name=name))) == ["file"]
 
 
@@ -215,25 +215,25 @@ def test_a_file_has_a_name(shop, errors, invoice, name):
 
 
 def test_a_file_is_attached(shop, sandbox, invoice):
-    """201 with its record; the content type is what the form says."""
+    """The response is 201 with the record; the content type is that of the form."""
     answer = attach(shop, invoice, b"hello")
     file = answer.json()["file"]
     assert answer.status_code == 201
-    assert file["_links"]["self"]["href"] == f"{shop.facts.base_url}{PATH}/{invoice['id']}/files/{file['id']}"
+    assert file["_links"]["self"]["href"] == f"{shop.info.base_url}{PATH}/{invoice['id']}/files/{file['id']}"
     assert (file["name"], file["size"], file["content_type"]) == ("a.txt", 5, "text/plain")
     shown = httpx.get(f"{sandbox.base_url}/_sandbox/files/{file['id']}")
     assert (shown.content, shown.headers["content-type"]) == (b"hello", "text/plain")
 
 
 def test_a_file_may_be_empty_and_of_no_type(shop, invoice):
-    """Then it is a stream of bytes."""
+    """An untyped file is an octet stream."""
     file = attach(shop, invoice, b"", name="nothing").json()["file"]
     assert (file["size"], file["content_type"]) == (0, "application/octet-stream")
 
 
 @pytest.mark.parametrize("content_type", ["text/\u65e5", "text/\u00e9", "text/\x7f"])
 def test_a_content_type_is_what_a_header_can_carry(shop, invoice, errors, content_type):
-    """Or else its content could never be shown again."""
+    """Other content types are refused, because a response could not show them."""
     head = f'--b\r\ncontent-disposition: form-data; name="file[file]"; filename="a"\r\ncontent-type: {content_type}'
     answer = shop.http.post(
         f"{PATH}/{invoice['id']}/files",
@@ -244,7 +244,7 @@ def test_a_content_type_is_what_a_header_can_carry(shop, invoice, errors, conten
 
 
 def test_a_file_is_removed_once(shop, sandbox, invoice):
-    """204 without a body, then 404; its content is gone."""
+    """The response is 204 without a body, then 404; the content is deleted."""
     kept, gone = (attach(shop, invoice, name=name).json()["file"]["id"] for name in ("a.txt", "b.txt"))
     answer = shop.http.delete(f"{PATH}/{invoice['id']}/files/{gone}")
     assert (answer.status_code, answer.content) == (204, b"")
@@ -258,7 +258,7 @@ def test_a_file_is_removed_once(shop, sandbox, invoice):
 
 
 def test_a_file_belongs_to_its_invoice(shop, neighbour, invoice):
-    """From another invoice, or by another location, it cannot be removed."""
+    """Another invoice or location cannot remove it."""
     file = attach(shop, invoice).json()["file"]["id"]
     other = shop.invoice().json()["quickinvoice"]["id"]
     assert shop.http.delete(f"{PATH}/{other}/files/{file}").status_code == 404
@@ -267,7 +267,7 @@ def test_a_file_belongs_to_its_invoice(shop, neighbour, invoice):
 
 
 def test_a_closed_invoice_takes_files_and_a_deleted_one_does_not(shop):
-    """The receipt, for one."""
+    """A receipt can be attached to a closed invoice."""
     invoice = shop.invoice(status_id=0).json()["quickinvoice"]
     file = attach(shop, invoice).json()["file"]["id"]
     shop.http.delete(f"{PATH}/{invoice['id']}")
@@ -277,12 +277,12 @@ def test_a_closed_invoice_takes_files_and_a_deleted_one_does_not(shop):
 
 @pytest.mark.parametrize("field", ["file", "files[file]", "file[files]", "quickinvoice[files][0]"])
 def test_a_file_goes_by_its_name(shop, invoice, errors, field):
-    """`file[file]`, and nothing else."""
+    """The part must be named `file[file]`."""
     assert set(errors(attach(shop, invoice, field=field))) & {field, "files"}
 
 
 def test_a_file_does_not_come_as_json(shop, invoice):
-    """400, in words."""
+    """JSON is a 400 with a message."""
     assert shop.post("file", f"{PATH}/{invoice['id']}/files", {"file": "x"}).status_code == 400
 
 
@@ -290,48 +290,48 @@ def test_a_file_does_not_come_as_json(shop, invoice):
 
 
 def test_files_need_a_service_that_stores_them(neighbour, errors):
-    """Off in a location until it is turned on, and then on; invoices without files need none."""
+    """File storage is off in a location until it is enabled; invoices without files need none."""
     invoice = send(neighbour).json()["quickinvoice"]
     expected = ["The File Storage Service is not enabled for this location."]
     assert errors(send(neighbour, upload(0))) == {"files": expected}
     assert errors(attach(neighbour, invoice)) == {"file": expected}
-    storage = {"title": "Files", "product_file_credential_id": "1" * 24, "location_id": neighbour.facts.location_id}
+    storage = {"title": "Files", "product_file_credential_id": "1" * 24, "location_id": neighbour.info.location_id}
     enabled = neighbour.post("productfile", "/v2/productfiles", storage)
     assert (enabled.status_code, enabled.json()["productfile"] | storage) == (201, enabled.json()["productfile"])
     assert (attach(neighbour, invoice).status_code, send(neighbour, upload(0)).status_code) == (201, 201)
 
 
-def test_the_service_is_asked_for_by_name(shop, neighbour, errors):
-    """All three fields are needed, and the location must be one's own."""
+def test_file_storage_needs_three_fields(shop, neighbour, errors):
+    """All three fields are needed, and the location must be the caller's."""
     empty = shop.post("productfile", "/v2/productfiles", {})
     assert set(errors(empty)) == {"title", "product_file_credential_id", "location_id"}
-    storage = {"title": "Files", "product_file_credential_id": "1", "location_id": neighbour.facts.location_id}
+    storage = {"title": "Files", "product_file_credential_id": "1", "location_id": neighbour.info.location_id}
     foreign = shop.post("productfile", "/v2/productfiles", storage)
     assert errors(foreign) == {"location_id": ["location_id provided is not valid"]}
 
 
 def test_files_outlive_a_restart(tmp_path, open_shop):
-    """With their content."""
+    """Files are stored with their content."""
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        shop = open_shop(sandbox.facts)
+        shop = open_shop(sandbox.info)
         file = attach(shop, shop.invoice().json()["quickinvoice"], b"hello").json()["file"]["id"]
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
         assert sandbox.file(file) == b"hello"
 
 
-def test_a_new_beginning_forgets_files(shop, sandbox, invoice):
-    """And what they held."""
+def test_a_reset_deletes_files(shop, sandbox, invoice):
+    """Their content is deleted too."""
     file = attach(shop, invoice).json()["file"]["id"]
     sandbox.reset()
-    with pytest.raises(ValueError, match="no such"):
+    with pytest.raises(ValueError, match="not found"):
         sandbox.file(file)
 
 
 def test_large_files_leave_nothing_behind(open_shop):
-    """No thread and no open file outlives the sandbox, whatever became of the form."""
+    """No thread and no open file remains after the sandbox stops, whatever the form was."""
     before = threading.active_count()
     with Sandbox() as sandbox:
-        shop = open_shop(sandbox.facts)
+        shop = open_shop(sandbox.info)
         large = upload(0, b"x" * LARGEST_FILE)
         answers = [send(shop, large), send(shop, large, colour="red"), send(shop, upload(0, b"x" * FORM_LIMIT))]
     gc.collect()
@@ -339,8 +339,8 @@ def test_large_files_leave_nothing_behind(open_shop):
     assert threading.active_count() == before
 
 
-def test_faults_strike_files_too(shop, sandbox, invoice):
-    """An operation whose path has two ids is matched by its form."""
+def test_faults_affect_files_too(shop, sandbox, invoice):
+    """An operation with two ids in its path is matched by its pattern."""
     sandbox.fault("DELETE /v2/quickinvoices/{id}/files/{file_id}", "error_after_commit")
     file = attach(shop, invoice).json()["file"]["id"]
     path = f"{PATH}/{invoice['id']}/files/{file}"

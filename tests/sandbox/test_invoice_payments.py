@@ -1,4 +1,4 @@
-"""What pays an invoice: its page, and transactions that are added and removed; and where it then stands."""
+"""Payments of an invoice: on its page, and by adding and removing transactions."""
 
 import json
 import threading
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_async.sandbox.state_machines.quick_invoices import LIFE, State, Trigger, codes_of
+from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, State, Trigger, codes_of
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -16,13 +16,13 @@ PATH = "/v2/quickinvoices"
 
 @pytest.fixture
 def bill(shop):
-    """Make an invoice over 21.00 and give back its id."""
+    """Create an invoice over 21.00 and return its id."""
     return lambda **fields: shop.invoice(**fields).json()["quickinvoice"]["id"]
 
 
 @pytest.fixture
 def sale(shop):
-    """Make an approved sale and give back its id."""
+    """Create an approved sale and return its id."""
     return lambda amount="21.00", **fields: shop.pay(amount, **fields).json()["transaction"]["id"]
 
 
@@ -41,8 +41,8 @@ def read(shop, invoice_id):
     return shop.get(f"{PATH}/{invoice_id}").json()["quickinvoice"]
 
 
-def stands(record):
-    """`status_id`, `payment_status_id` and balance of an invoice."""
+def status_of(record):
+    """Return `status_id`, `payment_status_id` and balance of an invoice."""
     return record["status_id"], record["payment_status_id"], record["remaining_balance"]
 
 
@@ -55,16 +55,16 @@ def pay(shop, invoice_id, **body):
 
 
 def test_a_full_payment_closes_an_invoice(shop, bill):
-    """By default all that remains is paid, with a visa; the answer shows both records as GET does."""
-    invoice_id = bill(contact_id=shop.facts.contact_id)
+    """By default the whole balance is paid, with a visa; the response shows both records as GET does."""
+    invoice_id = bill(contact_id=shop.info.contact_id)
     answer = pay(shop, invoice_id)
     made, invoice = answer.json()["transaction"], answer.json()["quickinvoice"]
     assert answer.status_code == 200
-    assert stands(invoice) == (0, 2, "0.00")
+    assert status_of(invoice) == (0, 2, "0.00")
     assert (made["transaction_amount"], made["status_id"], made["trx_source_id"]) == ("21.00", 101, 8)
     assert (made["quick_invoice_id"], made["contact_id"], made["last_four"]) == (
         invoice_id,
-        shop.facts.contact_id,
+        shop.info.contact_id,
         "1111",
     )
     assert made["product_transaction_id"] == invoice["cc_product_transaction_id"]
@@ -80,18 +80,18 @@ def test_a_payment_from_python_is_exact(sandbox, bill):
 
 
 def test_an_invoice_is_paid_in_parts_where_it_may_be(shop, bill):
-    """Until nothing remains."""
+    """Parts are accepted until nothing remains."""
     invoice_id = bill(allow_partial_pay=1)
-    assert stands(pay(shop, invoice_id, amount="20.00").json()["quickinvoice"]) == (1, 3, "1.00")
-    assert stands(pay(shop, invoice_id, amount=0.5).json()["quickinvoice"]) == (1, 3, "0.50")
-    assert stands(pay(shop, invoice_id).json()["quickinvoice"]) == (0, 2, "0.00")
+    assert status_of(pay(shop, invoice_id, amount="20.00").json()["quickinvoice"]) == (1, 3, "1.00")
+    assert status_of(pay(shop, invoice_id, amount=0.5).json()["quickinvoice"]) == (1, 3, "0.50")
+    assert status_of(pay(shop, invoice_id).json()["quickinvoice"]) == (0, 2, "0.00")
 
 
 def test_an_invoice_is_overpaid_where_it_may_be(shop, bill):
-    """It stays open, and its balance never falls below nothing."""
+    """It stays open, and its balance is never below 0.00."""
     invoice_id = bill(allow_overpayment=1)
-    assert stands(pay(shop, invoice_id).json()["quickinvoice"]) == (1, 2, "0.00")
-    assert stands(pay(shop, invoice_id, amount="5.00").json()["quickinvoice"]) == (1, 2, "0.00")
+    assert status_of(pay(shop, invoice_id).json()["quickinvoice"]) == (1, 2, "0.00")
+    assert status_of(pay(shop, invoice_id, amount="5.00").json()["quickinvoice"]) == (1, 2, "0.00")
 
 
 LIMITS = {"allow_partial_pay": 1, "single_payment_min_amount": "5.00", "single_payment_max_amount": "15.00"}
@@ -115,9 +115,9 @@ LIMITS = {"allow_partial_pay": 1, "single_payment_min_amount": "5.00", "single_p
     ],
 )
 def test_a_payment_that_is_not_allowed_is_refused(shop, bill, fields, amount, reason):
-    """422 with the reason, and nothing is charged."""
+    """The response is a 422 with the reason, and nothing is charged."""
     if "ach_product_transaction_id" in fields:
-        fields = {"ach_product_transaction_id": shop.facts.ach_product_transaction_id}
+        fields = {"ach_product_transaction_id": shop.info.ach_product_transaction_id}
     invoice_id = bill(**fields)
     answer = pay(shop, invoice_id, amount=amount)
     assert (answer.status_code, answer.json()["message"].removeprefix(f"quickinvoice {invoice_id}: ")) == (422, reason)
@@ -125,24 +125,24 @@ def test_a_payment_that_is_not_allowed_is_refused(shop, bill, fields, amount, re
 
 
 def test_the_last_part_may_be_smaller_than_the_smallest(shop, bill):
-    """Or it could never be paid."""
+    """Otherwise it could never be paid."""
     invoice_id = bill(**LIMITS)
     for amount in ("9.00", "9.00", "3.00"):
         answer = pay(shop, invoice_id, amount=amount)
-    assert stands(answer.json()["quickinvoice"]) == (0, 2, "0.00")
+    assert status_of(answer.json()["quickinvoice"]) == (0, 2, "0.00")
 
 
 @pytest.mark.parametrize("body", [{"amount": "much"}, {"amount": []}, {"card": 1}, {"total": 1}, [1]])
-def test_a_control_call_that_makes_no_sense_is_400(shop, bill, body):
-    """As all others are."""
+def test_an_invalid_control_call_is_400(shop, bill, body):
+    """Unknown fields are refused."""
     assert shop.http.post(f"/_sandbox/quickinvoices/{bill()}/pay", json=body).status_code == 400
 
 
 def test_what_cannot_be_paid_is_named(shop, sandbox, bill):
-    """An unknown or deleted invoice is 404, and no card 422; both are ValueErrors in Python."""
+    """An unknown or deleted invoice is a 404, an invalid card a 422; both are ValueErrors in Python."""
     deleted = bill()
     shop.http.delete(f"{PATH}/{deleted}")
-    for invoice_id in (deleted, "nobody"):
+    for invoice_id in (deleted, "unknown"):
         assert pay(shop, invoice_id).status_code == 404
         with pytest.raises(ValueError, match=f"^quickinvoice {invoice_id}: "):
             sandbox.pay_quick_invoice(invoice_id)
@@ -152,30 +152,30 @@ def test_what_cannot_be_paid_is_named(shop, sandbox, bill):
 
 
 def test_a_declined_payment_pays_nothing(shop, bill):
-    """It is a transaction of the invoice all the same, and counts for nothing later."""
+    """It is a transaction of the invoice, but does not count as paid."""
     invoice_id = bill(allow_partial_pay=1)
     answer = pay(shop, invoice_id, amount="5.00").json()
     assert (answer["transaction"]["status_id"], answer["transaction"]["quick_invoice_id"]) == (301, invoice_id)
-    assert stands(answer["quickinvoice"]) == (1, 1, "21.00")
-    assert stands(pay(shop, invoice_id, amount="1.00").json()["quickinvoice"]) == (1, 3, "20.00")
+    assert status_of(answer["quickinvoice"]) == (1, 1, "21.00")
+    assert status_of(pay(shop, invoice_id, amount="1.00").json()["quickinvoice"]) == (1, 3, "20.00")
 
 
 def test_a_partial_approval_pays_a_part_where_it_may(shop, bill):
     """Elsewhere it is a decline."""
     half = pay(shop, bill(item_list={"Tea": 2.01}, allow_partial_pay=1)).json()
-    assert (half["transaction"]["reason_code_id"], stands(half["quickinvoice"])) == (1201, (1, 3, "1.01"))
+    assert (half["transaction"]["reason_code_id"], status_of(half["quickinvoice"])) == (1201, (1, 3, "1.01"))
     whole = pay(shop, bill(item_list={"Tea": 2.01})).json()
-    assert (whole["transaction"]["status_id"], stands(whole["quickinvoice"])) == (301, (1, 1, "2.01"))
+    assert (whole["transaction"]["status_id"], status_of(whole["quickinvoice"])) == (301, (1, 1, "2.01"))
 
 
-def test_a_slow_issuer_charges_nobody_twice(shop, sandbox, bill, eventually):
-    """Of two payments of the same sum that wait at once the second finds the invoice closed."""
+def test_a_slow_issuer_charges_once(shop, sandbox, bill, eventually):
+    """Of two equal payments at the same time, the second finds the invoice closed."""
     invoice_id = bill(item_list={"Tea": 8.6})
     answers = []
     paying = [threading.Thread(target=lambda: answers.append(pay(shop, invoice_id))) for _ in range(2)]
     for one in paying:
         one.start()
-    eventually(lambda: len(sandbox._live.gateway.clock.timers) >= 3)
+    eventually(lambda: len(sandbox._current.gateway.clock.timers) >= 3)
     sandbox.advance(60)
     for one in paying:
         one.join()
@@ -183,12 +183,12 @@ def test_a_slow_issuer_charges_nobody_twice(shop, sandbox, bill, eventually):
     assert len(shop.get("/v2/transactions").json()["transactions"]) == 1
 
 
-def test_who_pays_is_thanked(sandbox, bill):
-    """Who is declined is not."""
+def test_a_payment_is_confirmed_by_message(sandbox, bill):
+    """A decline is not."""
     paid, declined = (bill(email="ada@example.test", item_list={"Tea": due}) for due in (4, 5))
     for invoice_id in (paid, declined):
         sandbox.pay_quick_invoice(invoice_id)
-    assert [notice["occasion"] for notice in sandbox.outbox(paid)] == ["paid"]
+    assert [message["event"] for message in sandbox.outbox(paid)] == ["paid"]
     assert sandbox.outbox(declined) == []
 
 
@@ -196,7 +196,7 @@ def test_who_pays_is_thanked(sandbox, bill):
 
 
 def test_an_added_transaction_pays(shop, bill, sale):
-    """The answer has the transactions and `active`, like the recorded one; the transaction knows its invoice."""
+    """The response has the transactions and `active`; the transaction names its invoice."""
     recorded = json.loads((SAMPLES / "quickinvoice-addtransaction-response.json").read_text())["quickinvoice"]
     invoice_id, transaction_id = bill(allow_partial_pay=1), sale("1.00")
     answer = add(shop, invoice_id, transaction_id)
@@ -204,14 +204,14 @@ def test_an_added_transaction_pays(shop, bill, sale):
     assert answer.status_code == 200
     assert [name for name in record if name in recorded] == list(recorded)
     assert "is_active" not in record
-    assert stands(record) == (1, 3, "20.00")
+    assert status_of(record) == (1, 3, "20.00")
     transaction = shop.get(f"/v2/transactions/{transaction_id}").json()["transaction"]
     assert record["transactions"] == [transaction]
     assert (transaction["quick_invoice_id"], transaction["trx_source_id"]) == (invoice_id, 12)
 
 
 def test_a_relation_is_expanded_on_the_invoice_alone(shop, bill, sale):
-    """Not on its transactions, which may not have it."""
+    """Its transactions, which may not have the relation, are not expanded."""
     path, body = f"{PATH}/{bill()}/addTransaction", {"transaction_id": sale()}
     record = shop.put("quickinvoice", path, body, expand="payment_url").json()["quickinvoice"]
     assert record["payment_url"].endswith(f"/#/quickinvoicepay/{record['id']}")
@@ -219,24 +219,24 @@ def test_a_relation_is_expanded_on_the_invoice_alone(shop, bill, sale):
 
 
 def test_a_removed_transaction_pays_no_more(shop, bill, sale):
-    """The answer has what is left, and the transaction can pay another invoice."""
+    """The response has the remaining ones, and the transaction can pay another invoice."""
     invoice_id, transaction_id = bill(allow_partial_pay=1), sale("1.00")
     add(shop, invoice_id, transaction_id)
     answer = remove(shop, invoice_id, transaction_id)
     record = answer.json()["quickinvoice"]
     assert (answer.status_code, record["transactions"], record["active"]) == (200, [], 1)
-    assert stands(record) == (1, 1, "21.00")
+    assert status_of(record) == (1, 1, "21.00")
     assert shop.get(f"/v2/transactions/{transaction_id}").json()["transaction"]["quick_invoice_id"] is None
     assert add(shop, bill(allow_partial_pay=1), transaction_id).status_code == 200
 
 
 def test_a_closed_invoice_stays_closed_when_a_payment_is_taken_back(shop, bill, sale):
-    """Then it may be reopened, and paid again."""
+    """It can then be reopened and paid again."""
     invoice_id, transaction_id = bill(), sale()
-    assert stands(add(shop, invoice_id, transaction_id).json()["quickinvoice"]) == (0, 2, "0.00")
-    assert stands(remove(shop, invoice_id, transaction_id).json()["quickinvoice"]) == (0, 1, "21.00")
+    assert status_of(add(shop, invoice_id, transaction_id).json()["quickinvoice"]) == (0, 2, "0.00")
+    assert status_of(remove(shop, invoice_id, transaction_id).json()["quickinvoice"]) == (0, 1, "21.00")
     assert shop.http.post(f"{PATH}/{invoice_id}/reopen").status_code == 200
-    assert stands(add(shop, invoice_id, transaction_id).json()["quickinvoice"]) == (0, 2, "0.00")
+    assert status_of(add(shop, invoice_id, transaction_id).json()["quickinvoice"]) == (0, 2, "0.00")
 
 
 REFUSED = {
@@ -252,7 +252,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("fields", "make", "reason"), REFUSED.values(), ids=REFUSED)
 def test_a_transaction_that_does_not_fit_is_refused(shop, bill, errors, fields, make, reason):
-    """422 under `transaction_id`, and both records stay as they were."""
+    """The response is a 422 under `transaction_id`, and both records stay unchanged."""
     invoice_id, transaction_id = bill(**fields), make(shop).json()["transaction"]["id"]
     before = read(shop, invoice_id)
     assert errors(add(shop, invoice_id, transaction_id)) == {"transaction_id": [reason]}
@@ -272,50 +272,50 @@ def test_a_transaction_pays_one_invoice(shop, bill, sale, errors):
 
 
 def test_a_transaction_is_of_the_same_location(shop, neighbour, bill, errors):
-    """A stranger's, an unknown one and none are refused."""
-    stranger = neighbour.pay("21.00").json()["transaction"]["id"]
+    """One of another location, an unknown one and none are refused."""
+    foreign_id = neighbour.pay("21.00").json()["transaction"]["id"]
     invalid, blank = "transaction_id provided is not valid", "Transaction Id cannot be blank."
     for move in (add, remove):
-        for transaction_id, reason in ((stranger, invalid), ("nobody", invalid), (None, blank), ("", blank)):
+        for transaction_id, reason in ((foreign_id, invalid), ("unknown", invalid), (None, blank), ("", blank)):
             assert errors(move(shop, bill(), transaction_id)) == {"transaction_id": [reason]}
         more = shop.put("quickinvoice", f"{PATH}/{bill()}/{move.__name__}Transaction", {"title": "x"})
         assert set(errors(more)) == {"transaction_id", "title"}
 
 
 def test_a_void_takes_a_payment_back_and_a_refund_does_not(shop, sandbox, bill):
-    """A void was no payment; money that is given back is not due again."""
+    """A void does not count as paid; refunded money is not due again."""
     voided, refunded = (sandbox.pay_quick_invoice(bill())["transaction"] for _ in range(2))
     shop.act(voided, "void")
     account = {"account_number": ..., "exp_date": ..., "previous_transaction_id": refunded["id"]}
     assert shop.pay("21.00", action="refund", **account).status_code == 201
-    assert stands(read(shop, voided["quick_invoice_id"])) == (0, 1, "21.00")
-    assert stands(read(shop, refunded["quick_invoice_id"])) == (0, 2, "0.00")
+    assert status_of(read(shop, voided["quick_invoice_id"])) == (0, 1, "21.00")
+    assert status_of(read(shop, refunded["quick_invoice_id"])) == (0, 2, "0.00")
 
 
 def test_a_partial_reversal_takes_a_part_back(shop, sandbox, bill):
-    """What is left of the transaction still pays."""
+    """The rest of the transaction still counts."""
     paid = sandbox.pay_quick_invoice(bill())["transaction"]
     shop.act(paid, "partialreversal", transaction_amount="20.00")
-    assert stands(read(shop, paid["quick_invoice_id"])) == (0, 3, "1.00")
+    assert status_of(read(shop, paid["quick_invoice_id"])) == (0, 3, "1.00")
 
 
 @pytest.mark.parametrize(("fields", "reopened"), [({}, 422), ({"allow_overpayment": 1}, 200)])
 def test_a_payment_that_grows_pays_a_closed_invoice_in_full(shop, bill, sale, fields, reopened):
-    """A tip, for instance; the invoice stays closed, and is reopened as one that is paid."""
+    """After a tip, for example, it stays closed and can be reopened as a paid one."""
     invoice_id, transaction_id = bill(allow_partial_pay=1, **fields), sale("20.00")
     add(shop, invoice_id, transaction_id)
     shop.put("quickinvoice", f"{PATH}/{invoice_id}", {"status_id": 0})
     shop.act({"id": transaction_id}, "tipadjust", tip_amount="1.00")
-    assert stands(read(shop, invoice_id)) == (0, 2, "0.00")
+    assert status_of(read(shop, invoice_id)) == (0, 2, "0.00")
     assert shop.http.post(f"{PATH}/{invoice_id}/reopen").status_code == reopened
 
 
 def test_a_settled_payment_pays(shop, sandbox, bill):
-    """OutcomeResolver its batch changes nothing for the invoice."""
+    """Settling its batch changes nothing for the invoice."""
     invoice_id = bill(allow_partial_pay=1)
     batch = sandbox.pay_quick_invoice(invoice_id, "1.00")["transaction"]["transaction_batch_id"]
     assert shop.http.post(f"/v2/transactionbatches/{batch}/settle").status_code == 200
-    assert stands(pay(shop, invoice_id, amount="2.00").json()["quickinvoice"]) == (1, 3, "18.00")
+    assert status_of(pay(shop, invoice_id, amount="2.00").json()["quickinvoice"]) == (1, 3, "18.00")
 
 
 @pytest.mark.parametrize(
@@ -327,34 +327,34 @@ def test_a_settled_payment_pays(shop, sandbox, bill):
         ({"allow_partial_pay": 1, "allow_overpayment": 1}, {"Tea": 10}, (1, 2, "0.00")),
     ],
 )
-def test_new_items_are_held_against_what_is_paid(shop, bill, fields, items, expected):
-    """When nothing remains the invoice closes, as after a payment."""
+def test_new_items_are_compared_with_the_paid_amount(shop, bill, fields, items, expected):
+    """If nothing remains, the invoice closes, as after a payment."""
     invoice_id = bill(**fields)
     pay(shop, invoice_id, amount="10.00")
     changed = shop.put("quickinvoice", f"{PATH}/{invoice_id}", {"item_list": items})
-    assert stands(changed.json()["quickinvoice"]) == expected
+    assert status_of(changed.json()["quickinvoice"]) == expected
 
 
 def test_more_items_make_a_paid_invoice_due_again(shop, bill):
-    """If it is open still, as one that may be overpaid is."""
+    """This needs an open invoice, which may be overpaid."""
     invoice_id = bill(allow_overpayment=1)
     pay(shop, invoice_id)
     changed = shop.put("quickinvoice", f"{PATH}/{invoice_id}", {"item_list": {"Tea": 22}})
-    assert stands(changed.json()["quickinvoice"]) == (1, 3, "1.00")
+    assert status_of(changed.json()["quickinvoice"]) == (1, 3, "1.00")
 
 
 def test_what_is_paid_outlives_a_restart(tmp_path, open_shop):
-    """Invoice and payment are there again."""
+    """Invoice and payment are stored."""
     from gateway_async.sandbox import Sandbox
 
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        invoice = open_shop(sandbox.facts).invoice(allow_partial_pay=1).json()["quickinvoice"]
+        invoice = open_shop(sandbox.info).invoice(allow_partial_pay=1).json()["quickinvoice"]
         sandbox.pay_quick_invoice(invoice["id"], "20.00")
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        assert stands(sandbox.pay_quick_invoice(invoice["id"])["quickinvoice"]) == (0, 2, "0.00")
+        assert status_of(sandbox.pay_quick_invoice(invoice["id"])["quickinvoice"]) == (0, 2, "0.00")
 
 
-# --- the life of an invoice
+# --- the state machine of an invoice
 
 
 MOVES = {
@@ -379,11 +379,11 @@ STEPS = {
 
 @pytest.mark.parametrize(("state", "trigger"), [*product(BEFORE, MOVES)])
 def test_the_table_says_what_happens(shop, bill, state, trigger):
-    """Whatever it allows leads where it says, and whatever it does not allow is 422 and changes nothing."""
+    """Each allowed transition leads to the state in the table; others are a 422 and change nothing."""
     invoice_id = bill(allow_partial_pay=1)
     for step in BEFORE[state]:
         STEPS[step](shop, invoice_id)
-    answer, after = MOVES[trigger](shop, invoice_id), LIFE.after(state, trigger)
+    answer, after = MOVES[trigger](shop, invoice_id), MACHINE.next_state(state, trigger)
     assert answer.status_code == (422 if after is None else 200)
     record = read(shop, invoice_id)
     assert {name: record[name] for name in ("status_id", "payment_status_id")} == codes_of(after or state)

@@ -1,4 +1,4 @@
-"""Starting, stopping, and what outlives both."""
+"""Starting, stopping, and the data that survives both."""
 
 import gc
 import json
@@ -13,24 +13,25 @@ from contextlib import closing, suppress
 
 import anyio
 import anyio.to_thread
+import attrs
 import httpx
 import pytest
 
-from gateway_async.sandbox import Facts, Sandbox
+from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.sandbox.runtime.store import _APPLICATION_ID
 
 SERVE = """
 import sys
-from dataclasses import asdict
+from attrs import asdict
 from json import dumps
 from gateway_async.sandbox import serve
-serve(port=0, data=sys.argv[1], on_ready=lambda facts: print(dumps(asdict(facts)), flush=True))
+serve(port=0, data=sys.argv[1], on_ready=lambda info: print(dumps(asdict(info)), flush=True))
 """
 
 
 @pytest.mark.anyio
 async def test_it_runs_under_any_event_loop():
-    """`async with` works on asyncio and trio, and answers while the loop of its caller is blocked."""
+    """`async with` works on asyncio and trio, and responds while the caller's loop is blocked."""
     async with Sandbox() as sandbox:
         answer = httpx.get(f"{sandbox.base_url}/_sandbox/clock")  # noqa: ASYNC210  # the loop shall be blocked
     assert answer.status_code == 200
@@ -38,7 +39,7 @@ async def test_it_runs_under_any_event_loop():
 
 @pytest.mark.anyio
 async def test_a_cancelled_block_stops_it():
-    """Nothing listens after a cancellation."""
+    """The port is closed after a cancellation."""
     with anyio.CancelScope() as scope:
         async with Sandbox() as sandbox:
             url = sandbox.base_url
@@ -49,10 +50,10 @@ async def test_a_cancelled_block_stops_it():
 
 
 def test_it_leaves_nothing_behind(eventually):
-    """No thread, no socket and no task outlives the block, even with requests that still wait."""
+    """No thread, socket or task remains after the block, even with waiting requests."""
     before = threading.active_count()
     with Sandbox(terminals="manual") as sandbox:
-        waiting = [threading.Thread(target=wait_at_terminal, args=(sandbox.facts,)) for _ in range(5)]
+        waiting = [threading.Thread(target=wait_at_terminal, args=(sandbox.info,)) for _ in range(5)]
         for one in waiting:
             one.start()
         eventually(lambda: len(sandbox.terminals()[0]["waiting"]) >= 5)
@@ -62,32 +63,32 @@ def test_it_leaves_nothing_behind(eventually):
     assert threading.active_count() == before
 
 
-def wait_at_terminal(facts):
-    """Run a sale at a terminal, and expect to be cut off."""
+def wait_at_terminal(info):
+    """Run a sale at a terminal, and expect a disconnection."""
     with pytest.raises(httpx.TransportError):
         httpx.post(
-            f"{facts.base_url}/v2/routertransactions",
-            headers=keys(facts),
+            f"{info.base_url}/v2/routertransactions",
+            headers=keys(info),
             timeout=30,
             json={
                 "routertransaction": {
                     "action": "sale",
                     "payment_method": "cc",
-                    "location_id": facts.location_id,
-                    "terminal_id": facts.terminal_id,
+                    "location_id": info.location_id,
+                    "terminal_id": info.terminal_id,
                     "transaction_amount": "1.00",
                 }
             },
         )
 
 
-def keys(facts):
-    """The headers of a user."""
-    return {"developer-id": facts.developer_id, "user-id": facts.user_id, "user-api-key": facts.user_api_key}
+def keys(info):
+    """Return the headers of a user."""
+    return {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
 
 
 def test_it_logs_nothing(caplog, capfd):
-    """Neither starting, nor serving, nor bad requests, nor stopping writes a line."""
+    """Neither starting, serving, bad requests nor stopping writes a log line."""
     caplog.set_level(0)
     with (
         Sandbox() as sandbox,
@@ -100,7 +101,7 @@ def test_it_logs_nothing(caplog, capfd):
 
 
 def test_a_sandbox_that_does_not_run_says_so():
-    """Before and after the block its attributes raise RuntimeError."""
+    """Before and after the block, its attributes raise RuntimeError."""
     sandbox = Sandbox()
     for _ in range(2):
         with pytest.raises(RuntimeError, match="not running"):
@@ -119,14 +120,14 @@ def test_a_sandbox_that_does_not_run_says_so():
         ({"terminal_delay": float("nan")}, "terminal_delay"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, subject):
-    """Before anything is started."""
+def test_invalid_options_are_refused(options, subject):
+    """They are refused before anything starts."""
     with pytest.raises(ValueError, match=f"^{subject}: "):
         Sandbox(**options)
 
 
-def test_what_is_asked_for_is_named(sandbox):
-    """A negative count, and a ticket for what is no card, are ValueErrors."""
+def test_invalid_arguments_are_named(sandbox):
+    """A negative count and an invalid card are ValueErrors."""
     for subject, ask in {
         "count": lambda: sandbox.add_vaults(-1),
         "card": lambda: sandbox.ticket("4111111111111112"),
@@ -138,7 +139,7 @@ def test_what_is_asked_for_is_named(sandbox):
 
 
 def has_ipv6():
-    """Whether this machine can be reached over IPv6."""
+    """Return whether this machine can be reached over IPv6."""
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
@@ -158,22 +159,22 @@ needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="needs IPv6")
     ],
 )
 def test_the_address_is_one_that_can_be_reached(host, reached):
-    """IPv6 in brackets, and this machine where every address is listened on."""
+    """IPv6 is in brackets, and listening on all addresses shows this machine."""
     with Sandbox(host=host) as sandbox:
         assert sandbox.base_url.startswith(f"http://{reached}:")
         assert httpx.get(f"{sandbox.base_url}/_sandbox/clock").status_code == 200
 
 
 def test_a_port_that_is_taken_is_an_error():
-    """OSError, and nothing half started."""
+    """The error is an OSError, and nothing is left half started."""
     with Sandbox() as sandbox, pytest.raises(OSError, match="in use"), Sandbox(port=httpx.URL(sandbox.base_url).port):
         pass
 
 
 def test_no_repr_shows_a_secret():
-    """Neither the sandbox's nor that of its facts."""
+    """Neither the sandbox nor its info shows one."""
     with Sandbox() as sandbox:
-        shown = f"{sandbox!r} {sandbox.facts!r}"
+        shown = f"{sandbox!r} {sandbox.info!r}"
         for secret in (sandbox.user_api_key, sandbox.user_hash_key, sandbox.password):
             assert secret not in shown
 
@@ -181,38 +182,38 @@ def test_no_repr_shows_a_secret():
 def test_two_sandboxes_have_nothing_in_common():
     """Each has its own port, credentials and records."""
     with Sandbox() as one, Sandbox() as two:
-        assert not set(vars(one.facts).values()) & set(vars(two.facts).values()) - {"Sandbox"}
-        assert httpx.get(f"{two.base_url}/v2/contacts", headers=keys(one.facts)).status_code == 401
+        assert not set(attrs.asdict(one.info).values()) & set(attrs.asdict(two.info).values()) - {"Sandbox"}
+        assert httpx.get(f"{two.base_url}/v2/contacts", headers=keys(one.info)).status_code == 401
 
 
 def test_a_file_keeps_everything(tmp_path, open_shop):
     """Credentials, ids and records are the same at the next start."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
-        first = sandbox.facts
+        first = sandbox.info
         sale = open_shop(first).pay(transaction_api_id="t1").json()["transaction"]
     with Sandbox(data=path) as sandbox:
-        assert vars(sandbox.facts) | {"base_url": ""} == vars(first) | {"base_url": ""}
-        found = open_shop(sandbox.facts).get(f"/v2/transactions/{sale['id']}").json()["transaction"]
+        assert attrs.asdict(sandbox.info) | {"base_url": ""} == attrs.asdict(first) | {"base_url": ""}
+        found = open_shop(sandbox.info).get(f"/v2/transactions/{sale['id']}").json()["transaction"]
     assert found | {"_links": {}} == sale | {"_links": {}}
 
 
 def test_a_file_of_an_older_version_gets_the_missing_columns(tmp_path, open_shop):
-    """A column that is not there is added, with the default of its field."""
+    """A missing column is added with the default of its field."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
-        contact = open_shop(sandbox.facts).contact().json()["contact"]
+        contact = open_shop(sandbox.info).contact().json()["contact"]
     with closing(sqlite3.connect(path)) as records:
         for column in ("email_trx_receipt", "company_name"):
             records.execute(f"ALTER TABLE contacts DROP COLUMN {column}")
         records.commit()
     with Sandbox(data=path) as sandbox:
-        found = open_shop(sandbox.facts).get(f"/v2/contacts/{contact['id']}").json()["contact"]
+        found = open_shop(sandbox.info).get(f"/v2/contacts/{contact['id']}").json()["contact"]
     assert found | {"_links": {}} == contact | {"_links": {}}
 
 
 def test_a_file_belongs_to_one_sandbox_at_a_time(tmp_path):
-    """A second one is refused, as is a file that is no database."""
+    """A second sandbox is refused, as is a file that is not a database."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path), pytest.raises(sqlite3.DatabaseError, match="locked"), Sandbox(data=path):
         pass
@@ -222,7 +223,7 @@ def test_a_file_belongs_to_one_sandbox_at_a_time(tmp_path):
 
 
 def test_another_programs_database_is_left_alone(tmp_path):
-    """A wrong path must not put our tables into somebody's file."""
+    """A wrong path must not add tables to another program's file."""
     path = tmp_path / "books.db"
     with closing(sqlite3.connect(path)) as books:
         books.execute("CREATE TABLE books (title TEXT)")
@@ -234,24 +235,24 @@ def test_another_programs_database_is_left_alone(tmp_path):
 
 
 def test_what_is_made_after_a_restart_is_newer(tmp_path, open_shop):
-    """Also when the clock was far ahead before: lists begin with the newest, and notices end with it."""
+    """This holds even if the clock was far ahead: the order of lists and messages stays right."""
     made = []
     for _ in range(2):
         with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-            shop = open_shop(sandbox.facts)
+            shop = open_shop(sandbox.info)
             sandbox.advance(86_400 * (1 - len(made)))
             made.append(shop.paylink(email="a@b.de").json()["paylink"]["id"])
             listed = [paylink["id"] for paylink in shop.get("/v2/paylinks").json()["paylinks"]]
-            told = [notice["paylink_id"] for notice in sandbox.outbox()]
-    assert (listed, told) == (made[::-1], made)
+            sent = [message["paylink_id"] for message in sandbox.outbox()]
+    assert (listed, sent) == (made[::-1], made)
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):
-    """Facts that are not a sandbox's are not guessed at."""
+    """A file with an incompatible info is refused."""
     path = tmp_path / "sandbox.db"
     with closing(sqlite3.connect(path)) as records:
         records.execute("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT)")
-        records.execute("INSERT INTO settings VALUES ('facts', '{}')")
+        records.execute("INSERT INTO settings VALUES ('info', '{}')")
         records.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         records.commit()
     with pytest.raises(sqlite3.DatabaseError, match="not made by this sandbox"), Sandbox(data=path):
@@ -260,14 +261,14 @@ def test_a_file_of_something_else_is_refused(tmp_path):
 
 @pytest.fixture
 def serve(tmp_path):
-    """Start a gateway in a process of its own, on one file; give back the process and its facts."""
+    """Start a gateway in its own process, on one file; return the process and its info."""
     processes = []
 
     def start():
         command = [sys.executable, "-c", SERVE, str(tmp_path / "sandbox.db")]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603  # our own script
         processes.append(process)
-        return process, Facts(**json.loads(process.stdout.readline()))
+        return process, SandboxInfo(**json.loads(process.stdout.readline()))
 
     yield start
     for process in processes:
@@ -277,9 +278,9 @@ def serve(tmp_path):
 
 
 def test_what_was_answered_survives_a_kill(serve, open_shop, eventually):
-    """Every payment that got its answer before kill -9 is there afterwards, and none twice."""
-    process, facts = serve()
-    shop, answered = open_shop(facts), []
+    """Every acknowledged payment exists after kill -9, and none twice."""
+    process, info = serve()
+    shop, answered = open_shop(info), []
 
     def pay():
         with suppress(httpx.TransportError):
@@ -291,19 +292,19 @@ def test_what_was_answered_survives_a_kill(serve, open_shop, eventually):
     eventually(lambda: len(answered) >= 50)
     os.kill(process.pid, signal.SIGKILL)
     paying.join()
-    _, facts = serve()
-    ledger = httpx.get(f"{facts.base_url}/_sandbox/ledger").json()
+    _, info = serve()
+    ledger = httpx.get(f"{info.base_url}/_sandbox/ledger").json()
     assert set(answered) <= {one["id"] for one in ledger["transactions"]}
     assert set(ledger["charged"].values()) == {1}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_cleanly(serve, number, eventually):
-    """Exit code 0, with a request still waiting."""
-    process, facts = serve()
-    waiting = threading.Thread(target=wait_at_terminal, args=(facts,))
+    """The exit code is 0, even with a waiting request."""
+    process, info = serve()
+    waiting = threading.Thread(target=wait_at_terminal, args=(info,))
     waiting.start()
-    eventually(lambda: httpx.get(f"{facts.base_url}/_sandbox/terminals").json()["terminals"][0]["waiting"])
+    eventually(lambda: httpx.get(f"{info.base_url}/_sandbox/terminals").json()["terminals"][0]["waiting"])
     process.send_signal(number)
     assert process.wait(20) == 0
     waiting.join()

@@ -1,4 +1,4 @@
-"""Lists: pages, order, filters, and what they refuse to guess."""
+"""Lists: pages, order and filters, and the invalid queries that they refuse."""
 
 from itertools import chain
 
@@ -7,26 +7,26 @@ import pytest
 
 @pytest.fixture
 def seven(shop):
-    """Seven payments of 1.00 to 7.00; the api ids are t1 to t7."""
+    """Create seven payments of 1.00 to 7.00, with the api ids t1 to t7."""
     return [shop.pay(f"{n}.00", transaction_api_id=f"t{n}").json()["transaction"] for n in range(1, 8)]
 
 
 def api_ids(response):
-    """The api ids of a list, in its order."""
+    """Return the api ids of a list, in its order."""
     assert response.status_code == 200, response.text
     return [one["transaction_api_id"] for one in response.json()["transactions"]]
 
 
 def payments(shop, **query):
-    """The api ids of the payments that a query finds."""
+    """Return the api ids of the payments that a query finds."""
     return api_ids(shop.get("/v2/transactions", **query))
 
 
 @pytest.mark.usefixtures("seven")
 def test_a_page_comes_with_its_meta(shop):
-    """The page asked for is 1-based, currentPage 0-based, and links name the pages."""
+    """The requested page is 1-based, currentPage 0-based, and links name the pages."""
     meta = shop.get("/v2/transactions", page_size=3, sort="transaction_amount").json()["meta"]
-    url = f"{shop.facts.base_url}/v2/transactions?page_size=3&sort=transaction_amount&page="
+    url = f"{shop.info.base_url}/v2/transactions?page_size=3&sort=transaction_amount&page="
     assert meta == {
         "pagination": {
             "links": {name: {"href": f"{url}{n}"} for name, n in (("self", 1), ("next", 2), ("last", 3))},
@@ -41,7 +41,7 @@ def test_a_page_comes_with_its_meta(shop):
 
 @pytest.mark.usefixtures("seven")
 def test_the_last_page_has_no_next(shop):
-    """Its links are only its own."""
+    """It has only its own link."""
     body = shop.get("/v2/transactions", page_size=3, page=3).json()
     assert list(body["meta"]["pagination"]["links"]) == ["self"]
     assert len(body["transactions"]) == 1
@@ -49,14 +49,14 @@ def test_the_last_page_has_no_next(shop):
 
 @pytest.mark.usefixtures("seven")
 def test_the_newest_come_first(shop):
-    """The default order is by id, descending; every page continues the one before."""
+    """The default order is by id, descending; every page continues the previous one."""
     pages = [payments(shop, page_size=3, page=n) for n in (1, 2, 3)]
     assert [*chain(*pages)] == ["t7", "t6", "t5", "t4", "t3", "t2", "t1"]
 
 
 @pytest.mark.usefixtures("seven")
 def test_a_page_beyond_the_end_is_empty(shop):
-    """With the true meta, however far it is."""
+    """It has the true meta, however far it is."""
     for page in (4, 10**14):
         body = shop.get("/v2/transactions", page_size=3, page=page).json()
         assert (body["transactions"], body["meta"]["pagination"]["totalCount"]) == ([], 7)
@@ -64,13 +64,13 @@ def test_a_page_beyond_the_end_is_empty(shop):
 
 
 def test_an_empty_list_has_no_pages(shop):
-    """Its pageCount is 0 and the page size 20 by default."""
+    """Its pageCount is 0, and the default page size is 20."""
     pagination = shop.get("/v2/transactions").json()["meta"]["pagination"]
     assert (pagination["totalCount"], pagination["pageCount"], pagination["perPage"]) == (0, 0, 20)
 
 
 def test_a_page_holds_5000_at_most(shop):
-    """A larger page size is taken as 5000."""
+    """A larger page size becomes 5000."""
     assert shop.get("/v2/contacts", page_size=9999).json()["meta"]["pagination"]["perPage"] == 5000
 
 
@@ -97,7 +97,7 @@ def test_a_page_holds_5000_at_most(shop):
 )
 @pytest.mark.usefixtures("seven")
 def test_filters(shop, query, found):
-    """Codes and numbers are equal, commas any-of, pipes ranges; texts and the integrator's own ids substrings."""
+    """Codes and numbers match exactly, commas any of several, pipes ranges; texts and api ids match substrings."""
     assert payments(shop, **query) == found
 
 
@@ -106,7 +106,7 @@ def test_filters(shop, query, found):
     [("today", 0), ("yesterday", 1), ("this week", 2), ("last week", 7), ("this month", 9), ("last month", 31)],
 )
 def test_named_ranges_are_calendar_ranges(shop, sandbox, span, days):
-    """Wednesday the 10th: days of UTC, weeks from Monday, months from the 1st."""
+    """On Wednesday the 10th: days are UTC, weeks start on Monday, months on the 1st."""
     wednesday = 1_781_092_800  # 2026-06-10 12:00 UTC
     http = shop.http
     http.post("/_sandbox/clock", json={"now": wednesday - days * 86400})
@@ -117,7 +117,7 @@ def test_named_ranges_are_calendar_ranges(shop, sandbox, span, days):
 
 
 def test_a_custom_range_includes_both_ends(shop):
-    """created_ts=custom with _from and _to, either of which may be missing."""
+    """created_ts=custom has _from and _to, either of which may be missing."""
     now = shop.pay(transaction_api_id="t1").json()["transaction"]["created_ts"]
     inside = {"created_ts": "custom", "created_ts_from": now, "created_ts_to": now}
     assert payments(shop, **inside) == ["t1"]
@@ -156,51 +156,51 @@ def test_a_custom_range_includes_both_ends(shop):
     ],
 )
 def test_what_cannot_be_understood_is_named(shop, errors, query, field):
-    """No parameter is guessed at or ignored."""
+    """No parameter is guessed or ignored."""
     assert list(errors(shop.get("/v2/transactions", **query))) == [field]
 
 
-def test_a_list_is_of_ones_own_location(shop, neighbour):
-    """Nobody sees the neighbour's records, however they ask."""
+def test_a_list_has_only_the_callers_location(shop, neighbour):
+    """No query shows records of another location."""
     neighbour.pay(transaction_api_id="theirs")
     assert payments(shop) == []
-    assert payments(shop, location_id=neighbour.facts.location_id) == []
+    assert payments(shop, location_id=neighbour.info.location_id) == []
 
 
 def test_expand_adds_related_records(shop):
-    """A contact is a record without secrets, and null when there is none."""
-    shop.pay(transaction_api_id="with", contact_id=shop.facts.contact_id)
+    """A contact is a record without secrets, or null."""
+    shop.pay(transaction_api_id="with", contact_id=shop.info.contact_id)
     shop.pay(transaction_api_id="without")
     body = shop.get("/v2/transactions", expand="contact,created_user").json()
     by_id = {one["transaction_api_id"]: one for one in body["transactions"]}
-    assert by_id["with"]["contact"]["id"] == shop.facts.contact_id
+    assert by_id["with"]["contact"]["id"] == shop.info.contact_id
     assert by_id["without"]["contact"] is None
-    assert by_id["with"]["created_user"]["username"] == shop.facts.username
-    assert shop.facts.user_api_key not in str(body)
+    assert by_id["with"]["created_user"]["username"] == shop.info.username
+    assert shop.info.user_api_key not in str(body)
 
 
 def test_links_do_not_repeat_credentials(shop):
     """Credentials in a query string are in no link."""
-    keys = {"developer-id": shop.facts.developer_id, "user-id": shop.facts.user_id}
-    response = shop.get("/v2/contacts", **keys, **{"user-api-key": shop.facts.user_api_key})
-    assert shop.facts.user_api_key not in response.text
+    keys = {"developer-id": shop.info.developer_id, "user-id": shop.info.user_id}
+    response = shop.get("/v2/contacts", **keys, **{"user-api-key": shop.info.user_api_key})
+    assert shop.info.user_api_key not in response.text
 
 
 def test_long_any_of_lists_are_fine(shop):
-    """Thousands of values are one query."""
+    """Thousands of values fit in one query."""
     sale = shop.pay(transaction_api_id="t1").json()["transaction"]
     assert payments(shop, id=",".join([sale["id"], *map(str, range(5000))])) == ["t1"]
 
 
 @pytest.mark.parametrize("noun", ["contact", "accountvault", "transaction"])
 def test_a_filter_by_an_integrators_own_id_finds_its_like(shop, noun):
-    """A filter is a substring match, a lookup by path is exact."""
+    """A filter matches substrings, a lookup by path is exact."""
     make, api_id = FAMILIES[noun]
     for name in ("1", "12"):
         getattr(shop, make)(**{api_id: name})
     listed = shop.get(f"/v2/{noun}s", **{api_id: "1"}).json()[f"{noun}s"]
     assert [one[api_id] for one in listed] == ["12", "1"]
-    found = shop.get(f"/v2/{noun}s/1", api_id=1, location_id=shop.facts.location_id).json()[noun]
+    found = shop.get(f"/v2/{noun}s/1", api_id=1, location_id=shop.info.location_id).json()[noun]
     assert found[api_id] == "1"
 
 
@@ -211,15 +211,15 @@ FAMILIES = {
 }
 
 
-def test_a_range_that_there_is_not_is_told_those_that_there_are(shop, errors):
-    """Today, yesterday, the weeks, the months, and custom."""
+def test_an_unknown_range_is_refused_with_the_known_ones(shop, errors):
+    """The message lists today, yesterday, the weeks, the months and custom."""
     spans = "today, yesterday, this week, last week, last 30 days, this month, last month, custom"
     expected = {"created_ts": [f"Created Ts must be a Unix timestamp or one of {spans}."]}
     assert errors(shop.get("/v2/contacts", created_ts="nonsense")) == expected
 
 
 def test_large_lists_stream(shop, sandbox):
-    """Many vaults come page by page, each exactly once."""
+    """Many vaults arrive page by page, each exactly once."""
     sandbox.add_vaults(12_000)
     pages = [shop.get("/v2/accountvaults", page_size=5000, page=n, sort="created_ts").json() for n in (1, 2, 3)]
     ids = [vault["id"] for page in pages for vault in page["accountvaults"]]
@@ -228,9 +228,9 @@ def test_large_lists_stream(shop, sandbox):
 
 
 def test_a_wrong_expand_is_noticed_before_anything_is_done(shop, sandbox, errors):
-    """A POST that asks for a relation that there is not makes no payment."""
+    """A POST with an unknown relation creates no payment."""
     sale = {"action": "sale", "account_number": "4111111111111111", "exp_date": "1230", "transaction_amount": "1.00"}
-    sale["location_id"] = shop.facts.location_id
+    sale["location_id"] = shop.info.location_id
     refused = shop.post("transaction", "/v2/transactions", sale, expand="nothing")
     assert list(errors(refused)) == ["expand"]
     assert sandbox.ledger()["transactions"] == []

@@ -1,4 +1,4 @@
-"""What customers are told, and what they are not: the outbox."""
+"""The outbox: which messages customers get, and which not."""
 
 import pytest
 
@@ -7,20 +7,20 @@ PHONE, EMAIL = "5551234567", "ada@example.test"
 
 @pytest.fixture
 def invoice(shop):
-    """Make an invoice of 21.00 with an address for each channel, and give back the record."""
+    """Create an invoice of 21.00 with an address for each channel, and return the record."""
 
     def make(**fields):
         said = {"title": "Tea", "due_date": "2030-01-31", "item_list": {"Cup": 10, "Pot": 11}}
-        said |= {"location_id": shop.facts.location_id, "email": EMAIL, "cell_phone": PHONE, "send_text_to_pay": 1}
+        said |= {"location_id": shop.info.location_id, "email": EMAIL, "cell_phone": PHONE, "send_text_to_pay": 1}
         return shop.post("quickinvoice", "/v2/quickinvoices", said | fields).json()["quickinvoice"]
 
     return make
 
 
 @pytest.fixture
-def told(sandbox):
-    """Channel, address and occasion of each notice so far."""
-    return lambda **about: [(one["channel"], one["to"], one["occasion"]) for one in sandbox.outbox(**about)]
+def sent_messages(sandbox):
+    """Return channel, address and event of each message so far."""
+    return lambda **about: [(one["channel"], one["to"], one["event"]) for one in sandbox.outbox(**about)]
 
 
 def resend(shop, invoice, **query):
@@ -35,53 +35,53 @@ def resend(shop, invoice, **query):
     ("method", "channels"), [(0, []), (1, ["email"]), (2, ["sms"]), (3, ["email", "sms"]), (..., ["email"])]
 )
 def test_a_paylink_is_sent_by_its_delivery_method(shop, sandbox, method, channels):
-    """When it is made; 0 leaves it to the merchant, and by default it is an e-mail."""
+    """It is sent on creation; 0 sends nothing, and the default is an e-mail."""
     shop.paylink(email=EMAIL, cell_phone=PHONE, delivery_method=method)
     assert [one["channel"] for one in sandbox.outbox()] == channels
 
 
-def test_a_paylink_notice_carries_the_link(shop, sandbox):
-    """With the amount and the merchant's own words; it is about the paylink alone."""
+def test_a_paylink_message_has_the_link(shop, sandbox):
+    """It has the amount and the merchant's words, and is about the paylink only."""
     paylink = shop.paylink(email=EMAIL, description="Engines").json()["paylink"]
-    (notice,) = sandbox.outbox()
-    assert notice == {
-        "id": notice["id"],
+    (message,) = sandbox.outbox()
+    assert message == {
+        "id": message["id"],
         "created_ts": paylink["created_ts"],
         "channel": "email",
         "to": EMAIL,
-        "occasion": "created",
+        "event": "created",
         "quick_invoice_id": None,
         "paylink_id": paylink["id"],
         "subject": "Engines",
-        "text": f"Engines: please pay 21.00.\n{shop.facts.base_url}?paylink_id={paylink['id']}",
+        "text": f"Engines: please pay 21.00.\n{shop.info.base_url}?paylink_id={paylink['id']}",
         "attachments": [],
     }
 
 
 @pytest.mark.parametrize("nowhere", [{"email": "ada.example.test"}, {"cell_phone": "555"}, {"email": ...}])
-def test_a_notice_goes_only_where_it_can_arrive(shop, sandbox, nowhere):
-    """An address has an @ and a phone ten digits; to send it again is no error either."""
+def test_a_message_needs_a_usable_recipient(shop, sandbox, nowhere):
+    """An address has an @ and a phone ten digits; resending without one is not an error."""
     method = 2 if "cell_phone" in nowhere else 1
     paylink = shop.paylink(delivery_method=method, **nowhere).json()["paylink"]
     assert shop.http.post(f"/v2/paylinks/{paylink['id']}/resend").status_code == 204
     assert sandbox.outbox() == []
 
 
-def test_a_paylink_is_sent_again_and_thanked_for(shop, sandbox, told):
-    """By the same channels as before; a decline is no news."""
+def test_a_paylink_is_resent_and_confirmed(shop, sandbox, sent_messages):
+    """The channels are the same; a decline sends nothing."""
     paylink = shop.paylink("5.00", email=EMAIL, cell_phone=PHONE, delivery_method=3).json()["paylink"]
     sandbox.pay_paylink(paylink["id"])
     other = shop.paylink(delivery_method=0, email=EMAIL).json()["paylink"]
     shop.put("paylink", f"/v2/paylinks/{other['id']}", {"delivery_method": 1})
     assert shop.http.post(f"/v2/paylinks/{other['id']}/resend").status_code == 204
     sandbox.pay_paylink(other["id"])
-    assert told(paylink_id=paylink["id"]) == [("email", EMAIL, "created"), ("sms", PHONE, "created")]
-    assert told(paylink_id=other["id"]) == [("email", EMAIL, "resend"), ("email", EMAIL, "paid")]
+    assert sent_messages(paylink_id=paylink["id"]) == [("email", EMAIL, "created"), ("sms", PHONE, "created")]
+    assert sent_messages(paylink_id=other["id"]) == [("email", EMAIL, "resend"), ("email", EMAIL, "paid")]
     assert "thank you" in sandbox.outbox()[-1]["text"]
 
 
-def test_nobody_is_asked_for_what_is_paid(shop, sandbox):
-    """Sent again, it says that nothing is left to pay."""
+def test_a_paid_paylink_asks_for_no_payment(shop, sandbox):
+    """The resent message says that nothing is left to pay."""
     paylink = shop.paylink(email=EMAIL).json()["paylink"]
     sandbox.pay_paylink(paylink["id"])
     assert shop.http.post(f"/v2/paylinks/{paylink['id']}/resend").status_code == 204
@@ -91,20 +91,20 @@ def test_nobody_is_asked_for_what_is_paid(shop, sandbox):
 # --- invoices
 
 
-def test_an_invoice_is_sent_when_it_is_made_only_if_asked_for(invoice, told):
-    """`send_email` sends it at once, with a text where `send_text_to_pay` says so."""
+def test_an_invoice_is_sent_when_it_is_made_only_if_asked_for(invoice, sent_messages):
+    """`send_email` sends it at once, with a text if `send_text_to_pay` is set."""
     invoice()
-    assert told() == []
+    assert sent_messages() == []
     invoice(send_email=1)
-    assert told() == [("email", EMAIL, "created"), ("sms", PHONE, "created")]
+    assert sent_messages() == [("email", EMAIL, "created"), ("sms", PHONE, "created")]
     later = invoice(send_email=1, send_text_to_pay=0)
-    assert told(quick_invoice_id=later["id"]) == [("email", EMAIL, "created")]
+    assert sent_messages(quick_invoice_id=later["id"]) == [("email", EMAIL, "created")]
 
 
-def test_an_invoice_notice_carries_the_link(invoice, sandbox, shop):
-    """With what remains to be paid, and the note to the customer."""
+def test_an_invoice_message_has_the_link(invoice, sandbox, shop):
+    """It has the remaining balance, and the note to the customer."""
     made = invoice(send_email=1, note="Thank you for your order.")
-    link = f"{shop.facts.base_url}/quickinvoice/?id={made['id']}"
+    link = f"{shop.info.base_url}/quickinvoice/?id={made['id']}"
     email, sms = sandbox.outbox()
     assert email["text"] == sms["text"] == f"Tea: please pay 21.00.\nThank you for your order.\n{link}"
     assert (email["subject"], sms["subject"]) == ("Tea", None)
@@ -121,37 +121,37 @@ def test_an_invoice_notice_carries_the_link(invoice, sandbox, shop):
     ],
 )
 def test_an_invoice_is_sent_again(invoice, shop, sandbox, query, channels):
-    """By e-mail and text, or by the one that is not left out."""
+    """It goes by e-mail and text, or by the one that is not excluded."""
     assert resend(shop, invoice(), **query).status_code == 204
-    assert [(one["channel"], one["occasion"]) for one in sandbox.outbox()] == [(way, "resend") for way in channels]
+    assert [(one["channel"], one["event"]) for one in sandbox.outbox()] == [(way, "resend") for way in channels]
 
 
-def test_an_invoice_is_sent_by_what_is_available(invoice, shop, told):
-    """Without an address for one channel the other one serves."""
+def test_an_invoice_is_sent_by_what_is_available(invoice, shop, sent_messages):
+    """Without an address for one channel, the other one is used."""
     resend(shop, invoice(email=None))
     resend(shop, invoice(send_text_to_pay=0))
-    assert told() == [("sms", PHONE, "resend"), ("email", EMAIL, "resend")]
+    assert sent_messages() == [("sms", PHONE, "resend"), ("email", EMAIL, "resend")]
 
 
-def test_a_contacts_address_serves_where_the_invoice_has_none(invoice, shop, told):
-    """Of the contact that the invoice is for."""
+def test_a_contacts_address_serves_where_the_invoice_has_none(invoice, shop, sent_messages):
+    """The address is that of the invoice's contact."""
     contact = shop.contact(email="charles@example.test").json()["contact"]
     invoice(send_email=1, email=None, contact_id=contact["id"], send_text_to_pay=0)
-    assert told() == [("email", "charles@example.test", "created")]
+    assert sent_messages() == [("email", "charles@example.test", "created")]
 
 
-def test_who_paid_gets_an_email(invoice, shop, sandbox, told):
-    """And no text; a decline is no news."""
+def test_a_payment_sends_an_email(invoice, shop, sandbox, sent_messages):
+    """It sends no text; a decline sends nothing."""
     made = invoice(item_list={"Pot": "5.00", "Cup": "16.00"}, allow_partial_pay=1)
     for amount in ("5.00", "16.00"):
         shop.http.post(f"/_sandbox/quickinvoices/{made['id']}/pay", json={"amount": amount})
-    assert told() == [("email", EMAIL, "paid")]
+    assert sent_messages() == [("email", EMAIL, "paid")]
 
 
 @pytest.mark.parametrize(("attach", "names"), [(0, []), (1, ["menu.txt", "map.txt"])])
 def test_files_go_with_emails_if_asked_for(shop, sandbox, attach, names):
-    """Only when `attach_files_to_email` is 1, and never with a text."""
-    form = {"title": "Tea", "due_date": "2030-01-31", "item_list][Cup": "10", "location_id": shop.facts.location_id}
+    """They are attached only if `attach_files_to_email` is 1, and never to a text."""
+    form = {"title": "Tea", "due_date": "2030-01-31", "item_list][Cup": "10", "location_id": shop.info.location_id}
     form |= {"email": EMAIL, "cell_phone": PHONE, "send_text_to_pay": "1", "send_email": "1"}
     form["attach_files_to_email"] = str(attach)
     files = {f"quickinvoice[files][{n}]": (name, b"x") for n, name in enumerate(["menu.txt", "map.txt"])}
@@ -164,7 +164,7 @@ def test_files_go_with_emails_if_asked_for(shop, sandbox, attach, names):
 
 
 def test_the_outbox_over_http(shop, sandbox, invoice):
-    """The same as from Python, the newest last; one can ask for one paylink or invoice."""
+    """HTTP and Python show the same, newest last, also for one paylink or invoice."""
     made = invoice(send_email=1)
     paylink = shop.paylink(email=EMAIL).json()["paylink"]
     everything = shop.get("/_sandbox/outbox").json()["outbox"]

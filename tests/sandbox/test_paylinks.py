@@ -1,11 +1,11 @@
-"""Paylinks: made, changed while they are unpaid, sent again, and paid on their page."""
+"""Paylinks: creation, changes while they are unpaid, messages, and payment on their page."""
 
 import threading
 
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.state_machines.paylinks import LIFE, State, Trigger
+from gateway_async.sandbox.state_machines.paylinks import MACHINE, State, Trigger
 
 DAY = 86_400
 FIELDS = {
@@ -34,8 +34,8 @@ FIELDS = {
 
 
 @pytest.fixture
-def made(shop):
-    """Make a paylink and give back the record."""
+def create(shop):
+    """Create a paylink and return the record."""
     return lambda amount=21, **fields: shop.paylink(amount, **fields).json()["paylink"]
 
 
@@ -46,7 +46,7 @@ def pay(shop):
 
 
 def read(shop, paylink):
-    """The record as it is now."""
+    """Return the record as it is now."""
     return shop.get(f"/v2/paylinks/{paylink['id']}").json()["paylink"]
 
 
@@ -56,19 +56,19 @@ def change(shop, paylink, **fields):
 
 
 def test_a_paylink_is_created_and_read_again(shop):
-    """With the fields of the contract: what POST answers with 201 is what GET answers with 200."""
+    """POST with 201 and GET with 200 return the same record, with the fields of the contract."""
     created = shop.paylink(21)
     paylink = created.json()["paylink"]
     found = shop.get(f"/v2/paylinks/{paylink['id']}")
     assert (created.status_code, found.status_code) == (201, 200)
     assert found.json() == created.json()
     assert set(paylink) == FIELDS | {"_links"}
-    assert paylink["_links"]["self"]["href"] == f"{shop.facts.base_url}/v2/paylinks/{paylink['id']}"
+    assert paylink["_links"]["self"]["href"] == f"{shop.info.base_url}/v2/paylinks/{paylink['id']}"
 
 
-def test_what_is_left_out_has_a_default(made, sandbox):
+def test_what_is_left_out_has_a_default(create, sandbox):
     """Both merchant accounts of the location, a sale, sent by e-mail, unpaid."""
-    paylink = made()
+    paylink = create()
     expected = {
         "amount_due": "21.00",
         "cc_product_transaction_id": sandbox.cc_product_transaction_id,
@@ -85,12 +85,12 @@ def test_what_is_left_out_has_a_default(made, sandbox):
     assert {name: paylink[name] for name in expected} == expected
 
 
-def test_what_is_said_is_kept(made, shop):
-    """Every field that a POST may carry comes back in the spoken form."""
+def test_the_sent_values_are_stored(create, shop):
+    """Every field of a POST comes back in the form of responses."""
     said = {
         "amount_due": "0.01",
         "paylink_api_id": "p1",
-        "contact_id": shop.facts.contact_id,
+        "contact_id": shop.info.contact_id,
         "cell_phone": "5551234567",
         "email": "ada@example.test",
         "description": "Engines",
@@ -100,13 +100,13 @@ def test_what_is_said_is_kept(made, shop):
         "display_product_transaction_receipt_details": 1,
         "display_billing_fields": 1,
     }
-    paylink = made(**said)
+    paylink = create(**said)
     assert {name: paylink[name] for name in said} == said
 
 
 @pytest.mark.parametrize("missing", ["location_id", "amount_due"])
-def test_a_paylink_has_a_place_and_an_amount(shop, errors, missing):
-    """What nobody could pay, or nobody could get, is no paylink."""
+def test_a_paylink_needs_a_location_and_an_amount(shop, errors, missing):
+    """A paylink without one of them is refused."""
     assert list(errors(shop.paylink(**{missing: ...}))) == [missing]
 
 
@@ -123,48 +123,48 @@ def test_a_paylink_has_a_place_and_an_amount(shop, errors, missing):
         ("active", 0),
     ],
 )
-def test_what_cannot_be_is_named(shop, errors, field, value):
-    """The problem bears the name of the field."""
+def test_invalid_values_are_named(shop, errors, field, value):
+    """The problem has the name of the field."""
     assert list(errors(shop.paylink(**{field: value}))) == [field]
 
 
-def test_a_text_message_needs_a_phone(shop, made, errors):
-    """With delivery method 2 or 3, when it is made and for as long as it is so."""
+def test_a_text_message_needs_a_phone(shop, create, errors):
+    """This holds for delivery methods 2 and 3, on POST and on PUT."""
     expected = {"cell_phone": ["Cell Phone cannot be blank when Delivery Method is 2 or 3."]}
     for method in (2, 3):
         assert errors(shop.paylink(delivery_method=method)) == expected
-        assert errors(change(shop, made(), delivery_method=method)) == expected
-    paylink = made(delivery_method=2, cell_phone="5551234567")
+        assert errors(change(shop, create(), delivery_method=method)) == expected
+    paylink = create(delivery_method=2, cell_phone="5551234567")
     assert errors(change(shop, paylink, cell_phone=None)) == expected
     assert change(shop, paylink, cell_phone=None, delivery_method=1).status_code == 200
 
 
 def test_a_merchant_account_serves_its_own_method(shop, errors):
-    """A bank product takes no cards, and the neighbour's nothing here."""
-    facts = shop.facts
-    crossed = shop.paylink(cc_product_transaction_id=facts.ach_product_transaction_id)
+    """A bank account takes no cards, and another location's account is unknown here."""
+    info = shop.info
+    crossed = shop.paylink(cc_product_transaction_id=info.ach_product_transaction_id)
     assert errors(crossed) == {"cc_product_transaction_id": ["cc_product_transaction_id provided is not valid"]}
     assert list(errors(shop.paylink(ach_product_transaction_id="nowhere"))) == ["ach_product_transaction_id"]
 
 
-def test_one_merchant_account_must_be_left(shop, made, errors):
-    """Either can be taken out, not both."""
-    paylink = made()
+def test_one_merchant_account_must_be_left(shop, create, errors):
+    """Either can be removed, but not both."""
+    paylink = create()
     assert (
         change(shop, paylink, ach_product_transaction_id=None).json()["paylink"]["ach_product_transaction_id"] is None
     )
     assert list(errors(change(shop, paylink, cc_product_transaction_id=None))) == ["cc_product_transaction_id"]
 
 
-def test_the_contacts_own_id_is_translated(shop, made):
-    """`contact_api_id` goes in, `contact_id` comes out."""
+def test_the_contacts_own_id_is_translated(shop, create):
+    """`contact_api_id` is sent, `contact_id` is returned."""
     contact = shop.contact(contact_api_id="c1").json()["contact"]
-    assert made(contact_api_id="c1")["contact_id"] == contact["id"]
+    assert create(contact_api_id="c1")["contact_id"] == contact["id"]
 
 
 def test_a_paylink_is_found_changed_resent_and_deleted_by_its_own_id(shop, errors):
-    """`?api_id=1` works wherever an id stands, and the id is unique in its location."""
-    where = {"api_id": 1, "location_id": shop.facts.location_id}
+    """`?api_id=1` works on every path with an id, and the id is unique in its location."""
+    where = {"api_id": 1, "location_id": shop.info.location_id}
     created = shop.paylink(paylink_api_id="p 1").json()
     assert shop.get("/v2/paylinks/p%201", **where).json() == created
     expected = {"paylink_api_id": ["paylink_api_id already exists in this location"]}
@@ -174,45 +174,45 @@ def test_a_paylink_is_found_changed_resent_and_deleted_by_its_own_id(shop, error
     assert shop.http.delete("/v2/paylinks/p%201", params=where).status_code == 204
 
 
-def test_an_empty_id_of_ones_own_is_none(made):
-    """Any number of paylinks may have none."""
-    assert [made(paylink_api_id="")["paylink_api_id"] for _ in range(2)] == [None, None]
+def test_an_empty_api_id_is_null(create):
+    """Any number of paylinks may have no api id."""
+    assert [create(paylink_api_id="")["paylink_api_id"] for _ in range(2)] == [None, None]
 
 
-def test_the_amount_is_set_once(shop, made, errors):
-    """By POST; a PUT may repeat it, so that a record can be sent back whole."""
-    paylink = made()
+def test_the_amount_is_set_once(shop, create, errors):
+    """A PUT may only repeat it, so that a record can be sent back whole."""
+    paylink = create()
     assert errors(change(shop, paylink, amount_due=22)) == {"amount_due": ["Amount Due cannot be set."]}
     changed = change(shop, paylink, **paylink | {"description": "Engines"})
     assert (changed.status_code, changed.json()["paylink"]["description"]) == (200, "Engines")
 
 
-def test_lists_are_filtered(shop, made):
-    """By any column, as in all families."""
-    made(description="Tea")
-    paylink = made(description="Engines")
+def test_lists_are_filtered(shop, create):
+    """Any column can be filtered, as for all record types."""
+    create(description="Tea")
+    paylink = create(description="Engines")
     found = shop.get("/v2/paylinks", description="gine", status_id=0).json()
     assert [one["id"] for one in found["paylinks"]] == [paylink["id"]]
     assert found["meta"]["pagination"]["totalCount"] == 1
 
 
-def test_every_relation_can_be_asked_for(shop, made):
-    """What the sandbox has nothing of is null or empty."""
-    paylink = made(contact_id=shop.facts.contact_id)
+def test_every_relation_can_be_asked_for(shop, create):
+    """Relations that the sandbox does not have are null or empty."""
+    paylink = create(contact_id=shop.info.contact_id)
     names = "contact,email_blacklist,sms_blacklist,location,tags,created_user,payment_url"
     found = shop.get(f"/v2/paylinks/{paylink['id']}", expand=names).json()["paylink"]
     assert [found[name]["id"] for name in ("contact", "location", "created_user")] == [
-        shop.facts.contact_id,
-        shop.facts.location_id,
-        shop.facts.user_id,
+        shop.info.contact_id,
+        shop.info.location_id,
+        shop.info.user_id,
     ]
     assert [found[name] for name in ("email_blacklist", "sms_blacklist", "tags")] == [None, None, []]
-    assert found["payment_url"] == f"{shop.facts.base_url}?paylink_id={paylink['id']}"
+    assert found["payment_url"] == f"{shop.info.base_url}?paylink_id={paylink['id']}"
 
 
-def test_a_deleted_paylink_is_gone(shop, made, pay):
-    """DELETE answers 204 without a body; then everything is refused, and who follows the link finds nothing."""
-    paylink = made()
+def test_a_deleted_paylink_is_gone(shop, create, pay):
+    """DELETE returns 204 without a body; afterwards every request is refused, the page's too."""
+    paylink = create()
     path = f"/v2/paylinks/{paylink['id']}"
     assert shop.http.delete(path).status_code == 204
     assert [shop.http.delete(path).status_code, shop.get(path).status_code] == [409, 409]
@@ -226,9 +226,9 @@ def test_a_deleted_paylink_is_gone(shop, made, pay):
 
 
 @pytest.mark.parametrize(("action", "status_id"), [("sale", 101), ("auth-only", 102), ("authonly", 102)])
-def test_a_payment_makes_a_transaction(shop, made, pay, action, status_id):
-    """Of the whole amount, by the action that the paylink asks for; it refers to the paylink and comes from it."""
-    paylink = made("12.34", paylink_action=action, contact_id=shop.facts.contact_id)
+def test_a_payment_makes_a_transaction(shop, create, pay, action, status_id):
+    """It has the whole amount and the paylink's action, id and source."""
+    paylink = create("12.34", paylink_action=action, contact_id=shop.info.contact_id)
     paid = pay(paylink, card="5454545454545454")
     transaction = paid.json()["transaction"]
     expected = {
@@ -237,7 +237,7 @@ def test_a_payment_makes_a_transaction(shop, made, pay, action, status_id):
         "paylink_id": paylink["id"],
         "trx_source_id": 16,
         "account_type": "mc",
-        "contact_id": shop.facts.contact_id,
+        "contact_id": shop.info.contact_id,
         "product_transaction_id": paylink["cc_product_transaction_id"],
         "created_user_id": paylink["created_user_id"],
     }
@@ -247,52 +247,52 @@ def test_a_payment_makes_a_transaction(shop, made, pay, action, status_id):
     assert shop.get("/v2/transactions", paylink_id=paylink["id"]).json()["meta"]["pagination"]["totalCount"] == 1
 
 
-def test_a_payment_pays_it(shop, made, pay):
-    """`status_id` is 1 from then on."""
-    paylink = made()
+def test_a_payment_pays_it(shop, create, pay):
+    """`status_id` is 1 afterwards."""
+    paylink = create()
     assert pay(paylink).json()["paylink"] == read(shop, paylink)
     assert read(shop, paylink)["status_id"] == 1
 
 
 @pytest.mark.parametrize("amount", ["5.00", "2.01"])
-def test_a_decline_leaves_it_unpaid(shop, made, pay, amount):
-    """The customer may try again; a part that the issuer would approve is a decline too."""
-    paylink = made(amount)
+def test_a_decline_leaves_it_unpaid(shop, create, pay, amount):
+    """The customer may try again; a partial approval is a decline too."""
+    paylink = create(amount)
     tried = pay(paylink)
     assert (tried.status_code, tried.json()["transaction"]["status_id"]) == (200, 301)
     assert read(shop, paylink)["status_id"] == 0
 
 
-def test_only_the_whole_amount_pays_it(made, pay):
-    """Another amount is refused with the one that is due."""
-    paylink = made(21)
+def test_only_the_whole_amount_pays_it(create, pay):
+    """Another amount is refused with the amount due."""
+    paylink = create(21)
     for other in ("20.99", "21.01", "-1", 1e9):
         refused = pay(paylink, amount=other)
         assert (refused.status_code, refused.json()["message"]) == (422, "amount: must be 21.00.")
     assert [pay(paylink, amount=amount).status_code for amount in (21, "21.00")] == [200, 422]
 
 
-def test_what_cannot_be_paid_says_why(shop, sandbox, made, pay):
-    """Paid, expired, without a merchant account for cards, or with what is no card."""
-    paid, bank = made(), made()
-    expired = made(expire_date="2026-01-01")
+def test_what_cannot_be_paid_says_why(shop, sandbox, create, pay):
+    """A paid or expired paylink, one without an account for cards, and an invalid card are refused."""
+    paid, bank = create(), create()
+    expired = create(expire_date="2026-01-01")
     pay(paid)
     change(shop, bank, cc_product_transaction_id=None)
     for refused, why in [
         (pay(paid), f"paylink {paid['id']}: it is closed."),
         (pay(expired), f"paylink {expired['id']}: it has expired."),
         (pay(bank), f"paylink {bank['id']}: it takes no cards."),
-        (pay(made(), card="4111111111111112"), "card: is not a valid card number."),
+        (pay(create(), card="4111111111111112"), "card: is not a valid card number."),
     ]:
         assert (refused.status_code, refused.json()["message"]) == (422, why)
-    assert pay(made(), cards="4111111111111111").status_code == 400
+    assert pay(create(), cards="4111111111111111").status_code == 400
     assert sandbox.ledger()["transactions"][1:] == []
 
 
-def test_it_can_be_paid_until_its_last_day_ends(shop, sandbox, made, pay):
-    """UTC; a later date makes it payable again."""
+def test_it_can_be_paid_until_its_last_day_ends(shop, sandbox, create, pay):
+    """Days are UTC; a later date makes it payable again."""
     sandbox.set_clock(1_800_000_000 // DAY * DAY + DAY - 60)
-    paylink, late = made(expire_date="2027-01-15"), made(expire_date="2027-01-15")
+    paylink, late = create(expire_date="2027-01-15"), create(expire_date="2027-01-15")
     assert pay(paylink).status_code == 200
     sandbox.advance(120)
     assert pay(late).status_code == 422
@@ -300,13 +300,13 @@ def test_it_can_be_paid_until_its_last_day_ends(shop, sandbox, made, pay):
     assert pay(late).status_code == 200
 
 
-def test_two_customers_at_once_pay_once(sandbox, made, pay, eventually):
-    """The issuer takes a while for 8.02; whose answer comes second is refused."""
-    paylink, paid = made("8.02"), []
+def test_two_customers_at_once_pay_once(sandbox, create, pay, eventually):
+    """The issuer takes two seconds for 8.02; the second payment is refused."""
+    paylink, paid = create("8.02"), []
     customers = [threading.Thread(target=lambda: paid.append(pay(paylink).status_code)) for _ in range(2)]
     for customer in customers:
         customer.start()
-    clock = sandbox._live.gateway.clock
+    clock = sandbox._current.gateway.clock
     eventually(lambda: len(clock.timers) == 3)  # the two of them, and midnight
     sandbox.advance(2)
     for customer in customers:
@@ -314,58 +314,58 @@ def test_two_customers_at_once_pay_once(sandbox, made, pay, eventually):
     assert (sorted(paid), len(sandbox.ledger()["transactions"])) == ([200, 422], 1)
 
 
-def test_python_pays_it_too(sandbox, made):
+def test_python_pays_it_too(sandbox, create):
     """`pay_paylink` returns the transaction and the paylink as plain values, and raises ValueError."""
-    paylink = made()
+    paylink = create()
     paid = sandbox.pay_paylink(paylink["id"])
     assert (paid["transaction"]["status_id"], paid["transaction"]["additional_amounts"]) == (101, [])
     assert (paid["paylink"]["id"], paid["paylink"]["status_id"]) == (paylink["id"], 1)
     with pytest.raises(ValueError, match="closed"):
         sandbox.pay_paylink(paylink["id"])
-    with pytest.raises(ValueError, match="no such record"):
+    with pytest.raises(ValueError, match="not found"):
         sandbox.pay_paylink("nowhere")
 
 
-# --- its life
+# --- its state machine
 
 
 @pytest.mark.parametrize("trigger", Trigger)
 @pytest.mark.parametrize("state", State)
-def test_its_life_is_the_table(shop, made, pay, state, trigger):
-    """Whatever can happen in each state leads where the table says; what is not in the table is a 422."""
+def test_the_state_machine_is_the_table(shop, create, pay, state, trigger):
+    """Each transition leads to the state in the table; any other is a 422."""
     act = {
         Trigger.CHANGE: lambda: change(shop, paylink, description="x"),
         Trigger.DECLINE: lambda: pay(paylink),
         Trigger.PAY: lambda: pay(paylink),
     }
-    paylink = made("5.00" if (state, trigger) == (State.UNPAID, Trigger.DECLINE) else "21")
+    paylink = create("5.00" if (state, trigger) == (State.UNPAID, Trigger.DECLINE) else "21")
     if state is State.PAID:
         pay(paylink)
-    answer, after = act[trigger](), LIFE.after(state, trigger)
+    answer, after = act[trigger](), MACHINE.next_state(state, trigger)
     assert (answer.status_code == 422) == (after is None)
     assert read(shop, paylink)["status_id"] == (state if after is None else after)
 
 
-def test_a_closed_paylink_cannot_be_changed(shop, made, pay, errors):
-    """Whatever the PUT says, that is the reason."""
-    paylink = made()
+def test_a_closed_paylink_cannot_be_changed(shop, create, pay, errors):
+    """The reason is the same for any PUT."""
+    paylink = create()
     pay(paylink)
     assert errors(change(shop, paylink, description=1)) == {"status_id": ["The paylink is closed."]}
 
 
-def test_a_file_keeps_paylinks_and_what_was_sent(tmp_path, open_shop):
-    """From one run to the next."""
+def test_a_file_stores_paylinks_and_messages(tmp_path, open_shop):
+    """They are the same in the next run."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
-        paylink = open_shop(sandbox.facts).paylink(email="ada@example.test").json()["paylink"]
+        paylink = open_shop(sandbox.info).paylink(email="ada@example.test").json()["paylink"]
         sent = sandbox.outbox()
     with Sandbox(data=path) as sandbox:
-        assert read(open_shop(sandbox.facts), paylink) | {"_links": {}} == paylink | {"_links": {}}
+        assert read(open_shop(sandbox.info), paylink) | {"_links": {}} == paylink | {"_links": {}}
         assert sandbox.outbox() == sent
 
 
-def test_a_reset_forgets_them(sandbox, shop, made):
-    """Paylinks and what was sent."""
-    made(email="ada@example.test")
+def test_a_reset_deletes_them(sandbox, shop, create):
+    """Paylinks and messages are deleted."""
+    create(email="ada@example.test")
     sandbox.reset()
     assert (sandbox.outbox(), shop.get("/v2/paylinks").json()["paylinks"]) == ([], [])

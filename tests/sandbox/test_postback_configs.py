@@ -1,4 +1,4 @@
-"""Postback configs: what they need, how they come back, and what they never show."""
+"""Postback configs: required values, the form of responses, and secrets that are not shown."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ def configure(shop):
     """Create a config, for contacts by default; `...` leaves a field out."""
 
     def create(query=None, **fields):
-        config = {"location_id": shop.facts.location_id, "resource": "contact", "url": "https://127.0.0.1/receiver"}
+        config = {"location_id": shop.info.location_id, "resource": "contact", "url": "https://127.0.0.1/receiver"}
         config = {name: value for name, value in (config | fields).items() if value is not ...}
         return shop.post("postbackconfig", PATH, config, **(query or {}))
 
@@ -26,21 +26,21 @@ def configure(shop):
 
 @pytest.mark.parametrize("resource", ["contact", "transaction"])
 def test_a_config_comes_back_as_recorded(shop, configure, resource):
-    """201, with every field of the recorded answer, in its spelling."""
+    """The response is 201 with every recorded field, in its spelling."""
     sample = json.loads((SAMPLES / f"postbackconfig-create-{resource}-response.json").read_text())["postbackconfig"]
     given = {name: sample[name] for name in ("resource", "on_create", "on_update", "on_delete", "is_active", "url")}
     given |= {"expands": sample["expands"]}
     if resource == "transaction":
-        given["product_transaction_id"] = shop.facts.cc_product_transaction_id
+        given["product_transaction_id"] = shop.info.cc_product_transaction_id
     response = configure(**given)
     config = response.json()["postbackconfig"]
     assert (response.status_code, set(sample) - set(config)) == (201, set())
     assert {name: config[name] for name in given} == given
-    assert config["_links"]["self"]["href"] == f"{shop.facts.base_url}{PATH}/{config['id']}"
+    assert config["_links"]["self"]["href"] == f"{shop.info.base_url}{PATH}/{config['id']}"
 
 
 def test_what_is_left_out_has_a_default(configure):
-    """`api-default`, one attempt, 300 seconds; active, but asked for nothing yet."""
+    """The defaults are `api-default`, one attempt and 300 seconds; active, with every switch off."""
     config = configure().json()["postbackconfig"]
     assert (config["format"], config["number_of_attempts"], config["attempt_interval"]) == ("api-default", 1, 300)
     assert [config[name] for name in ("is_active", "on_create", "on_update", "on_delete")] == [1, 0, 0, 0]
@@ -50,7 +50,7 @@ def test_what_is_left_out_has_a_default(configure):
 @pytest.mark.parametrize("spelling", [1, "1", True, 0, "0", False])
 @pytest.mark.parametrize("flag", ["on_create", "on_update", "on_delete", "is_active"])
 def test_a_flag_comes_back_in_its_spelling(shop, configure, flag, spelling):
-    """In the type in which it was sent, then and later."""
+    """It has the type in which it was sent, then and later."""
     config = configure(**{flag: spelling}).json()["postbackconfig"]
     changed = shop.put("postbackconfig", f"{PATH}/{config['id']}", {"expands": ""}).json()["postbackconfig"]
     for one in (config, changed):
@@ -59,8 +59,8 @@ def test_a_flag_comes_back_in_its_spelling(shop, configure, flag, spelling):
 
 @pytest.mark.parametrize("resource", RESOURCES)
 def test_four_resources_can_be_watched(shop, configure, errors, resource):
-    """Transactions and batches of one merchant account, which must be named and exist."""
-    product = {"product_transaction_id": shop.facts.ach_product_transaction_id}
+    """Transactions and batches need a merchant account that exists."""
+    product = {"product_transaction_id": shop.info.ach_product_transaction_id}
     assert configure(resource=resource, **product).status_code == 201
     if resource.startswith("transaction"):
         blank = {"product_transaction_id": ["Product Transaction Id cannot be blank."]}
@@ -102,8 +102,8 @@ def test_four_resources_can_be_watched(shop, configure, errors, resource):
         ("postback", 1),
     ],
 )
-def test_what_makes_no_sense_is_named(configure, errors, field, value):
-    """422, under the name of the field and no other."""
+def test_invalid_values_are_named(configure, errors, field, value):
+    """The response is a 422 with only the name of that field."""
     assert list(errors(configure(**{field: value}))) == [field]
 
 
@@ -119,14 +119,14 @@ def test_what_makes_no_sense_is_named(configure, errors, field, value):
         ("expands", "location,tags,changelogs"),
     ],
 )
-def test_what_makes_sense_is_kept(configure, field, value):
-    """At the bounds too; an interval may be shorter than in production."""
+def test_valid_values_are_stored(configure, field, value):
+    """Bounds are included; an interval may be shorter than in production."""
     response = configure(**{field: value})
     assert (response.status_code, response.json()["postbackconfig"][field]) == (201, value)
 
 
 def test_a_config_is_changed(shop, sandbox, configure, errors):
-    """In part; the rules hold for the whole of it."""
+    """A PUT may have some fields; the rules apply to the whole config."""
     sandbox.set_clock(4_000_000_000)
     config = configure(number_of_attempts=3).json()["postbackconfig"]
     sandbox.set_clock(4_000_000_060)
@@ -141,7 +141,7 @@ def test_a_config_is_changed(shop, sandbox, configure, errors):
 
 
 def test_credentials_show_only_when_asked_for(shop, configure):
-    """Neither on create nor on change, but by `expand`."""
+    """Neither POST nor PUT shows them, only `expand`."""
     secret = {"basic_auth_username": "shop", "basic_auth_password": "planted"}
     made = configure(**secret)
     path = f"{PATH}/{made.json()['postbackconfig']['id']}"
@@ -154,14 +154,14 @@ def test_credentials_show_only_when_asked_for(shop, configure):
 
 @pytest.mark.parametrize(("method", "tail"), [("GET", ""), ("GET", "/x"), ("HEAD", ""), ("POST", "/x"), ("PUT", "")])
 def test_configs_are_not_read(shop, method, tail):
-    """405, and which methods there are."""
+    """The response is a 405 with the allowed methods."""
     response = shop.http.request(method, PATH + tail)
     assert response.status_code == 405
     assert set(response.headers["allow"].split(", ")) == ({"PUT", "DELETE"} if tail else {"POST"})
 
 
 def test_a_config_is_deleted(shop, neighbour, configure):
-    """204, then 409; 404 for what never was and for what another location has."""
+    """204, then 409; 404 for an unknown config and for one of another location."""
     path = f"{PATH}/{configure().json()['postbackconfig']['id']}"
     assert neighbour.http.delete(path).status_code == 404
     answers = [shop.http.delete(path), shop.http.delete(path), shop.http.delete(f"{PATH}/nothing")]
@@ -170,12 +170,12 @@ def test_a_config_is_deleted(shop, neighbour, configure):
 
 
 def test_configs_outlive_a_restart(tmp_path, open_shop):
-    """With their secrets and the spelling of their flags."""
+    """Their secrets and the spelling of their flags are stored."""
     config = {"resource": "contact", "url": "http://127.0.0.1/", "on_create": "1", "basic_auth_password": "planted"}
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        shop = open_shop(sandbox.facts)
+        shop = open_shop(sandbox.info)
         made = shop.post("postbackconfig", PATH, config | {"location_id": sandbox.location_id}).json()
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
         path = f"{PATH}/{made['postbackconfig']['id']}"
-        kept = open_shop(sandbox.facts).put("postbackconfig", path, {}, expand="basic_auth_password").json()
+        kept = open_shop(sandbox.info).put("postbackconfig", path, {}, expand="basic_auth_password").json()
     assert {name: kept["postbackconfig"][name] for name in config} == config

@@ -1,4 +1,4 @@
-"""Postbacks: who is told of what, what is sent, and what the log shows of it."""
+"""Postbacks: which changes are reported, what is sent, and what the log shows."""
 
 import base64
 import json
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_async.sandbox.runtime import deliveries
+from gateway_async.sandbox.runtime import postback_delivery
 from gateway_async.sandbox.runtime.store import Store
 from gateway_async.sandbox.schema import CONTACT
 
@@ -20,63 +20,63 @@ BANK |= {"account_type": "checking", "account_holder_name": "Ada", "ach_sec_code
 
 
 def sample(name):
-    """The record in a recorded postback."""
+    """Return the record of a recorded postback."""
     return json.loads(json.loads((SAMPLES / f"postback-{name}.json").read_text())["data"])
 
 
-# --- who is told of what
+# --- which changes are reported
 
 
-def live_contact(shop):
-    """Make, change and delete a contact."""
+def change_contact(shop):
+    """Create, change and delete a contact."""
     path = f"/v2/contacts/{shop.contact().json()['contact']['id']}"
     assert shop.put("contact", path, {"city": "Gainesville"}).status_code == 200
     assert shop.http.delete(path).status_code == 204
 
 
-def live_vault(shop):
-    """Make, change and delete an account vault."""
+def change_vault(shop):
+    """Create, change and delete an account vault."""
     path = f"/v2/accountvaults/{shop.vault().json()['accountvault']['id']}"
     assert shop.put("accountvault", path, {"title": "Card"}).status_code == 200
     assert shop.http.delete(path).status_code == 204
 
 
-def live_transaction(shop):
-    """Make and void a payment."""
+def change_transaction(shop):
+    """Create and void a payment."""
     assert shop.act(shop.pay().json()["transaction"], "void").status_code == 200
 
 
-def live_batch(shop):
-    """Begin a batch and settle it."""
+def change_batch(shop):
+    """Open a batch and settle it."""
     shop.pay()
     (batch,) = shop.get("/v2/transactionbatches").json()["transactionbatches"]
     assert shop.http.post(f"/v2/transactionbatches/{batch['id']}/settle").status_code == 200
 
 
-LIVES = {
-    "contact": (live_contact, ["CREATE", "UPDATE", "DELETE"]),
-    "accountvault": (live_vault, ["CREATE", "UPDATE", "DELETE"]),
-    "transaction": (live_transaction, ["CREATE", "UPDATE"]),
-    "transactionbatch": (live_batch, ["CREATE", "UPDATE"]),
+CHANGES = {
+    "contact": (change_contact, ["CREATE", "UPDATE", "DELETE"]),
+    "accountvault": (change_vault, ["CREATE", "UPDATE", "DELETE"]),
+    "transaction": (change_transaction, ["CREATE", "UPDATE"]),
+    "transactionbatch": (change_batch, ["CREATE", "UPDATE"]),
 }
 
 
 @pytest.mark.parametrize("switch", [*ALL, "none", "all"])
-@pytest.mark.parametrize("resource", LIVES)
+@pytest.mark.parametrize("resource", CHANGES)
 def test_the_switches_decide(shop, sandbox, receiver, configure, resource, switch):
-    """Of each family, only the changes that the config asks for, in the order in which they were made."""
-    live, types = LIVES[resource]
+    """Only changes that the config asks for are reported, in their order."""
+    change, types = CHANGES[resource]
     on = {name: int(switch in {name, "all"}) for name in ALL}
     configure(resource, **on)
-    live(shop)
+    change(shop)
     sandbox.wait_until_idle()
     expected = [kind for kind in types if on[f"on_{kind.lower()}"]]
-    assert receiver.told() == [(resource, kind) for kind in expected]
+    assert receiver.summaries() == [(resource, kind) for kind in expected]
 
 
 @pytest.mark.parametrize("spelling", [1, "1", True, "true"])
 def test_a_switch_is_on_in_every_spelling(shop, sandbox, receiver, configure, spelling):
-    """And off as "0" and false."""
+    """It is off as "0" and false."""
     configure(on_create=spelling)
     configure(on_create="0")
     configure(on_create=False)
@@ -86,21 +86,21 @@ def test_a_switch_is_on_in_every_spelling(shop, sandbox, receiver, configure, sp
 
 
 def test_only_its_own_location_and_merchant_account(shop, neighbour, sandbox, receiver, configure):
-    """A neighbour's contact and a bank payment are no business of a config for cards."""
-    for resource in LIVES:
+    """A contact elsewhere and a bank payment are not reported to a config for cards."""
+    for resource in CHANGES:
         configure(resource)
     neighbour.contact()
     neighbour.pay()
     shop.pay(**BANK)
     sandbox.wait_until_idle()
-    assert receiver.told() == []
+    assert receiver.summaries() == []
     shop.pay()
     sandbox.wait_until_idle()
-    assert sorted(receiver.told()) == [("transaction", "CREATE"), ("transactionbatch", "CREATE")]
+    assert sorted(receiver.summaries()) == [("transaction", "CREATE"), ("transactionbatch", "CREATE")]
 
 
-def test_a_config_that_is_not_active_tells_nothing(shop, sandbox, receiver, configure):
-    """Until it is; what happened before is not made up for."""
+def test_an_inactive_config_reports_nothing(shop, sandbox, receiver, configure):
+    """Changes before its activation are not reported later."""
     config = configure(is_active=0)
     shop.contact(last_name="Before")
     reconfigure(shop, config, is_active="1")
@@ -110,21 +110,21 @@ def test_a_config_that_is_not_active_tells_nothing(shop, sandbox, receiver, conf
 
 
 def test_a_contact_updated_by_a_create_is_an_update(shop, sandbox, receiver, configure):
-    """`update_if_exists`."""
+    """This is the effect of `update_if_exists`."""
     configure()
     for _ in range(2):
         shop.contact(contact_api_id="c1", update_if_exists=1)
     sandbox.wait_until_idle()
-    assert receiver.told("type") == [("CREATE",), ("UPDATE",)]
+    assert receiver.summaries("type") == [("CREATE",), ("UPDATE",)]
 
 
-def test_whatever_changes_a_record_is_told(shop, sandbox, receiver, configure):
-    """Nights, terminals, pages for customers and the processor too."""
+def test_every_cause_of_a_change_is_reported(shop, sandbox, receiver, configure):
+    """End of day, terminals, payment pages and the processor are included."""
     for resource in ("transaction", "transactionbatch", "accountvault"):
         configure(resource)
-    configure("transaction", product_transaction_id=shop.facts.ach_product_transaction_id)
+    configure("transaction", product_transaction_id=shop.info.ach_product_transaction_id)
 
-    def told_of(act):
+    def reported_by(act):
         before = len(receiver.requests)
         act()
         sandbox.wait_until_idle()
@@ -135,35 +135,35 @@ def test_whatever_changes_a_record_is_told(shop, sandbox, receiver, configure):
     made = ("transaction", "CREATE")
     begun = ("transactionbatch", "CREATE")
     stored = ("accountvault", "CREATE")
-    assert told_of(lambda: sandbox.pay_quick_invoice(invoice["id"])) == [made, begun]
+    assert reported_by(lambda: sandbox.pay_quick_invoice(invoice["id"])) == [made, begun]
     assert {one.data.get("quick_invoice_id", "batch") for one in receiver.requests} == {invoice["id"], "batch"}
-    assert told_of(lambda: sandbox.pay_paylink(paylink["id"])) == [made]
-    assert told_of(shop.at_terminal) == [made]
-    assert told_of(shop.store_at_terminal) == [stored]
-    assert told_of(lambda: shop.pay(save_account=1)) == [stored, made]
-    assert told_of(lambda: shop.pay("5.00")) == [made]  # a decline is a record too
-    assert told_of(lambda: shop.pay(**BANK)) == [made]
-    assert told_of(lambda: sandbox.add_vaults(3)) == [stored] * 3
-    night = told_of(lambda: sandbox.advance(DAY))
-    assert night == [("transaction", "UPDATE")] * 5 + [("transactionbatch", "UPDATE")]
+    assert reported_by(lambda: sandbox.pay_paylink(paylink["id"])) == [made]
+    assert reported_by(shop.at_terminal) == [made]
+    assert reported_by(shop.store_at_terminal) == [stored]
+    assert reported_by(lambda: shop.pay(save_account=1)) == [stored, made]
+    assert reported_by(lambda: shop.pay("5.00")) == [made]  # a decline is a record too
+    assert reported_by(lambda: shop.pay(**BANK)) == [made]
+    assert reported_by(lambda: sandbox.add_vaults(3)) == [stored] * 3
+    midnight = reported_by(lambda: sandbox.advance(DAY))
+    assert midnight == [("transaction", "UPDATE")] * 5 + [("transactionbatch", "UPDATE")]
     shop.pay()
     (batch,) = shop.get("/v2/transactionbatches", is_open=1).json()["transactionbatches"]
-    assert told_of(lambda: sandbox.process_batch(batch["id"], 5))[-1] == ("transactionbatch", "UPDATE")
+    assert reported_by(lambda: sandbox.process_batch(batch["id"], 5))[-1] == ("transactionbatch", "UPDATE")
 
 
 def test_one_settle_is_one_update(shop, sandbox, receiver, configure):
-    """Of the batch; and one of each payment in it."""
+    """The batch has one postback, and so has each payment in it."""
     configure("transactionbatch", on_create=0)
     configure("transaction", on_create=0)
     shop.pay()
-    live_batch(shop)
+    change_batch(shop)
     sandbox.wait_until_idle()
-    assert sorted(receiver.told("resource")) == [("transaction",)] * 2 + [("transactionbatch",)]
+    assert sorted(receiver.summaries("resource")) == [("transaction",)] * 2 + [("transactionbatch",)]
 
 
-def test_each_night_is_told_as_it_was(shop, sandbox, receiver, configure):
-    """A jump over three nights: each step of a bank payment, with the second of its midnight."""
-    configure("transaction", product_transaction_id=shop.facts.ach_product_transaction_id, on_create=0)
+def test_each_day_of_a_jump_is_reported(shop, sandbox, receiver, configure):
+    """After three midnights, each step of a bank payment has the second of its midnight."""
+    configure("transaction", product_transaction_id=shop.info.ach_product_transaction_id, on_create=0)
     shop.pay(**BANK)
     sandbox.advance(3 * DAY)
     sandbox.wait_until_idle()
@@ -171,23 +171,23 @@ def test_each_night_is_told_as_it_was(shop, sandbox, receiver, configure):
     assert all(one.data["modified_ts"] % DAY == 0 for one in receiver.requests)
 
 
-def test_what_is_rolled_back_is_not_told(shop, sandbox, receiver, configure, monkeypatch):
-    """A payment that fails behind its record leaves neither."""
+def test_a_rolled_back_change_is_not_reported(shop, sandbox, receiver, configure, monkeypatch):
+    """A payment that fails after its record was stored leaves neither."""
 
     def fail(*_args):
         raise RuntimeError("behind the record")
 
     configure("transaction")
     invoice = shop.invoice().json()["quickinvoice"]
-    monkeypatch.setattr("gateway_async.sandbox.handlers.invoice_payments.tell_of_invoice", fail)
+    monkeypatch.setattr("gateway_async.sandbox.handlers.invoice_payments.notify_about_invoice", fail)
     with pytest.raises(RuntimeError, match="behind the record"):
         sandbox.pay_quick_invoice(invoice["id"])
     sandbox.wait_until_idle()
     assert (receiver.requests, sandbox.postbacks(), sandbox.ledger()["transactions"]) == ([], [], [])
 
 
-def test_a_change_that_cannot_be_noted_is_not_made():
-    """Both are one transaction, outside of a request's own too."""
+def test_a_change_without_its_postback_is_rolled_back():
+    """Both are one transaction, also outside of a request."""
 
     def fail(*_args):
         raise RuntimeError("not noted")
@@ -215,11 +215,11 @@ def test_a_change_that_cannot_be_noted_is_not_made():
     [
         ("contact", "contact-create", lambda shop: shop.contact()),
         ("transaction", "transaction-create", lambda shop: shop.pay()),
-        ("transactionbatch", "transactionbatch-update", live_batch),
+        ("transactionbatch", "transactionbatch-update", change_batch),
     ],
 )
 def test_the_body_is_shaped_as_recorded(shop, sandbox, receiver, configure, resource, name, act):
-    """The same fields in the same order, of the same types where both have a value; change logs too."""
+    """The fields have the recorded order and types; change logs too."""
     expands = "changelogs" if resource == "transactionbatch" else ""
     configure(resource, expands=expands)
     act(shop)
@@ -236,8 +236,8 @@ def test_the_body_is_shaped_as_recorded(shop, sandbox, receiver, configure, reso
         assert [entry["action"] for entry in sent["changelogs"]] == ["UPDATE", "CREATE"]
 
 
-def test_an_account_vault_is_sent_as_it_is_answered(shop, sandbox, receiver, configure):
-    """Without links, and without its number."""
+def test_an_account_vault_is_sent_as_in_responses(shop, sandbox, receiver, configure):
+    """It has no links and no account number."""
     configure("accountvault")
     vault = shop.vault(title="Card").json()["accountvault"]
     sandbox.wait_until_idle()
@@ -251,7 +251,7 @@ def test_an_account_vault_is_sent_as_it_is_answered(shop, sandbox, receiver, con
     [("api-default", "application/x-www-form-urlencoded", "1"), ("json", "application/json", 1)],
 )
 def test_the_four_fields(shop, sandbox, receiver, configure, format_, content_type, number):
-    """A form, or JSON where the config asks for it; `data` is a JSON text in both."""
+    """The body is a form, or JSON if configured; `data` is a JSON text in both."""
     configure(format=format_)
     contact = shop.contact(last_name="Žižek & Söhne = 100 %").json()["contact"]
     sandbox.wait_until_idle()
@@ -264,16 +264,16 @@ def test_the_four_fields(shop, sandbox, receiver, configure, format_, content_ty
 
 
 def test_a_deletion_carries_the_record(shop, sandbox, receiver, configure):
-    """As it was at the end."""
+    """It is the record before the deletion."""
     configure(on_create=0, on_update=0)
-    live_contact(shop)
+    change_contact(shop)
     sandbox.wait_until_idle()
     (sent,) = receiver.requests
     assert (sent.fields["type"], sent.data["city"], sent.data["last_name"]) == ("DELETE", "Gainesville", "Smith")
 
 
 def test_expands_add_what_is_related(shop, sandbox, receiver, configure):
-    """As `expand` does for answers."""
+    """They work as `expand` does for responses."""
     configure("transaction", expands="contact,account_vault,changelogs,tags")
     contact = shop.contact(last_name="Lovelace").json()["contact"]
     vault = shop.vault().json()["accountvault"]
@@ -286,7 +286,7 @@ def test_expands_add_what_is_related(shop, sandbox, receiver, configure):
 
 
 def test_the_record_is_as_it_was_at_the_change(shop, sandbox, receiver, configure, eventually):
-    """What happens while a postback waits for its turn does not show in it, in what is expanded neither."""
+    """Later changes do not show in a waiting postback, nor in its expanded records."""
     receiver.may_answer.clear()
     configure("transaction", expands="contact")
     contact = shop.contact(last_name="Then").json()["contact"]
@@ -297,8 +297,8 @@ def test_the_record_is_as_it_was_at_the_change(shop, sandbox, receiver, configur
     shop.put("contact", f"/v2/contacts/{contact['id']}", {"last_name": "Now"})
     receiver.may_answer.set()
     sandbox.wait_until_idle()
-    told = [(one.fields["type"], one.data["description"]) for one in receiver.requests[1:]]
-    assert told == [("CREATE", "then"), ("UPDATE", "now")]
+    received = [(one.fields["type"], one.data["description"]) for one in receiver.requests[1:]]
+    assert received == [("CREATE", "then"), ("UPDATE", "now")]
     assert receiver.requests[1].data["contact"]["last_name"] == "Then"
 
 
@@ -312,7 +312,7 @@ def test_the_record_is_as_it_was_at_the_change(shop, sandbox, receiver, configur
     ],
 )
 def test_credentials_are_sent_when_both_are_set(shop, sandbox, receiver, configure, fields, expected):
-    """As Basic authorization; what stands in the address is none."""
+    """They are Basic authorization; those in the address are not sent."""
     configure(url=receiver.url.replace("//", "//user:word@"), **fields)
     shop.contact()
     sandbox.wait_until_idle()
@@ -325,7 +325,7 @@ def test_credentials_are_sent_when_both_are_set(shop, sandbox, receiver, configu
 
 @pytest.mark.parametrize("more", ["?key=planted", "#@receiver.test/", "#?", "?a#@receiver.test"])
 def test_the_log_shows_where_it_went_and_no_secret_of_its_address(shop, sandbox, receiver, configure, more):
-    """Without the credentials and the query of the url, and by the host to which it really went."""
+    """Credentials and query of the url are omitted; the host is the one that was reached."""
     configure(url=receiver.url.replace("//", "//user:planted@") + more)
     shop.contact()
     sandbox.wait_until_idle()
@@ -335,8 +335,8 @@ def test_the_log_shows_where_it_went_and_no_secret_of_its_address(shop, sandbox,
     assert {postback["url"], attempt["url"]} == {receiver.url + "?…" * more.startswith("?")}
 
 
-def test_the_log_tells_what_was_sent(shop, sandbox, receiver, configure):
-    """When, where, what came back; the same over HTTP, of one config or one record where that is asked for."""
+def test_the_log_shows_what_was_sent(shop, sandbox, receiver, configure):
+    """It has time, address and result; HTTP shows the same, also for one config or record."""
     names = ("config_id", "url", "resource", "type", "record_id", "state", "next_attempt_ts")
     sandbox.set_clock(4_000_000_000)
     config = configure()
@@ -363,7 +363,7 @@ def test_the_log_tells_what_was_sent(shop, sandbox, receiver, configure):
 
 
 def test_the_log_shows_when_the_next_attempt_is_due(shop, sandbox, receiver, configure):
-    """In seconds of the sandbox's clock."""
+    """The time is that of the sandbox's clock."""
     configure(number_of_attempts=2, attempt_interval=500)
     receiver.answers[:] = [500]
     shop.contact()
@@ -373,7 +373,7 @@ def test_the_log_shows_when_the_next_attempt_is_due(shop, sandbox, receiver, con
 
 
 def test_the_log_shows_no_secret(shop, sandbox, receiver, configure, capfd, caplog):
-    """Neither credentials, nor the query of an address, nor a card number in a text, which the receiver gets."""
+    """Credentials, queries and card numbers are hidden; the receiver gets the card number."""
     caplog.set_level(0)
     login = {"basic_auth_username": "planted-name", "basic_auth_password": "planted-word"}
     configure("transaction", url=f"{receiver.url.replace('//', '//planted-user:planted@')}?key=planted-key", **login)
@@ -390,7 +390,7 @@ def test_the_log_shows_no_secret(shop, sandbox, receiver, configure, capfd, capl
 
 
 def test_a_replay_sends_it_once_more(shop, sandbox, receiver, configure):
-    """The same record, and the number goes on; of what was delivered and of what failed, by HTTP and from Python."""
+    """The record is the same and the numbering continues, for delivered and failed postbacks."""
     configure()
     receiver.answers[:] = [204, 500]
     for name in ("One", "Two"):
@@ -402,14 +402,14 @@ def test_a_replay_sends_it_once_more(shop, sandbox, receiver, configure):
     answer = shop.http.post(f"/_sandbox/postbacks/{two}/replay")
     assert (answer.status_code, answer.json()["id"]) == (200, two)
     assert ends(sandbox) == [("delivered", [1, 2])] * 2
-    told = [(request.data["last_name"], request.fields["number_of_attempts"]) for request in receiver.requests]
-    assert told == [("One", "1"), ("Two", "1"), ("One", "2"), ("Two", "2")]
+    received = [(request.data["last_name"], request.fields["number_of_attempts"]) for request in receiver.requests]
+    assert received == [("One", "1"), ("Two", "1"), ("One", "2"), ("Two", "2")]
     unknown = shop.http.post("/_sandbox/postbacks/nothing/replay")
-    assert (unknown.status_code, unknown.json()["message"]) == (404, "postback nothing: there is no such record.")
+    assert (unknown.status_code, unknown.json()["message"]) == (404, "postback nothing: not found.")
 
 
 def test_a_replay_need_not_wait(shop, sandbox, receiver, configure):
-    """What waits for its next attempt is tried at once."""
+    """A postback that waits for its next attempt is sent at once."""
     configure(number_of_attempts=3, attempt_interval=DAY)
     receiver.answers[:] = [500]
     shop.contact()
@@ -419,8 +419,8 @@ def test_a_replay_need_not_wait(shop, sandbox, receiver, configure):
 
 
 def test_the_log_keeps_the_newest(shop, sandbox, receiver, configure, monkeypatch):
-    """Of those that have ended; what still waits is never forgotten."""
-    monkeypatch.setattr(deliveries, "KEPT", 10)
+    """This limits ended postbacks; waiting ones are always stored."""
+    monkeypatch.setattr(postback_delivery, "MOST_ENDED", 10)
     configure(number_of_attempts=2)
     receiver.answers[:] = [500]
     for number in range(40):
@@ -432,8 +432,8 @@ def test_the_log_keeps_the_newest(shop, sandbox, receiver, configure, monkeypatc
     assert json.loads(kept[-1]["body"]["data"])["last_name"] == "Smith 39"
 
 
-def test_a_reset_forgets_them(shop, sandbox, receiver, configure, eventually):
-    """Those under way too; and the first contact, made anew, is told to nobody."""
+def test_a_reset_deletes_them(shop, sandbox, receiver, configure, eventually):
+    """Attempts in progress end too, and the new first contact is not reported."""
     receiver.may_answer.clear()
     configure(number_of_attempts=3)
     shop.contact()

@@ -1,4 +1,4 @@
-"""Quick invoices: what they take and say, and when they can be changed, closed and opened again."""
+"""Quick invoices: their fields, and when they can be changed, closed and reopened."""
 
 import json
 from pathlib import Path
@@ -22,12 +22,12 @@ def change(shop, invoice, **fields):
 
 
 def act(shop, invoice, verb, **query):
-    """POST a verb on an invoice."""
+    """POST an action on an invoice."""
     return shop.http.post(f"{PATH}/{invoice['id']}/{verb}", params=query)
 
 
-def stands(answer):
-    """`status_id` and `payment_status_id` of an answer, which must be a good one."""
+def status_of(answer):
+    """Return `status_id` and `payment_status_id` of a response, which must be a success."""
     assert answer.is_success, answer.text
     record = answer.json()["quickinvoice"]
     return record["status_id"], record["payment_status_id"]
@@ -37,7 +37,7 @@ def stands(answer):
 
 
 def test_an_invoice_is_created_and_read_again(shop):
-    """What POST answers with 201 is what GET answers with 200."""
+    """POST with 201 and GET with 200 return the same record."""
     created = shop.invoice(note="Enjoy", expire_date="2030-02-28")
     read = shop.get(f"{PATH}/{created.json()['quickinvoice']['id']}")
     assert (created.status_code, read.status_code) == (201, 200)
@@ -45,10 +45,10 @@ def test_an_invoice_is_created_and_read_again(shop):
 
 
 def test_an_invoice_looks_like_the_recorded_one(shop):
-    """The recorded fields come in the recorded order, with the recorded values."""
+    """The recorded fields have the recorded order and values."""
     recorded = json.loads((SAMPLES / "quickinvoice-create-response.json").read_text())["quickinvoice"]
     sent = json.loads((SAMPLES / "quickinvoice-create-request.json").read_text())["quickinvoice"]
-    made = shop.invoice(**sent | {"location_id": shop.facts.location_id, "due_date": "2030-01-31"})
+    made = shop.invoice(**sent | {"location_id": shop.info.location_id, "due_date": "2030-01-31"})
     record = made.json()["quickinvoice"]
     own = {
         "id",
@@ -65,22 +65,22 @@ def test_an_invoice_looks_like_the_recorded_one(shop):
 
 
 def test_its_link_is_of_its_own_form(shop, invoice):
-    """The contract's `/v2/quickinvoice/view?id=…`."""
-    expected = f"{shop.facts.base_url}/v2/quickinvoice/view?id={invoice['id']}"
+    """The link is the contract's `/v2/quickinvoice/view?id=…`."""
+    expected = f"{shop.info.base_url}/v2/quickinvoice/view?id={invoice['id']}"
     assert invoice["_links"]["self"]["href"] == expected
 
 
 def test_what_is_left_out_has_its_default(shop, invoice):
-    """The notices go out 3 days before, on and 7 days after the due date; cards go to the location's default."""
+    """Reminders are 3 days before, on and 7 days after the due date; cards use the location's account."""
     assert [invoice[f"notification_{when}_due_date"] for when in ("days_before", "on", "days_after")] == [3, 1, 7]
     assert (invoice["single_payment_min_amount"], invoice["single_payment_max_amount"]) == ("0.00", "9999999.99")
     products = invoice["cc_product_transaction_id"], invoice["ach_product_transaction_id"]
-    assert products == (shop.facts.cc_product_transaction_id, None)
+    assert products == (shop.info.cc_product_transaction_id, None)
 
 
-def test_a_named_merchant_account_stands_alone(shop, errors):
-    """With one of the two ids the other stays null; each must serve its payment method."""
-    ach = shop.facts.ach_product_transaction_id
+def test_a_named_merchant_account_is_the_only_one(shop, errors):
+    """With one of the two ids the other stays null; each must support its payment method."""
+    ach = shop.info.ach_product_transaction_id
     record = shop.invoice(ach_product_transaction_id=ach).json()["quickinvoice"]
     assert (record["cc_product_transaction_id"], record["ach_product_transaction_id"]) == (None, ach)
     wrong = shop.invoice(cc_product_transaction_id=ach)
@@ -89,7 +89,7 @@ def test_a_named_merchant_account_stands_alone(shop, errors):
 
 @pytest.mark.parametrize("items", [{"Tea": 1.1, "Cake": "2.20"}, {"Tea": 0}, {"a]b": "0.10", "ü": 20}])
 def test_items_come_back_as_they_were_sent(shop, items):
-    """Numbers as numbers and strings as strings; the sum is exact and has two decimals."""
+    """Numbers stay numbers and strings strings; the sum is exact, with two decimals."""
     record = shop.invoice(item_list=items).json()["quickinvoice"]
     assert record["item_list"] == items
     cents = sum(round(100 * float(amount)) for amount in items.values())
@@ -118,18 +118,18 @@ def test_items_come_back_as_they_were_sent(shop, items):
     ids=lambda items: str(items)[:30],
 )
 def test_items_have_names_and_amounts(shop, errors, items):
-    """Whatever else an item list holds is named, as is a sum of more than ten digits and a list that is too long."""
+    """Other items, a sum of more than ten digits and a list that is too long are named."""
     assert list(errors(shop.invoice(item_list=items))) == ["item_list"]
 
 
 def test_the_largest_sum_is_taken(shop):
-    """decimal(10,2)."""
+    """The sum is a decimal(10,2)."""
     items = {"Tea": 99999999, "Cake": "0.99"}
     assert shop.invoice(item_list=items).json()["quickinvoice"]["amount_due"] == "99999999.99"
 
 
 def test_what_is_required_is_named(shop, errors):
-    """Title, due date, items and location."""
+    """Title, due date, items and location are required."""
     body = {"quickinvoice": {}}
     assert set(errors(shop.http.post(PATH, json=body))) == {"title", "due_date", "item_list", "location_id"}
 
@@ -145,25 +145,25 @@ def test_what_is_required_is_named(shop, errors):
         ({"files": []}, "files"),
         ({"tags": "red"}, "tags"),
         ({"tags": [1]}, "tags"),
-        ({"contact_api_id": "nobody"}, "contact_api_id"),
+        ({"contact_api_id": "unknown"}, "contact_api_id"),
         ({"payment_status_id": 2}, "payment_status_id"),
         ({"amount_due": "1.00"}, "amount_due"),
     ],
 )
 def test_fields_that_do_not_fit_are_named(shop, errors, fields, named):
-    """One problem each, under the name of its field."""
+    """Each has one problem, under its own name."""
     assert list(errors(shop.invoice(**fields))) == [named]
 
 
 def test_fields_that_fit_together_are_taken(shop):
-    """A phone for texts, a licence with its state, and one proof of identity."""
+    """These are a phone for texts, a licence with its state, and one proof of identity."""
     fields = {"send_text_to_pay": 1, "cell_phone": "2485551234", "dl_number": "A1", "dl_state": "OK", "ssn4": "1234"}
     record = shop.invoice(**fields).json()["quickinvoice"]
     assert {name: record[name] for name in fields} == fields
 
 
 def test_the_contact_fills_the_email(shop):
-    """If the invoice has none of its own; a contact's own id serves as well."""
+    """This needs an invoice without its own; a contact's api id works too."""
     shop.contact(contact_api_id="ada", email="ada@example.test")
     ours = shop.invoice(contact_api_id="ada").json()["quickinvoice"]
     own = shop.invoice(contact_api_id="ada", email="me@example.test").json()["quickinvoice"]
@@ -172,8 +172,8 @@ def test_the_contact_fills_the_email(shop):
 
 
 def test_an_own_id_serves_on_every_verb(shop):
-    """It is unique in its location, and an empty one is none."""
-    where = {"api_id": 1, "location_id": shop.facts.location_id}
+    """It is unique in its location, and an empty one is null."""
+    where = {"api_id": 1, "location_id": shop.info.location_id}
     created = shop.invoice(quick_invoice_api_id="i 1").json()["quickinvoice"]
     assert list(shop.invoice(quick_invoice_api_id="i 1").json()["errors"]) == ["quick_invoice_api_id"]
     assert [shop.invoice(quick_invoice_api_id="").status_code for _ in range(2)] == [201, 201]
@@ -194,16 +194,16 @@ def test_an_own_id_serves_on_every_verb(shop):
 
 
 def test_every_relation_of_the_contract_can_be_expanded(shop):
-    """On a record and on a list; what the gateway has nothing of is null or empty."""
-    contact = {"contact_id": shop.facts.contact_id}
+    """Records and lists allow it; relations that the sandbox does not have are null or empty."""
+    contact = {"contact_id": shop.info.contact_id}
     invoice = shop.invoice(tags=["red", "hot"], **contact).json()["quickinvoice"]
     names = "contact,email_blacklist,files,location,tags,created_user"
     names += ",quick_invoice_settings,quick_invoice_views,payment_url"
     record = shop.get(f"{PATH}/{invoice['id']}", expand=names).json()["quickinvoice"]
     assert record["contact"]["last_name"] == "Smith"
-    assert record["location"]["id"] == shop.facts.location_id
-    assert record["created_user"]["id"] == shop.facts.user_id
-    assert record["payment_url"] == f"{shop.facts.base_url}/#/quickinvoicepay/{invoice['id']}"
+    assert record["location"]["id"] == shop.info.location_id
+    assert record["created_user"]["id"] == shop.info.user_id
+    assert record["payment_url"] == f"{shop.info.base_url}/#/quickinvoicepay/{invoice['id']}"
     assert (record["tags"], record["files"], record["quick_invoice_views"]) == (["red", "hot"], [], [])
     assert (record["email_blacklist"], record["quick_invoice_settings"]) == (None, None)
     [listed] = shop.get(PATH, expand=names).json()["quickinvoices"]
@@ -211,7 +211,7 @@ def test_every_relation_of_the_contract_can_be_expanded(shop):
 
 
 def test_a_list_can_be_filtered(shop):
-    """By status, by amount, by text and by due date, as any other."""
+    """Filters are by status, amount, text and due date, as for other records."""
     cheap = shop.invoice(item_list={"Tea": 5}, title="Tea").json()["quickinvoice"]
     shop.invoice(title="Dinner", due_date="2031-01-31")
     for filters in (
@@ -226,7 +226,7 @@ def test_a_list_can_be_filtered(shop):
 
 
 def test_invoices_of_another_location_do_not_exist(shop, neighbour, invoice):
-    """A stranger's invoice is 404, whatever is asked of it."""
+    """Every request for one is a 404."""
     path = f"{PATH}/{invoice['id']}"
     assert neighbour.get(path).status_code == 404
     for verb in ("reopen", "resend", "files"):
@@ -237,8 +237,8 @@ def test_invoices_of_another_location_do_not_exist(shop, neighbour, invoice):
 # --- changed
 
 
-def test_a_change_counts_the_items_anew(shop, invoice):
-    """And leaves all other fields alone."""
+def test_a_change_recomputes_the_sum(shop, invoice):
+    """All other fields stay."""
     changed = change(shop, invoice, item_list={"Tea": "3.5"}, title="Tea").json()["quickinvoice"]
     expected = {"item_list": {"Tea": "3.5"}, "title": "Tea", "amount_due": "3.50", "remaining_balance": "3.50"}
     assert changed == invoice | expected | {"modified_ts": changed["modified_ts"]}
@@ -274,7 +274,7 @@ FIXED = {
 
 
 def test_a_change_takes_what_the_contract_allows(shop, invoice):
-    """The fields known to be allowed on PUT, a new contact and its own id."""
+    """These are the fields known to be allowed on PUT, a new contact and its api id."""
     changed = change(shop, invoice, **CHANGEABLE).json()["quickinvoice"]
     assert {name: changed[name] for name in CHANGEABLE} == CHANGEABLE
     shop.contact(contact_api_id="ada")
@@ -287,18 +287,18 @@ def test_a_change_takes_nothing_else(shop, invoice, errors):
 
 
 def test_an_invoice_can_be_sent_back_whole(shop, invoice):
-    """Also as addTransaction answers it, with `active` and its transactions, and with its files."""
+    """This includes a response of addTransaction, with `active`, transactions and files."""
     invoice |= {"active": 1, "transactions": [], "files": []}
     assert change(shop, invoice, **invoice | {"title": "x"}).json()["quickinvoice"]["title"] == "x"
 
 
 def test_a_merchant_account_is_changed_before_the_first_payment_only(shop, sandbox, errors):
-    """And one of the two remains."""
+    """One of the two remains."""
     name, other = "cc_product_transaction_id", "ach_product_transaction_id"
     invoice = shop.invoice(allow_partial_pay=1).json()["quickinvoice"]
     assert list(errors(change(shop, invoice, **{name: None}))) == [name]
-    both = change(shop, invoice, **{other: shop.facts.ach_product_transaction_id}).json()["quickinvoice"]
-    assert both[other] == shop.facts.ach_product_transaction_id
+    both = change(shop, invoice, **{other: shop.info.ach_product_transaction_id}).json()["quickinvoice"]
+    assert both[other] == shop.info.ach_product_transaction_id
     sandbox.pay_quick_invoice(invoice["id"], "1.00")
     assert list(errors(change(shop, invoice, **{other: None}))) == [other]
     assert change(shop, invoice, **{other: both[other]}, title="x").status_code == 200
@@ -309,105 +309,108 @@ def test_a_merchant_account_is_changed_before_the_first_payment_only(shop, sandb
 
 @pytest.mark.parametrize("status_id", [0, 2, "0"])
 def test_a_change_of_status_closes(shop, invoice, errors, status_id):
-    """0 and 2 mean closed, 0 is spoken; a closed invoice is changed no more."""
-    assert stands(change(shop, invoice, status_id=status_id)) == (0, 1)
+    """0 and 2 close, 0 is returned; a closed invoice cannot be changed."""
+    assert status_of(change(shop, invoice, status_id=status_id)) == (0, 1)
     for fields in ({"title": "x"}, {"status_id": 1}, {}):
         assert errors(change(shop, invoice, **fields)) == {"status_id": ["The invoice is closed."]}
 
 
 def test_an_invoice_may_be_closed_from_the_start(shop):
-    """And opened later."""
+    """It can be reopened later."""
     closed = shop.invoice(status_id=2)
-    assert stands(closed) == (0, 1)
-    assert stands(act(shop, closed.json()["quickinvoice"], "reopen")) == (1, 1)
+    assert status_of(closed) == (0, 1)
+    assert status_of(act(shop, closed.json()["quickinvoice"], "reopen")) == (1, 1)
 
 
 def test_a_status_of_open_changes_nothing(shop, invoice):
-    """It is what the record says already."""
-    assert stands(change(shop, invoice, status_id=1)) == (1, 1)
+    """The record has that status already."""
+    assert status_of(change(shop, invoice, status_id=1)) == (1, 1)
 
 
 def test_an_open_invoice_is_not_reopened(shop, invoice, errors):
-    """422 under `status_id`."""
+    """The response is a 422 under `status_id`."""
     expected = {"status_id": ["The invoice is open, unpaid and cannot be reopened."]}
     assert errors(act(shop, invoice, "reopen")) == expected
 
 
 def test_a_paid_invoice_is_reopened_only_where_it_may_be_overpaid(shop, sandbox, errors):
-    """The contract's conditions on the payment status."""
+    """These are the contract's conditions on the payment status."""
     paid = shop.invoice().json()["quickinvoice"]
     sandbox.pay_quick_invoice(paid["id"])
     assert list(errors(act(shop, paid, "reopen"))) == ["status_id"]
     more = shop.invoice(allow_overpayment=1).json()["quickinvoice"]
     sandbox.pay_quick_invoice(more["id"])
-    assert stands(change(shop, more, status_id=0)) == (0, 2)
-    assert stands(act(shop, more, "reopen")) == (1, 2)
+    assert status_of(change(shop, more, status_id=0)) == (0, 2)
+    assert status_of(act(shop, more, "reopen")) == (1, 2)
 
 
 def test_a_partly_paid_invoice_is_reopened(shop, sandbox):
-    """With its payments."""
+    """It keeps its payments."""
     invoice = shop.invoice(allow_partial_pay=1).json()["quickinvoice"]
     sandbox.pay_quick_invoice(invoice["id"], "1.00")
-    assert stands(change(shop, invoice, status_id=0)) == (0, 3)
-    assert stands(act(shop, invoice, "reopen")) == (1, 3)
+    assert status_of(change(shop, invoice, status_id=0)) == (0, 3)
+    assert status_of(act(shop, invoice, "reopen")) == (1, 3)
 
 
 def test_an_expired_invoice_is_not_reopened(shop, sandbox, errors):
-    """From the midnight after its expire date; until then it is."""
-    today = sandbox._live.gateway.clock.date().date().isoformat()
+    """It expires at the midnight after its expire date."""
+    today = sandbox._current.gateway.clock.date().date().isoformat()
     invoice = shop.invoice(expire_date=today, status_id=0).json()["quickinvoice"]
-    assert stands(act(shop, invoice, "reopen")) == (1, 1)
+    assert status_of(act(shop, invoice, "reopen")) == (1, 1)
     change(shop, invoice, status_id=0)
     sandbox.advance(24 * 60 * 60)
     assert errors(act(shop, invoice, "reopen")) == {"expire_date": ["The invoice has expired."]}
 
 
 def test_a_deleted_invoice_is_gone(shop, invoice):
-    """204 without a body, then 409 for whatever is asked of it, and an unknown one is 404."""
+    """204 without a body, then 409 for every request; an unknown one is a 404."""
     path = f"{PATH}/{invoice['id']}"
     assert (answer := shop.http.delete(path)).status_code == 204
     assert answer.content == b""
     body = {"json": {"quickinvoice": {"transaction_id": "x"}}}
     for method, verb in [("GET", ""), ("PUT", ""), ("DELETE", ""), ("POST", "/reopen"), ("POST", "/resend")]:
         assert shop.http.request(method, f"{path}{verb}", **body).status_code == 409
-        assert shop.http.request(method, f"{PATH}/nobody{verb}", **body).status_code == 404
+        assert shop.http.request(method, f"{PATH}/unknown{verb}", **body).status_code == 404
     assert shop.get(PATH).json()["quickinvoices"] == []
 
 
-# --- notices
+# --- messages
 
 
-def told(sandbox, invoice):
-    """Occasion and channel of each notice about an invoice."""
-    return [(notice["occasion"], notice["channel"]) for notice in sandbox.outbox(quick_invoice_id=invoice["id"])]
+def sent_messages(sandbox, invoice):
+    """Return event and channel of each message about an invoice."""
+    return [(message["event"], message["channel"]) for message in sandbox.outbox(quick_invoice_id=invoice["id"])]
 
 
 REACHABLE = {"email": "ada@example.test", "cell_phone": "2485551234", "send_text_to_pay": 1}
 
 
-def test_the_customer_is_told_of_a_new_invoice_when_asked_to(shop, sandbox):
-    """`send_email` sends at once; without it nothing goes out."""
+def test_a_new_invoice_is_sent_if_asked_for(shop, sandbox):
+    """`send_email` sends at once; without it nothing is sent."""
     silent = shop.invoice(**REACHABLE).json()["quickinvoice"]
     loud = shop.invoice(send_email=1, **REACHABLE).json()["quickinvoice"]
     assert "send_email" not in loud
-    assert (told(sandbox, silent), told(sandbox, loud)) == ([], [("created", "email"), ("created", "sms")])
+    assert (sent_messages(sandbox, silent), sent_messages(sandbox, loud)) == (
+        [],
+        [("created", "email"), ("created", "sms")],
+    )
 
 
 @pytest.mark.parametrize(
     ("query", "channels"),
     [({}, ["email", "sms"]), ({"sms": 0}, ["email"]), ({"email": 0}, ["sms"]), ({"sms": "true"}, ["email", "sms"])],
 )
-def test_a_notice_is_sent_again(shop, sandbox, query, channels):
-    """By e-mail and text, or by one of them."""
+def test_a_message_is_resent(shop, sandbox, query, channels):
+    """It goes by e-mail and text, or by one of them."""
     invoice = shop.invoice(**REACHABLE).json()["quickinvoice"]
     answer = act(shop, invoice, "resend", **query)
     assert (answer.status_code, answer.content) == (204, b"")
-    assert told(sandbox, invoice) == [("resend", channel) for channel in channels]
+    assert sent_messages(sandbox, invoice) == [("resend", channel) for channel in channels]
 
 
 @pytest.mark.parametrize(
     ("query", "named"), [({"sms": 0, "email": 0}, "email"), ({"sms": "no"}, "sms"), ({"email": ""}, "email")]
 )
-def test_a_notice_needs_a_way(shop, invoice, errors, query, named):
-    """Neither of them, and what is no flag, is 422."""
+def test_a_message_needs_a_channel(shop, invoice, errors, query, named):
+    """Neither channel, and an invalid flag, are a 422."""
     assert list(errors(act(shop, invoice, "resend", **query))) == [named]

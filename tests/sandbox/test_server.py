@@ -1,4 +1,4 @@
-"""The listening socket, on its own."""
+"""The listening socket by itself."""
 
 import asyncio
 import socket
@@ -10,14 +10,14 @@ from gateway_async.sandbox.http.server import Listener
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("way", ["shut", "close"])
-async def test_whoever_was_just_accepted_is_closed_properly(way: str) -> None:
-    """Closing at the very moment of a connection drops it, and leaves nothing to the garbage collector."""
+@pytest.mark.parametrize("way", ["pause", "close"])
+async def test_a_connection_just_accepted_is_closed_properly(way: str) -> None:
+    """Closing at the moment of a connection drops it, and leaves nothing to the garbage collector."""
     listener = Listener(PlainTextResponse("here"), "127.0.0.1", 0)
     await listener.bind()
     await listener.open()
     with socket.create_connection(("127.0.0.1", listener.port)) as caller:
-        for _ in range(2):  # in the second turn of the loop the connection is accepted, and has no transport yet
+        for _ in range(2):  # in the second iteration of the loop the connection is accepted, and has no transport yet
             await asyncio.sleep(0)
         await getattr(listener, way)()
         await asyncio.sleep(0)

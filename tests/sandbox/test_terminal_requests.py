@@ -1,24 +1,24 @@
-"""The life of a request at a terminal: every way it goes on, and every way it ends."""
+"""The state machine of a request at a terminal."""
 
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from gateway_async.sandbox import NothingWaitsError, Sandbox
-from gateway_async.sandbox.state_machines.terminal_requests import LIFE, State, Trigger
+from gateway_async.sandbox.state_machines.terminal_requests import MACHINE, State, Trigger
 
 
 @pytest.fixture
 def manual():
-    """A gateway at whose terminals nothing happens by itself."""
+    """A gateway whose terminals do nothing automatically."""
     with Sandbox(terminals="manual") as sandbox:
         yield sandbox
 
 
 @pytest.fixture
 def queue(manual, open_shop, eventually):
-    """Make so many calls wait at the terminal."""
-    shop = open_shop(manual.facts)
+    """Make some calls wait at the terminal."""
+    shop = open_shop(manual.info)
     with ThreadPoolExecutor(8) as pool:
 
         def fill(count):
@@ -31,12 +31,12 @@ def queue(manual, open_shop, eventually):
 
 
 def states(manual):
-    """Where the calls at the terminal stand."""
+    """Return the states of the calls at the terminal."""
     return [call["state"] for call in manual.terminals()[0]["waiting"]]
 
 
-def test_the_next_in_line_has_its_turn_at_once(manual, queue):
-    """There is no moment at which a card could be presented to nobody."""
+def test_the_next_request_is_active_at_once(manual, queue):
+    """There is never a moment without an active request while others wait."""
     queue(3)
     assert states(manual) == ["waiting for a card", "queued", "queued"]
     manual.present()
@@ -48,16 +48,16 @@ def test_the_next_in_line_has_its_turn_at_once(manual, queue):
         manual.present()
 
 
-def test_the_time_counts_in_line_too(manual, queue, eventually):
-    """A call that never had its turn is over after its 300 seconds."""
+def test_the_time_in_the_queue_counts(manual, queue, eventually):
+    """A queued call ends 300 seconds after its arrival."""
     queue(2)
     manual.advance(300)
     eventually(lambda: len(manual.ledger()["transactions"]) == 2)
     assert states(manual) == []
 
 
-def test_who_is_cut_off_leaves_the_line(manual, queue):
-    """After a reset the next call has its turn."""
+def test_an_aborted_request_leaves_the_queue(manual, queue):
+    """After a reset, the next call is active."""
     queue(2)
     manual.reset()
     assert states(manual) == []
@@ -65,9 +65,9 @@ def test_who_is_cut_off_leaves_the_line(manual, queue):
     assert states(manual) == ["waiting for a card"]
 
 
-def test_what_has_ended_stays_so():
-    """No move leads away from an end, and every call comes to one."""
-    lively = {State.QUEUED, State.WAITING}
-    assert {before for before, _ in LIFE.moves} == lively
-    assert {*LIFE.moves.values()} == {*State} - {State.QUEUED}
-    assert {trigger for _, trigger in LIFE.moves} == {*Trigger}
+def test_an_ended_request_never_changes():
+    """No transition starts at an end, and every request can reach one."""
+    unfinished = {State.QUEUED, State.WAITING}
+    assert {before for before, _ in MACHINE.transitions} == unfinished
+    assert {*MACHINE.transitions.values()} == {*State} - {State.QUEUED}
+    assert {trigger for _, trigger in MACHINE.transitions} == {*Trigger}

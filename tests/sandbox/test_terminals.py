@@ -1,4 +1,4 @@
-"""Simulated terminals: what they do by themselves, what people do at them, and who waits."""
+"""Simulated terminals: automatic actions, actions of people, and waiting calls."""
 
 import asyncio
 import json
@@ -12,44 +12,44 @@ from gateway_async.sandbox import NothingWaitsError, Sandbox
 
 @pytest.fixture
 def manual():
-    """A gateway at whose terminals nothing happens by itself."""
+    """A gateway whose terminals do nothing automatically."""
     with Sandbox(terminals="manual") as sandbox:
         yield sandbox
 
 
 @pytest.fixture
 def counter(manual, open_shop):
-    """The shop of that gateway."""
-    return open_shop(manual.facts)
+    """The client of that gateway."""
+    return open_shop(manual.info)
 
 
 @pytest.fixture
 def pool():
-    """Threads for calls that wait."""
+    """Threads for waiting calls."""
     with ThreadPoolExecutor(8) as pool:
         yield pool
 
 
 def wait_for(manual, count):
-    """Wait until so many calls are at the first terminal, and return them."""
+    """Wait until some calls are at the first terminal, and return them."""
     while len(waiting := manual.terminals()[0]["waiting"]) != count:
         pass
     return waiting
 
 
 def test_a_terminal_left_alone_approves(shop):
-    """201 under `routertransaction`, with a link to the transactions endpoint."""
+    """The response is 201 under `routertransaction`, with a link to the transactions endpoint."""
     response = shop.at_terminal("12.50", transaction_api_id="t1", billing_zip="12345")
     sale = response.json()["routertransaction"]
     assert (response.status_code, sale["status_id"], sale["entry_mode_id"]) == (201, 101, "C")
-    assert sale["terminal_id"] == shop.facts.terminal_id
+    assert sale["terminal_id"] == shop.info.terminal_id
     assert sale["_links"]["self"]["href"].endswith(f"/v2/transactions/{sale['id']}")
     read = shop.get(f"/v2/transactions/{sale['id']}").json()["transaction"]
     assert read == sale
 
 
 def test_a_terminal_stores_a_card(shop):
-    """The answer is an `accountvault` whose `active` is the string "1"."""
+    """The response is an `accountvault` whose `active` is the string "1"."""
     response = shop.store_at_terminal()
     vault = response.json()["accountvault"]
     assert (response.status_code, vault["active"], vault["last_four"]) == (201, "1", "1111")
@@ -70,7 +70,7 @@ def test_a_terminal_stores_a_card(shop):
     ],
 )
 def test_trigger_amounts_end_with_their_text(shop, amount, text):
-    """The text stands in verbiage and response_message of a declined transaction."""
+    """The text is in verbiage and response_message of a declined transaction."""
     made = shop.at_terminal(amount).json()["routertransaction"]
     assert (made["status_id"], made["verbiage"], made["response_message"]) == (301, text, text)
     assert (made["auth_amount"], made["last_four"]) == ("0.00", None)
@@ -83,7 +83,7 @@ ENTRIES |= {"7.54": "S visa", "7.55": "S mc", "7.56": "S amex", "7.57": "S disc"
 
 @pytest.mark.parametrize(("amount", "entry"), ENTRIES.items())
 def test_trigger_amounts_choose_card_and_entry(shop, amount, entry):
-    """Keyed, swiped, chip or contactless, and the brand."""
+    """They choose keyed, swiped, chip or contactless, and the brand."""
     made = shop.at_terminal(amount).json()["routertransaction"]
     assert (made["status_id"], f"{made['entry_mode_id']} {made['account_type']}") == (101, entry)
     assert (made["emv_receipt_data"] is not None) == entry.startswith("C")
@@ -91,7 +91,7 @@ def test_trigger_amounts_choose_card_and_entry(shop, amount, entry):
 
 @pytest.mark.parametrize(("amount", "reason"), [("5.00", 1500), ("6.16", 1616), ("2.01", 1201)])
 def test_the_issuers_triggers_work_at_terminals(shop, amount, reason):
-    """What the issuer declines on a keyed card it declines here too."""
+    """Amounts that decline a keyed card decline here too."""
     made = shop.at_terminal(amount).json()["routertransaction"]
     assert (made["reason_code_id"], made["last_four"]) == (reason, "1111")
 
@@ -108,7 +108,7 @@ def test_the_issuers_triggers_work_at_terminals(shop, amount, reason):
     ],
 )
 def test_a_terminal_call_is_checked_before_it_waits(counter, errors, fields, named):
-    """Nothing that cannot work reaches the terminal."""
+    """Invalid calls do not reach the terminal."""
     assert errors(counter.at_terminal(**fields)) == named
 
 
@@ -124,10 +124,10 @@ OPTIONAL = {
 }
 
 
-def test_a_terminal_call_says_what_else_it_knows(shop):
-    """The optional fields stand in the transaction, and the contact may be named by its api id."""
+def test_a_terminal_call_has_optional_fields(shop):
+    """They are stored in the transaction, and the contact may be named by its api id."""
     contact = shop.contact(contact_api_id="c1").json()["contact"]
-    product = {"product_transaction_id": shop.facts.cc_product_transaction_id}
+    product = {"product_transaction_id": shop.info.cc_product_transaction_id}
     made = shop.at_terminal(**OPTIONAL, **product, save_account=1, contact_api_id="c1").json()["routertransaction"]
     expected = {**OPTIONAL, **product, "contact_id": contact["id"]}
     assert {name: made[name] for name in expected} == expected
@@ -137,17 +137,17 @@ def test_a_terminal_call_says_what_else_it_knows(shop):
 
 @pytest.mark.parametrize("field", ["title", "account_vault_api_id", "billing_address", "billing_zip", "contact_api_id"])
 def test_a_store_takes_five_fields(counter, errors, field):
-    """Where, for whom and what; any other field is refused before the terminal waits."""
+    """Any other field is refused before the terminal waits."""
     assert list(errors(counter.store_at_terminal(**{field: "12345"}))) == [field]
 
 
 def test_a_terminal_of_another_location_is_not_found(shop, neighbour, errors):
-    """Terminals belong to their location."""
-    assert list(errors(shop.at_terminal(terminal_id=neighbour.facts.terminal_id))) == ["terminal_id"]
+    """Terminals belong to one location."""
+    assert list(errors(shop.at_terminal(terminal_id=neighbour.info.terminal_id))) == ["terminal_id"]
 
 
 def test_a_person_presents_a_card(manual, counter, pool):
-    """In manual mode the call waits until a card comes."""
+    """In manual mode the call waits until a card is presented."""
     sale = pool.submit(counter.at_terminal, "12.50")
     call = manual.wait_for_call()
     assert (call["action"], call["amount"], call["state"]) == ("sale", "12.50", "waiting for a card")
@@ -158,7 +158,7 @@ def test_a_person_presents_a_card(manual, counter, pool):
 
 @pytest.mark.parametrize(("act", "text", "card"), [("decline", "DECLINED", "1111"), ("cancel", "CANCELLED", None)])
 def test_a_person_declines_or_cancels(manual, counter, pool, act, text, card):
-    """Both end in a declined transaction that says why."""
+    """Both lead to a declined transaction with the reason."""
     sale = pool.submit(counter.at_terminal)
     manual.wait_for_call()
     getattr(manual, act)()
@@ -167,7 +167,7 @@ def test_a_person_declines_or_cancels(manual, counter, pool, act, text, card):
 
 
 def test_a_cancelled_store_is_refused(manual, counter, pool, errors):
-    """A card that was not read is not stored."""
+    """Without a card, nothing is stored."""
     stored = pool.submit(counter.store_at_terminal)
     manual.wait_for_call()
     manual.cancel()
@@ -175,7 +175,7 @@ def test_a_cancelled_store_is_refused(manual, counter, pool, errors):
 
 
 def test_the_same_over_http(manual, counter, pool):
-    """The control calls do what the methods do, and say what waits."""
+    """The control calls do what the methods do, and show the waiting calls."""
     url = f"/_sandbox/terminals/{manual.terminal_id}"
     sale = pool.submit(counter.at_terminal)
     manual.wait_for_call()
@@ -187,7 +187,7 @@ def test_the_same_over_http(manual, counter, pool):
 
 @pytest.mark.parametrize("act", ["present", "decline", "cancel"])
 def test_a_call_that_was_ended_waits_no_more(manual, counter, pool, act):
-    """The answer to the control call shows the terminal without it, and the next call as the one whose turn it is."""
+    """The response to the control call shows the next call as the active one."""
     url = f"/_sandbox/terminals/{manual.terminal_id}/{act}"
     sales = []
     for number in (1, 2):
@@ -205,11 +205,11 @@ def test_a_call_that_was_ended_waits_no_more(manual, counter, pool, act):
         ("HERE/present", {}, 409, "terminal HERE: no call waits there."),
         ("HERE/cancel", {}, 409, "terminal HERE: no call waits there."),
         ("HERE/present", {"card": "4111111111111112"}, 422, "card: is not a valid card number."),
-        ("nowhere/silence", {}, 404, "terminal nowhere: there is no such terminal."),
+        ("nowhere/silence", {}, 404, "terminal nowhere: not found."),
     ],
 )
 def test_a_control_call_says_what_is_wrong(manual, counter, path, body, status, message):
-    """The subject first."""
+    """The message starts with the subject."""
     here = manual.terminal_id
     answer = counter.http.post(f"/_sandbox/terminals/{path.replace('HERE', here)}", json=body)
     assert (answer.status_code, answer.json()["message"]) == (status, message.replace("HERE", here))
@@ -217,32 +217,32 @@ def test_a_control_call_says_what_is_wrong(manual, counter, path, body, status, 
 
 @pytest.mark.anyio
 async def test_a_call_is_waited_for(manual, counter, pool):
-    """Whoever waits wakes when a call comes, on asyncio and trio, and is given the call."""
+    """A waiting task wakes when a call comes, on asyncio and trio, and gets the call."""
     called = pool.submit(manual.wait_for_call)
     sale = pool.submit(counter.at_terminal, "12.50")
-    assert called.result() == await manual.called()
+    assert called.result() == await manual.await_call()
     assert called.result().items() >= {"action": "sale", "amount": "12.50", "state": "waiting for a card"}.items()
     manual.present()
     assert sale.result().status_code == 201
 
 
 def test_a_call_that_does_not_come(manual):
-    """The time to wait is real time, and the terminal is named."""
-    with pytest.raises(TimeoutError, match=f"terminal {manual.terminal_id}: no call came within 0.01 seconds."):
+    """The timeout is real time, and the error names the terminal."""
+    with pytest.raises(TimeoutError, match=f"terminal {manual.terminal_id}: no call arrived within 0.01 seconds."):
         manual.wait_for_call(timeout=0.01)
 
 
-def test_a_sandbox_that_stops_lets_go_who_waits(pool, eventually):
-    """At once, whatever their time-out, with the error of a sandbox that does not run."""
+def test_a_sandbox_that_stops_ends_all_waits(pool, eventually):
+    """They end at once, with the error of a sandbox that does not run."""
     with Sandbox(terminals="manual") as sandbox:
         waiting = pool.submit(sandbox.wait_for_call, timeout=3600)
-        eventually(lambda: sandbox._live.gateway.terminals._arrival._waiters)
+        eventually(lambda: sandbox._current.gateway.terminals._arrival._waiters)
     with pytest.raises(RuntimeError, match="not running"):
         waiting.result()
 
 
 def test_after_300_seconds_it_is_over(manual, counter, pool):
-    """Nobody comes, and the clock is moved on: Overall Request Timeout."""
+    """Without a card, the result is Overall Request Timeout."""
     sale = pool.submit(counter.at_terminal)
     manual.wait_for_call()
     manual.advance(299)
@@ -252,7 +252,7 @@ def test_after_300_seconds_it_is_over(manual, counter, pool):
 
 
 def test_calls_for_one_terminal_queue_in_order(manual, counter, pool):
-    """One at a time, first come first served."""
+    """They are served one at a time, in the order of arrival."""
     sales = []
     for number in range(1, 5):
         sales.append(pool.submit(counter.at_terminal, f"{number}.00"))
@@ -266,7 +266,7 @@ def test_calls_for_one_terminal_queue_in_order(manual, counter, pool):
 
 
 def test_terminals_do_not_wait_for_each_other(manual, counter, pool):
-    """A card at one ends nothing at the other."""
+    """A card at one terminal changes nothing at the other."""
     other = manual.add_terminal()
     first = pool.submit(counter.at_terminal)
     second = pool.submit(counter.at_terminal, terminal_id=other)
@@ -280,7 +280,7 @@ def test_terminals_do_not_wait_for_each_other(manual, counter, pool):
 
 
 def test_a_caller_who_hangs_up_does_not_stop_the_sale(manual, counter):
-    """The terminal goes on, and the record is found by its api id."""
+    """The terminal continues, and the record is found by its api id."""
     with pytest.raises(Exception, match="timed out"):
         counter.http.post(
             "/v2/routertransactions",
@@ -315,7 +315,7 @@ def test_an_api_id_is_taken_while_its_call_waits(manual, counter, pool, errors):
 
 
 def test_a_silent_terminal_waits_for_the_overall_time(shop, sandbox, pool):
-    """In auto mode too, until someone comes or time is up."""
+    """In auto mode too, the call waits for a manual action or its timeout."""
     sandbox.silence()
     sale = pool.submit(shop.at_terminal)
     sandbox.wait_for_call()
@@ -327,7 +327,7 @@ def test_a_silent_terminal_waits_for_the_overall_time(shop, sandbox, pool):
 
 
 def test_7_71_waits_for_the_overall_time(shop, sandbox, pool):
-    """The only trigger whose text does not come at once."""
+    """This trigger is the only one whose text comes at the timeout."""
     sale = pool.submit(shop.at_terminal, "7.71")
     sandbox.wait_for_call()
     sandbox.advance(300)
@@ -335,11 +335,11 @@ def test_7_71_waits_for_the_overall_time(shop, sandbox, pool):
 
 
 def test_8_xx_waits_as_long_as_it_says(shop, sandbox, pool, eventually):
-    """8.45 is approved after 45 seconds of the sandbox clock, at a terminal and without one."""
+    """8.45 is approved after 45 seconds of the sandbox clock, with and without a terminal."""
     at_terminal = pool.submit(shop.at_terminal, "8.45")
     sandbox.wait_for_call()
     keyed = pool.submit(shop.pay, "8.45")
-    eventually(lambda: len(sandbox._live.gateway.clock.timers) >= 4)  # midnight is one of them
+    eventually(lambda: len(sandbox._current.gateway.clock.timers) >= 4)  # midnight is one of them
     sandbox.advance(44)
     assert not at_terminal.done()
     assert not keyed.done()
@@ -348,7 +348,7 @@ def test_8_xx_waits_as_long_as_it_says(shop, sandbox, pool, eventually):
     assert keyed.result().json()["transaction"]["status_id"] == 101
 
 
-def test_nobody_waits_and_nothing_can_be_presented(manual):
+def test_an_action_needs_a_waiting_call(manual):
     """A method without a call to act on says so."""
     for act in (manual.present, manual.decline, manual.cancel):
         with pytest.raises(NothingWaitsError, match=f"terminal {manual.terminal_id}: no call waits there."):
@@ -357,13 +357,13 @@ def test_nobody_waits_and_nothing_can_be_presented(manual):
 
 @pytest.mark.parametrize("act", ["present", "decline", "cancel", "silence", "wait_for_call"])
 def test_an_unknown_terminal_is_named(manual, act):
-    """By every method that takes one."""
-    with pytest.raises(ValueError, match=r"^terminal nowhere: there is no such terminal"):
+    """This holds for every method with a terminal."""
+    with pytest.raises(ValueError, match=r"^terminal nowhere: not found"):
         getattr(manual, act)("nowhere")
 
 
 def test_what_is_presented_is_checked(manual):
-    """Card and entry mode, whether or not a call waits."""
+    """Card and entry mode are checked, whether or not a call waits."""
     with pytest.raises(ValueError, match=r"^card: is not a valid card number"):
         manual.present(card="4111111111111112")
     with pytest.raises(ValueError, match=r"^entry_mode: must be one of S, K, C, P, F, B"):
@@ -371,12 +371,12 @@ def test_what_is_presented_is_checked(manual):
 
 
 def test_many_calls_wait_at_once(manual, eventually):
-    """Hundreds of open requests, each at a terminal of its own, are all served."""
+    """Hundreds of open requests at as many terminals are all served."""
     terminals = [manual.add_terminal() for _ in range(200)]
 
     async def sell(terminal_id):
         reader, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(manual.base_url).port)
-        writer.write(request(manual.facts, terminal_id))
+        writer.write(request(manual.info, terminal_id))
         status = await reader.readline()
         writer.close()
         return status
@@ -394,10 +394,10 @@ def test_many_calls_wait_at_once(manual, eventually):
     assert {one["status_id"] for one in manual.ledger()["transactions"]} == {301}
 
 
-def request(facts, terminal_id):
-    """The bytes of a sale at a terminal."""
-    sale = {"action": "sale", "payment_method": "cc", "location_id": facts.location_id, "transaction_amount": "1.00"}
+def request(info, terminal_id):
+    """Return the bytes of a sale at a terminal."""
+    sale = {"action": "sale", "payment_method": "cc", "location_id": info.location_id, "transaction_amount": "1.00"}
     body = json.dumps({"routertransaction": sale | {"terminal_id": terminal_id}})
-    keys = {"developer-id": facts.developer_id, "user-id": facts.user_id, "user-api-key": facts.user_api_key}
+    keys = {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
     head = "".join(f"{name}: {value}\r\n" for name, value in (keys | {"content-length": len(body)}).items())
     return f"POST /v2/routertransactions HTTP/1.1\r\n{head}\r\n{body}".encode()

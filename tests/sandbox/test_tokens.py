@@ -1,4 +1,4 @@
-"""Tokens: how one logs in, what keeps a token alive, and what ends it."""
+"""Tokens: login, expiry and revocation."""
 
 import json
 import sqlite3
@@ -9,56 +9,56 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.state_machines.tokens import LIFE
+from gateway_async.sandbox.state_machines.tokens import MACHINE
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 MINUTES = 60
 
 
-def log_in(facts, **changes):
-    """Log in with nothing but the developer id; `...` leaves a field out."""
-    login = {"username": facts.username, "password": facts.password, "domain": facts.domain} | changes
+def log_in(info, **changes):
+    """Log in with only the developer id; `...` omits a field."""
+    login = {"username": info.username, "password": info.password, "domain": info.domain} | changes
     login = {name: value for name, value in login.items() if value is not ...}
-    return httpx.post(f"{facts.base_url}/v2/token", json=login, headers={"developer-id": facts.developer_id})
+    return httpx.post(f"{info.base_url}/v2/token", json=login, headers={"developer-id": info.developer_id})
 
 
-def token_of(facts):
-    """A token."""
-    return str(log_in(facts).json()["token"]["token"])
+def token_of(info):
+    """Return a token."""
+    return str(log_in(info).json()["token"]["token"])
 
 
-def ask(facts, token, path="/v2/contacts"):
+def ask(info, token, path="/v2/contacts"):
     """The status of a request with a token."""
-    headers = {"developer-id": facts.developer_id, "access-token": token}
-    return httpx.get(facts.base_url + path, headers=headers).status_code
+    headers = {"developer-id": info.developer_id, "access-token": token}
+    return httpx.get(info.base_url + path, headers=headers).status_code
 
 
 def test_a_login_answers_with_a_token(sandbox):
-    """201, in the shape of the recorded answer, for 15 minutes."""
+    """The response is 201 in the recorded form, with 15 minutes."""
     recorded = json.loads((SAMPLES / "token-create-response.json").read_text())["token"]
-    response = log_in(sandbox.facts)
+    response = log_in(sandbox.info)
     token = response.json()["token"]
     assert (response.status_code, list(token)) == (201, list(recorded))
     assert {name: type(value) for name, value in token.items()} == {name: type(recorded[name]) for name in recorded}
     assert (token["expire"], token["username"], token["user_type_id"]) == (15, sandbox.username, 200)
     assert token["primary_location_id"] == sandbox.location_id
     assert token["password_expire_ts"] > token["time"]
-    assert ask(sandbox.facts, token["token"]) == 200
+    assert ask(sandbox.info, token["token"]) == 200
 
 
 def test_each_login_has_a_token_of_its_own(sandbox):
-    """The first lives on after the second."""
-    first, second = token_of(sandbox.facts), token_of(sandbox.facts)
+    """The first stays valid after the second."""
+    first, second = token_of(sandbox.info), token_of(sandbox.info)
     assert first != second
-    assert (ask(sandbox.facts, first), ask(sandbox.facts, second)) == (200, 200)
+    assert (ask(sandbox.info, first), ask(sandbox.info, second)) == (200, 200)
 
 
 @pytest.mark.parametrize(
     ("field", "message"), [("username", "invalid user"), ("domain", "invalid user"), ("password", "invalid password")]
 )
 def test_a_wrong_login_says_what_is_wrong(sandbox, field, message):
-    """401 with the message, which repeats nothing of the login."""
-    response = log_in(sandbox.facts, **{field: "planted"})
+    """The response is a 401 whose message repeats nothing of the login."""
+    response = log_in(sandbox.info, **{field: "planted"})
     assert (response.status_code, response.json()["message"]) == (401, message)
     assert "planted" not in response.text
 
@@ -66,125 +66,125 @@ def test_a_wrong_login_says_what_is_wrong(sandbox, field, message):
 def test_the_login_of_another_domain_is_another_users(sandbox):
     """User names are unique within a domain only."""
     second = sandbox.add_location()
-    assert log_in(sandbox.facts, username=second.username).json()["message"] == "invalid user"
+    assert log_in(sandbox.info, username=second.username).json()["message"] == "invalid user"
     assert log_in(second).json()["token"]["primary_location_id"] == second.location_id
 
 
 @pytest.mark.parametrize("value", [..., "", None, 7, ["x"]])
 @pytest.mark.parametrize("field", ["username", "password", "domain"])
 def test_a_login_has_three_fields(sandbox, errors, field, value):
-    """Each is a text and must be there."""
-    assert list(errors(log_in(sandbox.facts, **{field: value}))) == [field]
+    """Each is a required text."""
+    assert list(errors(log_in(sandbox.info, **{field: value}))) == [field]
 
 
 def test_a_login_is_a_flat_object(sandbox, errors):
-    """Without a wrapper, and with nothing more in it."""
+    """It has no wrapper, and no further field."""
     developer = {"developer-id": sandbox.developer_id}
     for body in (b"[]", b'"x"', b"", b"{"):
         response = httpx.post(f"{sandbox.base_url}/v2/token", content=body, headers=developer)
         assert response.status_code == 400
-    assert list(errors(log_in(sandbox.facts, remember=True))) == ["remember"]
+    assert list(errors(log_in(sandbox.info, remember=True))) == ["remember"]
 
 
 def test_a_login_needs_the_developer_id_only(sandbox):
-    """Without it, it is 401, whatever else is right."""
+    """Without it, any login is a 401."""
     login = {"username": sandbox.username, "password": sandbox.password, "domain": sandbox.domain}
     response = httpx.post(f"{sandbox.base_url}/v2/token", json=login, headers={"user-id": sandbox.user_id})
     assert response.status_code == 401
 
 
 def test_a_token_idles_out(sandbox):
-    """After 15 minutes without a request, and not before."""
-    token = token_of(sandbox.facts)
+    """It expires after 15 minutes without a request, and not before."""
+    token = token_of(sandbox.info)
     sandbox.advance(15 * MINUTES - 5)
-    assert ask(sandbox.facts, token) == 200
+    assert ask(sandbox.info, token) == 200
     sandbox.advance(15 * MINUTES - 5)
-    assert ask(sandbox.facts, token) == 200
+    assert ask(sandbox.info, token) == 200
     sandbox.advance(15 * MINUTES)
-    assert ask(sandbox.facts, token) == 401
+    assert ask(sandbox.info, token) == 401
 
 
 @pytest.mark.parametrize(
-    ("path", "status"), [("/v2/contacts/nobody", 404), ("/v2/contacts?sort=x", 422), ("/v2/nowhere", 404)]
+    ("path", "status"), [("/v2/contacts/unknown", 404), ("/v2/contacts?sort=x", 422), ("/v2/nowhere", 404)]
 )
 def test_only_success_keeps_a_token_alive(sandbox, path, status):
-    """A refused request gives it no time."""
-    token = token_of(sandbox.facts)
+    """A refused request does not extend it."""
+    token = token_of(sandbox.info)
     sandbox.advance(10 * MINUTES)
-    assert ask(sandbox.facts, token, path) == status
+    assert ask(sandbox.info, token, path) == status
     sandbox.advance(10 * MINUTES)
-    assert ask(sandbox.facts, token) == 401
+    assert ask(sandbox.info, token) == 401
 
 
 def test_a_wait_at_a_terminal_ends_no_token(sandbox, shop):
-    """The answer that comes after 15 minutes gives it its full time again."""
-    token = token_of(sandbox.facts)
+    """A response after 15 minutes extends it again."""
+    token = token_of(sandbox.info)
     sandbox.advance(14 * MINUTES)
     shop.http.headers = {"developer-id": sandbox.developer_id, "access-token": token}
     assert shop.at_terminal().status_code == 201
     sandbox.advance(14 * MINUTES)
-    assert ask(sandbox.facts, token) == 200
+    assert ask(sandbox.info, token) == 200
 
 
 def test_a_token_is_revoked(sandbox, shop):
-    """204 and it ends at once; a second time it is not found, as one that never was."""
-    token, other = token_of(sandbox.facts), token_of(sandbox.facts)
+    """204, and it ends at once; a second time it is a 404, like an unknown one."""
+    token, other = token_of(sandbox.info), token_of(sandbox.info)
     answers = [shop.http.delete(f"/v2/token/{token}") for _ in range(2)]
     assert [(answer.status_code, answer.content == b"") for answer in answers] == [(204, True), (404, False)]
     assert shop.http.delete("/v2/token/never%2Fwas").status_code == 404
-    assert (ask(sandbox.facts, token), ask(sandbox.facts, other)) == (401, 200)
+    assert (ask(sandbox.info, token), ask(sandbox.info, other)) == (401, 200)
     assert token not in answers[1].text
 
 
 def test_a_token_revokes_itself(sandbox):
-    """It is the credential of its own revocation."""
-    token = token_of(sandbox.facts)
+    """A token can be the credential of its own revocation."""
+    token = token_of(sandbox.info)
     headers = {"developer-id": sandbox.developer_id, "access-token": token}
     url = f"{sandbox.base_url}/v2/token/{token}"
     assert [httpx.delete(url, headers=headers).status_code for _ in range(2)] == [204, 401]
 
 
 def test_an_expired_token_is_not_found(sandbox, shop):
-    """There is nothing left to revoke."""
-    token = token_of(sandbox.facts)
+    """It cannot be revoked."""
+    token = token_of(sandbox.info)
     sandbox.advance(15 * MINUTES)
     assert shop.http.delete(f"/v2/token/{token}").status_code == 404
 
 
 def test_another_users_token_is_not_found(sandbox, neighbour):
-    """One revokes one's own."""
-    token = token_of(sandbox.facts)
+    """Users can revoke only their own tokens."""
+    token = token_of(sandbox.info)
     assert neighbour.http.delete(f"/v2/token/{token}").status_code == 404
-    assert ask(sandbox.facts, token) == 200
+    assert ask(sandbox.info, token) == 200
 
 
 def test_a_token_cannot_be_read(shop):
-    """405: it can be made and revoked."""
+    """The response is a 405."""
     assert shop.get("/v2/token").status_code == 405
     assert shop.get("/v2/token/x").status_code == 405
 
 
 def test_a_token_sees_its_own_location(sandbox, neighbour):
-    """As its user does."""
+    """It sees what its user sees."""
     theirs = neighbour.contact().json()["contact"]
-    assert ask(sandbox.facts, token_of(sandbox.facts), f"/v2/contacts/{theirs['id']}") == 404
+    assert ask(sandbox.info, token_of(sandbox.info), f"/v2/contacts/{theirs['id']}") == 404
 
 
 def test_a_token_outlives_a_restart(tmp_path):
-    """A revoked one stays revoked, and no file holds either."""
+    """A revoked one stays revoked, and no file contains either."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
-        kept, revoked = token_of(sandbox.facts), token_of(sandbox.facts)
+        kept, revoked = token_of(sandbox.info), token_of(sandbox.info)
         headers = {"developer-id": sandbox.developer_id, "access-token": revoked}
         httpx.delete(f"{sandbox.base_url}/v2/token/{revoked}", headers=headers)
     with Sandbox(data=path) as sandbox:
-        assert (ask(sandbox.facts, kept), ask(sandbox.facts, revoked)) == (200, 401)
+        assert (ask(sandbox.info, kept), ask(sandbox.info, revoked)) == (200, 401)
     with closing(sqlite3.connect(path)) as sql:
         dump = "\n".join(sql.iterdump())
     assert kept not in dump
     assert revoked not in dump
 
 
-def test_the_life_is_printed():
-    """As a table in words."""
-    assert LIFE.print().splitlines()[-1] == "| valid | DELETE | revoked |"
+def test_the_state_machine_is_printed():
+    """The table is in words."""
+    assert MACHINE.to_markdown().splitlines()[-1] == "| valid | DELETE | revoked |"

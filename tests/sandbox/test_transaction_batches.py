@@ -1,4 +1,4 @@
-"""Batches: which payments are in them, what settles them, and what only their processor does."""
+"""Batches: their payments, settlement, and the steps of their processor."""
 
 import json
 from datetime import UTC, datetime
@@ -7,23 +7,23 @@ from pathlib import Path
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.state_machines.transaction_batches import LIFE
+from gateway_async.sandbox.state_machines.transaction_batches import MACHINE
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 DAY = 24 * 60 * 60
 MORNING = datetime(2099, 3, 11, 9, tzinfo=UTC).timestamp()
-"""A Wednesday that has not been: nights that the clock has seen do not come again."""
+"""A Wednesday in the future: the clock does not repeat a day."""
 
 
 def batches(shop, **query):
-    """The batches that a query finds."""
+    """Return the batches that a query finds."""
     response = shop.get("/v2/transactionbatches", **query)
     assert response.status_code == 200, response.text
     return response.json()["transactionbatches"]
 
 
 def numbers(shop, **query):
-    """Their numbers."""
+    """Return their numbers."""
     return [batch["batch_num"] for batch in batches(shop, **query)]
 
 
@@ -33,43 +33,43 @@ def settle(shop, batch_id, **query):
 
 
 def settled(shop, batch_id):
-    """The batch that a settlement answers with."""
+    """Return the batch of a settlement's response."""
     response = settle(shop, batch_id)
     assert response.status_code == 200, response.text
     return response.json()["transactionbatch"]
 
 
 def paid(shop, *args, **fields):
-    """A payment."""
+    """Create a payment."""
     return shop.pay(*args, **fields).json()["transaction"]
 
 
 def again(shop, payment):
-    """A payment as it is now."""
+    """Return a payment as it is now."""
     return shop.get(f"/v2/transactions/{payment['id']}").json()["transaction"]
 
 
 def bank_payment(shop, **fields):
-    """A payment from a bank account."""
+    """Create a payment from a bank account."""
     account = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}
     account |= {"account_type": "checking", "account_holder_name": "Test Account", "ach_sec_code": "WEB"}
     return paid(shop, "10.00", **(account | fields))
 
 
 def test_a_batch_begins_with_its_first_payment(shop):
-    """None is ever empty; the payment says which batch it is in, by id and by number."""
+    """No batch is ever empty; the payment has its id and number."""
     assert batches(shop) == []
     sale = paid(shop)
     [batch] = batches(shop)
     assert (sale["transaction_batch_id"], sale["batch"]) == (batch["id"], str(batch["batch_num"]))
     assert (batch["batch_num"], batch["is_open"], batch["processing_status_id"]) == (1, 1, 1)
     assert (batch["batch_close_ts"], batch["settlement_file_name"]) == (None, None)
-    assert batch["product_transaction_id"] == shop.facts.cc_product_transaction_id
+    assert batch["product_transaction_id"] == shop.info.cc_product_transaction_id
     assert batch["created_ts"] == sale["created_ts"]
 
 
 def test_a_batch_carries_the_fields_of_the_contract(shop):
-    """Those of the recorded ones in the same types, the file name, and no location."""
+    """It has the recorded fields and types, the file name, and no location."""
     recorded = json.loads((SAMPLES / "transactionbatch-list-response.json").read_text())["transactionbatches"][0]
     paid(shop)
     [batch] = batches(shop)
@@ -81,22 +81,22 @@ def test_a_batch_carries_the_fields_of_the_contract(shop):
 
 @pytest.mark.parametrize("action", ["sale", "force", "refund"])
 def test_what_has_money_to_settle_is_in_a_batch(shop, action):
-    """Sales, forces and refunds, the partly approved too, and whatever a terminal sold."""
+    """These are sales, forces and refunds, partial approvals, and sales at terminals."""
     first, part = paid(shop, action=action), paid(shop, "2.01", action=action)
     at_terminal = shop.at_terminal().json()["routertransaction"]
     assert {one["transaction_batch_id"] for one in (first, part, at_terminal)} == {batches(shop)[0]["id"]}
 
 
 @pytest.mark.parametrize(("action", "amount"), [("authonly", "12.50"), ("avsonly", "0.00"), ("sale", "5.00")])
-def test_what_has_none_is_in_no_batch(shop, action, amount):
-    """Authorisations, address checks and declines."""
+def test_payments_without_money_are_in_no_batch(shop, action, amount):
+    """These are authorisations, address checks and declines."""
     made = paid(shop, amount, action=action)
     assert (made["transaction_batch_id"], made["batch"]) == (None, None)
     assert batches(shop) == []
 
 
 def test_an_authorisation_joins_when_it_is_completed(shop):
-    """In the batch that is open then; being voided it stays in none."""
+    """It joins the batch that is open then; if voided, none."""
     auth, other = paid(shop, action="authonly"), paid(shop, action="authonly")
     done = shop.act(auth, "authcomplete").json()["transaction"]
     assert [done["transaction_batch_id"]] == [batch["id"] for batch in batches(shop)]
@@ -104,7 +104,7 @@ def test_an_authorisation_joins_when_it_is_completed(shop):
 
 
 def test_a_settlement_closes_batch_and_payments(shop, sandbox):
-    """Batch 2 and closed, with its time and file; payments 134 with the day; what was voided stays so."""
+    """The batch is 2 with time and file; payments are 134 with the day; voided ones stay voided."""
     sandbox.set_clock(MORNING)
     sale, refund, voided = paid(shop), paid(shop, action="refund"), paid(shop)
     shop.act(voided, "void")
@@ -121,7 +121,7 @@ def test_a_settlement_closes_batch_and_payments(shop, sandbox):
 
 
 def test_the_next_payment_begins_the_next_batch(shop):
-    """Numbers count up, for each merchant account by itself."""
+    """Numbers count up for each merchant account."""
     for number in (1, 2, 3):
         sale = paid(shop)
         assert sale["batch"] == str(number)
@@ -130,19 +130,19 @@ def test_the_next_payment_begins_the_next_batch(shop):
 
 
 def test_numbers_count_for_each_location(shop, neighbour, errors):
-    """Another location's batches are neither seen nor settled."""
+    """Batches of another location are neither shown nor settled."""
     settled(shop, paid(shop)["transaction_batch_id"])
     theirs = paid(neighbour)
     assert theirs["batch"] == "1"
     assert numbers(shop) == [1]
     assert settle(shop, theirs["transaction_batch_id"]).status_code == 404
     assert shop.get(f"/v2/transactionbatches/{theirs['transaction_batch_id']}").status_code == 404
-    by_api_id = shop.get("/v2/transactionbatches/1", api_id=1, location_id=shop.facts.location_id)
+    by_api_id = shop.get("/v2/transactionbatches/1", api_id=1, location_id=shop.info.location_id)
     assert list(errors(by_api_id)) == ["api_id"]
 
 
 def test_nothing_is_settled_twice(shop, errors):
-    """A second settlement says why not, and changes nothing."""
+    """A second settlement is refused with the reason, and changes nothing."""
     sale = paid(shop)
     first = settled(shop, sale["transaction_batch_id"])
     expected = {"processing_status_id": ["Settle is not allowed when processing_status_id is 2."]}
@@ -170,7 +170,7 @@ def test_what_is_settled_is_refunded_but_not_voided(shop, errors):
 
 
 def test_630_fails_the_first_settlement(shop):
-    """The first answers 200 with status 3 and the batch stays open; the second succeeds."""
+    """The first returns 200 with status 3 and the batch stays open; the second succeeds."""
     sale, trouble = paid(shop), paid(shop, "6.30")
     assert trouble["status_id"] == 101
     first = settled(shop, sale["transaction_batch_id"])
@@ -182,15 +182,15 @@ def test_630_fails_the_first_settlement(shop):
     assert {again(shop, one)["status_id"] for one in (sale, trouble)} == {134}
 
 
-def test_a_voided_630_troubles_nobody(shop):
-    """What is voided is not settled, so it cannot fail."""
+def test_a_voided_630_fails_nothing(shop):
+    """A voided payment is not settled, so it cannot fail."""
     trouble = paid(shop, "6.30")
     shop.act(trouble, "void")
     assert settled(shop, trouble["transaction_batch_id"])["processing_status_id"] == 2
 
 
 def test_open_batches_settle_at_midnight(shop, sandbox):
-    """By themselves, at midnight UTC; one with 6.30 needs a second night."""
+    """The time is midnight UTC; a batch with 6.30 needs a second one."""
     sandbox.set_clock(MORNING)
     sale = paid(shop)
     sandbox.advance(14 * 60 * 60)
@@ -206,8 +206,8 @@ def test_open_batches_settle_at_midnight(shop, sandbox):
     assert again(shop, trouble)["settle_date"] == "2099-03-14"
 
 
-def test_bank_payments_are_originated_night_by_night(shop, sandbox):
-    """They are in no batch: 131 goes to 132, 133 and 134, from the effective date on; 131 alone is voided."""
+def test_bank_payments_advance_at_each_midnight(shop, sandbox):
+    """From the effective date on, 131 becomes 132, 133 and 134; only 131 can be voided."""
     sandbox.set_clock(MORNING)
     debit, later = bank_payment(shop), bank_payment(shop, effective_date="2099-03-14")
     assert (debit["transaction_batch_id"], debit["batch"]) == (None, None)
@@ -222,7 +222,7 @@ def test_bank_payments_are_originated_night_by_night(shop, sandbox):
 
 
 def test_a_void_stops_a_bank_payment(shop, sandbox):
-    """Voided on its day it goes nowhere."""
+    """If voided on its day, it stays so."""
     debit = bank_payment(shop)
     assert shop.act(debit, "void").json()["transaction"]["status_id"] == 201
     sandbox.advance(3 * DAY)
@@ -231,7 +231,7 @@ def test_a_void_stops_a_bank_payment(shop, sandbox):
 
 @pytest.fixture
 def a_month(shop, sandbox):
-    """Batches 1 to 4, of the last month, of last week, of yesterday, and of today; the last is open."""
+    """Create batches 1 to 4: of the last month, last week, yesterday and today; the last is open."""
     for number, days in enumerate((-20, -7, -1, 0), 1):
         sandbox.set_clock(MORNING + days * DAY)
         sale = paid(shop)
@@ -271,19 +271,19 @@ def a_month(shop, sandbox):
     ],
 )
 def test_batches_are_found(shop, query, found):
-    """By status, number, merchant account and both times, in named ranges and custom ones."""
+    """Filters are by status, number, merchant account and both times, named or custom."""
     assert numbers(shop, **query) == found
 
 
 def test_batches_are_found_by_merchant_account(shop):
-    """The one for bank accounts has none."""
+    """The one for bank accounts has no batch."""
     paid(shop)
-    assert numbers(shop, product_transaction_id=shop.facts.cc_product_transaction_id) == [1]
-    assert numbers(shop, product_transaction_id=shop.facts.ach_product_transaction_id) == []
+    assert numbers(shop, product_transaction_id=shop.info.cc_product_transaction_id) == [1]
+    assert numbers(shop, product_transaction_id=shop.info.ach_product_transaction_id) == []
 
 
 def test_a_page_of_batches_has_fifteen(shop):
-    """Unless the request says otherwise."""
+    """The request can set another size."""
     for _ in range(16):
         settled(shop, paid(shop)["transaction_batch_id"])
     meta = shop.get("/v2/transactionbatches", sort="-created_ts").json()["meta"]
@@ -291,8 +291,8 @@ def test_a_page_of_batches_has_fifteen(shop):
     assert meta["sort"]["attributes"] == {"created_ts": "desc"}
 
 
-def test_its_changelogs_tell_what_happened(shop, sandbox):
-    """The newest first, with who did it, in the shape of the recorded postback; at midnight it was nobody."""
+def test_its_changelogs_show_every_change(shop, sandbox):
+    """The newest is first, with the user, in the recorded form; at midnight there is no user."""
     recorded = json.loads((SAMPLES / "postback-transactionbatch-update.json").read_text())
     logs = json.loads(recorded["data"])["changelogs"]
     batch = settle(shop, paid(shop)["transaction_batch_id"], expand="changelogs").json()["transactionbatch"]
@@ -307,14 +307,14 @@ def test_its_changelogs_tell_what_happened(shop, sandbox):
     }
     assert all(one.keys() == logs[0]["changelog_details"][0].keys() for one in update["changelog_details"])
     assert (update["model"], update["model_id"]) == ("TransactionBatch", batch["id"])
-    assert (update["user"]["id"], creation["changelog_details"]) == (shop.facts.user_id, [])
+    assert (update["user"]["id"], creation["changelog_details"]) == (shop.info.user_id, [])
     paid(shop)
     sandbox.advance(DAY)
     assert batches(shop, expand="changelogs")[0]["changelogs"][0]["user"] is None
 
 
 def test_the_processor_takes_a_batch(shop, sandbox):
-    """5 closes it to payments and settlements; 2 settles what is in it."""
+    """5 closes it to payments and settlements; 2 settles its payments."""
     sale = paid(shop)
     taken = sandbox.process_batch(sale["transaction_batch_id"], 5)
     assert (taken["processing_status_id"], taken["is_open"]) == (5, 0)
@@ -327,7 +327,7 @@ def test_the_processor_takes_a_batch(shop, sandbox):
 
 
 def test_the_processor_fails_and_tries_again(shop, sandbox):
-    """3 opens the batch again, 4 announces another try; either can be settled by hand."""
+    """3 reopens the batch, 4 announces another try; both can be settled by hand."""
     sale = paid(shop)
     for status in (5, 3, 4, 5, 3):
         batch = sandbox.process_batch(sale["transaction_batch_id"], status)
@@ -337,7 +337,7 @@ def test_the_processor_fails_and_tries_again(shop, sandbox):
     assert again(shop, sale)["status_id"] == 134
 
 
-def test_a_batch_that_is_given_up_settles_nothing(shop, sandbox):
+def test_an_abandoned_batch_settles_nothing(shop, sandbox):
     """6 closes it for good; its payments stay as they are and can be voided."""
     sale = paid(shop)
     batch = sandbox.process_batch(sale["transaction_batch_id"], 6)
@@ -349,7 +349,7 @@ def test_a_batch_that_is_given_up_settles_nothing(shop, sandbox):
 
 
 def test_the_same_over_http(shop):
-    """POST /_sandbox/transactionbatches/{id} answers with the batch, as GET does."""
+    """POST /_sandbox/transactionbatches/{id} returns the batch, as GET does."""
     path = f"/_sandbox/transactionbatches/{paid(shop)['transaction_batch_id']}"
     moved = shop.http.post(path, json={"processing_status_id": 5})
     assert [moved.json()] == batches(shop)
@@ -363,7 +363,7 @@ def test_the_same_over_http(shop):
 
 
 def test_only_what_the_table_allows_can_follow(shop, sandbox):
-    """Of every status and every step of the processor."""
+    """This is tried for every status and every step of the processor."""
     ways = {1: (), 5: (5,), 3: (5, 3), 4: (5, 3, 4), 6: (6,), 2: (5, 2)}
     for status, way in ways.items():
         for step in (5, 2, 3, 4, 6):
@@ -382,22 +382,22 @@ ALLOWED = {(1, 5), (1, 6), (3, 4), (3, 6), (4, 5), (4, 6), (5, 2), (5, 3), (5, 6
 
 
 def test_an_unknown_batch_is_named(sandbox):
-    """As every unknown record is."""
-    with pytest.raises(ValueError, match=r"^transactionbatch nowhere: there is no such record\."):
+    """The message has the usual form."""
+    with pytest.raises(ValueError, match=r"^transactionbatch nowhere: not found\."):
         sandbox.process_batch("nowhere", 5)
 
 
-def test_the_life_is_printed():
-    """As a table in words, beginning where batches begin."""
-    assert LIFE.print().splitlines()[4] == "| 1 to settle | settled by hand or at midnight | 2 settled |"
+def test_the_state_machine_is_printed():
+    """The table is in words, and starts with the first state."""
+    assert MACHINE.to_markdown().splitlines()[4] == "| 1 to settle | settled by hand or at midnight | 2 settled |"
 
 
 def test_batches_outlive_a_restart(tmp_path, open_shop):
-    """Number and membership go on."""
+    """Number and payments are stored."""
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        sale = paid(open_shop(sandbox.facts))
+        sale = paid(open_shop(sandbox.info))
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        shop = open_shop(sandbox.facts)
+        shop = open_shop(sandbox.info)
         assert paid(shop)["transaction_batch_id"] == sale["transaction_batch_id"]
         settled(shop, sale["transaction_batch_id"])
         assert paid(shop)["batch"] == "2"

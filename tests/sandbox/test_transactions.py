@@ -1,4 +1,4 @@
-"""Payments: what they need, what the issuer makes of them, and that none is made twice."""
+"""Payments: their fields, the issuer's decisions, and protection against a second charge."""
 
 import json
 import threading
@@ -11,7 +11,7 @@ VISA, AMEX = "4111111111111111", "371449635398431"
 
 
 def test_a_sale_is_approved(shop):
-    """201 with status 101, reason 1000 and two-decimal amounts."""
+    """The response is 201 with status 101, reason 1000 and two-decimal amounts."""
     response = shop.pay("12.5")
     sale = response.json()["transaction"]
     assert (response.status_code, sale["status_id"], sale["type_id"], sale["reason_code_id"]) == (201, 101, 20, 1000)
@@ -20,7 +20,7 @@ def test_a_sale_is_approved(shop):
 
 
 def test_a_transaction_carries_the_fields_of_the_contract(shop):
-    """A transaction has every field recorded from a postback."""
+    """A transaction has every field of a recorded postback."""
     recorded = json.loads(json.loads((SAMPLES / "postback-transaction-create.json").read_text())["data"])
     assert set(recorded) - set(shop.pay().json()["transaction"]) == set()
 
@@ -30,7 +30,7 @@ def test_a_transaction_carries_the_fields_of_the_contract(shop):
     [("sale", 20, 101), ("force", 20, 101), ("authonly", 20, 102), ("avsonly", 21, 121), ("refund", 30, 111)],
 )
 def test_actions_on_cards(shop, action, type_id, status_id):
-    """Each action has a type and a first status of its own."""
+    """Each action has its own type and first status."""
     made = shop.pay(action=action).json()["transaction"]
     assert (made["type_id"], made["status_id"]) == (type_id, status_id)
 
@@ -44,25 +44,25 @@ def test_actions_on_bank_accounts(shop, action, type_id):
 
 @pytest.mark.parametrize("location_id", [..., None])
 def test_a_payment_without_a_location_is_made_in_the_users_own(shop, location_id):
-    """It is stored and shown with it, from a card and at a terminal, and its integrator id is taken there."""
+    """The location is stored and shown, from a card and at a terminal; the api id counts there."""
     for pay in (shop.pay, shop.at_terminal):
         response = pay(location_id=location_id, transaction_api_id=pay.__name__)
         assert (response.status_code, next(iter(response.json().values()))["location_id"]) == (
             201,
-            shop.facts.location_id,
+            shop.info.location_id,
         )
         assert "transaction_api_id" in pay(transaction_api_id=pay.__name__).json()["errors"]
 
 
 @pytest.mark.parametrize("location_id", ["", "f" * 24, 1])
 def test_a_payment_in_another_location_is_refused(shop, errors, location_id):
-    """To leave the location out is one thing, to name a wrong one another."""
+    """Only an omitted location is replaced, not a wrong one."""
     for pay in (shop.pay, shop.at_terminal):
         assert list(errors(pay(location_id=location_id))) == ["location_id"]
 
 
 def test_an_account_is_not_stored_without_a_location(shop, errors):
-    """Only payments fall back to the user's own."""
+    """Only payments default to the user's own."""
     for store in (shop.vault, shop.store_at_terminal, shop.invoice, shop.paylink, shop.contact):
         assert list(errors(store(location_id=...))) == ["location_id"]
 
@@ -75,7 +75,7 @@ def bank_payment(shop, **fields):
 
 
 def test_a_bank_payment_needs_its_fields_unless_a_vault_has_them(shop, errors):
-    """ACH by account number names what is missing; by vault it needs nothing more."""
+    """By account number the missing fields are named; a vault needs no more."""
     names = ("account_type", "routing", "account_holder_name", "ach_sec_code")
     assert set(errors(bank_payment(shop, **dict.fromkeys(names[:3], ...)))) == set(names[:3])
     assert list(errors(bank_payment(shop, ach_sec_code=...))) == ["ach_sec_code"]
@@ -90,7 +90,7 @@ def test_a_bank_payment_needs_its_fields_unless_a_vault_has_them(shop, errors):
     ("method", "action"), [("cc", "debit"), ("cc", "void"), ("ach", "authonly"), ("cc", "SALE"), ("cc", "")]
 )
 def test_an_action_fits_its_payment_method(shop, errors, method, action):
-    """What the payment method does not know is refused."""
+    """An action that the payment method does not have is refused."""
     response = shop.pay(action=action) if method == "cc" else bank_payment(shop, action=action)
     assert list(errors(response)) == ["action"]
 
@@ -110,7 +110,7 @@ def test_trigger_amounts_decline(shop, amount, reason):
 
 
 def test_trigger_amounts_work_on_vaults(shop):
-    """A stored card declines as a keyed one does."""
+    """A stored card declines like a keyed one."""
     vault = shop.vault(account_vault_api_id="v1").json()["accountvault"]
     for source in ({"account_vault_id": vault["id"]}, {"account_vault_api_id": "v1"}):
         made = shop.pay("6.16", account_number=..., exp_date=..., **source).json()["transaction"]
@@ -125,7 +125,7 @@ def test_a_partial_approval_authorises_less(shop):
 
 
 @pytest.mark.parametrize(
-    ("street", "zip_code", "avs", "letter"),
+    ("street", "zip_code", "avs", "code"),
     [
         ("5800 NW 39th AVE", "32606", "GOOD", "Y"),
         ("5800 NW 39th AVE", "1", "STREET", "A"),
@@ -134,20 +134,20 @@ def test_a_partial_approval_authorises_less(shop):
         (None, None, None, "V"),
     ],
 )
-def test_the_address_is_checked(shop, street, zip_code, avs, letter):
-    """The avs says what of the billing address is right, and avs_enhanced the same in a letter."""
+def test_the_address_is_checked(shop, street, zip_code, avs, code):
+    """The avs says which part of the billing address is right, and avs_enhanced has its code."""
     made = shop.pay(billing_street=street, billing_zip=zip_code).json()["transaction"]
-    assert (made["avs"], made["avs_enhanced"], made["status_id"]) == (avs, letter, 101)
+    assert (made["avs"], made["avs_enhanced"], made["status_id"]) == (avs, code, 101)
 
 
 def test_no_address_is_checked_of_a_bank_account(shop):
-    """As the recorded debit shows, there is neither an avs nor a cvv_response."""
+    """As in the recorded debit, neither avs nor cvv_response is set."""
     made = bank_payment(shop, billing_zip="32606").json()["transaction"]
     assert (made["avs"], made["avs_enhanced"], made["cvv_response"]) == (None, None, None)
 
 
 def test_the_test_address_declines(shop):
-    """A payment from it is declined, whatever the amount."""
+    """Any payment from it is declined."""
     made = shop.pay(billing_street="2831 NW 41st St STE J", billing_zip="32615").json()["transaction"]
     assert made["status_id"] == 301
 
@@ -166,7 +166,7 @@ def test_the_test_address_declines(shop):
     ],
 )
 def test_the_cvv_is_checked(shop, card, cvv, response):
-    """cvv_response says whether it matches; amex has test values of its own."""
+    """cvv_response says whether it matches; amex has its own test values."""
     assert shop.pay(account_number=card, cvv=cvv).json()["transaction"]["cvv_response"] == response
 
 
@@ -193,13 +193,13 @@ def test_the_cvv_is_checked(shop, card, cvv, response):
     ],
 )
 def test_an_amount_is_digits_with_two_decimals(shop, errors, amount):
-    """Everything else is refused, under its own name."""
+    """Anything else is refused under its field."""
     assert list(errors(shop.pay(amount))) == ["transaction_amount"]
 
 
 @pytest.mark.parametrize("pay", ["pay", "at_terminal"])
 def test_an_amount_is_more_than_nothing(shop, errors, pay):
-    """Nothing and no amount are told apart, on a card as at a terminal."""
+    """0.00 and a missing amount have different messages, on a card and at a terminal."""
     zero, none = ({"transaction_amount": [f"Transaction Amount {what}"]} for what in MUST)
     assert errors(getattr(shop, pay)("0.00")) == zero
     assert errors(getattr(shop, pay)(None)) == errors(getattr(shop, pay)(...)) == none
@@ -212,12 +212,12 @@ MUST = ("must be greater than 0.00.", "cannot be blank.")
     ("amount", "spoken"), [(1, "1.00"), (1.1, "1.10"), ("7", "7.00"), (21.0, "21.00"), ("1234567.89", "1234567.89")]
 )
 def test_an_amount_may_be_a_number(shop, amount, spoken):
-    """Numbers and strings mean the same amount, exactly."""
+    """Numbers and strings mean the same exact amount."""
     assert shop.pay(amount).json()["transaction"]["transaction_amount"] == spoken
 
 
 def test_a_transaction_has_one_source(shop, errors):
-    """A number and a vault at once are refused, each by name."""
+    """A number and a vault together are refused, each by name."""
     assert list(errors(shop.pay(account_vault_id="x"))) == ["account_number", "account_vault_id"]
     assert list(errors(shop.pay(account_number=..., account_vault_id="x"))) == ["account_vault_id"]
 
@@ -234,7 +234,7 @@ SOURCES = {
 
 @pytest.mark.parametrize(("source", "expected"), SOURCES.items())
 def test_a_payment_is_charged_to_any_source(shop, sandbox, source, expected):
-    """A ticket, a stripe, a vault or an earlier payment, by id or by the integrator's own."""
+    """A ticket, a stripe, a vault or an earlier payment work, by id or by api id."""
     vault = shop.vault(account_number="6011000995500000", account_vault_api_id="v1").json()["accountvault"]
     earlier = shop.pay(transaction_api_id="t1", account_holder_name="Ada").json()["transaction"]
     values = {
@@ -261,18 +261,18 @@ def test_a_ticket_pays_once(shop, sandbox, errors):
 
 @pytest.mark.parametrize("code", ["WEB", "PPD", "CCD", "TEL", "POP", "C21"])
 def test_a_bank_payment_has_an_sec_code(shop, code):
-    """One of six."""
+    """It is one of six."""
     assert bank_payment(shop, ach_sec_code=code).json()["transaction"]["ach_sec_code"] == code
 
 
 def test_an_unknown_sec_code_is_refused(shop, errors):
-    """In small letters too."""
+    """Lower case is unknown too."""
     for code in ("ARC", "web"):
         assert list(errors(bank_payment(shop, ach_sec_code=code))) == ["ach_sec_code"]
 
 
 def test_a_bank_payment_carries_the_fields_of_the_recorded_one(shop):
-    """With the routing number, and the last four digits of the account."""
+    """It has the routing number, and the last four digits of the account."""
     recorded = json.loads((SAMPLES / "transaction-ach-debit-response.json").read_text())["transaction"]
     made = bank_payment(shop, action="debit", billing_zip="30346").json()["transaction"]
     assert set(recorded) - set(made) == set()
@@ -281,10 +281,10 @@ def test_a_bank_payment_carries_the_fields_of_the_recorded_one(shop):
 
 
 def test_the_merchant_account_is_the_locations_own_by_default(shop, errors):
-    """Left out it is filled in; one for the other payment method is refused."""
+    """If omitted it is filled in; one for the other payment method is refused."""
     made = shop.pay().json()["transaction"]
-    assert made["product_transaction_id"] == shop.facts.cc_product_transaction_id
-    wrong = shop.pay(product_transaction_id=shop.facts.ach_product_transaction_id)
+    assert made["product_transaction_id"] == shop.info.cc_product_transaction_id
+    wrong = shop.pay(product_transaction_id=shop.info.ach_product_transaction_id)
     assert errors(wrong) == {"product_transaction_id": ["product_transaction_id provided is not valid"]}
     blank = {"product_transaction_id": ["Product Transaction Id cannot be blank."]}
     assert errors(shop.pay(product_transaction_id="")) == blank
@@ -304,10 +304,10 @@ def test_a_transaction_api_id_charges_once(shop, sandbox, errors):
 
 
 def test_an_api_id_is_taken_while_its_request_waits(shop, sandbox, errors, eventually):
-    """A second request with the id of one that still waits is refused too."""
+    """A second request with the id of a waiting one is refused."""
     slow = threading.Thread(target=shop.pay, args=("8.60",), kwargs={"transaction_api_id": "t1"})
     slow.start()
-    eventually(lambda: sandbox._live.gateway._reserved)
+    eventually(lambda: sandbox._current.gateway._reserved)
     assert list(errors(shop.pay(transaction_api_id="t1"))) == ["transaction_api_id"]
     sandbox.advance(60)
     slow.join()
@@ -315,15 +315,15 @@ def test_an_api_id_is_taken_while_its_request_waits(shop, sandbox, errors, event
 
 
 def test_save_account_stores_the_card(shop):
-    """An approved payment with save_account leaves a vault behind, a declined one does not."""
-    made = shop.pay(save_account=1, contact_id=shop.facts.contact_id).json()["transaction"]
+    """An approved payment with save_account stores a vault, a declined one does not."""
+    made = shop.pay(save_account=1, contact_id=shop.info.contact_id).json()["transaction"]
     vault = shop.get(f"/v2/accountvaults/{made['account_vault_id']}").json()["accountvault"]
-    assert (vault["last_four"], vault["contact_id"]) == ("1111", shop.facts.contact_id)
+    assert (vault["last_four"], vault["contact_id"]) == ("1111", shop.info.contact_id)
     assert shop.pay("5.00", save_account=1).json()["transaction"]["account_vault_id"] is None
 
 
 def test_a_refund_gives_back_what_was_charged_and_no_more(shop, errors):
-    """In parts, up to the whole; without an amount it gives back the rest."""
+    """Parts are allowed up to the whole; without an amount it refunds the rest."""
     sale = shop.pay("12.50").json()["transaction"]
     refund = {"action": "refund", "account_number": ..., "exp_date": ..., "previous_transaction_id": sale["id"]}
     part = shop.pay("5.00", **refund).json()["transaction"]
@@ -335,7 +335,7 @@ def test_a_refund_gives_back_what_was_charged_and_no_more(shop, errors):
 
 
 def test_what_took_no_money_is_not_refunded(shop, errors):
-    """An authorisation, a decline and a void have nothing to give back."""
+    """An authorisation, a decline and a void cannot be refunded."""
     voided = shop.pay().json()["transaction"]
     shop.act(voided, "void")
     for previous in (shop.pay(action="authonly").json()["transaction"], shop.pay("5.00").json()["transaction"], voided):
@@ -352,7 +352,7 @@ def test_custom_data_comes_back_as_it_was_sent(shop):
 
 
 def test_a_refund_of_a_bank_payment_gives_it_back(shop, errors):
-    """Type 40; a credit took nothing and is not refunded."""
+    """The type is 40; a credit took no money and is not refunded."""
     credit, debit = (bank_payment(shop, action=action).json()["transaction"] for action in ("credit", "debit"))
     source = {"action": "refund", "account_number": ..., "exp_date": ...}
     refund = shop.pay(..., **source, previous_transaction_id=debit["id"]).json()["transaction"]

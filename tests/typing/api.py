@@ -455,7 +455,7 @@ async def postbacks(gateway: AsyncGateway, moment: datetime, body: bytes) -> Non
         assert_type(postback.type.known, bool)
         assert_type(postback.raw, Mapping[str, Any])
         assert_type(postback.modified_ts, datetime | None)
-        postback.write("INSERT INTO effects VALUES (?)", 1)
+        postback.execute("INSERT INTO effects VALUES (?)", 1)
         postback.record_id = "x"  # type: ignore[misc]
 
     @receiver.on("transactionbatch")

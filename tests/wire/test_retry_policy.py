@@ -37,17 +37,17 @@ EXPECTED = """
 |---|---|---|---|---|---|---|---|---|
 | not connected | – | again | again | again | again | again | again | backoff |
 | connecting, nothing written | – | again | again | again | again | again | again | backoff |
-| sent in part or whole, no answer | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
-| answer cut off | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
-| answered | 2xx that does not parse | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
-| answered | response to another request | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
-| answered | 429 | again | again | look up, else again | look up, else again | stop | look up, else stop | as asked, and backoff |
-| answered | 502, 503, 504 | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and backoff |
-| answered | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and backoff |
-| answered | 404 | stop | again | look up, else stop | stop | stop | look up, else stop | backoff |
-| answered | 404 or other 4xx, not the gateway's JSON | stop | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
-| answered | other 4xx | stop | stop | stop | stop | stop | stop | – |
-| answered | 404 or other 4xx, after an attempt that may have arrived | stop | stop | look up, else unknown | look up, else unknown | stop | stop | – |
+| sent in part or whole, no response | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
+| response cut off | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
+| responded | 2xx that does not parse | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
+| responded | response to another request | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
+| responded | 429 | again | again | look up, else again | look up, else again | stop | look up, else stop | as asked, and backoff |
+| responded | 502, 503, 504 | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and backoff |
+| responded | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and backoff |
+| responded | 404 | stop | again | look up, else stop | stop | stop | look up, else stop | backoff |
+| responded | 404 or other 4xx, not the gateway's JSON | stop | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
+| responded | other 4xx | stop | stop | stop | stop | stop | stop | – |
+| responded | 404 or other 4xx, after an attempt that may have arrived | stop | stop | look up, else unknown | look up, else unknown | stop | stop | – |
 """  # noqa: E501
 
 REFUSALS: list[GatewayError] = [
@@ -59,7 +59,7 @@ ERRORS: dict[AttemptResult, list[GatewayError]] = {
     AttemptResult.QUEUED: [NotSentError("no place")],
     AttemptResult.UNWRITTEN: [NotSentError("no route", reached=Reached.NOTHING_WRITTEN)],
     AttemptResult.LOST: [ConnectionLostError("reset"), DeadlineExceededError(1.0), GatewayError("odd")],
-    AttemptResult.CUT: [ConnectionLostError("reset", reached=Reached.ANSWER_CUT)],
+    AttemptResult.CUT: [ConnectionLostError("reset", reached=Reached.RESPONSE_CUT)],
     AttemptResult.UNREADABLE: [MalformedReplyError("$", "not JSON")],
     AttemptResult.MISMATCHED: [MismatchedReplyError(["id"]), MismatchedWriteError(["id"])],
     AttemptResult.THROTTLED: [RateLimitError(429)],

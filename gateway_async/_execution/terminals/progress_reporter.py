@@ -12,7 +12,7 @@ from gateway_async._execution.call_state import LOOKUP_SECONDS
 from gateway_async._http.background import run_in_background
 from gateway_async._wire.call import Call
 from gateway_async.errors import InvalidRequestError
-from gateway_async.observe import OnProgress, TerminalProgress, TerminalState, is_async, tell
+from gateway_async.observe import OnProgress, TerminalProgress, TerminalState, call_safely, is_async
 
 __all__ = ["ProgressReporter", "progress_reporter"]
 
@@ -77,4 +77,4 @@ class ProgressReporter:
             waited=now - self._began,
             left=None if self._until is None else max(self._until - now, 0.0),
         )
-        tell(on_progress, progress, "on_progress")
+        call_safely(on_progress, progress, "on_progress")

@@ -3,19 +3,16 @@
 When a batch returns, all of it is on disk; if it fails, none of it is. A file of another program is not changed.
 """
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
-from os import fspath
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
 import msgspec
 
-from gateway_async._storage.sqlite import FileFormat, connect, describe_error, transaction
+from gateway_async._storage.sqlite import FileFormat, SqliteStore, transaction
 from gateway_async.errors import JournalError
 from gateway_async.migration.journal.protocol import (
     UNRESOLVED_STATES,
@@ -52,7 +49,7 @@ CREATE TABLE vaults (
     changed_at TEXT NOT NULL
 );
 """
-_FORMAT: Final = FileFormat(_APPLICATION_ID, _VERSION, _SCHEMA)
+_FORMAT: Final = FileFormat("a journal", _APPLICATION_ID, _VERSION, _SCHEMA)
 
 _COLUMNS: Final = tuple(field.name for field in attrs.fields(JournalEntry))
 _START_COLUMNS: Final = tuple(field.name for field in attrs.fields(RowStarted))
@@ -92,7 +89,7 @@ SELECT {", ".join(_COLUMNS)} FROM vaults WHERE key > ? AND (? IS NULL OR state =
 """  # noqa: S608  constant column names
 
 
-class JournalFile:
+class JournalFile(SqliteStore):
     """An open journal file.
 
     Args:
@@ -106,15 +103,8 @@ class JournalFile:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = fspath(path)
+        super().__init__(path, _FORMAT, JournalError)
         self.run = 0
-        with self._describe_errors():
-            self._connection = connect(self.path)
-            try:
-                _FORMAT.initialize(self._connection, partial(JournalError, self.path))
-            except BaseException:
-                self._connection.close()
-                raise
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -176,19 +166,8 @@ class JournalFile:
             rows = self._connection.execute("SELECT state, count(*) FROM vaults GROUP BY state").fetchall()
         return {RowState(state): int(count) for state, count in rows}
 
-    def close(self) -> None:
-        """Close the file; what was written remains in it."""
-        self._connection.close()
-
     def _entries(self, statement: str, values: Sequence[Any]) -> Iterator[JournalEntry]:
         return map(_entry, self._connection.execute(statement, values))
-
-    @contextmanager
-    def _describe_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise JournalError(self.path, describe_error(error, "a journal")) from error
 
 
 def _entry(row: Sequence[Any]) -> JournalEntry:

@@ -120,7 +120,7 @@ class PostgresJournal:
         problems = [*_problems(dsn, name, table)]
         if problems:
             raise InvalidRequestError(problems)
-        self._database = Database("PostgresJournal", dsn, connections=_CONNECTIONS, make_tables=self._make_tables)
+        self._database = Database("PostgresJournal", dsn, connections=_CONNECTIONS, create_tables=self._create_tables)
         self._name = name
         self._table = table
         self._run = 0
@@ -232,7 +232,7 @@ class PostgresJournal:
             raise JournalError(self._place, "it is closed")
         return await self._database.pool()
 
-    async def _make_tables(self, connection: Any) -> None:
+    async def _create_tables(self, connection: Any) -> None:
         if await connection.fetchval(self._sql(_EXISTS)):
             return
         async with connection.transaction(isolation="read_committed"):

@@ -49,44 +49,44 @@ class SqliteJournal:
 
     async def start(self, name: str | None, gateway: str = "") -> JournalRun:
         """Start a run."""
-        return await self._ask(lambda file: file.start(name, gateway), writes=True)
+        return await self._submit(lambda file: file.start(name, gateway), writes=True)
 
     async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent. Return the known entry of each."""
-        return await self._ask(lambda file: file.record_starts(rows), writes=True)
+        return await self._submit(lambda file: file.record_starts(rows), writes=True)
 
     async def record_results(self, rows: Sequence[RowResult]) -> None:
         """Write the results of rows; they are on disk a moment later."""
-        self._writer.leave(_Operation(lambda file: file.record_results(rows), writes=True))
+        self._writer.submit_nowait(_Operation(lambda file: file.record_results(rows), writes=True))
 
     async def delete_unsent(self, rows: Sequence[RowStarted]) -> None:
         """Remove rows that were not sent; the change is on disk a moment later."""
-        self._writer.leave(_Operation(lambda file: file.delete_unsent(rows), writes=True))
+        self._writer.submit_nowait(_Operation(lambda file: file.delete_unsent(rows), writes=True))
 
     async def delete_rejected(self) -> None:
         """Remove rejected rows, so that they count as new."""
-        await self._ask(lambda file: file.delete_rejected(), writes=True)
+        await self._submit(lambda file: file.delete_rejected(), writes=True)
 
     async def flush(self) -> None:
         """Wait until all changes are on disk."""
-        await self._ask(_nothing, writes=True)
+        await self._submit(_nothing, writes=True)
 
     async def entries(
         self, state: RowState | None = None, *, after: str | None = None, limit: int = 5000
     ) -> Sequence[JournalEntry]:
         """Return rows in the order of their keys."""
-        return await self._ask(lambda file: file.entries(state, after, limit))
+        return await self._submit(lambda file: file.entries(state, after, limit))
 
     async def counts(self) -> Mapping[RowState, int]:
         """Return the number of rows of each state."""
-        return await self._ask(lambda file: file.counts())
+        return await self._submit(lambda file: file.counts())
 
     async def aclose(self) -> None:
         """Write pending changes and close the file, in 15 seconds at most; a second close is harmless."""
         await self._writer.aclose()
 
-    async def _ask(self, act: "Callable[[JournalFile], T | JournalError]", *, writes: bool = False) -> T:
-        return cast("T", await self._writer.ask(_Operation(act, writes)))
+    async def _submit(self, act: "Callable[[JournalFile], T | JournalError]", *, writes: bool = False) -> T:
+        return cast("T", await self._writer.submit(_Operation(act, writes)))
 
     def __repr__(self) -> str:
         return f"SqliteJournal({str(self._path)!r})"
@@ -110,14 +110,14 @@ class _Backend:
     def __init__(self, path: Path) -> None:
         self._file = JournalFile(path)
 
-    def execute_batch(self, asked: Sequence[_Operation], left: Sequence[_Operation]) -> Sequence[Any]:
-        """Run all operations in one transaction and return the results of `asked`."""
-        if not left and not any(operation.writes for operation in asked):
-            return [operation.act(self._file) for operation in asked]
+    def execute_batch(self, awaited: Sequence[_Operation], deferred: Sequence[_Operation]) -> Sequence[Any]:
+        """Run all operations in one transaction and return the results of `awaited`."""
+        if not deferred and not any(each.writes for each in awaited):
+            return [each.act(self._file) for each in awaited]
         with self._file.writing():
-            for operation in left:
-                operation.act(self._file)
-            return [operation.act(self._file) for operation in asked]
+            for each in deferred:
+                each.act(self._file)
+            return [each.act(self._file) for each in awaited]
 
     def close(self) -> None:
         """Close the file."""

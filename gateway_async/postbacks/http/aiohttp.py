@@ -3,20 +3,20 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from gateway_async.postbacks.http.response import Answer
+from gateway_async.postbacks.http.response import ReceiverResponse
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-__all__ = ["answer_request"]
+__all__ = ["handle_request"]
 
 
-async def answer_request(receive: Callable[..., Awaitable[Answer]], request: "web.Request") -> "web.Response":
+async def handle_request(receive: Callable[..., Awaitable[ReceiverResponse]], request: "web.Request") -> "web.Response":
     """Pass one request to the receiver and return its response."""
     from aiohttp import web
 
     try:
-        answer = await receive(request.method, request.headers, request.content.iter_any())
+        response = await receive(request.method, request.headers, request.content.iter_any())
     except (ConnectionError, web.RequestPayloadError):
-        answer = Answer.saying(400, "the body: broke off")
-    return web.Response(status=answer.status, headers=answer.headers, body=answer.body or None)
+        response = ReceiverResponse.plain_text(400, "the body: broke off")
+    return web.Response(status=response.status, headers=response.headers, body=response.body or None)

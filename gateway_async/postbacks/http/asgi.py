@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from gateway_async._wire.postback import by_lower_name
-from gateway_async.postbacks.http.response import Answer
+from gateway_async.postbacks.http.response import ReceiverResponse
 
 __all__ = ["AsgiApp"]
 
@@ -26,7 +26,9 @@ class AsgiApp:
         work: a context manager that is entered while the server runs.
     """
 
-    def __init__(self, receive: Callable[..., Awaitable[Answer]], work: AbstractAsyncContextManager[Any]) -> None:
+    def __init__(
+        self, receive: Callable[..., Awaitable[ReceiverResponse]], work: AbstractAsyncContextManager[Any]
+    ) -> None:
         self._receive = receive
         self._work = work
 
@@ -52,11 +54,11 @@ class AsgiApp:
     async def _http(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         headers = by_lower_name((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
         try:
-            answer = await self._receive(scope["method"], headers, _chunks(receive))
+            response = await self._receive(scope["method"], headers, _chunks(receive))
         except _DisconnectedError:
             return
-        await send({"type": "http.response.start", "status": answer.status, "headers": _raw(answer)})
-        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
+        await send({"type": "http.response.start", "status": response.status, "headers": _raw(response)})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else response.body})
 
 
 class _DisconnectedError(Exception):
@@ -73,6 +75,6 @@ async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
         more = message.get("more_body", False)
 
 
-def _raw(answer: Answer) -> list[tuple[bytes, bytes]]:
-    headers = [(name.encode(), value.encode()) for name, value in answer.headers.items()]
-    return headers if answer.status == 204 else [*headers, (b"content-length", b"%d" % len(answer.body))]  # noqa: PLR2004
+def _raw(response: ReceiverResponse) -> list[tuple[bytes, bytes]]:
+    headers = [(name.encode(), value.encode()) for name, value in response.headers.items()]
+    return headers if response.status == 204 else [*headers, (b"content-length", b"%d" % len(response.body))]  # noqa: PLR2004

@@ -1,4 +1,4 @@
-"""`Answer`: the HTTP response of a receiver, independent of the server."""
+"""`ReceiverResponse`: the HTTP response of a receiver, independent of the server."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -7,7 +7,7 @@ import attrs
 
 from gateway_async.errors import PostbackRefusedError
 
-__all__ = ["Answer"]
+__all__ = ["ReceiverResponse"]
 
 _ALSO: Final[Mapping[int, Mapping[str, str]]] = {
     401: {"www-authenticate": 'Basic realm="postbacks", charset="UTF-8"'},
@@ -16,7 +16,7 @@ _ALSO: Final[Mapping[int, Mapping[str, str]]] = {
 
 
 @attrs.frozen
-class Answer:
+class ReceiverResponse:
     """An HTTP response.
 
     Attributes:
@@ -30,12 +30,12 @@ class Answer:
     body: bytes = b""
 
     @classmethod
-    def saying(cls, status: int, sentence: str) -> "Answer":
+    def plain_text(cls, status: int, sentence: str) -> "ReceiverResponse":
         """Make a response of one plain-text sentence, for a rejection or a failure."""
         headers = {"content-type": "text/plain; charset=utf-8", **_ALSO.get(status, {})}
         return cls(status, headers, f"{sentence}\n".encode(errors="replace"))
 
     @classmethod
-    def to(cls, error: PostbackRefusedError) -> "Answer":
+    def refusal(cls, error: PostbackRefusedError) -> "ReceiverResponse":
         """Make the response to a rejected request."""
-        return cls.saying(error.status_code, error.reason)
+        return cls.plain_text(error.status_code, error.reason)

@@ -23,10 +23,10 @@ __all__ = [
     "row_of",
     "stored_postback_of",
     "was_missed",
-    "was_told",
+    "was_passed_on",
 ]
 
-_LONGEST_LANE: Final = 200
+_MAX_KEY_LENGTH: Final = 200
 """The longest ordering key that is stored as it is. PostgreSQL indexes only values up to a third of a page."""
 
 LISTING_SECONDS: Final = 60.0
@@ -81,7 +81,7 @@ def ordering_key_of(postback: Postback[Any]) -> str:
     if not postback.record_id:
         return postback.key
     ordering_key = f"{postback.resource} {postback.record_id}"
-    if len(ordering_key) <= _LONGEST_LANE and ordering_key.isprintable():  # databases reject zero bytes
+    if len(ordering_key) <= _MAX_KEY_LENGTH and ordering_key.isprintable():  # databases reject zero bytes
         return ordering_key
     return sha256(ordering_key.encode(errors="surrogatepass")).hexdigest()
 
@@ -104,7 +104,7 @@ def stored_postback_of(row: Mapping[str, Any]) -> StoredPostback:
         number=row["number"],
         postback=_postback(row),
         state=state,
-        came_at=row["came_at"],
+        received_at=row["received_at"],
         attempts=row["attempts"],
         error=row["error"],
         due_at=row["due_at"] if state is PostbackState.WAITING else None,
@@ -131,10 +131,10 @@ def was_missed(row: Row, modified: Any, known: Mapping[str, Any]) -> bool:
         return False
     if last is None:
         return newest is None or bool(newest < modified)
-    return bool(known["before"]) and _says_otherwise(known["content"], row.content)
+    return bool(known["before"]) and _differs(known["content"], row.content)
 
 
-def was_told(row: Row, listed: Iterable[str]) -> bool:
+def was_passed_on(row: Row, listed: Iterable[str]) -> bool:
     """Return whether `reconcile` has already passed on the change of a postback that is delivered late.
 
     A record is created once, so its CREATE always matches. For an UPDATE, the second of the change and all fields in
@@ -144,30 +144,30 @@ def was_told(row: Row, listed: Iterable[str]) -> bool:
         row: the delivered postback.
         listed: the contents of the postbacks that `reconcile` may have stored for its record.
     """
-    return any(_tells(content, row.content) for content in listed)
+    return any(_is_same_change(content, row.content) for content in listed)
 
 
-def _tells(listed: str, delivered: str) -> bool:
-    told, now = (_postback({"key": "", "content": content}) for content in (listed, delivered))
-    if not told.reconciled or told.type != now.type:
+def _is_same_change(listed: str, delivered: str) -> bool:
+    earlier, now = (_postback({"key": "", "content": content}) for content in (listed, delivered))
+    if not earlier.reconciled or earlier.type != now.type:
         return False
     if now.type == "CREATE":
         return True
-    if told.modified_ts is None or told.modified_ts != now.modified_ts:
+    if earlier.modified_ts is None or earlier.modified_ts != now.modified_ts:
         return False
-    otherwise = _says_otherwise(listed, delivered) or _says_otherwise(delivered, listed)
-    return not otherwise and _further(told, now) == _further(now, told)
+    differs = _differs(listed, delivered) or _differs(delivered, listed)
+    return not differs and _extra_fields(earlier, now) == _extra_fields(now, earlier)
 
 
-def _says_otherwise(told: str, listed: str) -> bool:
+def _differs(earlier: str, listed: str) -> bool:
     """Return whether a listed record differs from its last postback in a field that both contain."""
-    before, now = (_postback({"key": "", "content": content}) for content in (told, listed))
+    before, now = (_postback({"key": "", "content": content}) for content in (earlier, listed))
     if before.type == "DELETE" or now.type == "CREATE" or now.record is None:
         return False
-    return any(getattr(before.record, name, None) != value for name, value in _said(now) if name in before.raw)
+    return any(getattr(before.record, name, None) != value for name, value in _scalar_fields(now) if name in before.raw)
 
 
-def _said(postback: Postback[Any]) -> Iterator[tuple[str, Any]]:
+def _scalar_fields(postback: Postback[Any]) -> Iterator[tuple[str, Any]]:
     """Yield the scalar fields of a record.
 
     Nested records are omitted, since lists and postbacks differ in them.
@@ -178,24 +178,26 @@ def _said(postback: Postback[Any]) -> Iterator[tuple[str, Any]]:
             yield field.name, value
 
 
-def _further(postback: Postback[Any], other: Postback[Any]) -> Mapping[str, Any]:
+def _extra_fields(postback: Postback[Any], other: Postback[Any]) -> Mapping[str, Any]:
     """Return the scalar fields outside of the model that the other postback also contains.
 
     Nested records and lists are omitted, since lists and postbacks differ in them.
     """
-    said = postback.record.extra.items() if postback.record else ()
-    return {name: value for name, value in said if name in other.raw and not isinstance(value, tuple | list | Mapping)}
+    fields = postback.record.extra.items() if postback.record else ()
+    return {
+        name: value for name, value in fields if name in other.raw and not isinstance(value, tuple | list | Mapping)
+    }
 
 
 def _postback(row: Mapping[str, Any]) -> Postback[Any]:
     """Rebuild a postback with its stored key, even if this version would compute another key."""
     content = decode(row["content"].encode())
-    facts = {"attempts": content["number_of_attempts"], "reconciled": content["reconciled"]}
+    values = {"attempts": content["number_of_attempts"], "reconciled": content["reconciled"]}
     type_, resource, raw = content["type"], content["resource"], content["data"]
     try:
-        postback = postback_of(type_, resource, raw, **facts)
+        postback = postback_of(type_, resource, raw, **values)
     except PostbackRefusedError:  # another version of the package was able to parse it
-        postback = attrs.evolve(postback_of(type_, "", raw, **facts), resource=resource)
+        postback = attrs.evolve(postback_of(type_, "", raw, **values), resource=resource)
     return attrs.evolve(postback, key=row["key"])
 
 

@@ -11,29 +11,29 @@ claimed twice.
 from typing import Final
 
 __all__ = [
+    "ADVANCE",
     "CLAIM",
-    "CLAIMED",
+    "COUNT_ATTEMPTS",
     "CREATE",
     "DISCARD",
-    "END",
     "EXISTS",
+    "EXTEND",
     "FAILED",
-    "FORGET_LANES",
-    "FORGET_POSTBACKS",
-    "KNOWN",
-    "LANE",
-    "LEARN",
-    "LINE_UP_AGAIN",
-    "LISTED",
+    "FIND_LATEST",
+    "FIND_RECONCILED",
+    "FINISH",
     "LIST_POSTBACKS",
-    "LOCK",
+    "LOCK_CLAIM",
     "LOCK_CREATION",
-    "LOCK_LANE",
-    "NEXT",
-    "PROLONG",
-    "PUT",
+    "LOCK_KEY",
+    "ORDERING_KEY_OF",
+    "PRUNE_KEYS",
+    "PRUNE_POSTBACKS",
+    "RECORD_NEWEST",
     "REPLAY",
-    "UNCOUNT",
+    "REQUEUE",
+    "STORE",
+    "UNDO_ATTEMPT",
 ]
 
 LOCK_CREATION: Final = "SELECT pg_advisory_xact_lock(hashtextextended('gateway_async @', 0))"
@@ -49,7 +49,7 @@ CREATE TABLE @ (
     modified timestamptz,
     content text NOT NULL,
     state text NOT NULL DEFAULT 'waiting',
-    came_at timestamptz NOT NULL DEFAULT now(),
+    received_at timestamptz NOT NULL DEFAULT now(),
     attempts integer NOT NULL DEFAULT 0,
     error text NOT NULL DEFAULT '',
     ended_at timestamptz
@@ -70,8 +70,8 @@ CREATE TABLE @_keys (
 CREATE INDEX ON @_keys (due_at) WHERE head IS NOT NULL;
 CREATE INDEX ON @_keys (ended_at) WHERE head IS NULL;
 """
-KNOWN: Final = """
-SELECT newest, deleted, modified, content, came_at <= now() - $3::interval AS before
+FIND_LATEST: Final = """
+SELECT newest, deleted, modified, content, received_at <= now() - $3::interval AS before
 FROM (SELECT $1::text AS ordering_key) AS asked LEFT JOIN @_keys USING (ordering_key)
 LEFT JOIN @ ON number = (
     SELECT number FROM @ WHERE ordering_key = $1 AND modified >= $2::timestamptz
@@ -79,15 +79,15 @@ LEFT JOIN @ ON number = (
 )
 """
 # The condition matches a partial index of listed postbacks only, because a record may have changed a thousand times.
-LISTED: Final = """SELECT content FROM @ WHERE ordering_key = $1 AND content LIKE '%"reconciled":true%'"""
-PUT: Final = """
+FIND_RECONCILED: Final = """SELECT content FROM @ WHERE ordering_key = $1 AND content LIKE '%"reconciled":true%'"""
+STORE: Final = """
 WITH new AS (
     INSERT INTO @ (key, ordering_key, deletes, modified, content)
     VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (key) DO NOTHING
-    RETURNING number, came_at
+    RETURNING number, received_at
 )
-INSERT INTO @_keys AS keys (ordering_key, head, due_at) SELECT $2, number, came_at FROM new
+INSERT INTO @_keys AS keys (ordering_key, head, due_at) SELECT $2, number, received_at FROM new
 ON CONFLICT (ordering_key) DO UPDATE
 SET head = coalesce(keys.head, excluded.head),
     due_at = CASE WHEN keys.head IS NULL THEN excluded.due_at ELSE keys.due_at END
@@ -101,50 +101,50 @@ WITH due AS MATERIALIZED (
 UPDATE @_keys AS keys SET token = $1, due_at = now() + $2::interval FROM due WHERE keys.ordering_key = due.ordering_key
 RETURNING keys.head
 """
-CLAIMED: Final = """
+COUNT_ATTEMPTS: Final = """
 UPDATE @ AS postbacks SET attempts = attempts + 1 FROM @_keys AS keys
 WHERE postbacks.number = ANY($1) AND keys.ordering_key = postbacks.ordering_key
 RETURNING postbacks.number, key, content, attempts,
     coalesce(modified < newest, false)
     OR (NOT deletes AND deleted IS NOT NULL AND coalesce(modified <= deleted, true)) AS superseded
 """
-PROLONG: Final = "UPDATE @_keys SET due_at = now() + $3::interval WHERE ordering_key = ANY($1) AND token = ANY($2)"
-LOCK: Final = "SELECT 1 FROM @_keys WHERE ordering_key = $1 AND head = $2 AND token = $3 FOR UPDATE"
-END: Final = """
+EXTEND: Final = "UPDATE @_keys SET due_at = now() + $3::interval WHERE ordering_key = ANY($1) AND token = ANY($2)"
+LOCK_CLAIM: Final = "SELECT 1 FROM @_keys WHERE ordering_key = $1 AND head = $2 AND token = $3 FOR UPDATE"
+FINISH: Final = """
 UPDATE @ SET state = $2, error = '', ended_at = now() WHERE number = $1 RETURNING deletes, modified
 """
-LEARN: Final = """
+RECORD_NEWEST: Final = """
 UPDATE @_keys
 SET newest = greatest(newest, $2), deleted = CASE WHEN $3::boolean THEN coalesce($2, 'infinity') ELSE deleted END
 WHERE ordering_key = $1
 """
-NEXT: Final = """
+ADVANCE: Final = """
 UPDATE @_keys
 SET token = NULL, due_at = now() + $2::interval, ended_at = now(),
     head = (SELECT min(number) FROM @ WHERE ordering_key = $1 AND state = 'waiting')
 WHERE ordering_key = $1
 """
 FAILED: Final = "UPDATE @ SET error = $2, state = $3 WHERE number = $1"
-UNCOUNT: Final = "UPDATE @ SET attempts = attempts - 1 WHERE number = $1"
-LANE: Final = "SELECT ordering_key FROM @ WHERE number = $1"
-LOCK_LANE: Final = "SELECT 1 FROM @_keys WHERE ordering_key = $1 FOR UPDATE"
+UNDO_ATTEMPT: Final = "UPDATE @ SET attempts = attempts - 1 WHERE number = $1"
+ORDERING_KEY_OF: Final = "SELECT ordering_key FROM @ WHERE number = $1"
+LOCK_KEY: Final = "SELECT 1 FROM @_keys WHERE ordering_key = $1 FOR UPDATE"
 REPLAY: Final = "UPDATE @ SET state = 'waiting', attempts = 0, ended_at = NULL WHERE number = $1"
 DISCARD: Final = "UPDATE @ SET state = 'discarded', ended_at = now() WHERE number = $1 AND state = 'dead' RETURNING 1"
-LINE_UP_AGAIN: Final = """
+REQUEUE: Final = """
 INSERT INTO @_keys AS keys (ordering_key, head, due_at) VALUES ($1, $2, now())
 ON CONFLICT (ordering_key) DO UPDATE
 SET due_at = now(), head = least(keys.head, excluded.head)
 WHERE keys.token IS NULL
 """
 LIST_POSTBACKS: Final = """
-SELECT number, key, content, state, came_at, attempts, error, due_at
+SELECT number, key, content, state, received_at, attempts, error, due_at
 FROM @ LEFT JOIN @_keys USING (ordering_key)
 WHERE number > $1 AND ($2::text IS NULL OR state = $2) ORDER BY number LIMIT $3
 """
-FORGET_POSTBACKS: Final = """
+PRUNE_POSTBACKS: Final = """
 DELETE FROM @ WHERE number IN (SELECT number FROM @ WHERE ended_at < now() - $1::interval ORDER BY ended_at LIMIT 10000)
 """
-FORGET_LANES: Final = """
+PRUNE_KEYS: Final = """
 DELETE FROM @_keys WHERE ordering_key IN (
     SELECT ordering_key FROM @_keys WHERE head IS NULL AND ended_at < now() - $1::interval
     ORDER BY ended_at LIMIT 10000 FOR UPDATE SKIP LOCKED

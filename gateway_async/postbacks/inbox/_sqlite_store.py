@@ -8,28 +8,19 @@ All postbacks of a record have the same *ordering key* and are handled one after
 next postback.
 """
 
-import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from os import fspath
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
 import msgspec
 
-from gateway_async._storage.sqlite import (
-    ask_pragma,
-    connect,
-    describe_error,
-    initialize,
-    restrict_database,
-    transaction,
-)
+from gateway_async._storage.sqlite import FileFormat, SqliteStore, transaction
 from gateway_async.errors import InboxError
-from gateway_async.postbacks.inbox._handler_writes import carry_out_writes
+from gateway_async.postbacks.inbox._handler_statements import execute_statements
 from gateway_async.postbacks.inbox._mapping import (
     LISTING_SECONDS,
     Row,
@@ -37,17 +28,17 @@ from gateway_async.postbacks.inbox._mapping import (
     ordering_key_of,
     stored_postback_of,
     was_missed,
-    was_told,
+    was_passed_on,
 )
-from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback, Write
+from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Statement, StoredPostback
 
-__all__ = ["Demand", "InboxFile"]
+__all__ = ["InboxFile", "Operation"]
 
 _APPLICATION_ID: Final = 0x67774931
 """SQLite's application id in the file's header, which marks it as an inbox: "gwI1"."""
 
-_VERSION: Final = 1
-_PRUNED_AT_ONCE: Final = 10_000
+_VERSION: Final = 2
+_PRUNED_ROWS: Final = 10_000
 _NEVER: Final = 1e12
 """In seconds since 1970: later than any change of a record."""
 
@@ -60,7 +51,7 @@ CREATE TABLE postback_inbox (
     modified REAL,
     content TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'waiting',
-    came_at REAL NOT NULL,
+    received_at REAL NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0,
     error TEXT NOT NULL DEFAULT '',
     ended_at REAL
@@ -81,16 +72,18 @@ CREATE TABLE postback_inbox_keys (
 CREATE INDEX postback_inbox_keys_due ON postback_inbox_keys (due_at) WHERE head IS NOT NULL;
 CREATE INDEX postback_inbox_keys_idle ON postback_inbox_keys (ended_at) WHERE head IS NULL;
 """
+_FORMAT: Final = FileFormat("an inbox", _APPLICATION_ID, _VERSION, _SCHEMA, shared_table="postback_inbox")
+
 # One statement and one encoding for all rows: each further one would make the thread wait for the interpreter's lock.
-_PUT: Final = """
-INSERT INTO postback_inbox (key, ordering_key, deletes, modified, content, came_at)
+_STORE: Final = """
+INSERT INTO postback_inbox (key, ordering_key, deletes, modified, content, received_at)
 SELECT json_extract(value, '$.key'), json_extract(value, '$.ordering_key'), json_extract(value, '$.deletes'),
     json_extract(value, '$.modified'), json_extract(value, '$.content'), :now
 FROM json_each(:rows) WHERE TRUE
 ON CONFLICT (key) DO NOTHING
 """
-_KNOWN: Final = """
-SELECT newest, deleted, modified, content, came_at <= :listed AS before
+_FIND_LATEST: Final = """
+SELECT newest, deleted, modified, content, received_at <= :listed AS before
 FROM (SELECT :ordering_key AS ordering_key) LEFT JOIN postback_inbox_keys USING (ordering_key)
 LEFT JOIN postback_inbox ON number = (
     SELECT number FROM postback_inbox WHERE ordering_key = :ordering_key AND modified >= :modified
@@ -98,80 +91,81 @@ LEFT JOIN postback_inbox ON number = (
 )
 """
 # The condition matches a partial index of listed postbacks only, because a record may have changed a thousand times.
-_LISTED: Final = """
+_FIND_RECONCILED: Final = """
 SELECT ordering_key, content FROM postback_inbox
 WHERE ordering_key IN (SELECT value FROM json_each(?)) AND instr(content, '"reconciled":true')
 """
-_NEW: Final = "SELECT json_group_array(key) FROM postback_inbox WHERE number > ?"
-_LAST: Final = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'postback_inbox'"
+_NEW_KEYS: Final = "SELECT json_group_array(key) FROM postback_inbox WHERE number > ?"
+_LAST_NUMBER: Final = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'postback_inbox'"
 # NOT INDEXED: search by number. Otherwise SQLite would scan the whole inbox by ordering key to group the rows.
-_LINE_UP: Final = """
+_ENQUEUE: Final = """
 INSERT INTO postback_inbox_keys (ordering_key, head, due_at)
-SELECT ordering_key, min(number), min(came_at) FROM postback_inbox NOT INDEXED WHERE number > ? GROUP BY ordering_key
+SELECT ordering_key, min(number), min(received_at)
+FROM postback_inbox NOT INDEXED WHERE number > ? GROUP BY ordering_key
 ON CONFLICT (ordering_key) DO UPDATE SET head = excluded.head, due_at = excluded.due_at WHERE head IS NULL
 """
 _CLAIM: Final = """
 UPDATE postback_inbox_keys SET token = :token, due_at = :until
 WHERE ordering_key IN (
     SELECT ordering_key FROM postback_inbox_keys WHERE head IS NOT NULL AND due_at <= :now
-    ORDER BY due_at LIMIT :at_most
+    ORDER BY due_at LIMIT :limit
 )
 RETURNING head
 """
-_COUNT: Final = """
+_COUNT_ATTEMPTS: Final = """
 UPDATE postback_inbox SET attempts = attempts + 1 WHERE number IN (SELECT value FROM json_each(?))
 """
-_CLAIMED: Final = """
+_READ_CLAIMED: Final = """
 SELECT number, key, content, attempts,
     coalesce(modified < newest, FALSE)
     OR (NOT deletes AND deleted IS NOT NULL AND coalesce(modified <= deleted, TRUE)) AS superseded
 FROM postback_inbox JOIN postback_inbox_keys USING (ordering_key)
 WHERE number IN (SELECT value FROM json_each(?)) ORDER BY number
 """
-_STANDS: Final = "FROM postback_inbox_keys WHERE ordering_key = :ordering_key AND head = :number AND token = :token"
-_PROLONG: Final = (
-    f"UPDATE postback_inbox_keys SET due_at = :until WHERE ordering_key IN (SELECT ordering_key {_STANDS})"  # noqa: S608  constant text only
+_CLAIMED: Final = "FROM postback_inbox_keys WHERE ordering_key = :ordering_key AND head = :number AND token = :token"
+_EXTEND: Final = (
+    f"UPDATE postback_inbox_keys SET due_at = :until WHERE ordering_key IN (SELECT ordering_key {_CLAIMED})"  # noqa: S608  constant text only
 )
-_END: Final = """
+_FINISH: Final = """
 UPDATE postback_inbox SET state = :state, error = '', ended_at = :now WHERE number = :number
 RETURNING deletes, modified
 """
-_LEARN: Final = """
+_RECORD_NEWEST: Final = """
 UPDATE postback_inbox_keys
 SET newest = max(coalesce(newest, :modified), coalesce(:modified, newest)),
     deleted = CASE WHEN :deletes THEN coalesce(:modified, :never) ELSE deleted END
 WHERE ordering_key = :ordering_key
 """
-_NEXT: Final = """
+_ADVANCE: Final = """
 UPDATE postback_inbox_keys
 SET token = NULL, due_at = :due_at, ended_at = :now,
     head = (SELECT min(number) FROM postback_inbox WHERE ordering_key = :ordering_key AND state = 'waiting')
 WHERE ordering_key = :ordering_key
 """
 _FAILED: Final = "UPDATE postback_inbox SET error = :error, state = :state WHERE number = :number"
-_UNCOUNT: Final = "UPDATE postback_inbox SET attempts = attempts - 1 WHERE number = :number"
+_UNDO_ATTEMPT: Final = "UPDATE postback_inbox SET attempts = attempts - 1 WHERE number = :number"
 _REPLAY: Final = """
 UPDATE postback_inbox SET state = 'waiting', attempts = 0, ended_at = NULL WHERE number = ? RETURNING ordering_key
 """
 _DISCARD: Final = """
 UPDATE postback_inbox SET state = 'discarded', ended_at = :now WHERE number = :number AND state = 'dead' RETURNING 1
 """
-_LINE_UP_AGAIN: Final = """
+_REQUEUE: Final = """
 INSERT INTO postback_inbox_keys (ordering_key, head, due_at) VALUES (:ordering_key, :number, :now)
 ON CONFLICT (ordering_key) DO UPDATE SET due_at = :now,
     head = (SELECT min(number) FROM postback_inbox WHERE ordering_key = :ordering_key AND state = 'waiting')
 WHERE token IS NULL
 """
 _LIST_POSTBACKS: Final = """
-SELECT number, key, content, state, came_at, attempts, error, due_at
+SELECT number, key, content, state, received_at, attempts, error, due_at
 FROM postback_inbox LEFT JOIN postback_inbox_keys USING (ordering_key)
 WHERE number > :after AND {} ORDER BY number LIMIT :limit
 """
-_FORGET_POSTBACKS: Final = """
+_PRUNE_POSTBACKS: Final = """
 DELETE FROM postback_inbox
 WHERE number IN (SELECT number FROM postback_inbox WHERE ended_at < :before ORDER BY ended_at LIMIT :limit)
 """
-_FORGET_LANES: Final = """
+_PRUNE_KEYS: Final = """
 DELETE FROM postback_inbox_keys
 WHERE ordering_key IN (
     SELECT ordering_key FROM postback_inbox_keys WHERE head IS NULL AND ended_at < :before
@@ -179,19 +173,19 @@ WHERE ordering_key IN (
 )
 """
 
-Demand = Row | Callable[["InboxFile"], Any]
+Operation = Row | Callable[["InboxFile"], Any]
 """One operation of a batch: a postback to store (the result is whether it was new), or a function of the file."""
 
 
-class _AllUndoneError(Exception):
+class _RolledBackError(Exception):
     """One operation has rolled back the transaction of the whole batch."""
 
-    def __init__(self, place: int, cause: Exception) -> None:
-        self.place = place
+    def __init__(self, index: int, cause: Exception) -> None:
+        self.index = index
         self.cause = cause
 
 
-class InboxFile:
+class InboxFile(SqliteStore):
     """An open inbox file.
 
     All methods except `execute_batch` and `prune` run in the transaction of `execute_batch`.
@@ -206,219 +200,170 @@ class InboxFile:
     """
 
     def __init__(self, path: str | Path, *, shared: bool = False, now: Callable[[], float] = time.time) -> None:
-        self.path = fspath(path)
+        super().__init__(path, _FORMAT, InboxError, shared=shared)
         self._now = now
-        with self._describe_errors():
-            self._connection = connect(self.path, shared=shared)
-            try:
-                self._set_up(shared)
-                self._identity = _identity(self.path)
-            except BaseException:
-                self._connection.close()
-                raise
+        self._identity = _identity(self.path)
 
-    def execute_batch(self, demands: Sequence[Demand]) -> Sequence[Any]:
+    def execute_batch(self, operations: Sequence[Operation]) -> Sequence[Any]:
         """Execute all operations in one transaction and return their results.
 
         The result is an exception where the statements of a handler failed.
         """
-        refused: dict[int, Exception] = {}
+        failures: dict[int, Exception] = {}
         while True:
             try:
                 with self._describe_errors(), transaction(self._connection):
-                    self._check_place()
-                    return self._answers(demands, refused)
-            except _AllUndoneError as undone:
-                refused[undone.place] = undone.cause
+                    self._check_path()
+                    return self._run_operations(operations, failures)
+            except _RolledBackError as rolled_back:
+                failures[rolled_back.index] = rolled_back.cause
 
-    def claim(self, at_most: int, seconds: float, token: str) -> Sequence[Claim]:
+    def claim(self, limit: int, seconds: float, token: str) -> Sequence[Claim]:
         """Claim due postbacks."""
         now = self._now()
-        facts = {"token": token, "until": now + seconds, "now": now, "at_most": at_most}
-        heads = _json([head for (head,) in self._connection.execute(_CLAIM, facts).fetchall()])
+        values = {"token": token, "until": now + seconds, "now": now, "limit": limit}
+        heads = _json([head for (head,) in self._connection.execute(_CLAIM, values).fetchall()])
         if heads == "[]":
             return []
-        self._connection.execute(_COUNT, (heads,))
-        return [claim_of(row, token) for row in self._rows(_CLAIMED, (heads,))]
+        self._connection.execute(_COUNT_ATTEMPTS, (heads,))
+        return [claim_of(row, token) for row in self._rows(_READ_CLAIMED, (heads,))]
 
     def extend(self, claims: Sequence[Claim], seconds: float) -> None:
         """Extend the claims that are still valid."""
         until = self._now() + seconds
-        self._connection.executemany(_PROLONG, [{**_facts(claim), "until": until} for claim in claims])
+        self._connection.executemany(_EXTEND, [{**_claim_values(claim), "until": until} for claim in claims])
 
     def release(self, claims: Sequence[Claim]) -> None:
         """Release claims without counting the attempt."""
         for claim in claims:
-            if self._stands(claim):
-                self._connection.execute(_UNCOUNT, _facts(claim))
-                self._go_on(claim)
+            if self._is_valid(claim):
+                self._connection.execute(_UNDO_ATTEMPT, _claim_values(claim))
+                self._end_claim(claim)
 
-    def done(self, claim: Claim, state: PostbackState, writes: Sequence[Write]) -> bool | Exception:
+    def complete(self, claim: Claim, state: PostbackState, statements: Sequence[Statement]) -> bool | Exception:
         """Mark a postback as handled and execute its handlers' statements.
 
         Returns:
             Whether the claim was still valid, or the error of a statement.
         """
-        if not self._stands(claim):
+        if not self._is_valid(claim):
             return False
-        if problem := carry_out_writes(self._connection, writes):
+        if problem := execute_statements(self._connection, statements):
             return problem
-        facts = {**_facts(claim), "state": str(state), "now": self._now(), "never": _NEVER}
-        ((deletes, modified),) = self._connection.execute(_END, facts).fetchall()
+        values = {**_claim_values(claim), "state": str(state), "now": self._now(), "never": _NEVER}
+        ((deletes, modified),) = self._connection.execute(_FINISH, values).fetchall()
         if state is PostbackState.HANDLED:
-            self._connection.execute(_LEARN, {**facts, "deletes": deletes, "modified": modified})
-        self._go_on(claim)
+            self._connection.execute(_RECORD_NEWEST, {**values, "deletes": deletes, "modified": modified})
+        self._end_claim(claim)
         return True
 
-    def failed(self, claim: Claim, error: str, again_in: float | None) -> None:
+    def fail(self, claim: Claim, error: str, retry_in: float | None) -> None:
         """Record the failure of a handler."""
-        if self._stands(claim):
-            state = PostbackState.DEAD if again_in is None else PostbackState.WAITING
-            self._connection.execute(_FAILED, {**_facts(claim), "error": error, "state": str(state)})
-            self._go_on(claim, again_in or 0)
+        if self._is_valid(claim):
+            state = PostbackState.DEAD if retry_in is None else PostbackState.WAITING
+            self._connection.execute(_FAILED, {**_claim_values(claim), "error": error, "state": str(state)})
+            self._end_claim(claim, retry_in or 0)
 
     def list(self, state: PostbackState | None, after: int, limit: int) -> Sequence[StoredPostback]:
         """List stored postbacks."""
         chosen = _LIST_POSTBACKS.format("TRUE" if state is None else "state = :state")
-        facts = {"after": after, "limit": limit, "state": state and str(state)}
-        return [stored_postback_of(_timed(row)) for row in self._rows(chosen, facts)]
+        values = {"after": after, "limit": limit, "state": state and str(state)}
+        return [stored_postback_of(_with_datetimes(row)) for row in self._rows(chosen, values)]
 
     def replay(self, number: int) -> bool:
         """Make a postback waiting again."""
         keys = self._connection.execute(_REPLAY, (number,)).fetchall()
         for (ordering_key,) in keys:
-            self._connection.execute(
-                _LINE_UP_AGAIN, {"ordering_key": ordering_key, "number": number, "now": self._now()}
-            )
+            self._connection.execute(_REQUEUE, {"ordering_key": ordering_key, "number": number, "now": self._now()})
         return bool(keys)
 
     def discard(self, number: int) -> bool:
         """Give up a dead postback."""
-        facts = {"number": number, "now": self._now()}
-        return bool(self._connection.execute(_DISCARD, facts).fetchall())
+        values = {"number": number, "now": self._now()}
+        return bool(self._connection.execute(_DISCARD, values).fetchall())
 
     def prune(self, age: timedelta) -> None:
         """Delete up to 10,000 postbacks, and as many ordering keys, that ended longer ago than `age`."""
-        facts = {"before": self._now() - age.total_seconds(), "limit": _PRUNED_AT_ONCE}
+        values = {"before": self._now() - age.total_seconds(), "limit": _PRUNED_ROWS}
         with self._describe_errors(), transaction(self._connection):
-            self._connection.execute(_FORGET_POSTBACKS, facts)
-            self._connection.execute(_FORGET_LANES, facts)
-
-    def close(self) -> None:
-        """Close the file; it contains everything that was written."""
-        self._connection.close()
+            self._connection.execute(_PRUNE_POSTBACKS, values)
+            self._connection.execute(_PRUNE_KEYS, values)
 
     # --- in the transaction
 
-    def _answers(self, demands: Sequence[Demand], refused: Mapping[int, Exception]) -> Sequence[Any]:
-        news = iter(self._put([each for each in demands if isinstance(each, Row)]))
+    def _run_operations(self, operations: Sequence[Operation], failures: Mapping[int, Exception]) -> Sequence[Any]:
+        are_new = iter(self._store([each for each in operations if isinstance(each, Row)]))
         return [
-            next(news) if isinstance(demand, Row) else refused.get(place) or self._answer(place, demand)
-            for place, demand in enumerate(demands)
+            next(are_new)
+            if isinstance(operation, Row)
+            else failures.get(index) or self._run_operation(index, operation)
+            for index, operation in enumerate(operations)
         ]
 
-    def _answer(self, place: int, demand: Callable[["InboxFile"], Any]) -> Any:
-        answer = demand(self)
+    def _run_operation(self, index: int, operation: Callable[["InboxFile"], Any]) -> Any:
+        result = operation(self)
         if not self._connection.in_transaction:
-            raise _AllUndoneError(place, answer)
-        return answer
+            raise _RolledBackError(index, result)
+        return result
 
-    def _put(self, rows: Sequence[Row]) -> Sequence[bool]:
+    def _store(self, rows: Sequence[Row]) -> Sequence[bool]:
         """Store postbacks, and return for each whether it was new."""
-        new = self._put_together(self._untold([row for row in rows if not row.reconciled]))
-        for some in _rounds([row for row in rows if row.reconciled]):
-            new |= self._put_together([row for row in some if self._was_missed(row)])
-        news: list[bool] = []
+        new = self._insert(self._without_passed_on([row for row in rows if not row.reconciled]))
+        for some in _split_by_key([row for row in rows if row.reconciled]):
+            new |= self._insert([row for row in some if self._was_missed(row)])
+        are_new: list[bool] = []
         for row in rows:
-            news.append(row.key in new)
+            are_new.append(row.key in new)
             new.discard(row.key)  # of two with the same key in one batch, only the first is new
-        return news
+        return are_new
 
-    def _put_together(self, rows: Sequence[Row]) -> set[str]:
+    def _insert(self, rows: Sequence[Row]) -> set[str]:
         if not rows:
             return set()
-        (last,) = self._connection.execute(_LAST).fetchone()
-        self._connection.execute(_PUT, {"rows": _json([_written(row) for row in rows]), "now": self._now()})
-        self._connection.execute(_LINE_UP, (last,))
-        (keys,) = self._connection.execute(_NEW, (last,)).fetchone()
+        (last,) = self._connection.execute(_LAST_NUMBER).fetchone()
+        self._connection.execute(_STORE, {"rows": _json([_to_json(row) for row in rows]), "now": self._now()})
+        self._connection.execute(_ENQUEUE, (last,))
+        (keys,) = self._connection.execute(_NEW_KEYS, (last,)).fetchone()
         return set(msgspec.json.decode(keys))
 
-    def _untold(self, rows: Sequence[Row]) -> Sequence[Row]:
+    def _without_passed_on(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Return the rows whose change `reconcile` has not already passed on."""
         listed: dict[str, list[str]] = {}
-        for ordering_key, content in self._connection.execute(_LISTED, (_json([row.ordering_key for row in rows]),)):
+        for ordering_key, content in self._connection.execute(
+            _FIND_RECONCILED, (_json([row.ordering_key for row in rows]),)
+        ):
             listed.setdefault(ordering_key, []).append(content)
-        return [row for row in rows if not was_told(row, listed.get(row.ordering_key, ()))]
+        return [row for row in rows if not was_passed_on(row, listed.get(row.ordering_key, ()))]
 
     def _was_missed(self, row: Row) -> bool:
         modified = row.modified and row.modified.timestamp()
-        facts = {"ordering_key": row.ordering_key, "modified": modified, "listed": self._now() - LISTING_SECONDS}
-        (known,) = self._rows(_KNOWN, facts)
+        values = {"ordering_key": row.ordering_key, "modified": modified, "listed": self._now() - LISTING_SECONDS}
+        (known,) = self._rows(_FIND_LATEST, values)
         return was_missed(row, modified, known)
 
-    def _check_place(self) -> None:
+    def _check_path(self) -> None:
         """Check that the path still leads to the open file.
 
         Data in an unlinked file would be lost with the process.
         """
         if _identity(self.path) != self._identity:
-            raise InboxError(self.path, "it was moved, removed or replaced: put it back, or start the program anew")
+            raise InboxError(self.path, "it was moved, removed or replaced: put it back, or restart the program")
 
-    def _stands(self, claim: Claim) -> bool:
-        return self._connection.execute(f"SELECT 1 {_STANDS}", _facts(claim)).fetchone() is not None
+    def _is_valid(self, claim: Claim) -> bool:
+        return self._connection.execute(f"SELECT 1 {_CLAIMED}", _claim_values(claim)).fetchone() is not None
 
-    def _go_on(self, claim: Claim, pause: float = 0) -> None:
+    def _end_claim(self, claim: Claim, pause: float = 0) -> None:
         """End a claim; the next postback of its ordering key is due after `pause` seconds."""
         now = self._now()
-        self._connection.execute(_NEXT, {**_facts(claim), "now": now, "due_at": now + pause})
+        self._connection.execute(_ADVANCE, {**_claim_values(claim), "now": now, "due_at": now + pause})
 
     def _rows(self, sql: str, values: Any) -> Iterator[dict[str, Any]]:
         cursor = self._connection.execute(sql, values)
         names = [column[0] for column in cursor.description]
         return (dict(zip(names, row, strict=True)) for row in cursor.fetchall())
 
-    # --- the file
 
-    def _set_up(self, shared: bool) -> None:
-        initialize(self._connection, lambda: self._is_new(shared), lambda: self._make(shared))
-        if not shared:
-            restrict_database(self._connection)
-
-    def _make(self, shared: bool) -> None:
-        for statement in _SCHEMA.split(";"):
-            self._connection.execute(statement)
-        if not shared:
-            self._connection.execute(f"PRAGMA user_version = {_VERSION}")
-            self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-
-    def _is_new(self, shared: bool) -> bool:
-        """Return whether the tables have to be created.
-
-        Raises:
-            InboxError: the file belongs to another program, or to a later version of this package.
-        """
-        application = ask_pragma(self._connection, "application_id")
-        if application == _APPLICATION_ID and ask_pragma(self._connection, "user_version") > _VERSION:
-            raise InboxError(self.path, "a later version of this package made it")
-        if self._count("sqlite_master WHERE name = 'postback_inbox'"):
-            return False
-        if not shared and (application or self._count("sqlite_master")):
-            raise InboxError(self.path, "it is another program's; if that program is yours, say shared=True")
-        return True
-
-    def _count(self, what: str) -> int:
-        (count,) = self._connection.execute(f"SELECT count(*) FROM {what}").fetchone()  # noqa: S608  constant text only
-        return int(count)
-
-    @contextmanager
-    def _describe_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise InboxError(self.path, describe_error(error, "an inbox")) from error
-
-
-def _rounds(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+def _split_by_key(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
     """Split rows into rounds with distinct ordering keys.
 
     Each state is compared with the states stored before, so rows of one key cannot be stored together.
@@ -438,16 +383,16 @@ def _identity(path: str) -> tuple[int, int] | None:
     return None
 
 
-def _written(row: Row) -> dict[str, Any]:
+def _to_json(row: Row) -> dict[str, Any]:
     return {**attrs.asdict(row), "modified": row.modified and row.modified.timestamp()}
 
 
-def _facts(claim: Claim) -> dict[str, Any]:
+def _claim_values(claim: Claim) -> dict[str, Any]:
     return {"ordering_key": ordering_key_of(claim.postback), "number": claim.number, "token": claim.token}
 
 
-def _timed(row: Mapping[str, Any]) -> dict[str, Any]:
-    times = {name: row[name] and datetime.fromtimestamp(row[name], UTC) for name in ("came_at", "due_at")}
+def _with_datetimes(row: Mapping[str, Any]) -> dict[str, Any]:
+    times = {name: row[name] and datetime.fromtimestamp(row[name], UTC) for name in ("received_at", "due_at")}
     return {**row, **times}
 
 

@@ -22,9 +22,9 @@ from gateway_async.postbacks.inbox._mapping import (
     row_of,
     stored_postback_of,
     was_missed,
-    was_told,
+    was_passed_on,
 )
-from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback, Write
+from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Statement, StoredPostback
 
 __all__ = ["PostgresInbox"]
 
@@ -40,7 +40,7 @@ class PostgresInbox:
 
     It uses two tables, which are created on first use if they are missing. A postback is as durable as the server's
     commits. All times come from the database, so the clocks of the hosts may differ. Statements passed to
-    `Postback.write` run in the same database, in the transaction that marks the postback as handled.
+    `Postback.execute` run in the same database, in the transaction that marks the postback as handled.
 
     Args:
         database: `postgresql://…`, or an asyncpg pool of yours, which is left open.
@@ -66,72 +66,72 @@ class PostgresInbox:
     ) -> None:
         if not isinstance(table, str) or not _NAME.fullmatch(table):
             raise InvalidRequestError(
-                "table: must be a name of small postbacks, digits and _, with or without a schema"
+                "table: invalid name (expected lower-case letters, digits and _, or schema.table)"
             )
-        dsn = _checked(database) if isinstance(database, str) else None
+        dsn = _check_address(database) if isinstance(database, str) else None
         self._new_database = partial(
-            Database, "PostgresInbox", database, connections=_CONNECTIONS, make_tables=self._make_tables
+            Database, "PostgresInbox", database, connections=_CONNECTIONS, create_tables=self._create_tables
         )
         self._database = self._new_database()
         self._table = table
         self._keep = timedelta(days=check_keep_days(keep_days))
         self._create = create
-        self._place = f"{without_password(dsn) if dsn else 'of a PostgreSQL pool'} ({table})"
+        self._path = f"{without_password(dsn) if dsn else 'of a PostgreSQL pool'} ({table})"
         self._pruned = float("-inf")
 
-    async def put(self, postback: Postback[Any]) -> bool:
+    async def store(self, postback: Postback[Any]) -> bool:
         """Store a postback once; it is committed when this returns."""
         row = row_of(postback)
         values = (row.key, row.ordering_key, row.deletes, row.modified, row.content)
         async with self._transaction() as connection:
-            if not await self._is_news(connection, row):
+            if not await self._should_store(connection, row):
                 return False
-            return bool(await self._value(connection, sql.PUT, *values))
+            return bool(await self._value(connection, sql.STORE, *values))
 
-    async def claim(self, at_most: int, seconds: float) -> Sequence[Claim]:
+    async def claim(self, limit: int, seconds: float) -> Sequence[Claim]:
         """Claim due postbacks."""
         await self._prune()
         token = token_hex(8)
         async with self._transaction() as connection:
-            claimed = await self._fetch(connection, sql.CLAIM, token, timedelta(seconds=seconds), at_most)
+            claimed = await self._fetch(connection, sql.CLAIM, token, timedelta(seconds=seconds), limit)
             heads = [row["head"] for row in claimed]
-            rows = await self._fetch(connection, sql.CLAIMED, heads) if heads else []
+            rows = await self._fetch(connection, sql.COUNT_ATTEMPTS, heads) if heads else []
         return [claim_of(row, token) for row in sorted(rows, key=lambda row: int(row["number"]))]
 
     async def extend(self, claims: Sequence[Claim], seconds: float) -> None:
         """Extend claims."""
         keys, tokens = [ordering_key_of(claim.postback) for claim in claims], [claim.token for claim in claims]
         async with self._transaction() as connection:
-            await self._fetch(connection, sql.PROLONG, keys, tokens, timedelta(seconds=seconds))
+            await self._fetch(connection, sql.EXTEND, keys, tokens, timedelta(seconds=seconds))
 
     async def release(self, claims: Sequence[Claim]) -> None:
         """Release claims without counting the attempt."""
         for claim in claims:
             async with self._transaction() as connection:
-                if await self._locked(connection, claim):
-                    await self._value(connection, sql.UNCOUNT, claim.number)
-                    await self._go_on(connection, claim)
+                if await self._lock_claim(connection, claim):
+                    await self._value(connection, sql.UNDO_ATTEMPT, claim.number)
+                    await self._end_claim(connection, claim)
 
-    async def done(self, claim: Claim, state: PostbackState, writes: Sequence[Write] = ()) -> bool:
-        """Mark a postback as handled, and execute `writes` in the same transaction."""
-        async with self._transaction(may_fail=bool(writes)) as connection:
-            if not await self._locked(connection, claim):
+    async def complete(self, claim: Claim, state: PostbackState, statements: Sequence[Statement] = ()) -> bool:
+        """Mark a postback as handled, and execute `statements` in the same transaction."""
+        async with self._transaction(may_fail=bool(statements)) as connection:
+            if not await self._lock_claim(connection, claim):
                 return False
-            await self._write(connection, writes)
-            (row,) = await self._fetch(connection, sql.END, claim.number, str(state))
+            await self._execute(connection, statements)
+            (row,) = await self._fetch(connection, sql.FINISH, claim.number, str(state))
             if state is PostbackState.HANDLED:
                 ordering_key = ordering_key_of(claim.postback)
-                await self._value(connection, sql.LEARN, ordering_key, row["modified"], row["deletes"])
-            await self._go_on(connection, claim)
+                await self._value(connection, sql.RECORD_NEWEST, ordering_key, row["modified"], row["deletes"])
+            await self._end_claim(connection, claim)
         return True
 
-    async def failed(self, claim: Claim, error: str, again_in: float | None) -> None:
+    async def fail(self, claim: Claim, error: str, retry_in: float | None) -> None:
         """Record the failure of a handler."""
-        state = PostbackState.DEAD if again_in is None else PostbackState.WAITING
+        state = PostbackState.DEAD if retry_in is None else PostbackState.WAITING
         async with self._transaction() as connection:
-            if await self._locked(connection, claim):
+            if await self._lock_claim(connection, claim):
                 await self._value(connection, sql.FAILED, claim.number, error.replace("\0", "?"), str(state))
-                await self._go_on(connection, claim, again_in or 0)
+                await self._end_claim(connection, claim, retry_in or 0)
 
     async def list(
         self, state: PostbackState | None = None, *, after: int = 0, limit: int = 1000
@@ -144,12 +144,12 @@ class PostgresInbox:
     async def replay(self, number: int) -> bool:
         """Make a postback waiting again."""
         async with self._transaction() as connection:
-            ordering_key = await self._value(connection, sql.LANE, number)
+            ordering_key = await self._value(connection, sql.ORDERING_KEY_OF, number)
             if ordering_key is None:
                 return False
-            await self._value(connection, sql.LOCK_LANE, ordering_key)
+            await self._value(connection, sql.LOCK_KEY, ordering_key)
             await self._value(connection, sql.REPLAY, number)
-            await self._value(connection, sql.LINE_UP_AGAIN, ordering_key, number)
+            await self._value(connection, sql.REQUEUE, ordering_key, number)
         return True
 
     async def discard(self, number: int) -> bool:
@@ -170,36 +170,36 @@ class PostgresInbox:
         await self._database.aclose()
 
     def __repr__(self) -> str:
-        return f"PostgresInbox({self._place!r})"
+        return f"PostgresInbox({self._path!r})"
 
     # --- in a transaction
 
-    async def _is_news(self, connection: Any, row: Row) -> bool:
+    async def _should_store(self, connection: Any, row: Row) -> bool:
         if row.reconciled:
             return await self._was_missed(connection, row)
-        return not await self._note_reconciled(connection, row)
+        return not await self._was_passed_on(connection, row)
 
     async def _was_missed(self, connection: Any, row: Row) -> bool:
         before = timedelta(seconds=LISTING_SECONDS)
-        (known,) = await self._fetch(connection, sql.KNOWN, row.ordering_key, row.modified, before)
+        (known,) = await self._fetch(connection, sql.FIND_LATEST, row.ordering_key, row.modified, before)
         return was_missed(row, row.modified, known)
 
-    async def _note_reconciled(self, connection: Any, row: Row) -> bool:
-        listed = await self._fetch(connection, sql.LISTED, row.ordering_key)
-        return was_told(row, [each["content"] for each in listed])
+    async def _was_passed_on(self, connection: Any, row: Row) -> bool:
+        listed = await self._fetch(connection, sql.FIND_RECONCILED, row.ordering_key)
+        return was_passed_on(row, [each["content"] for each in listed])
 
-    async def _locked(self, connection: Any, claim: Claim) -> bool:
+    async def _lock_claim(self, connection: Any, claim: Claim) -> bool:
         """Return whether a claim is still valid; if so, lock its ordering key until the transaction ends."""
         ordering_key = ordering_key_of(claim.postback)
-        return bool(await self._value(connection, sql.LOCK, ordering_key, claim.number, claim.token))
+        return bool(await self._value(connection, sql.LOCK_CLAIM, ordering_key, claim.number, claim.token))
 
-    async def _go_on(self, connection: Any, claim: Claim, pause: float = 0) -> None:
+    async def _end_claim(self, connection: Any, claim: Claim, pause: float = 0) -> None:
         """End a claim; the next postback of its ordering key is due after `pause` seconds."""
-        await self._value(connection, sql.NEXT, ordering_key_of(claim.postback), timedelta(seconds=pause))
+        await self._value(connection, sql.ADVANCE, ordering_key_of(claim.postback), timedelta(seconds=pause))
 
-    async def _write(self, connection: Any, writes: Sequence[Write]) -> None:
+    async def _execute(self, connection: Any, statements: Sequence[Statement]) -> None:
         """Execute the statements of a handler."""
-        for statement, values in writes:
+        for statement, values in statements:
             try:
                 await connection.fetch(statement, *values)
             except self._database.driver.InterfaceError as error:
@@ -219,8 +219,8 @@ class PostgresInbox:
     async def _prune(self) -> None:
         if monotonic() >= self._pruned + _PRUNING_SECONDS:
             async with self._transaction() as connection:
-                await self._value(connection, sql.FORGET_POSTBACKS, self._keep)
-                await self._value(connection, sql.FORGET_LANES, self._keep)
+                await self._value(connection, sql.PRUNE_POSTBACKS, self._keep)
+                await self._value(connection, sql.PRUNE_KEYS, self._keep)
             self._pruned = monotonic()
 
     # --- the database
@@ -234,23 +234,23 @@ class PostgresInbox:
         """
         async with (
             self._describe_errors(may_fail),
-            (await self._opened()).acquire() as connection,
+            (await self._open_pool()).acquire() as connection,
             _read_committed(connection),
         ):
             yield connection
 
-    async def _opened(self) -> Any:
+    async def _open_pool(self) -> Any:
         """Return the pool, after making sure that the tables exist."""
         self._database.check_asyncio()
         if self._database.is_closed:
-            raise InboxError(self._place, "it is closed")
+            raise InboxError(self._path, "it is closed")
         return await self._database.pool()
 
-    async def _make_tables(self, connection: Any) -> None:
+    async def _create_tables(self, connection: Any) -> None:
         if await self._value(connection, sql.EXISTS):
             return
         if not self._create:
-            raise InboxError(self._place, "there is no such table")
+            raise InboxError(self._path, "there is no such table")
         async with _read_committed(connection):
             await self._value(connection, sql.LOCK_CREATION)  # another process may be creating them
             if not await self._value(connection, sql.EXISTS):
@@ -262,20 +262,20 @@ class PostgresInbox:
         try:
             yield
         except (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError) as error:
-            if may_fail and not self._is_trouble(error):
+            if may_fail and not self._is_connection_error(error):
                 raise
-            raise InboxError(self._place, in_one_line(error)) from error
+            raise InboxError(self._path, in_one_line(error)) from error
 
-    def _is_trouble(self, error: Exception) -> bool:
+    def _is_connection_error(self, error: Exception) -> bool:
         """Return whether the database or its connection failed, and not only a statement."""
         driver = self._database.driver
-        troubles = (
+        server_errors = (
             *(driver.PostgresConnectionError, driver.InsufficientResourcesError, driver.TransactionRollbackError),
             *(driver.OperatorInterventionError, driver.PostgresSystemError, driver.InternalServerError),
         )
         statements = (driver.QueryCanceledError, TimeoutError)
-        ways = (driver.InterfaceError, driver.InternalClientError, OSError)
-        return isinstance(error, (*troubles, *ways)) and not isinstance(error, statements)
+        client_errors = (driver.InterfaceError, driver.InternalClientError, OSError)
+        return isinstance(error, (*server_errors, *client_errors)) and not isinstance(error, statements)
 
 
 def _read_committed(connection: Any) -> Any:
@@ -283,7 +283,7 @@ def _read_committed(connection: Any) -> Any:
     return connection.transaction(isolation="read_committed")
 
 
-def _checked(dsn: str) -> str:
+def _check_address(dsn: str) -> str:
     if not is_address(dsn):
-        raise InvalidRequestError("database: must be an address that begins with postgresql://")
+        raise InvalidRequestError("database: invalid address (expected postgresql://…)")
     return dsn

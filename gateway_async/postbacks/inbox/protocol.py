@@ -2,7 +2,7 @@
 
 An inbox keeps each postback once, until it is handled and for a time afterwards. It guarantees three things:
 
-- A postback that `put` has stored is not lost.
+- A postback that `store` has stored is not lost.
 - Postbacks of one record are handled one after the other, in order of arrival.
 - Statements that a handler runs in the inbox's own database commit in the transaction that marks the postback as
   handled.
@@ -17,9 +17,9 @@ import attrs
 
 from gateway_async.models.postbacks import Postback
 
-__all__ = ["Claim", "Inbox", "PostbackState", "StoredPostback", "Write"]
+__all__ = ["Claim", "Inbox", "PostbackState", "Statement", "StoredPostback"]
 
-Write = tuple[str, tuple[Any, ...]]
+Statement = tuple[str, tuple[Any, ...]]
 """An SQL statement and its parameters."""
 
 
@@ -45,7 +45,7 @@ class StoredPostback:
         number: its number in the inbox, in order of arrival.
         postback: the postback itself.
         state: its state in the inbox.
-        came_at: when it was first stored, UTC.
+        received_at: when it was first stored, UTC.
         attempts: how often its handlers were started.
         error: the error of the last attempt, masked; "" after success.
         due_at: when it may be handled, UTC; None unless it is waiting. For a claimed postback it is the time when the
@@ -55,7 +55,7 @@ class StoredPostback:
     number: int
     postback: Postback[Any]
     state: PostbackState
-    came_at: datetime
+    received_at: datetime
     attempts: int
     error: str
     due_at: datetime | None
@@ -86,7 +86,7 @@ class Inbox(Protocol):
     You can implement your own. Every method raises `InboxError` when the store cannot be used.
     """
 
-    async def put(self, postback: Postback[Any]) -> bool:
+    async def store(self, postback: Postback[Any]) -> bool:
         """Store a postback durably before returning.
 
         A postback with `reconciled` true is stored in two cases:
@@ -102,7 +102,7 @@ class Inbox(Protocol):
         """
         ...
 
-    async def claim(self, at_most: int, seconds: float) -> Sequence[Claim]:
+    async def claim(self, limit: int, seconds: float) -> Sequence[Claim]:
         """Claim due postbacks for a number of seconds, the longest due first.
 
         A record yields only its oldest waiting postback, and only if no postback of this record is claimed. Postbacks
@@ -121,22 +121,22 @@ class Inbox(Protocol):
         """
         ...
 
-    async def done(self, claim: Claim, state: PostbackState, writes: Sequence[Write] = ()) -> bool:
-        """Mark a postback as handled or superseded, and execute `writes` in the same transaction.
+    async def complete(self, claim: Claim, state: PostbackState, statements: Sequence[Statement] = ()) -> bool:
+        """Mark a postback as handled or superseded, and execute `statements` in the same transaction.
 
         Returns:
             Whether the claim was still valid. If not, nothing was written.
 
         Raises:
-            Exception: any error other than `InboxError`: a statement of `writes` failed. Nothing was written, and the
+            Exception: any error other than `InboxError`: a statement failed. Nothing was written, and the
                 claim is still valid.
         """
         ...
 
-    async def failed(self, claim: Claim, error: str, again_in: float | None) -> None:
+    async def fail(self, claim: Claim, error: str, retry_in: float | None) -> None:
         """Record the failure of a handler.
 
-        The postback is due again in `again_in` seconds, or dead if that is None.
+        The postback is due again in `retry_in` seconds, or dead if that is None.
         """
         ...
 

@@ -14,8 +14,8 @@ from gateway_async._storage.group_commit import GroupCommitWriter
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox._mapping import check_keep_days, row_of
-from gateway_async.postbacks.inbox._sqlite_store import Demand, InboxFile
-from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback, Write
+from gateway_async.postbacks.inbox._sqlite_store import InboxFile, Operation
+from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Statement, StoredPostback
 
 __all__ = ["SqliteInbox"]
 
@@ -34,7 +34,7 @@ class SqliteInbox:
     do not work there. The inbox runs on asyncio and on trio.
 
     The file holds the records exactly as they were received. It may also contain tables of your own, and
-    `Postback.write` writes to them. Amounts and times are written as text (`"12.50"`, ISO 8601 in UTC). Foreign keys
+    `Postback.execute` writes to them. Amounts and times are written as text (`"12.50"`, ISO 8601 in UTC). Foreign keys
     are not enforced. Keep the statements of a handler short, because they block every other use of the file.
 
     Args:
@@ -70,44 +70,44 @@ class SqliteInbox:
         self._writer = self._new_writer()
         self._is_closed = False
 
-    async def put(self, postback: Postback[Any]) -> bool:
+    async def store(self, postback: Postback[Any]) -> bool:
         """Store a postback once; it is on the disk when this returns."""
-        return bool(await self._writer.ask(row_of(postback)))
+        return bool(await self._writer.submit(row_of(postback)))
 
-    async def claim(self, at_most: int, seconds: float) -> Sequence[Claim]:
+    async def claim(self, limit: int, seconds: float) -> Sequence[Claim]:
         """Claim due postbacks."""
         token = token_hex(8)
-        return await self._ask(lambda file: file.claim(at_most, seconds, token))
+        return await self._submit(lambda file: file.claim(limit, seconds, token))
 
     async def extend(self, claims: Sequence[Claim], seconds: float) -> None:
         """Extend claims."""
-        await self._ask(lambda file: file.extend(claims, seconds))
+        await self._submit(lambda file: file.extend(claims, seconds))
 
     async def release(self, claims: Sequence[Claim]) -> None:
         """Release claims without counting the attempt."""
-        await self._ask(lambda file: file.release(claims))
+        await self._submit(lambda file: file.release(claims))
 
-    async def done(self, claim: Claim, state: PostbackState, writes: Sequence[Write] = ()) -> bool:
-        """Mark a postback as handled, and execute `writes` in the same transaction."""
-        return bool(await self._ask(lambda file: file.done(claim, state, writes)))
+    async def complete(self, claim: Claim, state: PostbackState, statements: Sequence[Statement] = ()) -> bool:
+        """Mark a postback as handled, and execute `statements` in the same transaction."""
+        return bool(await self._submit(lambda file: file.complete(claim, state, statements)))
 
-    async def failed(self, claim: Claim, error: str, again_in: float | None) -> None:
+    async def fail(self, claim: Claim, error: str, retry_in: float | None) -> None:
         """Record the failure of a handler."""
-        await self._ask(lambda file: file.failed(claim, error, again_in))
+        await self._submit(lambda file: file.fail(claim, error, retry_in))
 
     async def list(
         self, state: PostbackState | None = None, *, after: int = 0, limit: int = 1000
     ) -> Sequence[StoredPostback]:
         """List stored postbacks."""
-        return await self._ask(lambda file: file.list(state, after, limit))
+        return await self._submit(lambda file: file.list(state, after, limit))
 
     async def replay(self, number: int) -> bool:
         """Make a postback waiting again."""
-        return bool(await self._ask(lambda file: file.replay(number)))
+        return bool(await self._submit(lambda file: file.replay(number)))
 
     async def discard(self, number: int) -> bool:
         """Give up a dead postback."""
-        return bool(await self._ask(lambda file: file.discard(number)))
+        return bool(await self._submit(lambda file: file.discard(number)))
 
     def reopen(self) -> None:
         """Make the inbox usable again after `aclose`; the next use opens the file."""
@@ -119,8 +119,8 @@ class SqliteInbox:
         self._is_closed = True
         await self._writer.aclose()
 
-    async def _ask(self, demand: Callable[[InboxFile], T]) -> T:
-        return cast("T", await self._writer.ask(demand))
+    async def _submit(self, operation: Callable[[InboxFile], T]) -> T:
+        return cast("T", await self._writer.submit(operation))
 
     def __repr__(self) -> str:
         return f"SqliteInbox({str(self._path)!r})"
@@ -139,11 +139,11 @@ class _Backend:
         self._keep = keep
         self._pruned = float("-inf")
 
-    def execute_batch(self, asked: Sequence[Demand], left: Sequence[Any]) -> Sequence[Any]:  # noqa: ARG002  nothing is left
+    def execute_batch(self, asked: Sequence[Operation], left: Sequence[Any]) -> Sequence[Any]:  # noqa: ARG002  nothing is left
         """Execute a batch of operations."""
-        answers = self._file.execute_batch(asked)
+        results = self._file.execute_batch(asked)
         self._prune()
-        return answers
+        return results
 
     def _prune(self) -> None:
         if monotonic() >= self._pruned + _PRUNING_SECONDS:

@@ -4,47 +4,61 @@ They control faults, terminals, payments on pages, the ledger, and the reset. An
 whose message begins with the name of the argument.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import msgspec
 
-from gateway_async.sandbox.admin import end_of_day as nightly
-from gateway_async.sandbox.admin import seed
-from gateway_async.sandbox.admin.fault_effects import refuse
-from gateway_async.sandbox.handlers import invoice_payments, paylink_payments, transaction_batches
+from gateway_async.sandbox.admin import end_of_day, seed
+from gateway_async.sandbox.admin.fault_effects import close_port
+from gateway_async.sandbox.handlers import invoice_payments, paylinks, transaction_batches
+from gateway_async.sandbox.handlers.payment_pages import Amount
 from gateway_async.sandbox.http.errors import UnknownRecordError
-from gateway_async.sandbox.notifications import outbox
-from gateway_async.sandbox.postbacks import log
-from gateway_async.sandbox.request.records import links
+from gateway_async.sandbox.request.records import make_links
 from gateway_async.sandbox.routes import is_operation
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, PAYLINK, QUICK_INVOICE, TERMINAL, TRANSACTION, TRANSACTION_BATCH
+from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, TransactionType
+from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import show_money
-from gateway_async.sandbox.simulators.cards import EntryMode, check_expiry, read_card
-from gateway_async.sandbox.simulators.scenarios import plans_of
-from gateway_async.sandbox.state_machines import transactions as states
+from gateway_async.sandbox.simulators.cards import Account, EntryMode, check_expiry, read_card
+from gateway_async.sandbox.simulators.faults import Plan
+from gateway_async.sandbox.simulators.scenarios import make_plans
+from gateway_async.sandbox.simulators.terminals import Terminals
+from gateway_async.sandbox.state_machines.transactions import State
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+__all__ = [
+    "UnknownTerminalError",
+    "add_fault",
+    "add_scenario",
+    "clear_faults",
+    "faults",
+    "ledger",
+    "operate_terminal",
+    "pay_paylink",
+    "pay_quick_invoice",
+    "present",
+    "process_batch",
+    "read_test_card",
+    "reset",
+    "terminal",
+    "terminals",
+    "wait_for_call",
+    "wait_until_idle",
+]
 
-    from gateway_async.sandbox.handlers.payment_pages import Amount
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row, Table
-    from gateway_async.sandbox.simulators.cards import Account
-    from gateway_async.sandbox.simulators.faults import Plan
 
 _EXP_DATE = "1230"
 """The expiry of cards that customers enter on payment pages."""
 
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
-_LEDGER = (
+_SUMMARY_FIELDS = (
     "id",
     "location_id",
     "transaction_api_id",
@@ -61,21 +75,17 @@ _LEDGER = (
     "processing_status_id",
     "created_ts",
 )
-_REFUNDS = (30, 40)
-_NO_MONEY = (21,)
 
 
 class UnknownTerminalError(ValueError):
     """A control call that names an unknown terminal."""
 
     def __init__(self, terminal_id: str) -> None:
-        super().__init__(f"terminal {terminal_id}: there is no such terminal.")
+        super().__init__(f"terminal {terminal_id}: not found.")
 
 
 async def add_fault(gateway: Gateway, plan: Plan) -> None:
-    """Add a fault plan.
-
-    A `refuse` of the first request takes effect at once: the port is closed.
+    """Add a fault plan; a `refuse` of the first request closes the port at once.
 
     Raises:
         ValueError: The plan is inconsistent, or its operation is unknown.
@@ -83,8 +93,8 @@ async def add_fault(gateway: Gateway, plan: Plan) -> None:
     plan.check()
     if not is_operation(plan.operation):
         raise ValueError("operation: must be a method and a path of the gateway, as in POST /v2/transactions.")
-    if plan.begins_at_once:
-        await refuse(gateway, plan.seconds)
+    if plan.starts_immediately:
+        await close_port(gateway, plan.seconds)
     else:
         gateway.faults.plans.append(plan)
 
@@ -95,7 +105,7 @@ async def add_scenario(gateway: Gateway, name: str) -> list[Row]:
     Raises:
         ValueError: The scenario is unknown.
     """
-    plans = plans_of(name)
+    plans = make_plans(name)
     for plan in plans:
         await add_fault(gateway, plan)
     return [plan.describe() for plan in plans]
@@ -109,25 +119,25 @@ def faults(gateway: Gateway) -> list[Row]:
 async def clear_faults(gateway: Gateway) -> None:
     """Remove every plan."""
     gateway.faults.plans.clear()
-    await gateway.listener.reopen()
+    await gateway.listener.resume()
 
 
 def ledger(gateway: Gateway) -> Row:
-    """Count how often each integrator id was charged, refunded or stored.
-
-    The result includes the records. A voided payment still counts as charged. A decline and an address check move no
-    money.
-    """
+    """Count how often each integrator id was charged, refunded or stored, and list the records."""
     payments = gateway.store.select(TRANSACTION)
     vaults = gateway.store.select(ACCOUNT_VAULT)
-    made = [row for row in payments if row["status_id"] != states.State.DECLINED and row["type_id"] not in _NO_MONEY]
+    made = [
+        row
+        for row in payments
+        if row["status_id"] != State.DECLINED and row["type_id"] != TransactionType.ADDRESS_CHECK
+    ]
     return {
-        "charged": _count(TRANSACTION, [row for row in made if row["type_id"] not in _REFUNDS]),
-        "refunded": _count(TRANSACTION, [row for row in made if row["type_id"] in _REFUNDS]),
+        "charged": _count(TRANSACTION, [row for row in made if row["type_id"] not in REFUNDING_TYPES]),
+        "refunded": _count(TRANSACTION, [row for row in made if row["type_id"] in REFUNDING_TYPES]),
         "stored": _count(ACCOUNT_VAULT, vaults),
-        "transactions": [_brief(TRANSACTION, row) for row in payments],
-        "accountvaults": [_brief(ACCOUNT_VAULT, row) for row in vaults],
-        "transactionbatches": [_brief(TRANSACTION_BATCH, row) for row in gateway.store.select(TRANSACTION_BATCH)],
+        "transactions": [_summarize(TRANSACTION, row) for row in payments],
+        "accountvaults": [_summarize(ACCOUNT_VAULT, row) for row in vaults],
+        "transactionbatches": [_summarize(TRANSACTION_BATCH, row) for row in gateway.store.select(TRANSACTION_BATCH)],
     }
 
 
@@ -135,21 +145,13 @@ def _count(table: Table, rows: list[Row]) -> dict[str, int]:
     return dict(Counter(row[table.api_id] for row in rows if row[table.api_id] is not None))
 
 
-def _brief(table: Table, row: Row) -> Row:
+def _summarize(table: Table, row: Row) -> Row:
     record = table.show(row)
-    return {name: record[name] for name in _LEDGER if name in record}
+    return {name: record[name] for name in _SUMMARY_FIELDS if name in record}
 
 
 async def pay_quick_invoice(gateway: Gateway, invoice_id: str, card: str, amount: Amount | None = None) -> Row:
-    """Pay an invoice as a customer does on its payment page.
-
-    The result holds the `transaction` and the `quickinvoice`.
-
-    Args:
-        gateway: The gateway that has the invoice.
-        invoice_id: The id of the invoice.
-        card: The card number that the customer enters.
-        amount: Two-decimal money; None pays the remaining balance.
+    """Pay an invoice with a card, and return the `transaction` and the `quickinvoice`.
 
     Raises:
         UnknownRecordError: The invoice is unknown.
@@ -162,34 +164,19 @@ async def pay_quick_invoice(gateway: Gateway, invoice_id: str, card: str, amount
 
 
 async def pay_paylink(gateway: Gateway, paylink_id: str, card: str, amount: Amount | None = None) -> Row:
-    """Pay a paylink as a customer does on its payment page.
-
-    The result holds the `transaction` and the `paylink`.
-
-    Args:
-        gateway: The gateway that has the paylink.
-        paylink_id: The id of the paylink.
-        card: The card number that the customer enters.
-        amount: Two-decimal money, which must equal the amount due; None pays the amount due.
+    """Pay a paylink with a card, and return the `transaction` and the `paylink`.
 
     Raises:
         UnknownRecordError: The paylink is unknown.
         ValueError: The paylink does not accept the payment, or the card is invalid.
     """
     account = read_test_card(card, _EXP_DATE)
-    transaction, paylink = await paylink_payments.pay(gateway, paylink_id, amount, account)
+    transaction, paylink = await paylinks.pay(gateway, paylink_id, amount, account)
     return {"transaction": _record(gateway, TRANSACTION, transaction), "paylink": _record(gateway, PAYLINK, paylink)}
 
 
 def process_batch(gateway: Gateway, batch_id: str, processing_status_id: int) -> Row:
-    """Change the status of a batch as its processor does.
-
-    The result is the changed batch.
-
-    Args:
-        gateway: The gateway that has the batch.
-        batch_id: The id of the batch.
-        processing_status_id: The new status of the batch.
+    """Change the status of a batch as its processor does, and return the batch.
 
     Raises:
         UnknownRecordError: The batch is unknown.
@@ -205,33 +192,7 @@ def process_batch(gateway: Gateway, batch_id: str, processing_status_id: int) ->
 def _record(gateway: Gateway, table: Table, row: Row) -> Row:
     """Return a record as GET shows it, in plain values."""
     record: Row = _decode(msgspec.json.encode(table.show(row)))
-    return record | {"_links": links(gateway, table, row)}
-
-
-def notices(gateway: Gateway, quick_invoice_id: str | None = None, paylink_id: str | None = None) -> list[Row]:
-    """Return the messages to customers, newest last.
-
-    The list has all messages, or those about one invoice or paylink.
-    """
-    return outbox.read(gateway, quick_invoice_id=quick_invoice_id, paylink_id=paylink_id)
-
-
-def postbacks(gateway: Gateway, config_id: str | None = None, record_id: str | None = None) -> list[Row]:
-    """Return the postbacks, newest last.
-
-    The list has all postbacks, or those of one config or about one record.
-    """
-    return log.read(gateway, config_id=config_id, record_id=record_id)
-
-
-def replay_postback(gateway: Gateway, postback_id: str) -> Row:
-    """Send a postback again, in whatever state it is.
-
-    Raises:
-        UnknownRecordError: The postback is unknown.
-        ValueError: The config was deleted, or is inactive.
-    """
-    return log.replay(gateway, postback_id)
+    return record | {"_links": make_links(gateway, table, row)}
 
 
 def terminals(gateway: Gateway) -> list[Row]:
@@ -240,9 +201,7 @@ def terminals(gateway: Gateway) -> list[Row]:
 
 
 def terminal(gateway: Gateway, terminal_id: str) -> Row:
-    """Return one terminal and the calls that wait at it.
-
-    The active call comes first.
+    """Return one terminal and the calls that wait at it, the active call first.
 
     Raises:
         UnknownTerminalError: The terminal is unknown.
@@ -251,12 +210,7 @@ def terminal(gateway: Gateway, terminal_id: str) -> Row:
 
 
 async def wait_for_call(gateway: Gateway, terminal_id: str, seconds: float) -> Row:
-    """Wait until a call is active at a terminal, and return it.
-
-    Args:
-        gateway: The gateway that has the terminal.
-        terminal_id: The id of the terminal.
-        seconds: The longest wait, in seconds of real time.
+    """Wait up to some seconds of real time until a call is active at a terminal, and return it.
 
     Raises:
         UnknownTerminalError: The terminal is unknown.
@@ -267,7 +221,7 @@ async def wait_for_call(gateway: Gateway, terminal_id: str, seconds: float) -> R
         async with asyncio.timeout(seconds):
             await gateway.terminals.wait_for_call(terminal_id)
     except TimeoutError:
-        raise TimeoutError(f"terminal {terminal_id}: no call came within {seconds:g} seconds.") from None
+        raise TimeoutError(f"terminal {terminal_id}: no call arrived within {seconds:g} seconds.") from None
     call: Row = _describe(gateway, row)["waiting"][0]
     return call
 
@@ -282,36 +236,18 @@ def present(gateway: Gateway, terminal_id: str, card: str, entry_mode: EntryMode
     read_test_card(card)
     if entry_mode not in get_args(EntryMode):
         raise ValueError(f"entry_mode: must be one of {', '.join(get_args(EntryMode))}.")
-    return _act(gateway, terminal_id, lambda known: gateway.terminals.present(known, card, entry_mode))
+    return operate_terminal(gateway, terminal_id, lambda to, known: to.present(known, card, entry_mode))
 
 
-def decline(gateway: Gateway, terminal_id: str) -> Row:
-    """Let the issuer decline the card at a terminal.
+def operate_terminal(gateway: Gateway, terminal_id: str, act: Callable[[Terminals, str], None]) -> Row:
+    """Act on a terminal as a person does, and describe the terminal.
 
-    The result and the errors are those of `present`.
+    Raises:
+        NothingWaitsError: No call waits at the terminal.
+        UnknownTerminalError: The terminal is unknown.
     """
-    return _act(gateway, terminal_id, gateway.terminals.decline)
-
-
-def cancel(gateway: Gateway, terminal_id: str) -> Row:
-    """Press the cancel key of a terminal.
-
-    The result and the errors are those of `present`.
-    """
-    return _act(gateway, terminal_id, gateway.terminals.cancel)
-
-
-def silence(gateway: Gateway, terminal_id: str) -> Row:
-    """Stop the automatic actions of a terminal.
-
-    The result and the errors are those of `present`.
-    """
-    return _act(gateway, terminal_id, gateway.terminals.silence)
-
-
-def _act(gateway: Gateway, terminal_id: str, act: Callable[[str], None]) -> Row:
     row = _find(gateway, terminal_id)
-    act(terminal_id)
+    act(gateway.terminals, terminal_id)
     return _describe(gateway, row)
 
 
@@ -325,30 +261,28 @@ def _find(gateway: Gateway, terminal_id: str) -> Row:
 def _describe(gateway: Gateway, row: Row) -> Row:
     calls = [
         {
-            "action": visit.action,
-            "amount": None if visit.amount is None else show_money(visit.amount),
-            "since": int(visit.since),
-            "state": visit.state,
+            "action": request.action,
+            "amount": None if request.amount is None else show_money(request.amount),
+            "since": int(request.since),
+            "state": request.state,
         }
-        for visit in gateway.terminals.waiting(row["id"])
+        for request in gateway.terminals.waiting(row["id"])
     ]
     silent = gateway.terminals.is_silent(row["id"])
     return {"id": row["id"], "title": row["title"], "silent": silent, "waiting": calls}
 
 
 async def wait_until_idle(gateway: Gateway, seconds: float, with_postbacks: bool = True) -> None:
-    """Wait until no request is in progress.
-
-    If asked, also wait until no postback is due. The time is real time.
+    """Wait until no request is in progress and, if asked, no postback is due; the time is real time.
 
     Raises:
         TimeoutError: A request or a postback is still in progress.
     """
     try:
         async with asyncio.timeout(seconds):
-            await gateway.listener.idle()
-            while with_postbacks and await gateway.deliveries.idle():
-                await gateway.listener.idle()  # receivers may send requests back
+            await gateway.listener.wait_until_idle()
+            while with_postbacks and await gateway.postback_delivery.wait_until_idle():
+                await gateway.listener.wait_until_idle()  # receivers may send requests back
     except TimeoutError:
         subject = "a request or a postback" if with_postbacks else "a request"
         raise TimeoutError(f"{subject} is still under way after {seconds:g} seconds.") from None
@@ -356,13 +290,13 @@ async def wait_until_idle(gateway: Gateway, seconds: float, with_postbacks: bool
 
 async def reset(gateway: Gateway) -> None:
     """Cancel waiting calls, delete records and faults, and reset the clock."""
-    await gateway.listener.cut_off()
+    await gateway.listener.cancel_requests()
     await clear_faults(gateway)
-    gateway.terminals.hear()
-    await gateway.deliveries.cut_off()
+    gateway.terminals.resume()
+    await gateway.postback_delivery.cancel_attempts()
     gateway.clock.set(time.time())
-    seed.empty(gateway)
-    nightly.forget(gateway)
+    seed.delete_records(gateway)
+    end_of_day.skip_to_today(gateway)
 
 
 def read_test_card(number: str, exp_date: str | None = None) -> Account:
@@ -371,16 +305,16 @@ def read_test_card(number: str, exp_date: str | None = None) -> Account:
     Raises:
         ValueError: The card number is invalid, or the expiry is not a valid month.
     """
-    with _named("card"):
+    with _prefix_errors("card"):
         card = read_card(number, exp_date)
     if exp_date is not None:
-        with _named("exp_date"):
+        with _prefix_errors("exp_date"):
             check_expiry(exp_date)
     return card
 
 
 @contextmanager
-def _named(subject: str) -> Iterator[None]:
+def _prefix_errors(subject: str) -> Iterator[None]:
     try:
         yield
     except ValueError as reason:

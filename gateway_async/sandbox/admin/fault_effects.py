@@ -4,43 +4,41 @@ Faults named "before", `rate_limit` and `unavailable` prevent the execution of t
 `silence` and `delay`, execute the request first: the record exists, and only the response is affected.
 """
 
-from __future__ import annotations
-
+import asyncio
 import os
 import socket
 import struct
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, cast
 
+import attrs
 import msgspec
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway_async.sandbox.http.responses import refusal
+from gateway_async.sandbox.http.responses import error_response
 from gateway_async.sandbox.http.server import TRANSPORT
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.simulators.faults import Plan
 
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Awaitable, Callable
+__all__ = ["EFFECTS", "CapturedResponse", "Effect", "FaultContext", "close_port", "with_faults"]
 
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.simulators.faults import Plan
 
 _NO_LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
-_GARBAGE = b'\x00\xff{"transaction": \xfe\xfe'
+_NOT_JSON = b'\x00\xff{"transaction": \xfe\xfe'
 _HTML = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
 _CUT_LENGTH = 10
 _OWN_IDS = ("transaction_api_id", "account_vault_api_id", "quick_invoice_api_id", "paylink_api_id", "contact_api_id")
-_STRANGER = {
-    **dict.fromkeys(_OWN_IDS, "somebody-elses"),
+_OTHER_RECORD = {
+    **dict.fromkeys(_OWN_IDS, "another-customers"),
     "id": "ffffffffffffffffffffffff",
     "last_four": "0026",
     "transaction_amount": "9999.99",
 }
 
 
-@dataclass(slots=True)
-class Reply:
+@attrs.define
+class CapturedResponse:
     """A complete response, which a fault can send or damage."""
 
     status: int
@@ -48,8 +46,8 @@ class Reply:
     body: bytes
 
 
-@dataclass(slots=True)
-class Occasion:
+@attrs.define
+class FaultContext:
     """One request that a fault affects."""
 
     plan: Plan
@@ -64,37 +62,37 @@ class Occasion:
         """The connection of the request."""
         return cast("asyncio.Transport", self.scope["extensions"][TRANSPORT]["transport"])
 
-    async def execute(self) -> Reply:
+    async def execute(self) -> CapturedResponse:
         """Execute the request and return its response without sending it."""
-        reply = Reply(500, {}, b"")
+        response = CapturedResponse(500, {}, b"")
 
-        async def keep(message: Message) -> None:
+        async def capture(message: Message) -> None:
             if message["type"] == "http.response.start":
-                reply.status, reply.headers = message["status"], dict(message["headers"])
+                response.status, response.headers = message["status"], dict(message["headers"])
             else:
-                reply.body += message["body"]
+                response.body += message["body"]
 
-        await self.app(self.scope, self.receive, keep)
-        return reply
+        await self.app(self.scope, self.receive, capture)
+        return response
 
-    async def begin(self, reply: Reply, length: int | None = None) -> None:
+    async def start_response(self, response: CapturedResponse, length: int | None = None) -> None:
         """Send the status and headers.
 
         `length` replaces the true `content-length` of the body.
         """
-        headers = reply.headers | {b"content-length": b"%d" % (len(reply.body) if length is None else length)}
-        await self.send({"type": "http.response.start", "status": reply.status, "headers": [*headers.items()]})
+        headers = response.headers | {b"content-length": b"%d" % (len(response.body) if length is None else length)}
+        await self.send({"type": "http.response.start", "status": response.status, "headers": [*headers.items()]})
 
-    async def write(self, body: bytes, *, more: bool = False) -> None:
+    async def send_body(self, body: bytes, *, more: bool = False) -> None:
         """Send a part of the body, by default the last one."""
         await self.send({"type": "http.response.body", "body": body, "more_body": more})
 
-    async def answer(self, reply: Reply) -> None:
+    async def send_response(self, response: CapturedResponse) -> None:
         """Send a whole response."""
-        await self.begin(reply)
-        await self.write(reply.body)
+        await self.start_response(response)
+        await self.send_body(response.body)
 
-    async def gone(self) -> None:
+    async def wait_for_disconnect(self) -> None:
         """Wait until the connection is closed."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
@@ -104,160 +102,126 @@ class Occasion:
         connection = cast("socket.socket", self.transport.get_extra_info("socket"))
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         self.transport.abort()
-        await self.gone()
+        await self.wait_for_disconnect()
 
     async def close(self) -> None:
         """Close the connection normally, after the data sent so far."""
         self.transport.close()
-        await self.gone()
+        await self.wait_for_disconnect()
 
 
-async def _reset_before_commit(occasion: Occasion) -> None:
-    await occasion.reset()
+Effect = Callable[[FaultContext], Awaitable[None]]
+"""Applies a fault to one request."""
 
 
-async def _reset_after_commit(occasion: Occasion) -> None:
-    await occasion.execute()
-    await occasion.reset()
+def _after_commit(effect: Effect) -> Effect:
+    async def run(context: FaultContext) -> None:
+        await context.execute()
+        await effect(context)
+
+    return run
 
 
-async def _close_after_commit(occasion: Occasion) -> None:
-    await occasion.execute()
-    await occasion.close()
-
-
-async def _error_before_commit(occasion: Occasion) -> None:
-    await _refuse(occasion, 500)
-
-
-async def _error_after_commit(occasion: Occasion) -> None:
-    await occasion.execute()
-    await _refuse(occasion, 500)
-
-
-async def _rate_limit(occasion: Occasion) -> None:
-    await _refuse(occasion, 429)
-
-
-async def _unavailable(occasion: Occasion) -> None:
-    await _refuse(occasion, 503)
-
-
-async def _refuse(occasion: Occasion, status: int) -> None:
-    response = refusal(status, "This is a planned fault of the sandbox.")
+async def _send_error(context: FaultContext, status: int) -> None:
+    refusal = error_response(status, "This is a planned fault of the sandbox.")
     headers = {b"content-type": b"application/json"}
-    if status != 500 and occasion.plan.retry_after is not None:  # noqa: PLR2004  # the only status without a Retry-After header
-        headers[b"retry-after"] = f"{occasion.plan.retry_after:g}".encode()
-    await occasion.answer(Reply(status, headers, bytes(response.body)))
+    if status != 500 and context.plan.retry_after is not None:  # noqa: PLR2004  # the only status without a Retry-After header
+        headers[b"retry-after"] = f"{context.plan.retry_after:g}".encode()
+    await context.send_response(CapturedResponse(status, headers, bytes(refusal.body)))
 
 
-async def _cut_body(occasion: Occasion) -> None:
-    reply = await occasion.execute()
-    await occasion.begin(reply)
-    await occasion.write(reply.body[: len(reply.body) // 2], more=True)
-    await occasion.close()
+async def _cut_body(context: FaultContext) -> None:
+    response = await context.execute()
+    await context.start_response(response)
+    await context.send_body(response.body[: len(response.body) // 2], more=True)
+    await context.close()
 
 
-async def _double_answer(occasion: Occasion) -> None:
-    reply = await occasion.execute()
-    head = b"".join(b"%s: %s\r\n" % pair for pair in reply.headers.items())
-    occasion.transport.write(b"HTTP/1.1 %d Again\r\n%s\r\n%s" % (reply.status, head, reply.body))
-    await occasion.answer(reply)
+async def _double_response(context: FaultContext) -> None:
+    response = await context.execute()
+    head = b"".join(b"%s: %s\r\n" % pair for pair in response.headers.items())
+    context.transport.write(b"HTTP/1.1 %d Again\r\n%s\r\n%s" % (response.status, head, response.body))
+    await context.send_response(response)
 
 
-async def _swap_answer(occasion: Occasion) -> None:
-    reply = await occasion.execute()
-    if reply.body:
-        reply.body = _as_of_a_stranger(reply.body)
-    await occasion.answer(reply)
+async def _swap_response(context: FaultContext) -> None:
+    response = await context.execute()
+    if response.body:
+        response.body = _replace_identity(response.body)
+    await context.send_response(response)
 
 
-def _as_of_a_stranger(answer: bytes) -> bytes:
-    body = msgspec.json.decode(answer)
-    for record in _records(body):
-        record.update({name: value for name, value in _STRANGER.items() if name in record})
-    return msgspec.json.encode(body)
+def _replace_identity(body: bytes) -> bytes:
+    content = msgspec.json.decode(body)
+    for record in _records(content):
+        record.update({name: value for name, value in _OTHER_RECORD.items() if name in record})
+    return msgspec.json.encode(content)
 
 
-def _records(body: dict[str, Any]) -> list[dict[str, Any]]:
-    values = [item for value in body.values() for item in (value if isinstance(value, list) else [value])]
+def _records(content: dict[str, Any]) -> list[dict[str, Any]]:
+    values = [item for value in content.values() for item in (value if isinstance(value, list) else [value])]
     return [value for value in values if isinstance(value, dict)]
 
 
-async def _wrong_length(occasion: Occasion) -> None:
-    reply = await occasion.execute()
-    cut = max(0, len(reply.body) - _CUT_LENGTH)
-    await occasion.begin(reply, cut)
-    await occasion.write(reply.body[:cut])
-    occasion.transport.write(reply.body[cut:])
+async def _wrong_length(context: FaultContext) -> None:
+    response = await context.execute()
+    cut = max(0, len(response.body) - _CUT_LENGTH)
+    await context.start_response(response, cut)
+    await context.send_body(response.body[:cut])
+    context.transport.write(response.body[cut:])
 
 
-async def _drip(occasion: Occasion) -> None:
-    reply = await occasion.execute()
-    await occasion.begin(reply)
-    for start in range(len(reply.body)):
-        await occasion.write(reply.body[start : start + 1], more=True)
-        await occasion.gateway.clock.sleep(occasion.plan.seconds)
-    await occasion.write(b"")
+async def _drip(context: FaultContext) -> None:
+    response = await context.execute()
+    await context.start_response(response)
+    for start in range(len(response.body)):
+        await context.send_body(response.body[start : start + 1], more=True)
+        await context.gateway.clock.sleep(context.plan.seconds)
+    await context.send_body(b"")
 
 
-async def _silence(occasion: Occasion) -> None:
-    await occasion.execute()
-    await occasion.gone()
+async def _delay(context: FaultContext) -> None:
+    response = await context.execute()
+    await context.gateway.clock.sleep(context.plan.seconds)
+    await context.send_response(response)
 
 
-async def _delay(occasion: Occasion) -> None:
-    reply = await occasion.execute()
-    await occasion.gateway.clock.sleep(occasion.plan.seconds)
-    await occasion.answer(reply)
+async def _replace_body(context: FaultContext, content_type: bytes, body: bytes) -> None:
+    response = await context.execute()
+    await context.send_response(CapturedResponse(response.status, {b"content-type": content_type}, body))
 
 
-async def _garbage(occasion: Occasion) -> None:
-    await _disguise(occasion, b"application/json", _GARBAGE)
+_send_500 = partial(_send_error, status=500)
 
-
-async def _html(occasion: Occasion) -> None:
-    await _disguise(occasion, b"text/html", _HTML)
-
-
-async def _empty(occasion: Occasion) -> None:
-    await _disguise(occasion, b"application/json", b"")
-
-
-async def _disguise(occasion: Occasion, content_type: bytes, body: bytes) -> None:
-    reply = await occasion.execute()
-    await occasion.answer(Reply(reply.status, {b"content-type": content_type}, body))
-
-
-MISHAPS: dict[str, Callable[[Occasion], Awaitable[None]]] = {
-    "reset_before_commit": _reset_before_commit,
-    "reset_after_commit": _reset_after_commit,
-    "close_after_commit": _close_after_commit,
-    "error_before_commit": _error_before_commit,
-    "error_after_commit": _error_after_commit,
-    "rate_limit": _rate_limit,
-    "unavailable": _unavailable,
+EFFECTS: dict[str, Effect] = {
+    "reset_before_commit": FaultContext.reset,
+    "reset_after_commit": _after_commit(FaultContext.reset),
+    "close_after_commit": _after_commit(FaultContext.close),
+    "error_before_commit": _send_500,
+    "error_after_commit": _after_commit(_send_500),
+    "rate_limit": partial(_send_error, status=429),
+    "unavailable": partial(_send_error, status=503),
     "cut_body": _cut_body,
-    "double_answer": _double_answer,
-    "swap_answer": _swap_answer,
+    "double_response": _double_response,
+    "swap_response": _swap_response,
     "wrong_length": _wrong_length,
     "drip": _drip,
-    "silence": _silence,
+    "silence": _after_commit(FaultContext.wait_for_disconnect),
     "delay": _delay,
-    "garbage": _garbage,
-    "html": _html,
-    "empty": _empty,
+    "garbage": partial(_replace_body, content_type=b"application/json", body=_NOT_JSON),
+    "html": partial(_replace_body, content_type=b"text/html", body=_HTML),
+    "empty": partial(_replace_body, content_type=b"application/json", body=b""),
 }
 """Every fault except `refuse`, which applies before a request arrives."""
 
 
-async def refuse(gateway: Gateway, seconds: float) -> None:
+async def close_port(gateway: Gateway, seconds: float) -> None:
     """Close the port for some seconds.
 
     Requests that have already arrived still get a response.
     """
-    await gateway.listener.shut()
-    gateway.clock.call_at(gateway.clock.now() + seconds, gateway.listener.reopen_soon)
+    await gateway.listener.pause()
+    gateway.clock.call_at(gateway.clock.now() + seconds, gateway.listener.schedule_resume)
 
 
 def with_faults(app: ASGIApp, gateway: Gateway) -> ASGIApp:
@@ -267,19 +231,19 @@ def with_faults(app: ASGIApp, gateway: Gateway) -> ASGIApp:
     """
 
     async def run(scope: Scope, receive: Receive, send: Send) -> None:
-        plans = gateway.faults.strike(scope["method"], scope["path"])
+        plans = gateway.faults.select(scope["method"], scope["path"])
         if not plans:
             await app(scope, receive, send)
             return
-        struck_id, receive = await _id_of(scope, receive)
+        request_id, receive = await _id_of(scope, receive)
         refusals = [plan for plan in plans if plan.fault == "refuse"]
         other_faults = [plan for plan in plans if plan.fault != "refuse"][:1]
         for plan in (*refusals, *other_faults):
-            plan.struck_ids.append(struck_id)
+            plan.affected_ids.append(request_id)
         for plan in refusals:
-            await refuse(gateway, plan.seconds)
+            await close_port(gateway, plan.seconds)
         for plan in other_faults:
-            await MISHAPS[plan.fault](Occasion(plan, gateway, app, scope, receive, send))
+            await EFFECTS[plan.fault](FaultContext(plan, gateway, app, scope, receive, send))
         if not other_faults:
             await app(scope, receive, send)
 
@@ -292,15 +256,15 @@ async def _id_of(scope: Scope, receive: Receive) -> tuple[str, Receive]:
     The id is the integrator id in the body, or else the last part of the path.
     """
     first: list[Message] = [await receive()]
-    written = _written_id(first[0].get("body", b""))
+    body_id = _body_id(first[0].get("body", b""))
 
     async def receive_again() -> Message:
         return first.pop() if first else await receive()
 
-    return written or scope["path"].rpartition("/")[2], receive_again
+    return body_id or scope["path"].rpartition("/")[2], receive_again
 
 
-def _written_id(body: bytes) -> str | None:
+def _body_id(body: bytes) -> str | None:
     try:
         records = _records(msgspec.json.decode(body))
     except (msgspec.DecodeError, RecursionError, AttributeError):

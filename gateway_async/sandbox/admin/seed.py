@@ -3,62 +3,56 @@
 It is a location with a user, merchant accounts, a contact and a terminal.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import sqlite3
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
+import attrs
 import msgspec
 
-from gateway_async.sandbox.runtime.info import Facts
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.info import SandboxInfo
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
     CONTACT,
+    CREATED_RECORDS,
     LOCATION,
     PRODUCT_TRANSACTION,
-    RECORDS,
     TERMINAL,
     TICKET,
     USER,
 )
-from gateway_async.sandbox.simulators.cards import TEST_CARDS, read_card
+from gateway_async.sandbox.schema.fields import Row, Table
+from gateway_async.sandbox.simulators.cards import TEST_CARDS, Account, read_card
 
-if TYPE_CHECKING:
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row, Table
-    from gateway_async.sandbox.simulators.cards import Account
+__all__ = ["add_location", "add_terminal", "add_ticket", "add_vaults", "delete_records", "first_location"]
+
 
 _BATCH = 5000
 _CONTACT = {"first_name": "John", "last_name": "Smith"}
 
 
-def first_location(gateway: Gateway) -> Facts:
-    """Return the facts of the first location.
+def first_location(gateway: Gateway) -> SandboxInfo:
+    """Return the info of the first location.
 
-    The first start creates the location. Later starts return the same facts.
+    The first start creates the location. Later starts return the same info.
 
     Raises:
-        sqlite3.DatabaseError: The data file holds incompatible facts.
+        sqlite3.DatabaseError: The data file holds incompatible info.
     """
-    kept = gateway.store.settings()
-    if "facts" not in kept:
-        facts = add_location(gateway, developer_id=gateway.identifiers.new())
-        gateway.store.set("facts", msgspec.json.encode(facts).decode())
-        return facts
+    settings = gateway.store.read_settings()
+    if "info" not in settings:
+        info = add_location(gateway, developer_id=gateway.ids.new())
+        gateway.store.write_setting("info", msgspec.json.encode(info).decode())
+        return info
     try:
-        return replace(msgspec.json.decode(kept["facts"], type=Facts), base_url=gateway.base_url)
+        return attrs.evolve(msgspec.json.decode(settings["info"], type=SandboxInfo), base_url=gateway.base_url)
     except msgspec.DecodeError:
         raise sqlite3.DatabaseError("it was not made by this sandbox") from None
 
 
 def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:
-    """Create a ticket and return its id.
-
-    A ticket stands in for a card once.
-    """
+    """Create a ticket, which can replace a card once, and return its id."""
     row = gateway.new_row(
         TICKET,
         user,
@@ -73,37 +67,37 @@ def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:
     return str(row["id"])
 
 
-def empty(gateway: Gateway) -> None:
+def delete_records(gateway: Gateway) -> None:
     """Delete what requests created.
 
     Locations, users and terminals stay, and so does the id of the first contact.
     """
     with gateway.store.transaction():
-        for table in RECORDS:
+        for table in CREATED_RECORDS:
             gateway.store.clear(table)
-        place = {"location_id": gateway.facts.location_id}
-        contact = gateway.new_row(CONTACT, place, _CONTACT) | {"id": gateway.facts.contact_id}
+        owner = {"location_id": gateway.info.location_id}
+        contact = gateway.new_row(CONTACT, owner, _CONTACT) | {"id": gateway.info.contact_id}
         gateway.store.insert(CONTACT, contact)
 
 
-def add_location(gateway: Gateway, developer_id: str, name: str = "Sandbox") -> Facts:
+def add_location(gateway: Gateway, developer_id: str, name: str = "Sandbox") -> SandboxInfo:
     """Create a location and its initial records.
 
     These are one user, two merchant accounts, a contact and a terminal.
     """
-    place: Row = {"location_id": gateway.identifiers.new()}
+    owner: Row = {"location_id": gateway.ids.new()}
 
     def add(table: Table, **values: str) -> str:
-        row = gateway.new_row(table, place, values)
+        row = gateway.new_row(table, owner, values)
         gateway.store.insert(table, row)
         return str(row["id"])
 
-    location = gateway.new_row(LOCATION, place, {"name": name, "timezone": "UTC"}) | {"id": place["location_id"]}
+    location = gateway.new_row(LOCATION, owner, {"name": name, "timezone": "UTC"}) | {"id": owner["location_id"]}
     secret = {name: secrets.token_hex(16) for name in ("password", "user_api_key", "user_hash_key")}
     login = {"username": f"user-{secrets.token_hex(4)}", "domain": f"sandbox-{secrets.token_hex(4)}"}
     with gateway.store.transaction():
         gateway.store.insert(LOCATION, location)
-        return Facts(
+        return SandboxInfo(
             base_url=gateway.base_url,
             developer_id=developer_id,
             user_id=add(USER, first_name="Sandy", last_name="Box", **login, **secret),
@@ -113,7 +107,7 @@ def add_location(gateway: Gateway, developer_id: str, name: str = "Sandbox") -> 
             contact_id=add(CONTACT, **_CONTACT),
             cc_product_transaction_id=add(PRODUCT_TRANSACTION, payment_method="cc", title="Cards"),
             ach_product_transaction_id=add(PRODUCT_TRANSACTION, payment_method="ach", title="Bank accounts"),
-            terminal_id=add_terminal(gateway, place, "Counter"),
+            terminal_id=add_terminal(gateway, owner, "Counter"),
         )
 
 
@@ -145,17 +139,17 @@ async def add_vaults(gateway: Gateway, user: Row, count: int) -> None:
             "last_four": card.last_four,
             "exp_date": card.exp_date,
             "account_holder_name": "John Smith",
-            "contact_id": gateway.facts.contact_id,
+            "contact_id": gateway.info.contact_id,
         },
     )
     series = secrets.token_hex(4)
     for start in range(0, count, _BATCH):
         with gateway.store.transaction():
             numbers = range(start, min(start + _BATCH, count))
-            gateway.store.insert(ACCOUNT_VAULT, *(_numbered(gateway, template, series, n) for n in numbers))
+            gateway.store.insert(ACCOUNT_VAULT, *(_make_vault(gateway, template, series, n) for n in numbers))
         await asyncio.sleep(0)
 
 
-def _numbered(gateway: Gateway, template: Row, series: str, number: int) -> Row:
+def _make_vault(gateway: Gateway, template: Row, series: str, number: int) -> Row:
     own = {"account_vault_api_id": f"seed-{series}-{number}", "title": f"Vault {number}"}
-    return template | {"id": gateway.identifiers.new()} | own
+    return template | {"id": gateway.ids.new()} | own

@@ -1,5 +1,6 @@
-"""The request handlers of each resource.
+"""The request handlers, one file for each resource; shared files handle payments and payment pages.
 
-Shared modules handle payments, payment pages and batches. A handler decides what a request may do. The fields are in
-`schema/`, and the states in `state_machines/`.
+A handler decides what a request may do. `../routes.py` assigns it to a path; to add an endpoint, start there. The
+fields are in `../schema/`, the states in `../state_machines/`, and handlers for simple records in
+`../request/records.py`.
 """

@@ -3,11 +3,9 @@
 They store cards and bank accounts for later charges.
 """
 
-from __future__ import annotations
+from starlette.responses import Response
 
-from typing import TYPE_CHECKING
-
-from gateway_async.sandbox.handlers.sources import (
+from gateway_async.sandbox.handlers.account_sources import (
     BANK_ACCOUNT_TYPES,
     VAULT_SOURCES,
     check_exp_date,
@@ -15,21 +13,26 @@ from gateway_async.sandbox.handlers.sources import (
     find_account,
     use_up_ticket,
 )
-from gateway_async.sandbox.http.errors import InvalidError, Problems
-from gateway_async.sandbox.http.responses import answer
-from gateway_async.sandbox.request.records import changer, deleter, lister, locate, reader, show
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.http.errors import Problems, ValidationError
+from gateway_async.sandbox.http.responses import json_response
+from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.records import (
+    find_record,
+    make_delete,
+    make_get,
+    make_list,
+    make_update,
+    read_new,
+    show,
+)
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT
-from gateway_async.sandbox.simulators import issuer
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.simulators import issuer_decisions as issuer
+from gateway_async.sandbox.simulators.cards import Account
 
-if TYPE_CHECKING:
-    from starlette.responses import Response
+__all__ = ["bin_info", "create", "delete", "derive", "get", "get_list", "store_account", "update"]
 
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
-    from gateway_async.sandbox.simulators.cards import Account
 
 _BIN_PRODUCTS = {"visa": "V", "mc": "M", "amex": "A", "disc": "D", "jcb": "J", "diners": "N"}
 _BIN_INFO = {
@@ -50,10 +53,7 @@ _BIN_INFO = {
 
 
 def derive(gateway: Gateway, row: Row) -> Row:
-    """Return the fields of a vault that depend on the date.
-
-    The months until the card expires are never below 0.
-    """
+    """Return the months until the card expires, never below 0."""
     expiry, today = row["exp_date"], gateway.clock.date()
     if expiry is None:
         return {"expiring_in_months": None}
@@ -62,29 +62,20 @@ def derive(gateway: Gateway, row: Row) -> Row:
 
 
 async def create(call: Call) -> Response:
-    """Handle POST /v2/accountvaults.
-
-    The source in the body selects the mode.
-    """
-    body = await call.record("accountvault")
-    problems = Problems()
-    values = read_fields(ACCOUNT_VAULT, body, problems)
-    check_references(call.gateway, call.user, ACCOUNT_VAULT, values, problems)
+    """Handle POST /v2/accountvaults; the source in the body selects the mode."""
+    values, problems = await read_new(call, ACCOUNT_VAULT)
     found = find_account(call.gateway, call.user, VAULT_SOURCES, values, problems)
     _check_create(values, found, problems)
     row = store_account(call.gateway, call.user, problems.require(found), values)
     use_up_ticket(call.gateway, values)
-    return answer({"accountvault": show(call, ACCOUNT_VAULT, row, derive)}, 201)
+    return json_response({"accountvault": show(call, ACCOUNT_VAULT, row, derive)}, 201)
 
 
 def store_account(gateway: Gateway, user: Row, account: Account, values: Row) -> Row:
-    """Store an account as a new vault.
-
-    Values of the request take precedence over values of the account.
-    """
+    """Store an account as a new vault; values of the request take precedence."""
     known: Row = {
         "payment_method": account.payment_method,
-        "account_holder_name": account.holder,
+        "account_holder_name": account.account_holder_name,
         "exp_date": account.exp_date,
         "ach_sec_code": account.ach_sec_code,
         "billing_address": account.billing_street,
@@ -105,11 +96,11 @@ def store_account(gateway: Gateway, user: Row, account: Account, values: Row) ->
 
 async def bin_info(call: Call) -> Response:
     """Handle GET /v2/accountvaults/{id}/bininfo: issuer data for the card's first six digits."""
-    row = locate(call, ACCOUNT_VAULT)
+    row = find_record(call, ACCOUNT_VAULT)
     if row["payment_method"] != "cc":
-        raise InvalidError({"payment_method": ["Only cards have BIN info."]})
+        raise ValidationError({"payment_method": ["Only cards have BIN info."]})
     product = _BIN_PRODUCTS[row["account_type"]]
-    return answer({"bininfo": _BIN_INFO | {"detail_card_product": product}})
+    return json_response({"bininfo": _BIN_INFO | {"detail_card_product": product}})
 
 
 def _check_create(values: Row, account: Account | None, problems: Problems) -> None:
@@ -136,7 +127,7 @@ def _check_values(values: Row, problems: Problems) -> None:
         problems.add("dl_state", "Dl Number and Dl State must be given together.")
 
 
-get = reader(ACCOUNT_VAULT, derive)
-get_list = lister(ACCOUNT_VAULT, derive)
-update = changer(ACCOUNT_VAULT, _check_change, derive)
-delete = deleter(ACCOUNT_VAULT)
+get = make_get(ACCOUNT_VAULT, derive)
+get_list = make_list(ACCOUNT_VAULT, derive)
+update = make_update(ACCOUNT_VAULT, _check_change, derive)
+delete = make_delete(ACCOUNT_VAULT)

@@ -1,40 +1,33 @@
 """Contacts: customers and their addresses."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from starlette.responses import Response
 
 from gateway_async.sandbox.http.errors import Problems
-from gateway_async.sandbox.http.responses import answer
-from gateway_async.sandbox.request.records import change, changer, deleter, lister, reader, show
+from gateway_async.sandbox.http.responses import json_response
+from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.records import make_delete, make_get, make_list, make_update, show, update_record
 from gateway_async.sandbox.request.references import check_references
 from gateway_async.sandbox.request.validation import read_fields
 from gateway_async.sandbox.schema import CONTACT
+from gateway_async.sandbox.schema.fields import Row
 
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.schema.fields import Row
+__all__ = ["create", "delete", "get", "get_list", "update"]
 
 
 async def create(call: Call) -> Response:
-    """Handle POST /v2/contacts.
-
-    With `update_if_exists`, a known `contact_api_id` updates the contact.
-    """
-    body = await call.record("contact")
+    """Handle POST /v2/contacts; with `update_if_exists` it may update a contact."""
+    body = await call.read_record("contact")
     problems = Problems()
     values = read_fields(CONTACT, body, problems)
     _read_header_type(None, values, problems)
-    known = _known(call, values)
+    known = _find_existing(call, values)
     check_references(call.gateway, call.user, CONTACT, values, problems, current=known)
-    problems.done()
+    problems.raise_if_any()
     if known:
-        return answer({"contact": show(call, CONTACT, change(call, CONTACT, known, values))})
+        return json_response({"contact": show(call, CONTACT, update_record(call, CONTACT, known, values))})
     row = call.gateway.new_row(CONTACT, call.user, values)
     call.gateway.store.insert(CONTACT, row)
-    return answer({"contact": show(call, CONTACT, row)}, 201)
+    return json_response({"contact": show(call, CONTACT, row)}, 201)
 
 
 def _read_header_type(_row: Row | None, values: Row, problems: Problems) -> None:
@@ -45,7 +38,7 @@ def _read_header_type(_row: Row | None, values: Row, problems: Problems) -> None
         problems.add("header_message_type", "Header Message Type and Header Message Type Id differ.")
 
 
-def _known(call: Call, values: Row) -> Row | None:
+def _find_existing(call: Call, values: Row) -> Row | None:
     api_id = values.get("contact_api_id")
     if not values.get("update_if_exists") or api_id is None:
         return None
@@ -53,7 +46,7 @@ def _known(call: Call, values: Row) -> Row | None:
     return row if row and row["deleted_ts"] is None else None
 
 
-get = reader(CONTACT)
-get_list = lister(CONTACT)
-update = changer(CONTACT, _read_header_type)
-delete = deleter(CONTACT)
+get = make_get(CONTACT)
+get_list = make_list(CONTACT)
+update = make_update(CONTACT, _read_header_type)
+delete = make_delete(CONTACT)

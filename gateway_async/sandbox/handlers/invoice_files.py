@@ -3,24 +3,23 @@
 The content of a file is in its own table, and is read only on demand.
 """
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from starlette.datastructures import UploadFile
+from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.product_files import stores_files
+from gateway_async.sandbox.handlers.product_files import can_store_files
 from gateway_async.sandbox.http.errors import Problems, RefusedError, UnknownRecordError
-from gateway_async.sandbox.http.responses import answer, no_body
-from gateway_async.sandbox.request.forms import Part, is_form, read_form
-from gateway_async.sandbox.request.records import links, locate
+from gateway_async.sandbox.http.responses import empty_response, json_response
+from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.forms import is_form, read_form
+from gateway_async.sandbox.request.records import find_record, make_links
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import FILE_CONTENT, QUICK_INVOICE, QUICK_INVOICE_FILE
-from gateway_async.sandbox.schema.fields import label
+from gateway_async.sandbox.schema.fields import Row, label
 
-if TYPE_CHECKING:
-    from starlette.responses import Response
+__all__ = ["LARGEST_FILE", "MOST_FILES", "attach", "check_files", "read_file", "remove", "store_file"]
 
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
 
 MOST_FILES, LARGEST_FILE = 4, 5 * 1024 * 1024
 
@@ -32,56 +31,50 @@ async def attach(call: Call) -> Response:
     if not is_form(call.request):
         raise RefusedError(400, "The body must be a form with a file in file[file].")
     async with read_form(call.request, "file") as record:
-        invoice, problems = locate(call, QUICK_INVOICE), Problems()
+        invoice, problems = find_record(call, QUICK_INVOICE), Problems()
         for name in record.keys() - {"file"}:
             problems.add(name, f"{label(name)} is not a known field.")
-        there = call.gateway.store.total(QUICK_INVOICE_FILE, "count(*)", "quick_invoice_id = ?", (invoice["id"],))
-        uploads = check_files(call.gateway, invoice, [record.get("file")], problems, field="file", there=there)
-        problems.done()
+        stored = call.gateway.store.total(QUICK_INVOICE_FILE, "count(*)", "quick_invoice_id = ?", (invoice["id"],))
+        uploads = check_files(call.gateway, invoice, [record.get("file")], problems, field="file", stored=stored)
+        problems.raise_if_any()
         row = store_file(call.gateway, invoice, uploads[0])
-    record = QUICK_INVOICE_FILE.show(row) | {"_links": links(call.gateway, QUICK_INVOICE_FILE, row)}
-    return answer({"file": record}, 201)
+    record = QUICK_INVOICE_FILE.show(row) | {"_links": make_links(call.gateway, QUICK_INVOICE_FILE, row)}
+    return json_response({"file": record}, 201)
 
 
 async def remove(call: Call) -> Response:
     """Handle DELETE /v2/quickinvoices/{id}/files/{file_id}."""
-    store, invoice = call.gateway.store, locate(call, QUICK_INVOICE)
+    store, invoice = call.gateway.store, find_record(call, QUICK_INVOICE)
     row = store.find(QUICK_INVOICE_FILE, id=call.path_id("file_id"), quick_invoice_id=invoice["id"])
     if row is None:
         raise RefusedError(404, "The file cannot be found.")
     with store.transaction():
         store.delete(QUICK_INVOICE_FILE, row["id"])
         store.delete(FILE_CONTENT, row["id"])
-    return no_body()
+    return empty_response()
 
 
 def check_files(
-    gateway: Gateway, place: Row, files: Any, problems: Problems, *, field: str = "files", there: int = 0
-) -> list[Part]:
-    """Check that an invoice can have files, and return them.
+    gateway: Gateway, owner: Row, files: Any, problems: Problems, *, field: str = "files", stored: int = 0
+) -> list[UploadFile]:
+    """Return the files of a form field, and check that an invoice can have them.
 
-    Args:
-        gateway: The gateway that would store them.
-        place: A record of the same location.
-        files: The value of the form field.
-        problems: Collects the problems.
-        field: The name of the field in the form.
-        there: How many files the invoice has already.
+    `owner` is a record of the same location. `stored` is the number of files that the invoice has already.
     """
     given = files if isinstance(files, list) else [files]
-    uploads = [file for file in given if isinstance(file, Part)]
+    uploads = [file for file in given if isinstance(file, UploadFile)]
     if given is not files or len(uploads) < len(given):
         problems.add(field, f"{label(field)} must be sent as a file, with a file name.")
-    if uploads and not stores_files(gateway, place["location_id"]):
+    if uploads and not can_store_files(gateway, owner["location_id"]):
         problems.add(field, "The File Storage Service is not enabled for this location.")
-    if there + len(uploads) > MOST_FILES:
+    if stored + len(uploads) > MOST_FILES:
         problems.add(field, f"An invoice has at most {MOST_FILES} files.")
     for upload in uploads:
         _check_file(upload, field, problems)
     return uploads
 
 
-def store_file(gateway: Gateway, invoice: Row, upload: Part) -> Row:
+def store_file(gateway: Gateway, invoice: Row, upload: UploadFile) -> Row:
     """Store a file of an invoice, and return its record."""
     values = {
         "quick_invoice_id": invoice["id"],
@@ -92,11 +85,11 @@ def store_file(gateway: Gateway, invoice: Row, upload: Part) -> Row:
     row = gateway.new_row(QUICK_INVOICE_FILE, invoice, values)
     with gateway.store.transaction():
         gateway.store.insert(QUICK_INVOICE_FILE, row)
-        gateway.store.insert(FILE_CONTENT, {"id": row["id"], "content": upload.read()})
+        gateway.store.insert(FILE_CONTENT, {"id": row["id"], "content": upload.file.read()})
     return row
 
 
-def content_of(gateway: Gateway, file_id: str) -> tuple[bytes, str]:
+def read_file(gateway: Gateway, file_id: str) -> tuple[bytes, str]:
     """Return the content and content type of a file of any invoice.
 
     Raises:
@@ -109,7 +102,7 @@ def content_of(gateway: Gateway, file_id: str) -> tuple[bytes, str]:
     return content["content"], row["content_type"]
 
 
-def _check_file(upload: Part, field: str, problems: Problems) -> None:
+def _check_file(upload: UploadFile, field: str, problems: Problems) -> None:
     names = QUICK_INVOICE_FILE.by_name
     try:
         name = names["name"].read(upload.filename)
@@ -119,5 +112,5 @@ def _check_file(upload: Part, field: str, problems: Problems) -> None:
         return
     if not (kind.isascii() and kind.isprintable()):
         problems.add(field, "A file's Content Type must be printable ASCII.")
-    if upload.size > LARGEST_FILE:
+    if (upload.size or 0) > LARGEST_FILE:
         problems.add(field, f"{name} is larger than {LARGEST_FILE} bytes.")

@@ -5,122 +5,105 @@ transactions of the invoice that took money. Therefore a void makes the amount d
 was given back is not due again.
 """
 
-from __future__ import annotations
+import attrs
+from starlette.responses import Response
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from gateway_async.sandbox.handlers.payment_pages import charge, decide, find_bill, is_expired
-from gateway_async.sandbox.handlers.payments import charged
+from gateway_async.sandbox.handlers.payment_pages import Amount, charge, decide, find_payable, is_expired
+from gateway_async.sandbox.handlers.payments import amount_charged
 from gateway_async.sandbox.http.errors import Problems
-from gateway_async.sandbox.http.responses import answer
-from gateway_async.sandbox.notifications.messages import tell_of_invoice
-from gateway_async.sandbox.request.records import change, locate, show
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.http.responses import json_response
+from gateway_async.sandbox.notifications.messages import notify_about_invoice
+from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.records import check_values, find_record, show, update_record
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import INVOICED_TRANSACTION, QUICK_INVOICE, TRANSACTION
+from gateway_async.sandbox.schema.codes import TransactionSource
+from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import MONEY, show_money
+from gateway_async.sandbox.simulators.cards import Account
 from gateway_async.sandbox.state_machines import transactions as payment_states
-from gateway_async.sandbox.state_machines.quick_invoices import LIFE, codes_of, state_of, trigger_of
+from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, codes_of, state_of, trigger_of
 
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from gateway_async.sandbox.handlers.payment_pages import Amount
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
-    from gateway_async.sandbox.simulators.cards import Account
-
-_SOURCE = 8
-"""`trx_source_id` of a payment on the page of an invoice."""
+__all__ = ["add_transaction", "compute_balance", "pay", "remove_transaction", "update_invoice_of"]
 
 
 async def pay(gateway: Gateway, invoice_id: str, amount: Amount | None, card: Account) -> tuple[Row, Row]:
-    """Pay an invoice on its page.
+    """Pay an invoice on its page, and return the transaction and the updated invoice.
 
-    The customer is notified if the payment is approved.
-
-    Args:
-        gateway: The gateway that has the invoice.
-        invoice_id: The id of the invoice.
-        amount: Two-decimal money; None pays the remaining balance.
-        card: The card that the customer enters.
-
-    Returns:
-        The transaction, approved or declined, and the updated invoice.
+    The customer is notified if the payment is approved. Without an amount, the remaining balance is paid.
 
     Raises:
         UnknownRecordError: The invoice is unknown.
         ValueError: The invoice does not accept the payment.
     """
-    invoice, cents = _payable(gateway, invoice_id, amount)
-    outcome = decide(cents, in_part=bool(invoice["allow_partial_pay"]))
+    invoice, cents = _find_payable(gateway, invoice_id, amount)
+    outcome = decide(cents, allow_partial=bool(invoice["allow_partial_pay"]))
     if outcome.wait:
         await gateway.clock.sleep(outcome.wait)
-        invoice, cents = _payable(
+        invoice, cents = _find_payable(
             gateway, invoice_id, show_money(cents)
         )  # another payment may have arrived in the meantime
-    values = {"transaction_amount": cents, "trx_source_id": _SOURCE, "quick_invoice_id": invoice_id}
+    values = {
+        "transaction_amount": cents,
+        "trx_source_id": TransactionSource.QUICK_INVOICE,
+        "quick_invoice_id": invoice_id,
+    }
     with gateway.store.transaction():
         transaction = charge(gateway, invoice, card, outcome, values)
         if outcome.approved:
-            invoice = _recount(gateway, invoice, more=True)
-            tell_of_invoice(gateway, invoice, "paid")
+            invoice = _update_balance(gateway, invoice, more=True)
+            notify_about_invoice(gateway, invoice, "paid")
     return transaction, invoice
 
 
 async def add_transaction(call: Call) -> Response:
     """Handle PUT /v2/quickinvoices/{id}/addTransaction, for a payment made through another channel."""
-    invoice, transaction, problems = await _read(call)
+    invoice, transaction, problems = await _read_transaction(call)
     if transaction["quick_invoice_id"] is not None:
         problems.add("transaction_id", "The transaction belongs to an invoice already.")
     elif not _took_money(transaction):
         problems.add("transaction_id", "The transaction took no money.")
-    elif objection := _objection(call.gateway, invoice, charged(transaction)):
+    elif objection := _find_objection(call.gateway, invoice, amount_charged(transaction)):
         problems.add("transaction_id", f"The invoice {objection}")
-    problems.done()
-    return _move(call, invoice, transaction, to=invoice["id"])
+    problems.raise_if_any()
+    return _assign(call, invoice, transaction, to=invoice["id"])
 
 
 async def remove_transaction(call: Call) -> Response:
     """Handle PUT /v2/quickinvoices/{id}/removeTransaction; a closed invoice stays closed."""
-    invoice, transaction, problems = await _read(call)
+    invoice, transaction, problems = await _read_transaction(call)
     if transaction["quick_invoice_id"] != invoice["id"]:
         problems.add("transaction_id", "The transaction does not belong to the invoice.")
-    problems.done()
-    return _move(call, invoice, transaction, to=None)
+    problems.raise_if_any()
+    return _assign(call, invoice, transaction, to=None)
 
 
-def follow(gateway: Gateway, transaction: Row) -> None:
+def update_invoice_of(gateway: Gateway, transaction: Row) -> None:
     """Update the invoice of a changed transaction, if it belongs to one."""
     invoice_id = transaction["quick_invoice_id"]
     if invoice := invoice_id and gateway.store.find(QUICK_INVOICE, id=invoice_id):
-        _recount(gateway, invoice)
+        _update_balance(gateway, invoice)
 
 
-def counted(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
-    """Compute the balance and state of an invoice from its payments.
+def compute_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
+    """Return the balance and state of an invoice, computed from its payments.
 
-    Args:
-        gateway: The gateway that stores the transactions.
-        invoice: The invoice, with its `amount_due`.
-        more: Whether more is paid than before.
+    `more` says whether more is paid than before.
     """
-    paid, state = _paid(gateway, invoice), state_of(invoice)
-    after = LIFE.after(state, trigger_of(invoice, paid, more=more)) or state
-    return {"remaining_balance": _remaining(invoice, paid)} | codes_of(after)
+    paid, state = _sum_payments(gateway, invoice), state_of(invoice)
+    after = MACHINE.next_state(state, trigger_of(invoice, paid, more=more)) or state
+    return {"remaining_balance": _remaining_balance(invoice, paid)} | codes_of(after)
 
 
 def _transactions_of(gateway: Gateway, invoice: Row) -> list[Row]:
     """Return the transactions of an invoice, including declined ones, oldest first."""
-    return gateway.store.select(TRANSACTION, "quick_invoice_id = ? ORDER BY id", (invoice["id"],))
+    return gateway.store.filter(TRANSACTION, quick_invoice_id=invoice["id"])
 
 
-def _payable(gateway: Gateway, invoice_id: str, amount: Amount | None) -> tuple[Row, int]:
-    invoice = find_bill(gateway, QUICK_INVOICE, invoice_id)
+def _find_payable(gateway: Gateway, invoice_id: str, amount: Amount | None) -> tuple[Row, int]:
+    invoice = find_payable(gateway, QUICK_INVOICE, invoice_id)
     cents = invoice["remaining_balance"] if amount is None else _read_amount(amount)
-    if objection := _objection(gateway, invoice, cents):
+    if objection := _find_objection(gateway, invoice, cents):
         raise ValueError(f"quickinvoice {invoice_id}: it {objection}")
     if invoice["cc_product_transaction_id"] is None:
         raise ValueError(f"quickinvoice {invoice_id}: it takes no cards.")
@@ -136,35 +119,36 @@ def _read_amount(amount: Amount) -> int:
         raise ValueError(f"amount: {reason}") from None
 
 
-async def _read(call: Call) -> tuple[Row, Row, Problems]:
-    body = await call.record("quickinvoice")
-    invoice, problems = locate(call, QUICK_INVOICE), Problems()
-    values = read_fields(INVOICED_TRANSACTION, body, problems)
-    check_references(call.gateway, call.user, INVOICED_TRANSACTION, values, problems)
-    problems.done()
+async def _read_transaction(call: Call) -> tuple[Row, Row, Problems]:
+    body = await call.read_record("quickinvoice")
+    invoice, problems = find_record(call, QUICK_INVOICE), Problems()
+    values = check_values(call, INVOICED_TRANSACTION, body, problems)
+    problems.raise_if_any()
     return invoice, problems.require(call.gateway.store.find(TRANSACTION, id=values["transaction_id"])), problems
 
 
-def _move(call: Call, invoice: Row, transaction: Row, *, to: str | None) -> Response:
+def _assign(call: Call, invoice: Row, transaction: Row, *, to: str | None) -> Response:
     by = {"modified_user_id": call.user["id"]}
     with call.gateway.store.transaction():
-        change(call, TRANSACTION, transaction, by | {"quick_invoice_id": to})
-        invoice = change(call, QUICK_INVOICE, invoice, by | counted(call.gateway, invoice, more=to is not None))
-    return answer({"quickinvoice": _show_with_transactions(call, invoice)})
+        update_record(call, TRANSACTION, transaction, by | {"quick_invoice_id": to})
+        invoice = update_record(
+            call, QUICK_INVOICE, invoice, by | compute_balance(call.gateway, invoice, more=to is not None)
+        )
+    return json_response({"quickinvoice": _show_with_transactions(call, invoice)})
 
 
 def _show_with_transactions(call: Call, invoice: Row) -> Row:
     spelled = {"is_active": "active"}
     record = {spelled.get(name, name): value for name, value in show(call, QUICK_INVOICE, invoice).items()}
-    plain = replace(call, expands={})
+    plain = attrs.evolve(call, expands={})
     return record | {"transactions": [show(plain, TRANSACTION, row) for row in _transactions_of(call.gateway, invoice)]}
 
 
-def _objection(gateway: Gateway, invoice: Row, cents: int) -> str | None:
+def _find_objection(gateway: Gateway, invoice: Row, cents: int) -> str | None:
     """Return why an invoice rejects a payment of `cents`, as a predicate; None if it accepts it."""
-    paid = _paid(gateway, invoice)
-    remaining = _remaining(invoice, paid)
-    after = LIFE.after(state_of(invoice), trigger_of(invoice, paid + cents, more=True))
+    paid = _sum_payments(gateway, invoice)
+    remaining = _remaining_balance(invoice, paid)
+    after = MACHINE.next_state(state_of(invoice), trigger_of(invoice, paid + cents, more=True))
     least, most = invoice["single_payment_min_amount"], invoice["single_payment_max_amount"]
     objections = {
         "is closed.": after is None,
@@ -177,19 +161,19 @@ def _objection(gateway: Gateway, invoice: Row, cents: int) -> str | None:
     return next((objection for objection, holds in objections.items() if holds), None)
 
 
-def _recount(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
-    changes = counted(gateway, invoice, more=more) | {"modified_ts": gateway.clock.timestamp()}
+def _update_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
+    changes = compute_balance(gateway, invoice, more=more) | {"modified_ts": gateway.clock.timestamp()}
     gateway.store.update(QUICK_INVOICE, invoice["id"], changes)
     return invoice | changes
 
 
 def _took_money(transaction: Row) -> bool:
-    return payment_states.after(payment_states.Trigger.REFUND, transaction) is not None
+    return payment_states.next_state(payment_states.Trigger.REFUND, transaction) is not None
 
 
-def _paid(gateway: Gateway, invoice: Row) -> int:
-    return sum(charged(row) for row in _transactions_of(gateway, invoice) if _took_money(row))
+def _sum_payments(gateway: Gateway, invoice: Row) -> int:
+    return sum(amount_charged(row) for row in _transactions_of(gateway, invoice) if _took_money(row))
 
 
-def _remaining(invoice: Row, paid: int) -> int:
+def _remaining_balance(invoice: Row, paid: int) -> int:
     return max(0, int(invoice["amount_due"]) - paid)

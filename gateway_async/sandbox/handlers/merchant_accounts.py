@@ -1,15 +1,12 @@
 """Merchant accounts: the location's defaults, and checks of named accounts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PRODUCT_TRANSACTION
+from gateway_async.sandbox.schema.fields import Row
 
-if TYPE_CHECKING:
-    from gateway_async.sandbox.http.errors import Problems
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
+__all__ = ["PRODUCTS", "check_product", "check_products", "default_product", "default_products"]
+
 
 _METHODS = {"cc_product_transaction_id": "cc", "ach_product_transaction_id": "ach"}
 
@@ -18,10 +15,7 @@ PRODUCTS = tuple(_METHODS)
 
 
 def default_products(gateway: Gateway, user: Row) -> Row:
-    """Return the default merchant accounts for a payment form.
-
-    They are those of the caller's location.
-    """
+    """Return the location's default merchant accounts for a payment form."""
     return {name: default_product(gateway, user, method) for name, method in _METHODS.items()}
 
 
@@ -43,11 +37,7 @@ def check_product(gateway: Gateway, name: str, values: Row, method: str | None, 
 def check_products(gateway: Gateway, values: Row, problems: Problems, *, current: Row | None = None) -> None:
     """Check that each merchant account supports its payment method.
 
-    Args:
-        gateway: The gateway that stores the merchant accounts.
-        values: The values of the request.
-        problems: Collects the problems.
-        current: The stored record that a PUT changes; it must keep at least one account. None for a POST.
+    `current` is the stored record that a PUT changes, which must keep at least one account; None for a POST.
     """
     for name, method in _METHODS.items():
         check_product(gateway, name, values, method, problems)

@@ -1,80 +1,85 @@
-"""Paylinks (contract, "Paylinks"): links to pay one amount.
+"""Paylinks (contract, "Paylinks"): links to pay one amount, and their payments.
 
-The gateway or the merchant sends the link.
+The gateway or the merchant sends the link. The page charges the whole amount at once. A decline leaves the paylink
+unpaid. If the issuer would approve only a part, the payment is declined.
 """
 
-from __future__ import annotations
+from contextlib import suppress
 
-from typing import TYPE_CHECKING
+from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.merchant_accounts import check_products, default_products
-from gateway_async.sandbox.http.errors import InvalidError, Problems
-from gateway_async.sandbox.http.responses import answer, no_body
-from gateway_async.sandbox.notifications.messages import BY_SMS, tell_of_paylink
-from gateway_async.sandbox.request.records import change, deleter, lister, locate, reader, show
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.handlers.payment_pages import Amount, charge, decide, find_payable, is_expired
+from gateway_async.sandbox.http.errors import Problems, ValidationError
+from gateway_async.sandbox.http.responses import empty_response, json_response
+from gateway_async.sandbox.notifications.messages import BY_SMS, notify_about_paylink
+from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.records import (
+    find_record,
+    make_delete,
+    make_get,
+    make_list,
+    read_new,
+    read_update,
+    show,
+    update_record,
+)
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PAYLINK
-from gateway_async.sandbox.state_machines.paylinks import LIFE, State, Trigger
+from gateway_async.sandbox.schema.codes import DeliveryMethod, TransactionSource
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.schema.kinds import MONEY, show_money
+from gateway_async.sandbox.simulators.cards import Account
+from gateway_async.sandbox.state_machines.paylinks import MACHINE, State, Trigger
 
-if TYPE_CHECKING:
-    from starlette.responses import Response
+__all__ = ["ACTIONS", "create", "delete", "get", "get_list", "pay", "resend", "update"]
 
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.schema.fields import Row
 
 ACTIONS = {"sale": "sale", "auth-only": "authonly", "authonly": "authonly"}
 """The values of `paylink_action`, and the action of the transaction that each leads to."""
 
-_METHODS = range(4)
-
 
 async def create(call: Call) -> Response:
     """Handle POST /v2/paylinks; the customer is notified at once, by `delivery_method`."""
-    body = await call.record("paylink")
-    problems = Problems()
-    values = _read(call, body, problems)
+    values, problems = await read_new(call, PAYLINK)
+    _check(call, values, problems)
     if values.get("amount_due") == 0:
         problems.add("amount_due", "Amount Due must be greater than 0.00.")
-    problems.done()
+    problems.raise_if_any()
     given = {name: value for name, value in values.items() if value is not None}
     by = {"created_user_id": call.user["id"], "modified_user_id": call.user["id"]}
     row = call.gateway.new_row(PAYLINK, call.user, default_products(call.gateway, call.user) | given | by)
     with call.gateway.store.transaction():
         call.gateway.store.insert(PAYLINK, row)
-        tell_of_paylink(call.gateway, row, "created")
-    return answer({"paylink": show(call, PAYLINK, row)}, 201)
+        notify_about_paylink(call.gateway, row, "created")
+    return json_response({"paylink": show(call, PAYLINK, row)}, 201)
 
 
 async def update(call: Call) -> Response:
     """Handle PUT /v2/paylinks/{id}; a closed paylink is refused."""
-    body = await call.record("paylink")
-    row, problems = locate(call, PAYLINK), Problems()
-    if LIFE.after(State(row["status_id"]), Trigger.CHANGE) is None:
-        raise InvalidError({"status_id": ["The paylink is closed."]})
-    values = _read(call, body, problems, current=row)
-    problems.done()
+    row, values, problems = await read_update(call, PAYLINK)
+    if MACHINE.next_state(State(row["status_id"]), Trigger.CHANGE) is None:
+        raise ValidationError({"status_id": ["The paylink is closed."]})
+    _check(call, values, problems, current=row)
+    problems.raise_if_any()
     by = {"modified_user_id": call.user["id"]}
-    return answer({"paylink": show(call, PAYLINK, change(call, PAYLINK, row, values | by))})
+    return json_response({"paylink": show(call, PAYLINK, update_record(call, PAYLINK, row, values | by))})
 
 
 async def resend(call: Call) -> Response:
     """Handle POST /v2/paylinks/{id}/resend: 204, also without an address to send to."""
-    tell_of_paylink(call.gateway, locate(call, PAYLINK), "resend")
-    return no_body()
+    notify_about_paylink(call.gateway, find_record(call, PAYLINK), "resend")
+    return empty_response()
 
 
-def _read(call: Call, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
-    values = read_fields(PAYLINK, body, problems, current=current)
-    check_references(call.gateway, call.user, PAYLINK, values, problems, current=current)
+def _check(call: Call, values: Row, problems: Problems, *, current: Row | None = None) -> None:
     check_products(call.gateway, values, problems, current=current)
-    _check_words(values, problems)
+    _check_choices(values, problems)
     _check_delivery((current or {}) | values, problems)
-    return values
 
 
-def _check_words(values: Row, problems: Problems) -> None:
-    if values.get("delivery_method", 0) not in _METHODS:
+def _check_choices(values: Row, problems: Problems) -> None:
+    if values.get("delivery_method", 0) not in {*DeliveryMethod}:
         problems.add("delivery_method", "Delivery Method must be 0, 1, 2 or 3.")
     if values.get("paylink_action", "sale") not in ACTIONS:
         problems.add("paylink_action", f"Paylink Action must be one of {', '.join(ACTIONS)}.")
@@ -85,6 +90,61 @@ def _check_delivery(values: Row, problems: Problems) -> None:
         problems.add("cell_phone", "Cell Phone cannot be blank when Delivery Method is 2 or 3.")
 
 
-get = reader(PAYLINK)
-get_list = lister(PAYLINK)
-delete = deleter(PAYLINK)
+async def pay(gateway: Gateway, paylink_id: str, amount: Amount | None, card: Account) -> tuple[Row, Row]:
+    """Pay a paylink on its page, and return the transaction and the updated paylink.
+
+    The customer is notified if the payment is approved. The amount must equal the amount due; None pays the amount due.
+
+    Raises:
+        UnknownRecordError: The paylink is unknown.
+        ValueError: The paylink does not accept the payment.
+    """
+    paylink = _find_payable(gateway, paylink_id, amount)
+    outcome = decide(paylink["amount_due"], allow_partial=False)
+    if outcome.wait:
+        await gateway.clock.sleep(outcome.wait)
+        paylink = _find_payable(gateway, paylink_id, amount)  # another payment may have arrived in the meantime
+    values = {
+        "transaction_amount": paylink["amount_due"],
+        "trx_source_id": TransactionSource.PAYLINK,
+        "paylink_id": paylink_id,
+    }
+    values["action"] = ACTIONS[paylink["paylink_action"]]
+    with gateway.store.transaction():
+        transaction = charge(gateway, paylink, card, outcome, values)
+        paylink = _apply(gateway, paylink, Trigger.PAY if outcome.approved else Trigger.DECLINE)
+        if outcome.approved:
+            notify_about_paylink(gateway, paylink, "paid")
+    return transaction, paylink
+
+
+def _find_payable(gateway: Gateway, paylink_id: str, amount: Amount | None) -> Row:
+    paylink = find_payable(gateway, PAYLINK, paylink_id)
+    due = paylink["amount_due"]
+    if MACHINE.next_state(State(paylink["status_id"]), Trigger.PAY) is None:
+        raise ValueError(f"paylink {paylink_id}: it is closed.")
+    if is_expired(gateway, paylink):
+        raise ValueError(f"paylink {paylink_id}: it has expired.")
+    if paylink["cc_product_transaction_id"] is None:
+        raise ValueError(f"paylink {paylink_id}: it takes no cards.")
+    if amount is not None and not _is_amount(amount, due):
+        raise ValueError(f"amount: must be {show_money(due)}.")
+    return paylink
+
+
+def _is_amount(amount: Amount, cents: int) -> bool:
+    with suppress(ValueError):
+        return MONEY.read(amount) == cents
+    return False
+
+
+def _apply(gateway: Gateway, paylink: Row, trigger: Trigger) -> Row:
+    state = MACHINE.next_state(State(paylink["status_id"]), trigger)
+    changes = {"status_id": state, "modified_ts": gateway.clock.timestamp()}
+    gateway.store.update(PAYLINK, paylink["id"], changes)
+    return paylink | changes
+
+
+get = make_get(PAYLINK)
+get_list = make_list(PAYLINK)
+delete = make_delete(PAYLINK)

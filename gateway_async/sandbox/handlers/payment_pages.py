@@ -3,27 +3,24 @@
 A customer enters a card, and the gateway charges it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from decimal import Decimal
 
 from gateway_async.sandbox.handlers.payments import record_payment
 from gateway_async.sandbox.http.errors import UnknownRecordError
-from gateway_async.sandbox.simulators import issuer
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema.fields import Row, Table
+from gateway_async.sandbox.simulators import issuer_decisions as issuer
+from gateway_async.sandbox.simulators.cards import Account
+from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row, Table
-    from gateway_async.sandbox.simulators.cards import Account
-    from gateway_async.sandbox.simulators.issuer import Outcome
-
-    Amount = Decimal | int | str
-    """Two-decimal money, as a number or a string."""
+__all__ = ["Amount", "charge", "decide", "find_payable", "is_expired"]
 
 
-def find_bill(gateway: Gateway, table: Table, record_id: str) -> Row:
+Amount = Decimal | int | str
+"""Two-decimal money, as a number or a string."""
+
+
+def find_payable(gateway: Gateway, table: Table, record_id: str) -> Row:
     """Return the invoice or paylink to pay, of any location.
 
     Raises:
@@ -36,31 +33,24 @@ def find_bill(gateway: Gateway, table: Table, record_id: str) -> Row:
 
 
 def is_expired(gateway: Gateway, bill: Row) -> bool:
-    """Return whether the `expire_date`, if any, has passed.
-
-    Days end at midnight UTC.
-    """
+    """Return whether the `expire_date` has passed; days end at midnight UTC."""
     return bill["expire_date"] is not None and bill["expire_date"] < gateway.clock.date().date().isoformat()
 
 
-def decide(cents: int, *, in_part: bool) -> Outcome:
+def decide(cents: int, *, allow_partial: bool) -> Outcome:
     """Return the issuer's decision on an amount.
 
-    Without `in_part`, a partial approval becomes a decline.
+    Without `allow_partial`, a partial approval becomes a decline.
     """
     outcome = issuer.decide(cents)
-    return outcome if in_part or outcome.auth_amount is None else issuer.declined(outcome.verbiage)
+    return outcome if allow_partial or outcome.auth_amount is None else issuer.decline(outcome.verbiage)
 
 
 def charge(gateway: Gateway, bill: Row, card: Account, outcome: Outcome, values: Row) -> Row:
     """Store the result of a payment for the creator of the bill.
 
-    Args:
-        gateway: The gateway that stores the payment.
-        bill: The stored invoice or paylink, with its contact and its merchant account for cards.
-        card: The card that the customer entered.
-        outcome: The issuer's decision.
-        values: `transaction_amount` in cents, `trx_source_id`, the id of the bill, and an `action` other than a sale.
+    `values` has the `transaction_amount` in cents, the `trx_source_id`, the id of the bill, and an `action` other
+    than a sale.
     """
     known = {
         "payment_method": "cc",

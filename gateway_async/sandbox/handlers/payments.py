@@ -1,35 +1,29 @@
 """Stores payments: the account, the amount and the issuer's decision."""
 
-from __future__ import annotations
-
 import secrets
-from typing import TYPE_CHECKING
 
 from gateway_async.sandbox.handlers.account_vaults import store_account
 from gateway_async.sandbox.handlers.merchant_accounts import default_product
 from gateway_async.sandbox.handlers.transaction_batches import batch_for
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION
+from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, ReasonCode
+from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import show_money
-from gateway_async.sandbox.simulators import issuer
+from gateway_async.sandbox.simulators import issuer_decisions as issuer
+from gateway_async.sandbox.simulators.cards import Account
+from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 from gateway_async.sandbox.state_machines import transactions as states
 
-if TYPE_CHECKING:
-    from gateway_async.sandbox.http.errors import Problems
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
-    from gateway_async.sandbox.simulators.cards import Account
-    from gateway_async.sandbox.simulators.issuer import Outcome
+__all__ = ["amount_charged", "billing_address", "check_action", "check_amount", "check_refund", "record_payment"]
 
 
 def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | None, outcome: Outcome) -> Row:
     """Store a payment, and its account too if `save_account` is set.
 
-    Args:
-        gateway: The gateway that stores the payment.
-        user: The caller.
-        values: The checked fields of the request, with `payment_method` and `action`.
-        account: The charged account; None if a terminal ended without a card.
-        outcome: The decision of the issuer, or the result of the terminal.
+    `values` are the checked fields of the request, with `payment_method` and `action`. The account is None if a
+    terminal ended without a card.
     """
     given = {name: value for name, value in values.items() if value is not None}
     known: Row = {
@@ -57,10 +51,7 @@ def check_action(values: Row, method: str | None, problems: Problems) -> None:
 
 
 def check_amount(values: Row, problems: Problems) -> None:
-    """Check that a payment has an amount.
-
-    Only an address check may be zero.
-    """
+    """Check that a payment has an amount; only an address check may be zero."""
     amount = values.get("transaction_amount")
     if amount is None and "transaction_amount" not in problems:
         problems.add("transaction_amount", "Transaction Amount cannot be blank.")
@@ -68,32 +59,26 @@ def check_amount(values: Row, problems: Problems) -> None:
         problems.add("transaction_amount", "Transaction Amount must be greater than 0.00.")
 
 
-def charged(row: Row) -> int:
-    """Return the cents that a transaction takes from the account.
-
-    For a partial approval this is the approved part.
-    """
+def amount_charged(row: Row) -> int:
+    """Return the cents charged: of a partial approval, the approved part."""
     amount: int = row["transaction_amount"]
-    partial = row["reason_code_id"] == issuer.PARTIALLY_APPROVED
+    partial = row["reason_code_id"] == ReasonCode.PARTIALLY_APPROVED
     return min(amount, row["auth_amount"]) if partial else amount
 
 
 def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Problems) -> None:
-    """Check that a refund returns at most the remaining charged amount.
-
-    Without an amount, it returns the rest.
-    """
+    """Check that a refund is at most the remaining charged amount, its default."""
     previous = gateway.store.find(TRANSACTION, id=previous_id)
-    if previous is None or states.after(states.Trigger.REFUND, previous) is None:
+    if previous is None or states.next_state(states.Trigger.REFUND, previous) is None:
         problems.add("previous_transaction_id", "The previous transaction cannot be refunded.")
         return
     refunded = gateway.store.total(
         TRANSACTION,
         "coalesce(sum(transaction_amount), 0)",
-        "previous_transaction_id = ? AND type_id IN (30, 40) AND status_id != ?",
-        (previous_id, states.State.DECLINED),
+        "previous_transaction_id = ? AND type_id IN (?, ?) AND status_id != ?",
+        (previous_id, *REFUNDING_TYPES, states.State.DECLINED),
     )
-    left = charged(previous) - refunded
+    left = amount_charged(previous) - refunded
     if not 0 < values.setdefault("transaction_amount", left) <= left:
         problems.add("transaction_amount", f"Transaction Amount must be above 0.00 and at most {show_money(left)}.")
 
@@ -103,12 +88,8 @@ def _of_user(user: Row) -> Row:
 
 
 def _known_of_account(account: Account) -> Row:
-    return {
-        "account_holder_name": account.holder,
-        "exp_date": account.exp_date,
-        "routing": account.routing,
-        "ach_sec_code": account.ach_sec_code,
-    }
+    names = ("account_holder_name", "exp_date", "routing", "ach_sec_code")
+    return {name: getattr(account, name) for name in names}
 
 
 def _of_account(account: Account) -> Row:
@@ -136,10 +117,7 @@ def _of_checks(values: Row, account: Account) -> Row:
 
 
 def billing_address(values: Row, account: Account) -> tuple[str | None, str | None]:
-    """Return street and zip of a payment.
-
-    They come from the request, or else from the account.
-    """
+    """Return street and zip from the request, or else from the account."""
     street, zip_code = values.get("billing_street"), values.get("billing_zip")
     return street or account.billing_street, zip_code or account.billing_zip
 

@@ -1,47 +1,49 @@
 """Quick invoices (contract, "Quick invoices"): itemized bills for a customer."""
 
-from __future__ import annotations
+from collections.abc import Callable
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.invoice_files import check_files, store_file
-from gateway_async.sandbox.handlers.invoice_payments import counted
+from gateway_async.sandbox.handlers.invoice_payments import compute_balance
 from gateway_async.sandbox.handlers.merchant_accounts import PRODUCTS, check_products, default_product
 from gateway_async.sandbox.handlers.payment_pages import is_expired
-from gateway_async.sandbox.http.errors import InvalidError, Problems
-from gateway_async.sandbox.http.responses import answer, no_body
-from gateway_async.sandbox.notifications.messages import tell_of_invoice
+from gateway_async.sandbox.http.errors import Problems, ValidationError
+from gateway_async.sandbox.http.responses import empty_response, json_response
+from gateway_async.sandbox.notifications.messages import notify_about_invoice
+from gateway_async.sandbox.request.call import Call
 from gateway_async.sandbox.request.forms import is_form, read_form
-from gateway_async.sandbox.request.records import change, deleter, lister, locate, reader, show
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.request.records import (
+    check_values,
+    find_record,
+    make_delete,
+    make_get,
+    make_list,
+    show,
+    update_record,
+)
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import CONTACT, QUICK_INVOICE
-from gateway_async.sandbox.schema.fields import label
+from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus
+from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import BIT, total
-from gateway_async.sandbox.state_machines.quick_invoices import LIFE, Trigger, codes_of, state_of
+from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, Trigger, codes_of, state_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+__all__ = ["Rule", "create", "delete", "get", "get_list", "reopen", "resend", "update"]
 
-    from starlette.responses import Response
 
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
+Rule = tuple[tuple[str, ...], str, Callable[[Row], bool]]
+"""The fields concerned, the message for the first of them, and a test for a broken rule."""
 
-    Rule = tuple[tuple[str, ...], str, Callable[[Row], bool]]
-    """The fields concerned, the message for the first of them, and a test for a broken rule."""
-
-_CLOSED = (0, 2)
+_CLOSED = (InvoiceStatus.CLOSED, InvoiceStatus.CLOSED_ALIAS)
 """The values of `status_id` in a request that close an invoice; responses show 0."""
-
-_UNPAID = 1
 
 
 async def create(call: Call) -> Response:
     """Handle POST /v2/quickinvoices, as JSON or as a form with optional files."""
     if not is_form(call.request):
-        return _create(call, await call.record("quickinvoice"), [])
+        return _create(call, await call.read_record("quickinvoice"), [])
     async with read_form(call.request, "quickinvoice", arrays=("files", "tags")) as record:
         return _create(call, record, record.pop("files", []))
 
@@ -50,15 +52,15 @@ def _create(call: Call, body: Row, files: Any) -> Response:
     gateway, problems = call.gateway, Problems()
     values = _read(call, body, problems)
     uploads = check_files(gateway, call.user, files, problems)
-    problems.done()
-    row = _new(call, values)
+    problems.raise_if_any()
+    row = _make_row(call, values)
     with gateway.store.transaction():
         gateway.store.insert(QUICK_INVOICE, row)
         for upload in uploads:
             store_file(gateway, row, upload)
         if values.get("send_email"):
-            tell_of_invoice(gateway, row, "created")
-    return answer({"quickinvoice": show(call, QUICK_INVOICE, row)}, 201)
+            notify_about_invoice(gateway, row, "created")
+    return json_response({"quickinvoice": show(call, QUICK_INVOICE, row)}, 201)
 
 
 async def update(call: Call) -> Response:
@@ -66,31 +68,31 @@ async def update(call: Call) -> Response:
 
     If the new items are already paid for, the invoice closes, as after a payment.
     """
-    body = await call.record("quickinvoice")
-    row, problems = locate(call, QUICK_INVOICE), Problems()
-    if LIFE.after(state_of(row), Trigger.CHANGE) is None:
-        raise InvalidError({"status_id": ["The invoice is closed."]})
+    body = await call.read_record("quickinvoice")
+    row, problems = find_record(call, QUICK_INVOICE), Problems()
+    if MACHINE.next_state(state_of(row), Trigger.CHANGE) is None:
+        raise ValidationError({"status_id": ["The invoice is closed."]})
     values = _read(call, body, problems, current=row)
-    problems.done()
+    problems.raise_if_any()
     closes = values.pop("status_id", None) in _CLOSED
     now = row | {name: value for name, value in values.items() if name in row}
     now |= {"amount_due": total(now["item_list"]), "modified_user_id": call.user["id"]}
-    now |= counted(call.gateway, now)
-    now = change(call, QUICK_INVOICE, row, _closed(now) if closes else now)
-    return answer({"quickinvoice": show(call, QUICK_INVOICE, now)})
+    now |= compute_balance(call.gateway, now)
+    now = update_record(call, QUICK_INVOICE, row, _close(now) if closes else now)
+    return json_response({"quickinvoice": show(call, QUICK_INVOICE, now)})
 
 
 async def reopen(call: Call) -> Response:
     """Handle POST /v2/quickinvoices/{id}/reopen."""
-    row = locate(call, QUICK_INVOICE)
+    row = find_record(call, QUICK_INVOICE)
     if is_expired(call.gateway, row):
-        raise InvalidError({"expire_date": ["The invoice has expired."]})
+        raise ValidationError({"expire_date": ["The invoice has expired."]})
     state = state_of(row)
-    reopened = LIFE.after(state, Trigger.REOPEN_OVERPAYABLE if row["allow_overpayment"] else Trigger.REOPEN)
+    reopened = MACHINE.next_state(state, Trigger.REOPEN_OVERPAYABLE if row["allow_overpayment"] else Trigger.REOPEN)
     if reopened is None:
-        raise InvalidError({"status_id": [f"The invoice is {state} and cannot be reopened."]})
-    now = change(call, QUICK_INVOICE, row, codes_of(reopened) | {"modified_user_id": call.user["id"]})
-    return answer({"quickinvoice": show(call, QUICK_INVOICE, now)})
+        raise ValidationError({"status_id": [f"The invoice is {state} and cannot be reopened."]})
+    now = update_record(call, QUICK_INVOICE, row, codes_of(reopened) | {"modified_user_id": call.user["id"]})
+    return json_response({"quickinvoice": show(call, QUICK_INVOICE, now)})
 
 
 async def resend(call: Call) -> Response:
@@ -98,37 +100,36 @@ async def resend(call: Call) -> Response:
 
     The response is 204, also without an address to send to.
     """
-    row, problems = locate(call, QUICK_INVOICE), Problems()
-    email, sms = (_flag(call, name, problems) for name in ("email", "sms"))
+    row, problems = find_record(call, QUICK_INVOICE), Problems()
+    email, sms = (_read_flag(call, name, problems) for name in ("email", "sms"))
     if not email and not sms:
         problems.add("email", "One of Email and Sms must be sent.")
-    problems.done()
-    tell_of_invoice(call.gateway, row, "resend", email=email, sms=sms)
-    return no_body()
+    problems.raise_if_any()
+    notify_about_invoice(call.gateway, row, "resend", email=email, sms=sms)
+    return empty_response()
 
 
 def _read(call: Call, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
-    values = read_fields(QUICK_INVOICE, body, problems, current=current)
-    check_references(call.gateway, call.user, QUICK_INVOICE, values, problems, current=current)
+    values = check_values(call, QUICK_INVOICE, body, problems, current=current)
     check_products(call.gateway, values, problems, current=current)
     _check_rules((current or {}) | values, problems)
     if current:
-        _check_products_kept(current, values, problems)
+        _check_same_products(current, values, problems)
     return values
 
 
-def _new(call: Call, values: Row) -> Row:
+def _make_row(call: Call, values: Row) -> Row:
     gateway, user = call.gateway, call.user
     closes = values.pop("status_id", None) in _CLOSED
     given = {name: value for name, value in values.items() if value is not None}
     due = total(values["item_list"])
     sums = {"amount_due": due, "remaining_balance": due}
     by = {"created_user_id": user["id"], "modified_user_id": user["id"]}
-    row = gateway.new_row(QUICK_INVOICE, user, _known(gateway, user, values) | given | sums | by)
-    return _closed(row) if closes else row
+    row = gateway.new_row(QUICK_INVOICE, user, _defaults(gateway, user, values) | given | sums | by)
+    return _close(row) if closes else row
 
 
-def _known(gateway: Gateway, user: Row, values: Row) -> Row:
+def _defaults(gateway: Gateway, user: Row, values: Row) -> Row:
     """Return the defaults that come from the location and the contact."""
     contact = values.get("contact_id") and gateway.store.find(CONTACT, id=values["contact_id"])
     known = {"email": contact["email"] or None if contact else None}
@@ -137,12 +138,12 @@ def _known(gateway: Gateway, user: Row, values: Row) -> Row:
     return known
 
 
-def _closed(row: Row) -> Row:
-    state = LIFE.after(state_of(row), Trigger.CLOSE)
+def _close(row: Row) -> Row:
+    state = MACHINE.next_state(state_of(row), Trigger.CLOSE)
     return row | codes_of(state) if state else row
 
 
-def _flag(call: Call, name: str, problems: Problems) -> bool:
+def _read_flag(call: Call, name: str, problems: Problems) -> bool:
     try:
         return bool(BIT.read(call.query.get(name, "1")))
     except ValueError as reason:
@@ -156,9 +157,9 @@ def _check_rules(row: Row, problems: Problems) -> None:
             problems.add(fields[0], sentence)
 
 
-def _check_products_kept(current: Row, values: Row, problems: Problems) -> None:
+def _check_same_products(current: Row, values: Row, problems: Problems) -> None:
     for name in PRODUCTS:
-        if current["payment_status_id"] != _UNPAID and values.get(name, current[name]) != current[name]:
+        if current["payment_status_id"] != PaymentStatus.UNPAID and values.get(name, current[name]) != current[name]:
             problems.add(name, f"{label(name)} cannot be changed once a payment was made.")
 
 
@@ -166,7 +167,7 @@ _RULES: tuple[Rule, ...] = (
     (
         ("status_id",),
         "Status Id must be 1, or 0 or 2 to close the invoice.",
-        lambda row: row.get("status_id") not in {None, 1, *_CLOSED},
+        lambda row: row.get("status_id") not in {None, *InvoiceStatus},
     ),
     (
         ("cell_phone", "send_text_to_pay"),
@@ -185,6 +186,6 @@ _RULES: tuple[Rule, ...] = (
     ),
 )
 
-get = reader(QUICK_INVOICE)
-get_list = lister(QUICK_INVOICE)
-delete = deleter(QUICK_INVOICE)
+get = make_get(QUICK_INVOICE)
+get_list = make_list(QUICK_INVOICE)
+delete = make_delete(QUICK_INVOICE)

@@ -4,18 +4,18 @@ A card is read at a physical terminal. The request stays open until the terminal
 does not stop the terminal. It can find the record later by its integrator id.
 """
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
+from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.account_vaults import derive, store_account
 from gateway_async.sandbox.handlers.merchant_accounts import check_product
 from gateway_async.sandbox.handlers.payments import check_action, check_amount, record_payment
-from gateway_async.sandbox.http.errors import InvalidError, Problems
-from gateway_async.sandbox.http.responses import answer
-from gateway_async.sandbox.request.records import show
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.http.errors import Problems, ValidationError
+from gateway_async.sandbox.http.responses import json_response
+from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.records import read_new, show
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
     ROUTER_ACCOUNT_VAULT,
@@ -23,20 +23,14 @@ from gateway_async.sandbox.schema import (
     TERMINAL,
     TRANSACTION,
 )
-from gateway_async.sandbox.simulators import issuer
-from gateway_async.sandbox.simulators.cards import read_card
-from gateway_async.sandbox.simulators.issuer import declined
+from gateway_async.sandbox.schema.fields import Row, Table
+from gateway_async.sandbox.simulators import issuer_decisions as issuer
+from gateway_async.sandbox.simulators.cards import Account, read_card
+from gateway_async.sandbox.simulators.issuer_decisions import Outcome
+from gateway_async.sandbox.simulators.terminal_scripts import Script
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+__all__ = ["create_account_vault", "create_transaction"]
 
-    from starlette.responses import Response
-
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row, Table
-    from gateway_async.sandbox.simulators.cards import Account
-    from gateway_async.sandbox.simulators.issuer import Outcome, Script
 
 _EXP_DATE = "1230"
 _HOLDER = "SAMPLE TEST"
@@ -52,34 +46,31 @@ async def create_transaction(call: Call) -> Response:
     values = await _accept(call, ROUTER_TRANSACTION, _check_transaction)
     amount = values["transaction_amount"]
     with gateway.reserve(TRANSACTION, user, values):
-        script = await gateway.terminals.visit(values["terminal_id"], values["action"], amount)
-        outcome = declined(script.text, script.reason_code) if script.text else _decide(values)
+        script = await gateway.terminals.process(values["terminal_id"], values["action"], amount)
+        outcome = issuer.decline(script.text, script.reason_code) if script.text else _decide(values)
         values |= _of_terminal(gateway, values["terminal_id"], script)
         row = record_payment(gateway, user, values, _account(script), outcome)
-    return answer({"routertransaction": show(call, TRANSACTION, row)}, 201)
+    return json_response({"routertransaction": show(call, TRANSACTION, row)}, 201)
 
 
 async def create_account_vault(call: Call) -> Response:
     """Handle POST /v2/routeraccountvaults; the response has `active` as the string "1"."""
     gateway, user = call.gateway, call.user
     values = await _accept(call, ROUTER_ACCOUNT_VAULT, _check_vault)
-    script = await gateway.terminals.visit(values["terminal_id"], values["action"])
+    script = await gateway.terminals.process(values["terminal_id"], values["action"])
     account = _account(script)
     if account is None or script.text:
-        raise InvalidError({"terminal_id": [script.text or "The terminal read no card."]})
+        raise ValidationError({"terminal_id": [script.text or "The terminal read no card."]})
     row = store_account(gateway, user, account, values)
-    return answer({"accountvault": show(call, ACCOUNT_VAULT, row, derive) | {"active": "1"}}, 201)
+    return json_response({"accountvault": show(call, ACCOUNT_VAULT, row, derive) | {"active": "1"}}, 201)
 
 
 async def _accept(call: Call, table: Table, check: Callable[[Gateway, Row, Problems], None]) -> Row:
-    body = await call.record(table.singular)
-    problems = Problems()
-    values = read_fields(table, body, problems)
-    check_references(call.gateway, call.user, table, values, problems)
+    values, problems = await read_new(call, table)
     if values.get("payment_method") not in {None, "cc"}:
         problems.add("payment_method", "Payment Method must be cc.")
     check(call.gateway, values, problems)
-    problems.done()
+    problems.raise_if_any()
     return values
 
 

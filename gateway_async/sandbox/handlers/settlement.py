@@ -3,36 +3,30 @@
 A bank payment advances one status each midnight from its effective date on: originating, originated, settled.
 """
 
-from __future__ import annotations
+from datetime import date
 
-from typing import TYPE_CHECKING
-
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION
-from gateway_async.sandbox.state_machines.transactions import State, Trigger, after
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.state_machines.transactions import State, Trigger, next_state
 
-if TYPE_CHECKING:
-    from datetime import date
+__all__ = ["advance_bank_payments", "apply_trigger"]
 
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
 
 _UNDER_WAY = (State.PENDING_ORIGINATION, State.ORIGINATING, State.ORIGINATED)
 
 
-def originate_overnight(gateway: Gateway, day: date) -> None:
+def advance_bank_payments(gateway: Gateway, day: date) -> None:
     """Advance the bank payments at the midnight that begins a day."""
     where = "status_id IN (?, ?, ?) AND coalesce(effective_date, '') <= ?"
     with gateway.store.transaction():
         for row in gateway.store.select(TRANSACTION, where, (*_UNDER_WAY, day.isoformat())):
-            move_on(gateway, row, Trigger.ORIGINATE)
+            apply_trigger(gateway, row, Trigger.ORIGINATE)
 
 
-def move_on(gateway: Gateway, row: Row, trigger: Trigger) -> None:
-    """Apply a trigger to a payment.
-
-    A settled payment also gets its settlement date.
-    """
-    state = after(trigger, row)
+def apply_trigger(gateway: Gateway, row: Row, trigger: Trigger) -> None:
+    """Apply a trigger to a payment; a settled one gets its settlement date."""
+    state = next_state(trigger, row)
     changes: Row = {"status_id": state, "modified_ts": gateway.clock.timestamp()}
     if state is State.SETTLED:
         changes |= {"settle_date": f"{gateway.clock.date():%Y-%m-%d}", "transaction_settlement_status": "SETTLED"}

@@ -5,48 +5,47 @@ money to settle, so that no batch is ever empty. It holds sales, forces, refunds
 completed. Bank payments are not part of a batch; they are originated.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator
+from datetime import date, datetime
 
-from typing import TYPE_CHECKING
+from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.settlement import move_on
-from gateway_async.sandbox.http.errors import InvalidError
-from gateway_async.sandbox.http.responses import answer
+from gateway_async.sandbox.handlers.settlement import apply_trigger
+from gateway_async.sandbox.http.errors import ValidationError
+from gateway_async.sandbox.http.responses import json_response
+from gateway_async.sandbox.request.call import Call
 from gateway_async.sandbox.request.changelogs import log_creation, log_update
-from gateway_async.sandbox.request.records import lister, locate, reader, show
+from gateway_async.sandbox.request.records import find_record, make_get, make_list, show
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION, TRANSACTION_BATCH
+from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines import transactions
-from gateway_async.sandbox.state_machines.transaction_batches import BY_PROCESSOR, LIFE, OPEN, State, Trigger
+from gateway_async.sandbox.state_machines.transaction_batches import BY_PROCESSOR, MACHINE, OPEN, State, Trigger
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import date, datetime
+__all__ = ["batch_for", "get", "get_list", "process", "settle", "settle_open_batches"]
 
-    from starlette.responses import Response
 
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
-
-_MODEL = "TransactionBatch"
-_TROUBLE = 630
+_CHANGELOG_MODEL = "TransactionBatch"
+_FAILING_AMOUNT = 630
 _NO_USER: Row = {}
 
-get = reader(TRANSACTION_BATCH)
-get_list = lister(TRANSACTION_BATCH)
+get = make_get(TRANSACTION_BATCH)
+get_list = make_list(TRANSACTION_BATCH)
 
 
 async def settle(call: Call) -> Response:
     """Handle POST /v2/transactionbatches/{id}/settle."""
-    batch = locate(call, TRANSACTION_BATCH)
+    batch = find_record(call, TRANSACTION_BATCH)
     settled = _settle(call.gateway, batch, call.user)
     if settled is None:
         status = batch["processing_status_id"]
-        raise InvalidError({"processing_status_id": [f"Settle is not allowed when processing_status_id is {status}."]})
-    return answer({"transactionbatch": show(call, TRANSACTION_BATCH, settled)})
+        raise ValidationError(
+            {"processing_status_id": [f"Settle is not allowed when processing_status_id is {status}."]}
+        )
+    return json_response({"transactionbatch": show(call, TRANSACTION_BATCH, settled)})
 
 
-def close_overnight(gateway: Gateway, _day: date) -> None:
+def settle_open_batches(gateway: Gateway, _day: date) -> None:
     """Settle the open batches at midnight, as a settle request does."""
     for batch in gateway.store.select(TRANSACTION_BATCH, "is_open"):
         _settle(gateway, batch, _NO_USER)
@@ -63,7 +62,7 @@ def process(gateway: Gateway, batch: Row, status_id: int) -> Row:
     trigger = BY_PROCESSOR.get(status_id)
     if trigger is None:
         raise ValueError(f"processing_status_id: must be one of {', '.join(map(str, BY_PROCESSOR))}.")
-    processed = _move(gateway, batch, trigger, _NO_USER)
+    processed = _change_state(gateway, batch, trigger, _NO_USER)
     if processed is None:
         raise ValueError(f"processing_status_id: {status_id} cannot follow {batch['processing_status_id']}.")
     return processed
@@ -76,7 +75,7 @@ def batch_for(gateway: Gateway, user: Row, payment: Row) -> Row:
     """
     if payment["status_id"] not in transactions.SETTLEABLE or payment["transaction_batch_id"]:
         return {}
-    batch = _open_batch(gateway, payment["product_transaction_id"]) or _begin(gateway, user, payment)
+    batch = _open_batch(gateway, payment["product_transaction_id"]) or _create_batch(gateway, user, payment)
     return {"transaction_batch_id": batch["id"], "batch": str(batch["batch_num"])}
 
 
@@ -85,33 +84,33 @@ def _open_batch(gateway: Gateway, product_id: str) -> Row | None:
     return next(iter(gateway.store.select(TRANSACTION_BATCH, where, (product_id,))), None)
 
 
-def _begin(gateway: Gateway, user: Row, payment: Row) -> Row:
+def _create_batch(gateway: Gateway, user: Row, payment: Row) -> Row:
     product_id = payment["product_transaction_id"]
     number = gateway.store.total(
         TRANSACTION_BATCH, "coalesce(max(batch_num), 0) + 1", "product_transaction_id = ?", (product_id,)
     )
     batch = gateway.new_row(TRANSACTION_BATCH, user, {"product_transaction_id": product_id, "batch_num": number})
-    log_creation(gateway, _MODEL, batch, user)
+    log_creation(gateway, _CHANGELOG_MODEL, batch, user)
     gateway.store.insert(TRANSACTION_BATCH, batch)
     return batch
 
 
 def _settle(gateway: Gateway, batch: Row, user: Row) -> Row | None:
-    troubled = any(row["transaction_amount"] == _TROUBLE for row in _payments(gateway, batch))
-    return _move(gateway, batch, Trigger.SETTLE_TROUBLED if troubled else Trigger.SETTLE, user)
+    fails = any(row["transaction_amount"] == _FAILING_AMOUNT for row in _open_payments(gateway, batch))
+    return _change_state(gateway, batch, Trigger.SETTLE_WITH_ERROR if fails else Trigger.SETTLE, user)
 
 
-def _move(gateway: Gateway, batch: Row, trigger: Trigger, user: Row) -> Row | None:
-    state = LIFE.after(State(batch["processing_status_id"]), trigger)
+def _change_state(gateway: Gateway, batch: Row, trigger: Trigger, user: Row) -> Row | None:
+    state = MACHINE.next_state(State(batch["processing_status_id"]), trigger)
     if state is None:
         return None
     changes = _changes(batch, state, gateway.clock.date())
     with gateway.store.transaction():
-        log_update(gateway, _MODEL, batch, user, changes)
+        log_update(gateway, _CHANGELOG_MODEL, batch, user, changes)
         gateway.store.update(TRANSACTION_BATCH, batch["id"], changes)
         if state is State.SETTLED:
-            for row in _payments(gateway, batch):
-                move_on(gateway, row, transactions.Trigger.SETTLE)
+            for row in _open_payments(gateway, batch):
+                apply_trigger(gateway, row, transactions.Trigger.SETTLE)
     return batch | changes
 
 
@@ -126,6 +125,6 @@ def _changes(batch: Row, state: State, now: datetime) -> Row:
     }
 
 
-def _payments(gateway: Gateway, batch: Row) -> Iterator[Row]:
+def _open_payments(gateway: Gateway, batch: Row) -> Iterator[Row]:
     rows = gateway.store.select(TRANSACTION, "transaction_batch_id = ?", (batch["id"],))
     return (row for row in rows if row["status_id"] in transactions.SETTLEABLE)

@@ -4,10 +4,15 @@ A declined payment is stored like any other and returned with 201. An integrator
 is accepted, so that two simultaneous requests cannot both charge.
 """
 
-from __future__ import annotations
+from starlette.responses import Response
 
-from typing import TYPE_CHECKING
-
+from gateway_async.sandbox.handlers.account_sources import (
+    PAYMENT_SOURCES,
+    check_exp_date,
+    check_kind,
+    find_account,
+    use_up_ticket,
+)
 from gateway_async.sandbox.handlers.merchant_accounts import check_product
 from gateway_async.sandbox.handlers.payments import (
     billing_address,
@@ -16,47 +21,34 @@ from gateway_async.sandbox.handlers.payments import (
     check_refund,
     record_payment,
 )
-from gateway_async.sandbox.handlers.sources import (
-    PAYMENT_SOURCES,
-    check_exp_date,
-    check_kind,
-    find_account,
-    use_up_ticket,
-)
 from gateway_async.sandbox.http.errors import Problems
-from gateway_async.sandbox.http.responses import answer
-from gateway_async.sandbox.request.records import lister, reader, show
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.http.responses import json_response
+from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.records import make_get, make_list, read_new, show
 from gateway_async.sandbox.schema import TRANSACTION
-from gateway_async.sandbox.simulators import issuer
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.simulators import issuer_decisions as issuer
+from gateway_async.sandbox.simulators.cards import Account
+from gateway_async.sandbox.simulators.issuer_decisions import Outcome
 
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.schema.fields import Row
-    from gateway_async.sandbox.simulators.cards import Account
-    from gateway_async.sandbox.simulators.issuer import Outcome
+__all__ = ["create", "get", "get_list"]
 
 
 async def create(call: Call) -> Response:
     """Handle POST /v2/transactions."""
     gateway, user = call.gateway, call.user
-    values, account = _accept(call, await call.record("transaction"))
+    values, account = await _accept(call)
     outcome = _decide(values, account)
     with gateway.reserve(TRANSACTION, user, values):
         use_up_ticket(gateway, values)
         if outcome.wait:
             await gateway.clock.sleep(outcome.wait)
         row = record_payment(gateway, user, values, account, outcome)
-    return answer({"transaction": show(call, TRANSACTION, row)}, 201)
+    return json_response({"transaction": show(call, TRANSACTION, row)}, 201)
 
 
-def _accept(call: Call, body: Row) -> tuple[Row, Account]:
-    problems = Problems()
-    values = read_fields(TRANSACTION, body, problems)
-    check_references(call.gateway, call.user, TRANSACTION, values, problems)
+async def _accept(call: Call) -> tuple[Row, Account]:
+    values, problems = await read_new(call, TRANSACTION)
     check_exp_date(values, problems)
     found = find_account(call.gateway, call.user, PAYMENT_SOURCES, values, problems)
     check_kind(values, found, problems)
@@ -94,5 +86,5 @@ def _decide(values: Row, account: Account) -> Outcome:
     return issuer.decide(values["transaction_amount"], *billing_address(values, account))
 
 
-get = reader(TRANSACTION)
-get_list = lister(TRANSACTION)
+get = make_get(TRANSACTION)
+get_list = make_list(TRANSACTION)

@@ -1,5 +1,4 @@
-"""The HTTP layer of the sandbox.
+"""The HTTP layer of the sandbox: listening socket, JSON responses, errors, and POSTs to postback receivers.
 
-It has the listening socket, JSON responses and errors, and POSTs to postback receivers. This package has no access to
-tables or to the gateway, and imports no other part of the sandbox.
+This package has no access to tables or to the gateway, and imports no other part of the sandbox. Start at `server.py`.
 """

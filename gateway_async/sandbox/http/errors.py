@@ -1,9 +1,10 @@
 """The errors that become responses: refusals, validation problems (422) and unknown records."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from typing import TypeVar
+
+__all__ = ["Problems", "RefusedError", "UnknownRecordError", "ValidationError"]
+
 
 _T = TypeVar("_T")
 
@@ -22,7 +23,7 @@ class RefusedError(Exception):
         self.message = message
 
 
-class InvalidError(Exception):
+class ValidationError(Exception):
     """A request with invalid fields.
 
     The response is a 422 that lists every problem.
@@ -40,7 +41,7 @@ class UnknownRecordError(ValueError):
     """A control call that names an unknown record."""
 
     def __init__(self, name: str, record_id: str) -> None:
-        super().__init__(f"{name} {record_id}: there is no such record.")
+        super().__init__(f"{name} {record_id}: not found.")
 
 
 class Problems:
@@ -56,21 +57,21 @@ class Problems:
         """Add one problem of a field."""
         self._by_field[field].append(message)
 
-    def done(self) -> None:
+    def raise_if_any(self) -> None:
         """Raise an error if problems were found.
 
         Raises:
-            InvalidError: The request has problems.
+            ValidationError: The request has problems.
         """
         if self._by_field:
-            raise InvalidError(dict(self._by_field))
+            raise ValidationError(dict(self._by_field))
 
     def require(self, found: _T | None) -> _T:
         """Raise an error if problems were found, else return the value.
 
         Raises:
-            InvalidError: The request has problems; a missing value always comes with one.
+            ValidationError: The request has problems; a missing value always comes with one.
         """
         if self._by_field or found is None:
-            raise InvalidError(dict(self._by_field))
+            raise ValidationError(dict(self._by_field))
         return found

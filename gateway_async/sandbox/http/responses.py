@@ -1,28 +1,29 @@
 """The JSON responses: wrapped records, refusals and validation problems."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
 from starlette.responses import Response
 
+__all__ = ["empty_response", "encode", "error_response", "json_response"]
+
+
 encode = msgspec.json.Encoder(decimal_format="number").encode
 """Encodes a record as JSON."""
 
 
-def answer(body: Any, status: int = 200) -> Response:
+def json_response(body: Any, status: int = 200) -> Response:
     """Create a JSON response."""
     return Response(encode(body), status, media_type="application/json")
 
 
-def no_body() -> Response:
+def empty_response() -> Response:
     """Create the empty response to a deletion."""
     return Response(status_code=204)
 
 
-def refusal(status: int, message: str) -> Response:
+def error_response(status: int, message: str) -> Response:
     """Create the response to a request that is refused as a whole."""
     body = {"name": HTTPStatus(status).phrase, "message": message, "code": 0, "status": status}
-    return answer(body, status)
+    return json_response(body, status)

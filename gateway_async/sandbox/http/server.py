@@ -4,20 +4,19 @@ It installs no signal handlers and writes no log lines or access log. It stops a
 requests.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from gateway_async.sandbox.http.responses import refusal
+from gateway_async.sandbox.http.responses import error_response
 
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+__all__ = ["TRANSPORT", "Listener"]
+
 
 TRANSPORT = "gateway_async.sandbox.transport"
 """The ASGI extension through which faults reach the connection."""
@@ -25,8 +24,8 @@ TRANSPORT = "gateway_async.sandbox.transport"
 _REACHABLE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # the address to connect to when every address is listened on
 _BACKLOG = 4096
 _KEEP_ALIVE = 75
-_PATIENCE = 0.05
-_STEPS_TO_COME_IN = 2
+_BIND_RETRY_SECONDS = 0.05
+_ACCEPT_ITERATIONS = 2
 """Iterations of the event loop until an accepted connection has a transport and is registered with uvicorn."""
 
 
@@ -35,10 +34,7 @@ _logger.setLevel(logging.ERROR)  # callers that send invalid HTTP get a response
 
 
 class _Protocol(HttpToolsProtocol):
-    """An HTTP protocol that shares its transport with the application.
-
-    It sends 400 as JSON.
-    """
+    """An HTTP protocol that shares its transport with the application and sends 400 as JSON."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -50,21 +46,16 @@ class _Protocol(HttpToolsProtocol):
         self.scope["extensions"] = {TRANSPORT: {"transport": self.transport}}
 
     def send_400_response(self, msg: str) -> None:
-        body = bytes(refusal(400, msg).body)
+        body = bytes(error_response(400, msg).body)
         head = f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
         self.transport.write(head.encode() + b"connection: close\r\n\r\n" + body)
         self.transport.close()
 
 
 class Listener:
-    """Serves an application on one address.
+    """Serves an application on one address, in the event loop that opens it.
 
-    It runs in the event loop that opens it.
-
-    Args:
-        app: The application that handles the requests.
-        host: The address to listen on.
-        port: The port; 0 picks a free one.
+    Port 0 picks a free port.
     """
 
     def __init__(self, app: ASGIApp, host: str, port: int) -> None:
@@ -85,6 +76,8 @@ class Listener:
         self._state = ServerState()
         self._requests: dict[asyncio.Task[None], asyncio.Transport] = {}
         self.host, self.port = host, port
+        self._server: asyncio.Server
+        self._resuming: asyncio.Future[None] | None = None
 
     @property
     def url(self) -> str:
@@ -111,48 +104,42 @@ class Listener:
         """Start to accept connections."""
         await self._server.start_serving()
 
-    async def shut(self) -> None:
+    async def pause(self) -> None:
         """Refuse new connections and close idle ones."""
         await self._stop_accepting()
         for protocol in list(self._state.connections):
             protocol.shutdown()
         await asyncio.sleep(0)  # the loop closes the sockets
 
-    async def reopen(self) -> None:
-        """Accept connections again after `shut`, as soon as the port is free."""
+    async def resume(self) -> None:
+        """Accept connections again after `pause`, as soon as the port is free."""
         while not self._server.is_serving():
             try:
                 await self.bind()
                 await self.open()
             except OSError:  # an outgoing connection may use the port for a moment
-                await asyncio.sleep(_PATIENCE)
+                await asyncio.sleep(_BIND_RETRY_SECONDS)
 
-    def reopen_soon(self) -> None:
-        """Schedule `reopen` from code that cannot await."""
-        self._reopening = asyncio.ensure_future(self.reopen())
+    def schedule_resume(self) -> None:
+        """Schedule `resume` from code that cannot await."""
+        self._resuming = asyncio.ensure_future(self.resume())
 
-    async def idle(self) -> None:
-        """Wait until no request is in progress.
-
-        Unread requests in the sockets count too.
-        """
-        await self._knock()
+    async def wait_until_idle(self) -> None:
+        """Wait until no request is in progress or unread in a socket."""
+        await self._send_probe()
         current_task = asyncio.current_task()
         while tasks := self._requests.keys() - {current_task}:
             await asyncio.wait(tasks)
 
-    async def _knock(self) -> None:
+    async def _send_probe(self) -> None:
         """Send one request and wait for the response, so that all earlier input has been read."""
         reader, writer = await asyncio.open_connection(*self._server.sockets[0].getsockname()[:2])
-        writer.write(b"GET /_sandbox HTTP/1.1\r\nhost: knock\r\nconnection: close\r\n\r\n")
+        writer.write(b"GET /_sandbox HTTP/1.1\r\nhost: probe\r\nconnection: close\r\n\r\n")
         await reader.read()
         writer.close()
 
-    async def cut_off(self) -> None:
-        """Cancel every other request and abort its connection.
-
-        The request that calls this method continues.
-        """
+    async def cancel_requests(self) -> None:
+        """Cancel every other request than the current one, and abort its connection."""
         current_task = asyncio.current_task()
         requests = {task: transport for task, transport in self._requests.items() if task is not current_task}
         for transport in requests.values():
@@ -165,7 +152,7 @@ class Listener:
     async def close(self) -> None:
         """Stop serving at once."""
         await self._stop_accepting()
-        await self.cut_off()
+        await self.cancel_requests()
         for protocol in list(self._state.connections):
             protocol.transport.abort()
 
@@ -176,7 +163,7 @@ class Listener:
         """
         for listening_socket in self._server.sockets:
             asyncio.get_running_loop().remove_reader(listening_socket)
-        for _ in range(_STEPS_TO_COME_IN):
+        for _ in range(_ACCEPT_ITERATIONS):
             await asyncio.sleep(0)
         self._server.close()
 
@@ -186,6 +173,6 @@ class Listener:
         try:
             await self._app(scope, receive, send)
         except asyncio.CancelledError:
-            return  # cancelled by cut_off: the client is disconnected, and uvicorn would log an error
+            return  # cancelled by cancel_requests: the client is disconnected, and uvicorn would log an error
         finally:
             del self._requests[task]

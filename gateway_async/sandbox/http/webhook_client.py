@@ -5,39 +5,39 @@ allowed. It resolves a name once and connects to that address. It does not follo
 and `.netrc`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import TYPE_CHECKING, NamedTuple
 
+import attrs
 import httpx
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+__all__ = ["SECONDS", "DeliveryResult", "HostNotAllowedError", "PostbackRequest", "WebhookClient", "read_hosts"]
+
 
 SECONDS = 10.0
 """The longest duration of an attempt, in seconds of real time."""
 
-_LISTENED_TO = 64 * 1024
+_BODY_LIMIT = 64 * 1024
 """Bytes of a response body that are read, so that the receiver can finish normally."""
 
 _LOCAL_NAMES = ("127.0.0.1", "::1")
 """The addresses of `localhost`, used without a DNS query."""
 
-_TROUBLES: Mapping[type[Exception], str] = {
+_ERROR_TEXTS: Mapping[type[Exception], str] = {
     httpx.ConnectError: "cannot connect",
-    httpx.RemoteProtocolError: "no answer in HTTP",
-    httpx.NetworkError: "the connection broke",
-    httpx.InvalidURL: "the url is no address",
+    httpx.RemoteProtocolError: "no HTTP response",
+    httpx.NetworkError: "the connection failed",
+    httpx.InvalidURL: "the url is invalid",
 }
 
 
-class Parcel(NamedTuple):
+@attrs.frozen
+class PostbackRequest:
     """One postback request: address, headers and body."""
 
     url: str
@@ -45,10 +45,11 @@ class Parcel(NamedTuple):
     body: bytes
 
     def __repr__(self) -> str:
-        return "Parcel(…)"  # the headers contain credentials
+        return "PostbackRequest(…)"  # the headers contain credentials
 
 
-class Receipt(NamedTuple):
+@attrs.frozen
+class DeliveryResult:
     """The result of an attempt: the response status, or an error."""
 
     status: int | None = None
@@ -78,42 +79,41 @@ def read_hosts(hosts: Collection[str]) -> frozenset[str]:
 class WebhookClient:
     """Sends postbacks; several can be in progress at once.
 
-    Args:
-        hosts: The result of `read_hosts`: allowed names and addresses besides those of this machine.
+    `hosts` is the result of `read_hosts`: allowed names and addresses besides those of this machine.
     """
 
     def __init__(self, hosts: frozenset[str] = frozenset()) -> None:
         self._hosts = hosts
 
-    async def carry(self, parcel: Parcel) -> Receipt:
+    async def send(self, request: PostbackRequest) -> DeliveryResult:
         """Make one attempt and return its result, also when it fails."""
         deadline = asyncio.get_running_loop().time() + SECONDS
         try:
             async with asyncio.timeout_at(deadline):
-                answer = await self._ask(parcel)
+                response = await self._post(request)
         except TimeoutError:
-            return Receipt(error=f"no answer within {SECONDS:g} seconds")
+            return DeliveryResult(error=f"no response within {SECONDS:g} seconds")
         except HostNotAllowedError as reason:
-            return Receipt(error=str(reason))
+            return DeliveryResult(error=str(reason))
         except Exception as error:  # noqa: BLE001  # every failure counts as a failed attempt
-            return Receipt(error=_describe(error))
-        await _hear_out(answer, deadline)
-        return Receipt(answer.status_code)
+            return DeliveryResult(error=_describe(error))
+        await _discard_body(response, deadline)
+        return DeliveryResult(response.status_code)
 
-    async def _ask(self, parcel: Parcel) -> httpx.Response:
-        url = httpx.URL(parcel.url)
+    async def _post(self, postback: PostbackRequest) -> httpx.Response:
+        url = httpx.URL(postback.url)
         *others, last = await self._addresses(url)
         for address in others:
             with suppress(httpx.ConnectError):
-                return await self._ask_at(address, url, parcel)
-        return await self._ask_at(last, url, parcel)
+                return await self._post_to(address, url, postback)
+        return await self._post_to(last, url, postback)
 
-    async def _ask_at(self, address: str, url: httpx.URL, parcel: Parcel) -> httpx.Response:
+    async def _post_to(self, address: str, url: httpx.URL, postback: PostbackRequest) -> httpx.Response:
         request = httpx.Request(
             "POST",
             url.copy_with(host=address, userinfo=b""),
-            headers=parcel.headers | {"host": url.netloc.decode("ascii")},
-            content=parcel.body,
+            headers=postback.headers | {"host": url.netloc.decode("ascii")},
+            content=postback.body,
             extensions={"sni_hostname": _host_of(url)},
         )
         transport = self._encrypted if url.scheme == "https" else self._plain
@@ -121,7 +121,7 @@ class WebhookClient:
 
     async def _addresses(self, url: httpx.URL) -> Sequence[str]:
         """Return the addresses to try, in order."""
-        host = _plain_name(_host_of(url))
+        host = _normalize(_host_of(url))
         if host in self._hosts:
             return await _resolve(host, url.port or 0)
         if host == "localhost" or host.endswith(".localhost"):
@@ -142,23 +142,23 @@ class WebhookClient:
 def _transport(context: ssl.SSLContext) -> httpx.AsyncHTTPTransport:
     """Create a transport that opens a new connection for each request.
 
-    A kept connection might have been closed by the receiver, which would waste an attempt.
+    A reused connection might have been closed by the receiver, which would waste an attempt.
     """
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
     return httpx.AsyncHTTPTransport(verify=context, trust_env=False, limits=limits)
 
 
-async def _hear_out(answer: httpx.Response, deadline: float) -> None:
+async def _discard_body(response: httpx.Response, deadline: float) -> None:
     """Read and discard the response body, up to a limit and the deadline."""
     received = 0
     with suppress(TimeoutError, httpx.HTTPError, httpx.StreamError):
         async with asyncio.timeout_at(deadline):
-            async for chunk in answer.aiter_raw():
+            async for chunk in response.aiter_raw():
                 received += len(chunk)
-                if received >= _LISTENED_TO:
+                if received >= _BODY_LIMIT:
                     break
     with suppress(httpx.HTTPError):
-        await answer.aclose()
+        await response.aclose()
 
 
 async def _resolve(host: str, port: int) -> Sequence[str]:
@@ -169,7 +169,7 @@ async def _resolve(host: str, port: int) -> Sequence[str]:
 
 
 def _read_host(text: str) -> str:
-    name = _plain_name(text.removeprefix("[").removesuffix("]"))
+    name = _normalize(text.removeprefix("[").removesuffix("]"))
     if _read_address(name) or (name and name.isascii() and name.isprintable() and not set(name) & set(" /:@?#[]*")):
         return name
     raise ValueError("postback_hosts: must be host names or addresses, without scheme, port and path.")
@@ -179,7 +179,7 @@ def _host_of(url: httpx.URL) -> str:
     return url.raw_host.decode("ascii")
 
 
-def _plain_name(host: str) -> str:
+def _normalize(host: str) -> str:
     return host.lower().removesuffix(".")
 
 
@@ -195,7 +195,7 @@ def _is_loopback(host: str) -> bool:
     return bool(address and (mapped or address).is_loopback)
 
 
-def _describe(trouble: Exception) -> str:
-    if isinstance(trouble, socket.gaierror):
+def _describe(error: Exception) -> str:
+    if isinstance(error, socket.gaierror):
         return "the host has no address"
-    return next((text for kind, text in _TROUBLES.items() if isinstance(trouble, kind)), type(trouble).__name__)
+    return next((text for kind, text in _ERROR_TEXTS.items() if isinstance(error, kind)), type(error).__name__)

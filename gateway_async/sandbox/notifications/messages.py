@@ -4,28 +4,28 @@ Each message goes to the outbox. A message is created only for a usable recipien
 number of ten digits. Without one, no message is created, which is not an error.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from gateway_async.sandbox.notifications import outbox
 from gateway_async.sandbox.notifications.outbox import Message
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import QUICK_INVOICE_FILE
+from gateway_async.sandbox.schema.codes import DeliveryMethod
+from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.state_machines.paylinks import State
 
-if TYPE_CHECKING:
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
+__all__ = ["BY_EMAIL", "BY_SMS", "Event", "invoice_url", "notify_about_invoice", "notify_about_paylink", "paylink_url"]
 
-    Occasion = Literal["created", "resend", "before due", "due", "after due", "paid"]
+
+Event = Literal["created", "resend", "before due", "due", "after due", "paid"]
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _PHONE = re.compile(r"[0-9]{10}")
 
-_SENTENCES: dict[Occasion, str] = {
+_SENTENCES: dict[Event, str] = {
     "created": "{title}: please pay {amount}.",
     "resend": "{title}: please pay {amount}.",
     "before due": "{title}: {amount} will be due on {due_date}.",
@@ -33,39 +33,30 @@ _SENTENCES: dict[Occasion, str] = {
     "after due": "{title}: {amount} was due on {due_date}.",
     "paid": "{title}: thank you for your payment.",
 }
-_NOTHING_LEFT = "{title}: there is nothing left to pay."
-BY_EMAIL, BY_SMS = frozenset({1, 3}), frozenset({2, 3})
+_NOTHING_DUE = "{title}: there is nothing left to pay."
+BY_EMAIL = frozenset({DeliveryMethod.EMAIL, DeliveryMethod.EMAIL_AND_SMS})
+BY_SMS = frozenset({DeliveryMethod.SMS, DeliveryMethod.EMAIL_AND_SMS})
 """The values of a paylink's `delivery_method` that include each channel."""
 
 
-def tell_of_invoice(
-    gateway: Gateway, invoice: Row, occasion: Occasion, *, email: bool = True, sms: bool = True
-) -> None:
+def notify_about_invoice(gateway: Gateway, invoice: Row, event: Event, *, email: bool = True, sms: bool = True) -> None:
     """Send the customer a message about an invoice, on each available channel.
 
-    Args:
-        gateway: The gateway that has the invoice.
-        invoice: The stored invoice.
-        occasion: The reason for the message. Thanks for a payment go by e-mail only.
-        email: Whether to send an e-mail.
-        sms: Whether to send a text message, if the invoice has `send_text_to_pay`.
+    A text message needs `send_text_to_pay`. Thanks for a payment go by e-mail only.
     """
-    sentence = _sentence(occasion, invoice["title"], invoice["remaining_balance"], invoice["due_date"])
+    sentence = _sentence(event, invoice["title"], invoice["remaining_balance"], invoice["due_date"])
     text = _lines(sentence, invoice["note"], invoice_url(gateway, invoice))
-    message = Message("quick_invoice_id", invoice, occasion, invoice["title"], text, _attachments(gateway, invoice))
-    by_sms = sms and invoice["send_text_to_pay"] and occasion != "paid"
+    message = Message("quick_invoice_id", invoice, event, invoice["title"], text, _attachments(gateway, invoice))
+    by_sms = sms and invoice["send_text_to_pay"] and event != "paid"
     _send(gateway, message, email=email, sms=by_sms)
 
 
-def tell_of_paylink(gateway: Gateway, paylink: Row, occasion: Occasion) -> None:
-    """Send the customer a message about a paylink.
-
-    The channels are those of its `delivery_method` that have a recipient.
-    """
+def notify_about_paylink(gateway: Gateway, paylink: Row, event: Event) -> None:
+    """Send the customer a message about a paylink, by its `delivery_method`."""
     title, delivery_method = paylink["description"] or "Payment", paylink["delivery_method"]
     due = 0 if paylink["status_id"] == State.PAID else paylink["amount_due"]
-    text = _lines(_sentence(occasion, title, due), paylink_url(gateway, paylink))
-    message = Message("paylink_id", paylink, occasion, title, text)
+    text = _lines(_sentence(event, title, due), paylink_url(gateway, paylink))
+    message = Message("paylink_id", paylink, event, title, text)
     _send(gateway, message, email=delivery_method in BY_EMAIL, sms=delivery_method in BY_SMS)
 
 
@@ -87,8 +78,8 @@ def _send(gateway: Gateway, message: Message, *, email: bool, sms: bool) -> None
         outbox.send(gateway, message, "sms", phone)
 
 
-def _sentence(occasion: Occasion, title: str, cents: int, due_date: str | None = None) -> str:
-    sentence = _SENTENCES[occasion] if cents or occasion == "paid" else _NOTHING_LEFT
+def _sentence(event: Event, title: str, cents: int, due_date: str | None = None) -> str:
+    sentence = _SENTENCES[event] if cents or event == "paid" else _NOTHING_DUE
     return sentence.format(title=title, amount=show_money(cents), due_date=due_date)
 
 

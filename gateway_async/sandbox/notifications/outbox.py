@@ -3,30 +3,30 @@
 It stores the messages that a real gateway would send.
 """
 
-from __future__ import annotations
+from collections.abc import Sequence
+from typing import Literal
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
+import attrs
 import msgspec
 
-from gateway_async.sandbox.schema import NOTICE
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema import MESSAGE
+from gateway_async.sandbox.schema.fields import Row
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
-
-    Channel = Literal["email", "sms"]
+__all__ = ["Channel", "Message", "read", "send"]
 
 
-class Message(NamedTuple):
+Channel = Literal["email", "sms"]
+
+
+@attrs.frozen
+class Message:
     """A message to a customer, for any channel.
 
     Attributes:
         about: The field that names its subject: `quick_invoice_id` or `paylink_id`.
         record: The record that it is about.
-        occasion: The reason for the message.
+        event: The reason for the message.
         subject: The subject of the e-mail.
         text: The text, with the payment link.
         attachments: The names of the files that the e-mail carries.
@@ -34,7 +34,7 @@ class Message(NamedTuple):
 
     about: str
     record: Row
-    occasion: str
+    event: str
     subject: str
     text: str
     attachments: Sequence[str] = ()
@@ -43,23 +43,18 @@ class Message(NamedTuple):
 def send(gateway: Gateway, message: Message, channel: Channel, recipient: str) -> None:
     """Store a message to one recipient in the outbox."""
     values: Row = {"channel": channel, "recipient": recipient, message.about: message.record["id"]}
-    values |= {"occasion": message.occasion, "text": message.text}
+    values |= {"event": message.event, "text": message.text}
     if channel == "email":
         names = msgspec.json.encode(message.attachments).decode()
         values |= {"subject": message.subject, "attachments": names}
-    gateway.store.insert(NOTICE, gateway.new_row(NOTICE, message.record, values))
+    gateway.store.insert(MESSAGE, gateway.new_row(MESSAGE, message.record, values))
 
 
 def read(gateway: Gateway, **about: str | None) -> list[Row]:
-    """Return the messages, newest last.
-
-    The list has all messages, or those about one invoice or paylink.
-    """
-    wanted = {field: record_id for field, record_id in about.items() if record_id is not None}
-    where = " AND ".join(["1", *(f"{field} = ?" for field in wanted)])
-    return [_show(row) for row in gateway.store.select(NOTICE, f"{where} ORDER BY id", tuple(wanted.values()))]
+    """Return the messages, or those about one invoice or paylink, newest last."""
+    return [_show(row) for row in gateway.store.filter(MESSAGE, **about)]
 
 
 def _show(row: Row) -> Row:
-    shown = {"to" if name == "recipient" else name: row[name] for name in NOTICE.shown}
+    shown = {"to" if name == "recipient" else name: row[name] for name in MESSAGE.shown}
     return shown | {"attachments": msgspec.json.decode(row["attachments"])}

@@ -1,40 +1,38 @@
 """Reminders about the due date of an invoice.
 
 Its three `notification_*` fields control them. A reminder is sent while the invoice is open, not fully paid and not
-expired, and only once for each occasion.
+expired, and only once for each event.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Iterator
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple
 
-from gateway_async.sandbox.notifications.messages import tell_of_invoice
+import attrs
+
+from gateway_async.sandbox.notifications.messages import Event, notify_about_invoice
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
-from gateway_async.sandbox.schema import NOTICE, QUICK_INVOICE
+from gateway_async.sandbox.schema import MESSAGE, QUICK_INVOICE
+from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.quick_invoices import State, state_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gateway_async.sandbox.notifications.messages import Occasion
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
+__all__ = ["Reminder", "plan"]
 
 
 _REMINDED = frozenset({State.OPEN_UNPAID, State.OPEN_IN_PART})
 
 
-class Reminder(NamedTuple):
+@attrs.frozen
+class Reminder:
     """One planned reminder."""
 
     invoice: Row
-    occasion: Occasion
+    event: Event
 
-    def tell(self, gateway: Gateway) -> None:
+    def send(self, gateway: Gateway) -> None:
         """Send the reminder."""
-        tell_of_invoice(gateway, self.invoice, self.occasion)
+        notify_about_invoice(gateway, self.invoice, self.event)
 
 
 def plan(gateway: Gateway, after: date, until: date) -> dict[date, list[Reminder]]:
@@ -42,20 +40,20 @@ def plan(gateway: Gateway, after: date, until: date) -> dict[date, list[Reminder
 
     They are grouped by the day whose midnight sends them.
     """
-    sent = {(row["quick_invoice_id"], row["occasion"]) for row in gateway.store.select(NOTICE)}
+    sent = {(row["quick_invoice_id"], row["event"]) for row in gateway.store.select(MESSAGE)}
     planned: defaultdict[date, list[Reminder]] = defaultdict(list)
     for invoice in gateway.store.select(QUICK_INVOICE, ALIVE):
         if state_of(invoice) not in _REMINDED:
             continue
         last = min(until.toordinal(), _last_day(invoice))
-        for occasion, day in _occasions(invoice):
-            if after.toordinal() < day <= last and (invoice["id"], occasion) not in sent:
-                planned[date.fromordinal(day)].append(Reminder(invoice, occasion))
+        for event, day in _events(invoice):
+            if after.toordinal() < day <= last and (invoice["id"], event) not in sent:
+                planned[date.fromordinal(day)].append(Reminder(invoice, event))
     return planned
 
 
-def _occasions(invoice: Row) -> Iterator[tuple[Occasion, int]]:
-    """Yield each occasion with its day, as an ordinal.
+def _events(invoice: Row) -> Iterator[tuple[Event, int]]:
+    """Yield each event with its day, as an ordinal.
 
     An ordinal can also be a day after the year 9999, which a date cannot.
     """

@@ -4,16 +4,15 @@ Every config that asks for the change gets one. A postback is stored in the tran
 record as it is then. Therefore no postback is lost, and none reports a change that was rolled back.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gateway_async.sandbox.handlers import account_vaults
 from gateway_async.sandbox.http.responses import encode
 from gateway_async.sandbox.request.expands import read_expands
-from gateway_async.sandbox.request.records import nothing_derived
-from gateway_async.sandbox.runtime.store import ALIVE, WAITING
+from gateway_async.sandbox.request.records import Derive, derive_nothing
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.store import ALIVE, WAITING, Change
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
     CONTACT,
@@ -22,28 +21,24 @@ from gateway_async.sandbox.schema import (
     TRANSACTION,
     TRANSACTION_BATCH,
 )
+from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import is_set
-from gateway_async.sandbox.state_machines.postbacks import LIFE, State, Trigger
+from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigger
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+__all__ = ["is_in_effect", "watch"]
 
-    from gateway_async.sandbox.request.records import Derive
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.runtime.store import Change
-    from gateway_async.sandbox.schema.fields import Row, Table
 
 _WATCHED = (CONTACT, ACCOUNT_VAULT, TRANSACTION, TRANSACTION_BATCH)
 _OF_A_PRODUCT = (TRANSACTION, TRANSACTION_BATCH)
 _DERIVED: Mapping[str, Derive] = {ACCOUNT_VAULT.plural: account_vaults.derive}
-_SWITCHES: Mapping[Change, str] = {"CREATE": "on_create", "UPDATE": "on_update", "DELETE": "on_delete"}
+_FLAGS: Mapping[Change, str] = {"CREATE": "on_create", "UPDATE": "on_update", "DELETE": "on_delete"}
 
 
 def watch(gateway: Gateway) -> None:
     """Start to store postbacks for the changes that configs ask for."""
     for table in _WATCHED:
-        gateway.store.watch(table, partial(_note, gateway, table))
-    gateway.store.watch(POSTBACK_CONFIG, partial(_follow, gateway))
+        gateway.store.watch(table, partial(_store_postbacks, gateway, table))
+    gateway.store.watch(POSTBACK_CONFIG, partial(_cancel_if_inactive, gateway))
 
 
 def is_in_effect(config: Row) -> bool:
@@ -51,15 +46,15 @@ def is_in_effect(config: Row) -> bool:
     return config["deleted_ts"] is None and is_set(config["is_active"])
 
 
-def _note(gateway: Gateway, table: Table, change: Change, rows: Sequence[Row]) -> None:
+def _store_postbacks(gateway: Gateway, table: Table, change: Change, rows: Sequence[Row]) -> None:
     for config in gateway.store.select(POSTBACK_CONFIG, f"resource = ? AND {ALIVE} ORDER BY id", (table.singular,)):
-        if is_in_effect(config) and is_set(config[_SWITCHES[change]]):
-            matching = [row for row in rows if _concerns(table, config, row)]
+        if is_in_effect(config) and is_set(config[_FLAGS[change]]):
+            matching = [row for row in rows if _matches(table, config, row)]
             gateway.store.insert(POSTBACK, *_postbacks(gateway, table, config, change, matching))
-            gateway.deliveries.wake()
+            gateway.postback_delivery.schedule_check()
 
 
-def _concerns(table: Table, config: Row, row: Row) -> bool:
+def _matches(table: Table, config: Row, row: Row) -> bool:
     if row["location_id"] != config["location_id"]:
         return False
     return table not in _OF_A_PRODUCT or row["product_transaction_id"] == config["product_transaction_id"]
@@ -68,26 +63,26 @@ def _concerns(table: Table, config: Row, row: Row) -> bool:
 def _postbacks(gateway: Gateway, table: Table, config: Row, change: Change, rows: Sequence[Row]) -> Iterator[Row]:
     common: Row = {"config_id": config["id"], "resource": table.singular, "type": change}
     for row in rows:
-        data = encode(_carried(gateway, table, row, config["expands"] or "")).decode()
+        data = encode(_make_data(gateway, table, row, config["expands"] or "")).decode()
         yield gateway.new_row(POSTBACK, row, common | {"record_id": row["id"], "data": data})
 
 
-def _carried(gateway: Gateway, table: Table, row: Row, expands: str) -> Row:
+def _make_data(gateway: Gateway, table: Table, row: Row, expands: str) -> Row:
     """Return the record in the form of the contract's "Records carried in postbacks"."""
-    record = table.show(row) | _DERIVED.get(table.plural, nothing_derived)(gateway, row)
-    for name in table.uncarried:
+    record = table.show(row) | _DERIVED.get(table.plural, derive_nothing)(gateway, row)
+    for name in table.not_in_postbacks:
         del record[name]
     return record | {name: find(gateway, row) for name, find in read_expands(table.plural, expands).items()}
 
 
-def _follow(gateway: Gateway, _change: Change, configs: Sequence[Row]) -> None:
+def _cancel_if_inactive(gateway: Gateway, _change: Change, configs: Sequence[Row]) -> None:
     """Cancel the waiting postbacks of configs that no longer deliver."""
     for config in configs:
         if not is_in_effect(config):
-            _cancel(gateway, config["id"])
+            _cancel_waiting(gateway, config["id"])
 
 
-def _cancel(gateway: Gateway, config_id: str) -> None:
-    cancelled = LIFE.after(State.WAITING, Trigger.CANCEL)
+def _cancel_waiting(gateway: Gateway, config_id: str) -> None:
+    cancelled = MACHINE.next_state(State.WAITING, Trigger.CANCEL)
     for row in gateway.store.select(POSTBACK, f"config_id = ? AND {WAITING}", (config_id,)):
         gateway.store.update(POSTBACK, row["id"], {"state": cancelled})

@@ -4,17 +4,16 @@ They show the creator, each change, and the earlier values. A change is logged b
 transaction. Therefore a postback about the change can include the log entry.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import CHANGELOG, USER
+from gateway_async.sandbox.schema.fields import Row
 
-if TYPE_CHECKING:
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
+__all__ = ["log_creation", "log_update", "read_changelogs"]
+
 
 _USER = ("id", "username", "first_name", "last_name")
 
@@ -27,12 +26,8 @@ def log_creation(gateway: Gateway, model: str, row: Row, user: Row) -> None:
 def log_update(gateway: Gateway, model: str, row: Row, user: Row, changes: Row) -> None:
     """Log a change of a record, with the earlier values.
 
-    Args:
-        gateway: The gateway that stores the log.
-        model: The record type as change logs spell it, such as `TransactionBatch`.
-        row: The record before the change.
-        user: The user who made the change; a row without an `id` if there was no user.
-        changes: The new values.
+    `model` is the record type as change logs spell it, such as `TransactionBatch`. `row` is the record before the
+    change. `user` has no `id` if no user made the change.
     """
     _log(gateway, "UPDATE", model, row, user, {name: row[name] for name in changes if changes[name] != row[name]})
 
@@ -41,18 +36,18 @@ def _log(gateway: Gateway, action: str, model: str, row: Row, user: Row, former:
     entry = gateway.new_row(CHANGELOG, row, {"action": action, "model": model, "model_id": row["id"]})
     details = [
         {
-            "id": gateway.identifiers.new(),
+            "id": gateway.ids.new(),
             "changelog_id": entry["id"],
             "field": name,
             "old_value": None if value is None else str(value),
         }
         for name, value in sorted((former or {}).items())
     ]
-    told = {"user_id": user.get("id"), "changelog_details": msgspec.json.encode(details).decode()}
-    gateway.store.insert(CHANGELOG, entry | told)
+    entry |= {"user_id": user.get("id"), "changelog_details": msgspec.json.encode(details).decode()}
+    gateway.store.insert(CHANGELOG, entry)
 
 
-def changelogs_of(gateway: Gateway, row: Row) -> list[Row]:
+def read_changelogs(gateway: Gateway, row: Row) -> list[Row]:
     """Return the change log of a record."""
     entries = gateway.store.select(CHANGELOG, "model_id = ? ORDER BY id DESC", (row["id"],))
     return [CHANGELOG.show(entry) | {"user": _show_user(gateway, entry["user_id"])} for entry in entries]

@@ -5,94 +5,100 @@ needs a developer id. The contract does not show how to obtain a bearer token; t
 `POST /v2/token`.
 """
 
-from __future__ import annotations
-
 import base64
 import hmac
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+
+import attrs
 
 from gateway_async.sandbox.http.errors import RefusedError
-from gateway_async.sandbox.request import tokens
-from gateway_async.sandbox.schema import USER
-from gateway_async.sandbox.state_machines.tokens import Trigger
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema import TOKEN, USER
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.state_machines.tokens import Trigger, allows
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+__all__ = [
+    "PARAMETERS",
+    "SCHEMES",
+    "Caller",
+    "Find",
+    "Scheme",
+    "Source",
+    "authenticate",
+    "extend_token",
+    "find_token",
+    "token_digest",
+]
 
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
 
-    Source = Mapping[str, str]
-    Find = Callable[[Gateway, Source], "Caller | None"]
+Source = Mapping[str, str]
+Find = Callable[[Gateway, Source], "Caller | None"]
 
 PARAMETERS = frozenset({"developer-id", "user-id", "user-api-key", "access-token", "timestamp", "hash-key"})
 """The names of credentials in a query string; they are never filters and never appear in links."""
 
-_WITHOUT = frozenset({"POST /v2/token"})
+_WITHOUT_CREDENTIALS = frozenset({"POST /v2/token"})
 _HASH_KEY_SECONDS = 15 * 60
 _TIMESTAMP = re.compile(r"[0-9]{1,15}")
 
 
-class Caller(NamedTuple):
+@attrs.frozen
+class Caller:
     """The user who sent a request, and the token, if any."""
 
     user: Row
     token: Row | None = None
 
 
-class Scheme(NamedTuple):
+@attrs.frozen
+class Scheme:
     """One kind of credentials.
 
     Attributes:
         find: Returns the caller from headers or query; None if they have no such credentials.
-        places: The parts of a request that may hold them.
-        families: The path segments that accept them; empty for all.
+        parts: The parts of a request that may hold them.
+        path_segments: The path segments that accept them; empty for all.
     """
 
     find: Find
-    places: tuple[str, ...] = ("headers", "query")
-    families: frozenset[str] = frozenset()
+    parts: tuple[str, ...] = ("headers", "query")
+    path_segments: frozenset[str] = frozenset()
 
 
 def authenticate(gateway: Gateway, operation: str, headers: Source, query: Source) -> Caller:
-    """Return the user who sent a request.
+    """Return the user who sent a request, such as `GET /v2/contacts/{id}`.
 
     The user is empty for operations that need only a developer id.
-
-    Args:
-        gateway: The gateway that knows the users.
-        operation: Method and path of the request, such as `GET /v2/contacts/{id}`.
-        headers: The headers of the request.
-        query: The query parameters of the request.
 
     Raises:
         RefusedError: 401, the credentials are missing or invalid; 403, the operation does not accept them.
     """
     developer_id = headers.get("developer-id") or query.get("developer-id", "")
-    if not _equal(developer_id, gateway.facts.developer_id):
+    if not _equal(developer_id, gateway.info.developer_id):
         raise RefusedError(401, "developer-id is missing or unknown.")
-    if operation in _WITHOUT:
+    if operation in _WITHOUT_CREDENTIALS:
         return Caller({})
     sources = {"headers": headers, "query": query}
     for scheme in SCHEMES:
-        for place in scheme.places:
-            if caller := scheme.find(gateway, sources[place]):
-                _check_family(scheme, operation)
+        for part in scheme.parts:
+            if caller := scheme.find(gateway, sources[part]):
+                _check_path_segment(scheme, operation)
                 return caller
     raise RefusedError(401, "Your request was made without credentials.")
 
 
-def _check_family(scheme: Scheme, operation: str) -> None:
-    if scheme.families and operation.split("/")[2] not in scheme.families:
+def _check_path_segment(scheme: Scheme, operation: str) -> None:
+    if scheme.path_segments and operation.split("/")[2] not in scheme.path_segments:
         raise RefusedError(403, "These credentials are not accepted at this endpoint.")
 
 
-def _by_key(gateway: Gateway, source: Source) -> Caller | None:
+def _find_by_key(gateway: Gateway, source: Source) -> Caller | None:
     return _check_key(gateway, source.get("user-id"), source.get("user-api-key"))
 
 
-def _by_basic(gateway: Gateway, headers: Source) -> Caller | None:
+def _find_by_basic(gateway: Gateway, headers: Source) -> Caller | None:
     scheme, _, encoded = headers.get("authorization", "").partition(" ")
     if scheme.lower() != "basic":
         return None
@@ -103,16 +109,16 @@ def _by_basic(gateway: Gateway, headers: Source) -> Caller | None:
     return _check_key(gateway, user_id, key if colon else None)
 
 
-def _by_access_token(gateway: Gateway, source: Source) -> Caller | None:
+def _find_by_access_token(gateway: Gateway, source: Source) -> Caller | None:
     return _check_token(gateway, "access-token", source.get("access-token"))
 
 
-def _by_bearer_token(gateway: Gateway, headers: Source) -> Caller | None:
+def _find_by_bearer_token(gateway: Gateway, headers: Source) -> Caller | None:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return _check_token(gateway, "The bearer token", token.strip()) if scheme.lower() == "bearer" else None
 
 
-def _by_hash_key(gateway: Gateway, source: Source) -> Caller | None:
+def _find_by_hash_key(gateway: Gateway, source: Source) -> Caller | None:
     if (hash_key := source.get("hash-key")) is None:
         return None
     user_id, timestamp = source.get("user-id", ""), source.get("timestamp", "")
@@ -126,11 +132,11 @@ def _by_hash_key(gateway: Gateway, source: Source) -> Caller | None:
 
 
 SCHEMES: tuple[Scheme, ...] = (
-    Scheme(_by_key),
-    Scheme(_by_access_token),
-    Scheme(_by_hash_key, families=frozenset({"accountvaults", "routeraccountvaults", "transactions"})),
-    Scheme(_by_basic, places=("headers",)),
-    Scheme(_by_bearer_token, places=("headers",)),
+    Scheme(_find_by_key),
+    Scheme(_find_by_access_token),
+    Scheme(_find_by_hash_key, path_segments=frozenset({"accountvaults", "routeraccountvaults", "transactions"})),
+    Scheme(_find_by_basic, parts=("headers",)),
+    Scheme(_find_by_bearer_token, parts=("headers",)),
 )
 """Every kind of credentials, in order of priority.
 
@@ -150,7 +156,7 @@ def _check_key(gateway: Gateway, user_id: str | None, key: str | None) -> Caller
 def _check_token(gateway: Gateway, name: str, text: str | None) -> Caller | None:
     if text is None:
         return None
-    token = tokens.find(gateway, text, Trigger.USE)
+    token = find_token(gateway, text, Trigger.USE)
     user = token and gateway.store.find(USER, id=token["user_id"])
     if user is None:
         raise RefusedError(401, f"{name} is not valid, or has expired.")
@@ -164,3 +170,19 @@ def _is_fresh(gateway: Gateway, timestamp: str) -> bool:
 
 def _equal(given: str, known: str) -> bool:
     return hmac.compare_digest(given.encode(), known.encode())
+
+
+def find_token(gateway: Gateway, token: str, trigger: Trigger) -> Row | None:
+    """Return the stored token if its state allows the trigger."""
+    row = gateway.store.find(TOKEN, id=token_digest(token))
+    return row if row and allows(trigger, row, gateway.clock.now()) else None
+
+
+def extend_token(gateway: Gateway, row: Row) -> None:
+    """Restart the lifetime of a token after a successful request."""
+    gateway.store.update(TOKEN, row["id"], {"used_ts": gateway.clock.timestamp()})
+
+
+def token_digest(token: str) -> str:
+    """Return the id of a stored token."""
+    return sha256(token.encode()).hexdigest()

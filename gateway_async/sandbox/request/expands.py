@@ -4,15 +4,15 @@ A table says what each record type can include, and where it comes from. The nam
 "Endpoints". Data that the sandbox does not have is null or empty.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from msgspec import Raw
 
-from gateway_async.sandbox.http.errors import InvalidError
+from gateway_async.sandbox.http.errors import ValidationError
 from gateway_async.sandbox.notifications.messages import paylink_url
-from gateway_async.sandbox.request.changelogs import changelogs_of
+from gateway_async.sandbox.request.changelogs import read_changelogs
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import (
     ACCOUNT_VAULT,
     CONTACT,
@@ -29,15 +29,13 @@ from gateway_async.sandbox.schema import (
     TRANSACTION_BATCH,
     USER,
 )
+from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.state_machines import transactions as states
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+__all__ = ["EXPANDS", "Expand", "read_expands"]
 
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row, Table
 
-    Expand = Callable[[Gateway, Row], Any]
+Expand = Callable[[Gateway, Row], Any]
 
 
 def read_expands(family: str, text: str) -> dict[str, Expand]:
@@ -48,12 +46,12 @@ def read_expands(family: str, text: str) -> dict[str, Expand]:
         text: Comma-separated names.
 
     Raises:
-        InvalidError: The record type has no such relation.
+        ValidationError: The record type has no such relation.
     """
     names = [name for name in text.split(",") if name]
     known = EXPANDS.get(family, {})
     if unknown := [name for name in names if name not in known]:
-        raise InvalidError({"expand": [f"Expand names a relation that there is not: {unknown[0][:64]!r}."]})
+        raise ValidationError({"expand": [f"Expand names an unknown relation: {unknown[0][:64]!r}."]})
     return {name: known[name] for name in names}
 
 
@@ -65,22 +63,22 @@ def _related(table: Table, column: str) -> Expand:
     return find
 
 
-def _belonging(table: Table, column: str) -> Expand:
+def _related_list(table: Table, column: str) -> Expand:
     def find(gateway: Gateway, row: Row) -> list[Row]:
-        return [table.show(one) for one in gateway.store.select(table, f"{column} = ? ORDER BY id", (row["id"],))]
+        return [table.show(one) for one in gateway.store.filter(table, **{column: row["id"]})]
 
     return find
 
 
-def _none(_gateway: Gateway, _row: Row) -> None:
+def _no_record(_gateway: Gateway, _row: Row) -> None:
     return None
 
 
-def _empty(_gateway: Gateway, _row: Row) -> list[Any]:
+def _empty_list(_gateway: Gateway, _row: Row) -> list[Any]:
     return []
 
 
-def _secret(name: str) -> Expand:
+def _column(name: str) -> Expand:
     return lambda _gateway, row: row[name]
 
 
@@ -95,32 +93,32 @@ def _default_product(gateway: Gateway, row: Row) -> Row | None:
 
 
 def _allowed(trigger: states.Trigger) -> Expand:
-    return lambda _gateway, row: states.after(trigger, row) is not None
+    return lambda _gateway, row: states.next_state(trigger, row) is not None
 
 
 _LOCATION = _related(LOCATION, "location_id")
 _CONTACT = _related(CONTACT, "contact_id")
 
-_OF_CONTACTS: dict[str, Expand] = {"location": _LOCATION, "tags": _empty, "changelogs": _empty}
+_OF_CONTACTS: dict[str, Expand] = {"location": _LOCATION, "tags": _empty_list, "changelogs": _empty_list}
 _OF_VAULTS: dict[str, Expand] = {
     "location": _LOCATION,
     "contact": _CONTACT,
-    "signature": _none,
+    "signature": _no_record,
     "created_user": _related(USER, "created_user_id"),
     "product_transaction": _default_product,
-    "account_vault_cau_product_transaction": _none,
-    "account_vault_cau_logs": _empty,
-    "tags": _empty,
-    "changelogs": _empty,
+    "account_vault_cau_product_transaction": _no_record,
+    "account_vault_cau_logs": _empty_list,
+    "tags": _empty_list,
+    "changelogs": _empty_list,
 }
 _OF_PAYLINKS: dict[str, Expand] = {
     "location": _LOCATION,
     "contact": _CONTACT,
     "created_user": _related(USER, "created_user_id"),
-    "email_blacklist": _none,
-    "sms_blacklist": _none,
+    "email_blacklist": _no_record,
+    "sms_blacklist": _no_record,
     "payment_url": paylink_url,
-    "tags": _empty,
+    "tags": _empty_list,
 }
 _OF_TRANSACTIONS: dict[str, Expand] = {
     "location": _LOCATION,
@@ -129,9 +127,9 @@ _OF_TRANSACTIONS: dict[str, Expand] = {
     "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
     "created_user": _related(USER, "created_user_id"),
     "terminal": _related(TERMINAL, "terminal_id"),
-    "signature": _none,
-    "tags": _empty,
-    "changelogs": _empty,
+    "signature": _no_record,
+    "tags": _empty_list,
+    "changelogs": _empty_list,
     "is_voidable": _allowed(states.Trigger.VOID),
     "is_refundable": _allowed(states.Trigger.REFUND),
     "is_completable": _allowed(states.Trigger.COMPLETE),
@@ -139,20 +137,20 @@ _OF_TRANSACTIONS: dict[str, Expand] = {
 }
 _OF_BATCHES: dict[str, Expand] = {
     "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
-    "changelogs": changelogs_of,
+    "changelogs": read_changelogs,
 }
 _OF_INVOICES: dict[str, Expand] = {
     "location": _LOCATION,
     "contact": _CONTACT,
     "created_user": _related(USER, "created_user_id"),
-    "email_blacklist": _none,
-    "files": _belonging(QUICK_INVOICE_FILE, "quick_invoice_id"),
+    "email_blacklist": _no_record,
+    "files": _related_list(QUICK_INVOICE_FILE, "quick_invoice_id"),
     "payment_url": _payment_page,
-    "quick_invoice_settings": _none,
-    "quick_invoice_views": _empty,
+    "quick_invoice_settings": _no_record,
+    "quick_invoice_views": _empty_list,
     "tags": lambda _gateway, row: Raw(row["tags"].encode()),
 }
-_OF_CONFIGS: dict[str, Expand] = {name: _secret(name) for name in ("basic_auth_username", "basic_auth_password")}
+_OF_CONFIGS: dict[str, Expand] = {name: _column(name) for name in ("basic_auth_username", "basic_auth_password")}
 
 EXPANDS = {
     CONTACT.plural: _OF_CONTACTS,

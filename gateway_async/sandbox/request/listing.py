@@ -10,25 +10,23 @@ Filters depend on the kind of the field:
 Days begin at midnight UTC and weeks on Monday. A name that is neither a column nor a list parameter is a problem.
 """
 
-from __future__ import annotations
-
 import json
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
+
+import attrs
 
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.request.credentials import PARAMETERS
-from gateway_async.sandbox.runtime.store import ALIVE
+from gateway_async.sandbox.runtime.store import ALIVE, Store
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 from gateway_async.sandbox.schema.kinds import Search
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+__all__ = ["LARGEST_PAGE_SIZE", "Condition", "Listing", "read_listing"]
 
-    from gateway_async.sandbox.runtime.store import Store
 
 LARGEST_PAGE_SIZE = 5000
 
@@ -38,7 +36,7 @@ _LONGEST_NUMBER = 15
 Condition = tuple[str, tuple[Any, ...]]
 
 
-@dataclass(frozen=True)
+@attrs.frozen
 class Listing:
     """One page of a list, as SQL that is ready to run.
 
@@ -66,10 +64,7 @@ class Listing:
         return store.select(self.table, rest, (*self.values, self.page_size, skipped)), total
 
     def meta(self, url: str, total: int) -> Row:
-        """Return the `meta` object of the response.
-
-        `url` is the address of the list.
-        """
+        """Return the `meta` object of the response to a list at `url`."""
         pages = ceil(total / self.page_size)
         links = {"self": self._link(url, self.page)}
         if self.page < pages:
@@ -95,7 +90,7 @@ def read_listing(table: Table, user: Row, query: Mapping[str, str], now: datetim
     """Read the query string of a list of the caller's records.
 
     Raises:
-        InvalidError: Names every invalid parameter.
+        ValidationError: Names every invalid parameter.
     """
     problems = Problems()
     conditions: list[Condition] = [("location_id = ?", (user["location_id"],)), (ALIVE, ())]
@@ -112,7 +107,7 @@ def read_listing(table: Table, user: Row, query: Mapping[str, str], now: datetim
         ),
         parameters={name: value for name, value in query.items() if name not in PARAMETERS | {"page"}},
     )
-    problems.done()
+    problems.raise_if_any()
     return listing
 
 
@@ -128,7 +123,7 @@ def _read_order(table: Table, text: str, problems: Problems) -> dict[str, str]:
     for part in text.split(","):
         column = part.removeprefix("-")
         if column not in table.shown:
-            problems.add("sort", f"Sort names a column that there is not: {column[:64]!r}.")
+            problems.add("sort", f"Sort names an unknown column: {column[:64]!r}.")
             break
         order.setdefault(column, "desc" if part.startswith("-") else "asc")
     return order
@@ -137,61 +132,61 @@ def _read_order(table: Table, text: str, problems: Problems) -> dict[str, str]:
 def _read_filters(table: Table, query: Mapping[str, str], now: datetime, problems: Problems) -> list[Condition]:
     conditions: list[Condition] = []
     for name, text in query.items():
-        if name in _PARAMETERS or _is_bound(table, name, query):
+        if name in _PARAMETERS or _is_range_bound(table, name, query):
             continue
         if (field := table.shown.get(name)) is None:
             problems.add(name, f"{label(name)} is not a column to filter by.")
             continue
         try:
-            conditions.append(_SEARCHES[field.kind.search](field, text, query, now))
+            conditions.append(_MATCHERS[field.kind.search](field, text, query, now))
         except ValueError as problem:
             problems.add(name, f"{field.label} {problem}")
     return conditions
 
 
-def _is_bound(table: Table, name: str, query: Mapping[str, str]) -> bool:
+def _is_range_bound(table: Table, name: str, query: Mapping[str, str]) -> bool:
     column = name.removesuffix("_from").removesuffix("_to")
     field = table.shown.get(column)
-    return bool(field and field.kind.search is Search.MOMENT and column != name and query.get(column) == "custom")
+    return bool(field and field.kind.search is Search.TIMESTAMP and column != name and query.get(column) == "custom")
 
 
-def _substring(field: Field, text: str, _query: Mapping[str, str], _now: datetime) -> Condition:
+def _match_substring(field: Field, text: str, _query: Mapping[str, str], _now: datetime) -> Condition:
     return f"instr(lower({field.name}), lower(?)) > 0", (text,)
 
 
-def _any_of(field: Field, text: str, _query: Mapping[str, str], _now: datetime) -> Condition:
+def _match_any_of(field: Field, text: str, _query: Mapping[str, str], _now: datetime) -> Condition:
     wanted = [field.kind.read(part) for part in text.split(",")]
     if len(wanted) == 1:
         return f"{field.name} = ?", tuple(wanted)
     return f"{field.name} IN (SELECT value FROM json_each(?))", (json.dumps(wanted),)  # noqa: S608  # our own column
 
 
-def _amount(field: Field, text: str, query: Mapping[str, str], now: datetime) -> Condition:
+def _match_amount(field: Field, text: str, query: Mapping[str, str], now: datetime) -> Condition:
     if "|" not in text:
-        return _any_of(field, text, query, now)
+        return _match_any_of(field, text, query, now)
     low, _, high = text.partition("|")
     return f"{field.name} BETWEEN ? AND ?", (field.kind.read(low), field.kind.read(high))
 
 
-def _moment(field: Field, text: str, query: Mapping[str, str], now: datetime) -> Condition:
+def _match_time(field: Field, text: str, query: Mapping[str, str], now: datetime) -> Condition:
     name = text.lower().replace("_", " ")
     if name == "custom":
-        return _custom(field, query)
-    if (span := _SPANS.get(name)) is None:
-        return _timestamp(field, text, query, now)
+        return _match_custom_range(field, query)
+    if (span := _NAMED_RANGES.get(name)) is None:
+        return _match_timestamp(field, text, query, now)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = span(today, now)
     return f"{field.name} >= ? AND {field.name} < ?", (int(start.timestamp()), int(end.timestamp()))
 
 
-def _timestamp(field: Field, text: str, query: Mapping[str, str], now: datetime) -> Condition:
+def _match_timestamp(field: Field, text: str, query: Mapping[str, str], now: datetime) -> Condition:
     try:
-        return _any_of(field, text, query, now)
+        return _match_any_of(field, text, query, now)
     except ValueError:
-        raise ValueError(f"must be a Unix timestamp or one of {', '.join(_SPANS)}, custom.") from None
+        raise ValueError(f"must be a Unix timestamp or one of {', '.join(_NAMED_RANGES)}, custom.") from None
 
 
-def _custom(field: Field, query: Mapping[str, str]) -> Condition:
+def _match_custom_range(field: Field, query: Mapping[str, str]) -> Condition:
     first, last = (query.get(f"{field.name}_{end}") for end in ("from", "to"))
     if first is None and last is None:
         raise ValueError(f"needs {field.name}_from or {field.name}_to.")
@@ -207,23 +202,23 @@ def _monday(day: datetime) -> datetime:
     return day - timedelta(days=day.weekday())
 
 
-def _first(day: datetime) -> datetime:
+def _first_of_month(day: datetime) -> datetime:
     return day.replace(day=1)
 
 
-_SPANS: dict[str, Callable[[datetime, datetime], tuple[datetime, datetime]]] = {
+_NAMED_RANGES: dict[str, Callable[[datetime, datetime], tuple[datetime, datetime]]] = {
     "today": lambda today, _: (today, today + _DAY),
     "yesterday": lambda today, _: (today - _DAY, today),
     "this week": lambda today, _: (_monday(today), _monday(today) + _WEEK),
     "last week": lambda today, _: (_monday(today) - _WEEK, _monday(today)),
     "last 30 days": lambda _, now: (now - 30 * _DAY, now + timedelta(seconds=1)),
-    "this month": lambda today, _: (_first(today), _first(_first(today) + 31 * _DAY)),
-    "last month": lambda today, _: (_first(_first(today) - _DAY), _first(today)),
+    "this month": lambda today, _: (_first_of_month(today), _first_of_month(_first_of_month(today) + 31 * _DAY)),
+    "last month": lambda today, _: (_first_of_month(_first_of_month(today) - _DAY), _first_of_month(today)),
 }
 
-_SEARCHES: dict[Search, Callable[[Field, str, Mapping[str, str], datetime], Condition]] = {
-    Search.SUBSTRING: _substring,
-    Search.ANY_OF: _any_of,
-    Search.AMOUNT: _amount,
-    Search.MOMENT: _moment,
+_MATCHERS: dict[Search, Callable[[Field, str, Mapping[str, str], datetime], Condition]] = {
+    Search.SUBSTRING: _match_substring,
+    Search.ANY_OF: _match_any_of,
+    Search.AMOUNT: _match_amount,
+    Search.TIMESTAMP: _match_time,
 }

@@ -3,30 +3,44 @@
 They find, show, list, change and delete records.
 """
 
-from __future__ import annotations
+from collections.abc import Awaitable, Callable
 
-from typing import TYPE_CHECKING
+from starlette.responses import Response
 
 from gateway_async.sandbox.http.errors import Problems, RefusedError
-from gateway_async.sandbox.http.responses import answer, no_body
+from gateway_async.sandbox.http.responses import empty_response, json_response
+from gateway_async.sandbox.request.call import Call
 from gateway_async.sandbox.request.listing import read_listing
 from gateway_async.sandbox.request.references import check_references
 from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema.fields import Row, Table
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+__all__ = [
+    "Check",
+    "Derive",
+    "Handler",
+    "check_values",
+    "derive_nothing",
+    "find_record",
+    "make_create",
+    "make_delete",
+    "make_get",
+    "make_links",
+    "make_list",
+    "make_update",
+    "read_new",
+    "read_update",
+    "show",
+    "update_record",
+]
 
-    from starlette.responses import Response
 
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row, Table
-
-    Handler = Callable[[Call], Awaitable[Response]]
-    Derive = Callable[[Gateway, Row], Row]
-    """Computes the derived fields of a stored record for a response."""
-    Check = Callable[[Row, Row, Problems], None]
-    """Checks the new values of a stored record, and reports problems."""
+Handler = Callable[[Call], Awaitable[Response]]
+Derive = Callable[[Gateway, Row], Row]
+"""Computes the derived fields of a stored record for a response."""
+Check = Callable[[Row, Row, Problems], None]
+"""Checks the new values of a stored record, and reports problems."""
 
 _YES, _NO = frozenset({"1", "true"}), frozenset({"0", "false", ""})
 
@@ -35,38 +49,35 @@ def _nothing_to_check(_row: Row, _values: Row, _problems: Problems) -> None:
     """Check nothing beyond the fields themselves."""
 
 
-def nothing_derived(_gateway: Gateway, _row: Row) -> Row:
-    """Return no derived fields.
-
-    Record types use it if they show only what is stored.
-    """
+def derive_nothing(_gateway: Gateway, _row: Row) -> Row:
+    """Return no derived fields, for records that show only what is stored."""
     return {}
 
 
-def show(call: Call, table: Table, row: Row, derive: Derive = nothing_derived) -> Row:
+def show(call: Call, table: Table, row: Row, derive: Derive = derive_nothing) -> Row:
     """Return a stored record in response form, with its link and expands."""
     record = table.show(row)
     record.update(derive(call.gateway, row))
     for name, find in call.expands.items():
         record[name] = find(call.gateway, row)
-    record["_links"] = links(call.gateway, table, row)
+    record["_links"] = make_links(call.gateway, table, row)
     return record
 
 
-def links(gateway: Gateway, table: Table, row: Row) -> Row:
+def make_links(gateway: Gateway, table: Table, row: Row) -> Row:
     """Return the `_links` of a single record."""
     path = table.link.format_map(row) if table.link else f"/v2/{table.plural}/{row['id']}"
     return {"self": {"href": f"{gateway.base_url}{path}"}}
 
 
-def locate(call: Call, table: Table) -> Row:
+def find_record(call: Call, table: Table) -> Row:
     """Return the record that the path names.
 
     The path has its system id or its integrator id. An integrator id needs the query `?api_id=1&location_id=…`.
 
     Raises:
         RefusedError: 404, the record does not exist; 409, it was deleted.
-        InvalidError: The query is invalid, or does not name the location of an integrator id.
+        ValidationError: The query is invalid, or does not name the location of an integrator id.
     """
     column = _id_column(call, table)
     where = {"location_id": call.user["location_id"], column: call.path_id()}
@@ -78,17 +89,60 @@ def locate(call: Call, table: Table) -> Row:
     return row
 
 
-def reader(table: Table, derive: Derive = nothing_derived) -> Handler:
+async def read_new(call: Call, table: Table) -> tuple[Row, Problems]:
+    """Return the fields of the body of a POST, with their problems.
+
+    Raises:
+        RefusedError: 400 or 413; the body has no record or is too large.
+    """
+    body, problems = await call.read_record(table.singular), Problems()
+    return check_values(call, table, body, problems), problems
+
+
+async def read_update(call: Call, table: Table) -> tuple[Row, Row, Problems]:
+    """Return the record that the path names, and the fields of the body with their problems.
+
+    Raises:
+        RefusedError: As in `read_new` and `find_record`.
+        ValidationError: The query is invalid.
+    """
+    body = await call.read_record(table.singular)
+    row, problems = find_record(call, table), Problems()
+    return row, check_values(call, table, body, problems, current=row), problems
+
+
+def check_values(call: Call, table: Table, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
+    """Return the fields of a record in stored form, with their ids checked."""
+    values = read_fields(table, body, problems, current=current)
+    check_references(call.gateway, call.user, table, values, problems, current=current)
+    return values
+
+
+def make_create(table: Table, check: Check = _nothing_to_check, derive: Derive = derive_nothing) -> Handler:
+    """Create the handler of POST; `check` applies the rules of the record type."""
+
+    async def create(call: Call) -> Response:
+        values, problems = await read_new(call, table)
+        check({}, values, problems)
+        problems.raise_if_any()
+        row = call.gateway.new_row(table, call.user, values)
+        call.gateway.store.insert(table, row)
+        return json_response({table.singular: show(call, table, row, derive)}, 201)
+
+    return create
+
+
+def make_get(table: Table, derive: Derive = derive_nothing) -> Handler:
     """Create the handler of GET on a record."""
 
     async def get(call: Call) -> Response:
-        row = locate(call, table)
-        return answer({table.singular: show(call, table, row, derive)})
+        row = find_record(call, table)
+        return json_response({table.singular: show(call, table, row, derive)})
 
     return get
 
 
-def lister(table: Table, derive: Derive = nothing_derived) -> Handler:
+def make_list(table: Table, derive: Derive = derive_nothing) -> Handler:
     """Create the handler of GET on a list."""
 
     async def get_list(call: Call) -> Response:
@@ -97,46 +151,40 @@ def lister(table: Table, derive: Derive = nothing_derived) -> Handler:
         rows, total = listing.fetch(gateway.store)
         records = [show(call, table, row, derive) for row in rows]
         url = f"{gateway.base_url}/v2/{table.plural}"
-        return answer({table.plural: records, "meta": listing.meta(url, total)})
+        return json_response({table.plural: records, "meta": listing.meta(url, total)})
 
     return get_list
 
 
-def changer(table: Table, check: Check = _nothing_to_check, derive: Derive = nothing_derived) -> Handler:
-    """Create the handler of PUT on a record.
-
-    `check` applies the additional rules of the record type.
-    """
+def make_update(table: Table, check: Check = _nothing_to_check, derive: Derive = derive_nothing) -> Handler:
+    """Create the handler of PUT; `check` applies the rules of the record type."""
 
     async def put(call: Call) -> Response:
-        body = await call.record(table.singular)
-        row, problems = locate(call, table), Problems()
-        values = read_fields(table, body, problems, current=row)
-        check_references(call.gateway, call.user, table, values, problems, current=row)
+        row, values, problems = await read_update(call, table)
         check(row, values, problems)
-        problems.done()
-        return answer({table.singular: show(call, table, change(call, table, row, values), derive)})
+        problems.raise_if_any()
+        return json_response({table.singular: show(call, table, update_record(call, table, row, values), derive)})
 
     return put
 
 
-def deleter(table: Table) -> Handler:
+def make_delete(table: Table) -> Handler:
     """Create the handler of DELETE on a record."""
 
     async def delete(call: Call) -> Response:
-        row = locate(call, table)
+        row = find_record(call, table)
         call.gateway.store.update(table, row["id"], {"deleted_ts": call.gateway.clock.timestamp()})
-        return no_body()
+        return empty_response()
 
     return delete
 
 
-def change(call: Call, table: Table, row: Row, values: Row) -> Row:
+def update_record(call: Call, table: Table, row: Row, values: Row) -> Row:
     """Store changes of a record and return the changed record."""
-    kept = {name: value for name, value in values.items() if name in row}
-    kept["modified_ts"] = call.gateway.clock.timestamp()
-    call.gateway.store.update(table, row["id"], kept)
-    return row | kept
+    stored = {name: value for name, value in values.items() if name in row}
+    stored["modified_ts"] = call.gateway.clock.timestamp()
+    call.gateway.store.update(table, row["id"], stored)
+    return row | stored
 
 
 def _id_column(call: Call, table: Table) -> str:
@@ -145,10 +193,10 @@ def _id_column(call: Call, table: Table) -> str:
     if flag not in _YES | _NO:
         problems.add("api_id", "Api Id must be 1 or true.")
     elif flag in _YES and not table.api_id:
-        problems.add("api_id", "These records have no id of an integrator's own.")
+        problems.add("api_id", "These records have no integrator id.")
     elif flag in _YES and "location_id" not in call.query:
         problems.add("location_id", "Location Id cannot be blank.")
     elif flag in _YES and call.query["location_id"] != call.user["location_id"]:
         problems.add("location_id", "location_id provided is not valid")
-    problems.done()
+    problems.raise_if_any()
     return table.api_id if flag in _YES else "id"

@@ -4,16 +4,13 @@ Each must name a record in the caller's location. A contact's integrator id is r
 integrator id must not be in use.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import BY_PLURAL, CONTACT
 from gateway_async.sandbox.schema.fields import Row, Table, label
 
-if TYPE_CHECKING:
-    from gateway_async.sandbox.http.errors import Problems
-    from gateway_async.sandbox.runtime.gateway import Gateway
+__all__ = ["check_references"]
+
 
 _MISSING = {"terminal_id": "Terminal not found"}
 
@@ -23,17 +20,12 @@ def check_references(
 ) -> None:
     """Check every id among the values of a request, and translate `contact_api_id`.
 
-    Args:
-        gateway: The gateway that stores the records.
-        user: The caller, with a `location_id`.
-        table: The table of the request.
-        values: The values of the request; `contact_id` is filled in, and an empty integrator id is removed.
-        problems: Collects the problems.
-        current: The stored record that a PUT changes; None for a POST.
+    In `values`, `contact_id` is filled in and an empty integrator id is removed. `current` is the stored record that a
+    PUT changes; None for a POST.
     """
     _translate_contact(gateway, user, table, values, problems)
     for name, value in values.items():
-        target, known = table.by_name[name].refers, (current or {}).get(name)
+        target, known = table.by_name[name].references, (current or {}).get(name)
         if target and value not in {None, known} and not _exists(gateway, user, BY_PLURAL[target], value):
             problems.add(name, _MISSING.get(name, f"{name} provided is not valid"))
     _check_api_id(gateway, user, table, values, problems, current=current)
@@ -47,8 +39,8 @@ def _check_api_id(
         values[api_id] = None  # an empty id means that the record has none, which several records may share
     if values.get(api_id) is None:
         return
-    but = current["id"] if current else None
-    if gateway.is_taken(table, user["location_id"], values[api_id], but=but):
+    except_id = current["id"] if current else None
+    if gateway.is_taken(table, user["location_id"], values[api_id], except_id=except_id):
         problems.add(api_id, f"{api_id} already exists in this location")
 
 

@@ -6,29 +6,20 @@ response. Therefore a client can read a record, change it and send it back whole
 default.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 
-if TYPE_CHECKING:
-    from gateway_async.sandbox.http.errors import Problems
+__all__ = ["read_fields"]
 
 
 def read_fields(table: Table, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
-    """Convert the fields of a body to their stored form.
+    """Return the valid fields of a body in stored form, and report problems with the others.
 
-    Args:
-        table: The field table.
-        body: The object inside the wrapper.
-        problems: Collects the problems.
-        current: The stored record that a PUT changes; None for a POST.
-
-    Returns:
-        The valid fields of the body.
+    `current` is the stored record that a PUT changes; None for a POST.
     """
     method = "POST" if current is None else "PUT"
     values: Row = {}
@@ -36,10 +27,10 @@ def read_fields(table: Table, body: Row, problems: Problems, *, current: Row | N
         field = table.by_name.get(name)
         if field and method in field.settable:
             _read_field(field, value, values, problems)
-        elif not _says_nothing_new(table, field, name, value, current):
+        elif not _is_unchanged(table, field, name, value, current):
             problems.add(name, f"{label(name)} {'cannot be set.' if field else 'is not a known field.'}")
     for field in table.fields:
-        if field.required and _left_blank(field, values, problems, current):
+        if field.required and _is_blank(field, values, problems, current):
             problems.add(field.name, f"{field.label} cannot be blank.")
     return values
 
@@ -51,17 +42,17 @@ def _read_field(field: Field, value: Any, values: Row, problems: Problems) -> No
         problems.add(field.name, str(problem))
 
 
-def _says_nothing_new(table: Table, field: Field | None, name: str, value: Any, current: Row | None) -> bool:
+def _is_unchanged(table: Table, field: Field | None, name: str, value: Any, current: Row | None) -> bool:
     if current is None:
         return field is not None and value is None
     if name == "_links":
         return True
-    if field is None or not field.kept:
+    if field is None or not field.stored:
         return field is not None and not field.settable
-    return (value is None and current[name] is None) or _same(field, value, table.show(current).get(name))
+    return (value is None and current[name] is None) or _equals_shown(field, value, table.show(current).get(name))
 
 
-def _same(field: Field, value: Any, shown: Any) -> bool:
+def _equals_shown(field: Field, value: Any, shown: Any) -> bool:
     if isinstance(shown, msgspec.Raw):
         return bool(value == msgspec.json.decode(bytes(shown)))
     try:
@@ -70,7 +61,7 @@ def _same(field: Field, value: Any, shown: Any) -> bool:
         return False
 
 
-def _left_blank(field: Field, values: Row, problems: Problems, current: Row | None) -> bool:
+def _is_blank(field: Field, values: Row, problems: Problems, current: Row | None) -> bool:
     left_out = field.name not in values and current is None
     emptied = field.name in values and values[field.name] in {None, ""}
     return (left_out or emptied) and field.name not in problems

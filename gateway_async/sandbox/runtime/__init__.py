@@ -1,5 +1,5 @@
-"""The state of one running gateway.
+"""The state of one running gateway: records in SQLite, system ids, and postbacks to deliver.
 
-It has the records in SQLite, the system ids, and the postbacks to deliver. A committed change is kept even if its
-request is aborted. Rules for a single kind of record belong in other packages.
+A committed change is kept even if its request is aborted. Rules for a single record type belong in other packages.
+Start at `gateway.py`.
 """

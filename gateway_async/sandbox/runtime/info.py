@@ -1,14 +1,18 @@
-"""The facts that a client needs: address, credentials and ids."""
+"""What a client needs to use a sandbox: address, credentials and ids."""
 
-from __future__ import annotations
+from typing import Any
 
-from dataclasses import dataclass, fields
+import attrs
 
-SECRETS = frozenset({"user_api_key", "user_hash_key", "password"})
+__all__ = ["SandboxInfo"]
 
 
-@dataclass(frozen=True)
-class Facts:
+def _mask(_secret: Any) -> str:
+    return "***"
+
+
+@attrs.frozen(kw_only=True)
+class SandboxInfo:
     """The address of a sandbox, a user's credentials and ids.
 
     The ids are those of the user's location. The repr masks the secrets.
@@ -17,18 +21,13 @@ class Facts:
     base_url: str
     developer_id: str
     user_id: str
-    user_api_key: str
-    user_hash_key: str
+    user_api_key: str = attrs.field(repr=_mask)
+    user_hash_key: str = attrs.field(repr=_mask)
     username: str
-    password: str
+    password: str = attrs.field(repr=_mask)
     domain: str
     location_id: str
     contact_id: str
     cc_product_transaction_id: str
     ach_product_transaction_id: str
     terminal_id: str
-
-    def __repr__(self) -> str:
-        shown = {fact.name: getattr(self, fact.name) for fact in fields(self)}
-        parts = (f"{name}={'***' if name in SECRETS else value!r}" for name, value in shown.items())
-        return f"Facts({', '.join(parts)})"

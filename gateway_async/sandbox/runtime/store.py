@@ -7,24 +7,22 @@ thread uses.
 A watcher of a table is called for every change of the table, within the same transaction.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from gateway_async.sandbox.schema import STORED
+from gateway_async.sandbox.schema.fields import Field, Row, Table
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+__all__ = ["ALIVE", "WAITING", "Change", "Store", "Watcher"]
 
-    from gateway_async.sandbox.schema.fields import Field, Row, Table
 
-    Change = Literal["CREATE", "UPDATE", "DELETE"]
-    Watcher = Callable[[Change, Sequence[Row]], None]
-    """A callback for a change: its type, and the changed records with their new values."""
+Change = Literal["CREATE", "UPDATE", "DELETE"]
+Watcher = Callable[[Change, Sequence[Row]], None]
+"""A callback for a change: its type, and the changed records with their new values."""
 
 ALIVE = "deleted_ts IS NULL"
 WAITING = "state = 'waiting'"
@@ -74,44 +72,41 @@ class Store:
     def __init__(self, path: str | None = None) -> None:
         if path:
             _create(path)
-        self._sql = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0)
+        self._connection = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0)
         self._watchers: dict[str, Watcher] = {}
         try:
             self._prepare()
             if path:
                 _restrict_mode(path)
         except sqlite3.DatabaseError:
-            self._sql.close()
+            self._connection.close()
             raise
 
     def _prepare(self) -> None:
-        self._refuse_foreign()
+        self._check_application_id()
         for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
-            self._sql.execute(f"PRAGMA {pragma}")
+            self._connection.execute(f"PRAGMA {pragma}")
         with self.transaction():
-            self._sql.execute("CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT)")
+            self._connection.execute("CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT)")
             for table in STORED:
                 self._create(table)
-            self._sql.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
 
-    def _refuse_foreign(self) -> None:
+    def _check_application_id(self) -> None:
         """Raise an error if the database belongs to another program."""
-        (application_id,) = self._sql.execute("PRAGMA application_id").fetchone()
-        (tables,) = self._sql.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (application_id,) = self._connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if tables and application_id != _APPLICATION_ID:
             raise sqlite3.DatabaseError("the file is another program's database")
 
     def close(self) -> None:
         """Close the file."""
-        self._sql.close()
+        self._connection.close()
 
     @property
-    def changes(self) -> int:
-        """The number of changes to records since the store was opened.
-
-        Added, changed and deleted records count.
-        """
-        return self._sql.total_changes
+    def change_count(self) -> int:
+        """The number of records added, changed and deleted since the store was opened."""
+        return self._connection.total_changes
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -119,24 +114,24 @@ class Store:
 
         All are committed at the end, or none. A nested call joins the outer transaction.
         """
-        if self._sql.in_transaction:
+        if self._connection.in_transaction:
             yield
             return
-        self._sql.execute("BEGIN IMMEDIATE")
+        self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
         except BaseException:
-            self._sql.execute("ROLLBACK")
+            self._connection.execute("ROLLBACK")
             raise
-        self._sql.execute("COMMIT")
+        self._connection.execute("COMMIT")
 
-    def settings(self) -> dict[str, str]:
+    def read_settings(self) -> dict[str, str]:
         """Return the settings of this gateway that survive a restart."""
-        return dict(self._sql.execute("SELECT name, value FROM settings"))
+        return dict(self._connection.execute("SELECT name, value FROM settings"))
 
-    def set(self, name: str, value: str) -> None:
+    def write_setting(self, name: str, value: str) -> None:
         """Store a setting of this gateway."""
-        self._sql.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
+        self._connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
 
     def watch(self, table: Table, watcher: Watcher) -> None:
         """Call a watcher for every later change of a table."""
@@ -146,37 +141,37 @@ class Store:
         """Add records."""
         marks = ", ".join("?" * len(table.columns))
         with self.transaction():
-            self._sql.executemany(
+            self._connection.executemany(
                 f"INSERT INTO {table.plural} ({', '.join(table.columns)}) VALUES ({marks})",  # noqa: S608  # names from our own tables
                 ([row.get(column) for column in table.columns] for row in rows),
             )
-            self._tell(table, "CREATE", rows)
+            self._notify_watcher(table, "CREATE", rows)
 
     def update(self, table: Table, record_id: str, changes: Row) -> None:
         """Change columns of one record."""
         columns = ", ".join(f"{column} = ?" for column in changes)
         with self.transaction():
-            self._sql.execute(
+            self._connection.execute(
                 f"UPDATE {table.plural} SET {columns} WHERE id = ?",  # noqa: S608  # names from our own tables
                 (*changes.values(), record_id),
             )
             if table.plural in self._watchers:
                 changed = self.select(table, "id = ?", (record_id,))
-                self._tell(table, "UPDATE" if changes.get("deleted_ts") is None else "DELETE", changed)
+                self._notify_watcher(table, "UPDATE" if changes.get("deleted_ts") is None else "DELETE", changed)
 
     def delete(self, table: Table, record_id: str) -> None:
         """Delete a record permanently."""
         with self.transaction():
             if table.plural in self._watchers:
-                self._tell(table, "DELETE", self.select(table, "id = ?", (record_id,)))
-            self._sql.execute(f"DELETE FROM {table.plural} WHERE id = ?", (record_id,))  # noqa: S608  # names from our own tables
+                self._notify_watcher(table, "DELETE", self.select(table, "id = ?", (record_id,)))
+            self._connection.execute(f"DELETE FROM {table.plural} WHERE id = ?", (record_id,))  # noqa: S608  # names from our own tables
 
     def clear(self, table: Table, where: str = "1", values: Sequence[Any] = ()) -> None:
         """Delete the records that match an SQL condition, without calling watchers.
 
         The default is all records.
         """
-        self._sql.execute(f"DELETE FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
+        self._connection.execute(f"DELETE FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
 
     def find(self, table: Table, **equal: Any) -> Row | None:
         """Return the record with these column values.
@@ -189,56 +184,70 @@ class Store:
         found = found or self.select(table, f"{where} AND {_DELETED} LIMIT 1", values)
         return next(iter(found), None)
 
-    def select(self, table: Table, rest: str = "1", values: Sequence[Any] = ()) -> list[Row]:
+    def select(self, table: Table, condition: str = "1", values: Sequence[Any] = ()) -> list[Row]:
         """Return the records that match an SQL condition.
 
         The condition may be followed by an order and a limit.
         """
         columns = table.columns
-        found = self._sql.execute(f"SELECT {', '.join(columns)} FROM {table.plural} WHERE {rest}", values)  # noqa: S608  # names from our own tables
+        found = self._connection.execute(f"SELECT {', '.join(columns)} FROM {table.plural} WHERE {condition}", values)  # noqa: S608  # names from our own tables
         return [dict(zip(columns, row, strict=True)) for row in found]
+
+    def filter(self, table: Table, **equal: Any) -> list[Row]:
+        """Return the records with these column values, oldest first; None does not restrict a column."""
+        wanted = {column: value for column, value in equal.items() if value is not None}
+        where = " AND ".join(["1", *(f"{column} = ?" for column in wanted)])
+        return self.select(table, f"{where} ORDER BY id", tuple(wanted.values()))
 
     def newest(self, tables: Iterable[Table]) -> str:
         """Return the greatest id in the tables; empty if there is none."""
-        found = (self._sql.execute(f"SELECT max(id) FROM {table.plural}").fetchone()[0] for table in tables)  # noqa: S608  # names from our own tables
+        found = (self._connection.execute(f"SELECT max(id) FROM {table.plural}").fetchone()[0] for table in tables)  # noqa: S608  # names from our own tables
         return max(filter(None, found), default="")
 
     def total(self, table: Table, what: str, where: str, values: Sequence[Any]) -> int:
-        """Return a count or sum over matching records.
-
-        The records are those that match an SQL condition.
-        """
-        found = self._sql.execute(f"SELECT {what} FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
+        """Return a count or sum over the records that match an SQL condition."""
+        found = self._connection.execute(f"SELECT {what} FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
         return int(found.fetchone()[0])
 
-    def least(self, table: Table, column: str, where: str, values: Sequence[Any]) -> Any:
-        """Return the least value of a column in matching records, or None.
-
-        The records are those that match an SQL condition.
-        """
-        found = self._sql.execute(f"SELECT min({column}) FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
+    def minimum(self, table: Table, column: str, where: str, values: Sequence[Any]) -> Any:
+        """Return the least value of a column in matching records, or None."""
+        found = self._connection.execute(f"SELECT min({column}) FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
         return found.fetchone()[0]
 
-    def _tell(self, table: Table, change: Change, rows: Sequence[Row]) -> None:
+    def _notify_watcher(self, table: Table, change: Change, rows: Sequence[Row]) -> None:
         watcher = self._watchers.get(table.plural)
         if watcher and rows:
             watcher(change, rows)
 
     def _create(self, table: Table) -> None:
-        columns = ", ".join(map(_column, table.kept))
-        self._sql.execute(f"CREATE TABLE IF NOT EXISTS {table.plural} ({columns}, deleted_ts INTEGER)")
-        known = {row[1] for row in self._sql.execute(f"PRAGMA table_info({table.plural})")}
-        for field in table.kept:
+        columns = ", ".join(map(_column, table.stored))
+        self._connection.execute(f"CREATE TABLE IF NOT EXISTS {table.plural} ({columns}, deleted_ts INTEGER)")
+        known = {row[1] for row in self._connection.execute(f"PRAGMA table_info({table.plural})")}
+        for field in table.stored:
             if field.name not in known:
-                self._sql.execute(f"ALTER TABLE {table.plural} ADD COLUMN {_column(field)}")
+                self._connection.execute(f"ALTER TABLE {table.plural} ADD COLUMN {_column(field)}")
         for statement in _indexes(table):
-            self._sql.execute(statement)
+            self._connection.execute(statement)
 
 
 def _column(field: Field) -> str:
     key = " PRIMARY KEY" if field.name == "id" else ""
-    default = f" DEFAULT {field.default!r}" if field.default is not None else ""
+    value = (
+        int(field.default) if isinstance(field.default, int) else field.default
+    )  # a code of an enum is written as a number
+    default = f" DEFAULT {value!r}" if value is not None else ""
     return f"{field.name} {field.kind.column}{key}{default}"
+
+
+_INDEXED = {
+    "contact_id": "contact_id",
+    "previous_transaction_id": "previous_transaction_id",
+    "quick_invoice_id": "quick_invoice_id, id",
+    "transaction_batch_id": "transaction_batch_id",
+    "batch_num": "product_transaction_id, batch_num",
+    "model_id": "model_id, id",
+}
+"""The columns of further indexes, by the column that a table must have."""
 
 
 def _indexes(table: Table) -> Iterable[str]:
@@ -246,18 +255,9 @@ def _indexes(table: Table) -> Iterable[str]:
     if "location_id" in table.by_name:
         yield f"CREATE {prefix}_by_id ON {table.plural} (location_id, id) WHERE {ALIVE}"
         yield f"CREATE {prefix}_by_time ON {table.plural} (location_id, created_ts, id) WHERE {ALIVE}"
-    if "contact_id" in table.by_name:
-        yield f"CREATE {prefix}_by_contact ON {table.plural} (contact_id)"
-    if "previous_transaction_id" in table.shown:
-        yield f"CREATE {prefix}_by_previous ON {table.plural} (previous_transaction_id)"
-    if "quick_invoice_id" in table.shown:
-        yield f"CREATE {prefix}_by_invoice ON {table.plural} (quick_invoice_id, id)"
-    if "transaction_batch_id" in table.shown:
-        yield f"CREATE {prefix}_by_batch ON {table.plural} (transaction_batch_id)"
-    if "batch_num" in table.shown:
-        yield f"CREATE {prefix}_by_number ON {table.plural} (product_transaction_id, batch_num)"
-    if "model_id" in table.shown:
-        yield f"CREATE {prefix}_by_model ON {table.plural} (model_id, id)"
+    for column, columns in _INDEXED.items():
+        if column in table.shown:
+            yield f"CREATE {prefix}_by_{column} ON {table.plural} ({columns})"
     if "due_ts" in table.shown:
         yield f"CREATE {prefix}_waiting ON {table.plural} (config_id, due_ts, id) WHERE {WAITING}"
         yield f"CREATE {prefix}_ended ON {table.plural} (id) WHERE NOT {WAITING}"

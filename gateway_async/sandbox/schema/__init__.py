@@ -1,14 +1,14 @@
 """The field tables of every record type.
 
-A new record type begins with a file in this package.
+Start at `fields.py`, and at `kinds.py` for the types of values. To add a record type, add a file to this package.
 """
 
 from gateway_async.sandbox.schema.account_vaults import ACCOUNT_VAULT, ROUTER_ACCOUNT_VAULT, TICKET
 from gateway_async.sandbox.schema.changelogs import CHANGELOG
 from gateway_async.sandbox.schema.contacts import CONTACT
-from gateway_async.sandbox.schema.outbox import NOTICE
+from gateway_async.sandbox.schema.initial_records import LOCATION, PRODUCT_TRANSACTION, TERMINAL, USER
+from gateway_async.sandbox.schema.messages import MESSAGE
 from gateway_async.sandbox.schema.paylinks import PAYLINK
-from gateway_async.sandbox.schema.places import LOCATION, PRODUCT_TRANSACTION, TERMINAL, USER
 from gateway_async.sandbox.schema.postback_configs import POSTBACK_CONFIG
 from gateway_async.sandbox.schema.postbacks import POSTBACK
 from gateway_async.sandbox.schema.quick_invoices import (
@@ -22,10 +22,10 @@ from gateway_async.sandbox.schema.tokens import LOGIN, TOKEN
 from gateway_async.sandbox.schema.transaction_batches import TRANSACTION_BATCH
 from gateway_async.sandbox.schema.transactions import ROUTER_TRANSACTION, TRANSACTION
 
-PLACES = (LOCATION, USER, PRODUCT_TRANSACTION, TERMINAL)
+INITIAL_RECORDS = (LOCATION, USER, PRODUCT_TRANSACTION, TERMINAL)
 """The records that exist before the first request and survive a reset."""
 
-RECORDS = (
+CREATED_RECORDS = (
     CONTACT,
     ACCOUNT_VAULT,
     TICKET,
@@ -40,11 +40,11 @@ RECORDS = (
     QUICK_INVOICE_FILE,
     FILE_CONTENT,
     PRODUCT_FILE,
-    NOTICE,
+    MESSAGE,
 )
 """The records that requests create."""
 
-STORED = PLACES + RECORDS
+STORED = INITIAL_RECORDS + CREATED_RECORDS
 """The tables that store records; the router tables only describe requests."""
 
 BY_PLURAL = {table.plural: table for table in STORED}
@@ -54,20 +54,20 @@ __all__ = [
     "BY_PLURAL",
     "CHANGELOG",
     "CONTACT",
+    "CREATED_RECORDS",
     "FILE_CONTENT",
+    "INITIAL_RECORDS",
     "INVOICED_TRANSACTION",
     "LOCATION",
     "LOGIN",
-    "NOTICE",
+    "MESSAGE",
     "PAYLINK",
-    "PLACES",
     "POSTBACK",
     "POSTBACK_CONFIG",
     "PRODUCT_FILE",
     "PRODUCT_TRANSACTION",
     "QUICK_INVOICE",
     "QUICK_INVOICE_FILE",
-    "RECORDS",
     "ROUTER_ACCOUNT_VAULT",
     "ROUTER_TRANSACTION",
     "STORED",

@@ -6,7 +6,10 @@ Of a card, only the brand, the first six and the last four digits are stored.
 """
 
 from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table
-from gateway_async.sandbox.schema.kinds import CODE, FLAG, INTEGER, MOMENT, TEXT
+from gateway_async.sandbox.schema.kinds import CODE, FLAG, INTEGER, TEXT, TIMESTAMP
+
+__all__ = ["ACCOUNT_VAULT", "ROUTER_ACCOUNT_VAULT", "TICKET"]
+
 
 ACCOUNT_VAULT = Table(
     "accountvault",
@@ -23,10 +26,10 @@ ACCOUNT_VAULT = Table(
         Field("exp_date", CODE, 4, 4),
         Field("routing", CODE, 9, 9, settable=ONCE),
         Field("account_type", CODE, 1, 32),
-        Field("location_id", CODE, 1, 36, settable=ONCE, required=True, refers="locations"),
-        Field("contact_id", CODE, 1, 36, refers="contacts"),
-        Field("created_ts", MOMENT, settable=NEVER),
-        Field("modified_ts", MOMENT, settable=NEVER),
+        Field("location_id", CODE, 1, 36, settable=ONCE, required=True, references="locations"),
+        Field("contact_id", CODE, 1, 36, references="contacts"),
+        Field("created_ts", TIMESTAMP, settable=NEVER),
+        Field("modified_ts", TIMESTAMP, settable=NEVER),
         Field("account_vault_api_id", TEXT, 1, 36),
         Field("dl_number", TEXT, 1, 50),
         Field("dl_state", TEXT, 2, 2),
@@ -39,7 +42,7 @@ ACCOUNT_VAULT = Table(
         Field("accountvault_c1", TEXT, 0, 128),
         Field("accountvault_c2", TEXT, 0, 128),
         Field("accountvault_c3", TEXT, 0, 128),
-        Field("expiring_in_months", INTEGER, settable=NEVER, kept=False),
+        Field("expiring_in_months", INTEGER, settable=NEVER, stored=False),
         Field("has_recurring", FLAG, settable=NEVER, default=0),
         Field("ach_sec_code", CODE, 3, 3),
         Field("is_company", FLAG),
@@ -47,15 +50,15 @@ ACCOUNT_VAULT = Table(
         Field("terms_agree_ip", TEXT, 0, 15),
         Field("active", INTEGER, settable=NEVER, default=1),
         Field("created_user_id", CODE, settable=NEVER, shown=False),
-        Field("contact_api_id", TEXT, 1, 64, kept=False),
-        Field("account_number", CODE, 4, 19, settable=ONCE, kept=False),
-        Field("track_data", CODE, 1, 256, settable=ONCE, kept=False),
-        Field("ticket", CODE, 1, 36, settable=ONCE, kept=False),
-        Field("previous_transaction_id", CODE, 1, 36, settable=ONCE, kept=False),
-        Field("previous_transaction_api_id", TEXT, 1, 64, settable=ONCE, kept=False),
-        Field("previous_account_vault_id", CODE, 1, 36, settable=ONCE, kept=False),
-        Field("previous_account_vault_api_id", TEXT, 1, 64, settable=ONCE, kept=False),
-        Field("run_avs", FLAG, settable=ONCE, kept=False),
+        Field("contact_api_id", TEXT, 1, 64, stored=False),
+        Field("account_number", CODE, 4, 19, settable=ONCE, stored=False),
+        Field("track_data", CODE, 1, 256, settable=ONCE, stored=False),
+        Field("ticket", CODE, 1, 36, settable=ONCE, stored=False),
+        Field("previous_transaction_id", CODE, 1, 36, settable=ONCE, stored=False),
+        Field("previous_transaction_api_id", TEXT, 1, 64, settable=ONCE, stored=False),
+        Field("previous_account_vault_id", CODE, 1, 36, settable=ONCE, stored=False),
+        Field("previous_account_vault_api_id", TEXT, 1, 64, settable=ONCE, stored=False),
+        Field("run_avs", FLAG, settable=ONCE, stored=False),
     ),
     api_id="account_vault_api_id",
 )
@@ -66,9 +69,9 @@ ROUTER_ACCOUNT_VAULT = Table(
     (
         Field("payment_method", CODE, 2, 3, required=True),
         Field("action", CODE, 1, 16, required=True),
-        Field("location_id", CODE, 1, 36, required=True, refers="locations"),
-        Field("contact_id", CODE, 1, 36, required=True, refers="contacts"),
-        Field("terminal_id", CODE, 1, 36, required=True, refers="terminals"),
+        Field("location_id", CODE, 1, 36, required=True, references="locations"),
+        Field("contact_id", CODE, 1, 36, required=True, references="contacts"),
+        Field("terminal_id", CODE, 1, 36, required=True, references="terminals"),
     ),
 )
 
@@ -82,6 +85,6 @@ TICKET = Table(
         Field("first_six", CODE),
         Field("last_four", CODE),
         Field("exp_date", CODE),
-        Field("created_ts", MOMENT),
+        Field("created_ts", TIMESTAMP),
     ),
 )

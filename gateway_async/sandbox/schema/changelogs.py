@@ -4,14 +4,17 @@ An entry says who created or changed a record, when, and the earlier values.
 """
 
 from gateway_async.sandbox.schema.fields import Field, Table
-from gateway_async.sandbox.schema.kinds import CODE, MOMENT, OBJECT
+from gateway_async.sandbox.schema.kinds import CODE, OBJECT, TIMESTAMP
+
+__all__ = ["CHANGELOG"]
+
 
 CHANGELOG = Table(
     "changelog",
     "changelogs",
     (
         Field("id", CODE),
-        Field("created_ts", MOMENT),
+        Field("created_ts", TIMESTAMP),
         Field("action", CODE),
         Field("model", CODE),
         Field("model_id", CODE),

@@ -1,18 +1,21 @@
 """The fields of a contact, from the contract's "Records carried in postbacks".
 
-Gateways spell the header message type in two ways. The sandbox accepts both and returns `header_message_type_id`, as
+Gateways to_text the header message type in two ways. The sandbox accepts both and returns `header_message_type_id`, as
 postbacks do.
 """
 
 from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table
-from gateway_async.sandbox.schema.kinds import BIT, CODE, DATE, FLAG, INTEGER, MOMENT, MONEY, TEXT
+from gateway_async.sandbox.schema.kinds import BIT, CODE, DATE, FLAG, INTEGER, MONEY, TEXT, TIMESTAMP
+
+__all__ = ["CONTACT"]
+
 
 CONTACT = Table(
     "contact",
     "contacts",
     (
         Field("id", CODE, settable=NEVER),
-        Field("location_id", CODE, 1, 36, settable=ONCE, required=True, refers="locations"),
+        Field("location_id", CODE, 1, 36, settable=ONCE, required=True, references="locations"),
         Field("account_number", TEXT, 0, 250),
         Field("contact_api_id", TEXT, 1, 64),
         Field("company_name", TEXT, 0, 250),
@@ -28,8 +31,8 @@ CONTACT = Table(
         Field("office_phone", TEXT, 0, 10),
         Field("office_ext_phone", TEXT, 0, 10),
         Field("email_trx_receipt", FLAG, default=0),
-        Field("created_ts", MOMENT, settable=NEVER),
-        Field("modified_ts", MOMENT, settable=NEVER),
+        Field("created_ts", TIMESTAMP, settable=NEVER),
+        Field("modified_ts", TIMESTAMP, settable=NEVER),
         Field("date_of_birth", DATE),
         Field("header_message", TEXT, 0, 250),
         Field("header_message_type_id", INTEGER, 1, 2, default=0),
@@ -37,8 +40,8 @@ CONTACT = Table(
         Field("contact_c2", TEXT, 0, 250),
         Field("contact_c3", TEXT, 0, 250),
         Field("contact_balance", MONEY),
-        Field("header_message_type", INTEGER, 1, 2, kept=False, default=0),
-        Field("update_if_exists", BIT, settable=ONCE, kept=False),
+        Field("header_message_type", INTEGER, 1, 2, stored=False, default=0),
+        Field("update_if_exists", BIT, settable=ONCE, stored=False),
     ),
     api_id="contact_api_id",
 )

@@ -3,17 +3,17 @@
 The shape of every record is defined only by these tables. Code reads the tables and does not repeat their content.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+import attrs
 
-    from gateway_async.sandbox.schema.kinds import Kind, Stored
+from gateway_async.sandbox.schema.kinds import Kind, Stored
+
+__all__ = ["ALWAYS", "NEVER", "ONCE", "Field", "Row", "Table", "label"]
+
 
 Row = dict[str, Any]
 """A stored record: every column of its table, in stored form."""
@@ -23,34 +23,34 @@ ONCE = frozenset({"POST"})
 NEVER: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@attrs.frozen
 class Field:
     """One field of a record.
 
     Attributes:
         name: The spelling in the contract.
         kind: How its values are read, stored, shown and searched.
-        shortest: The minimum number of characters (digits of an integer).
-        longest: The maximum number of characters (digits of an integer), or None.
+        min_length: The minimum number of characters (digits of an integer).
+        max_length: The maximum number of characters (digits of an integer), or None.
         settable: The methods whose body may include it; `NEVER` makes it read-only.
         required: Whether a POST must include it.
-        kept: Whether it is stored; other fields are used by the request and discarded.
+        stored: Whether it is stored; other fields are used by the request and discarded.
         shown: Whether responses include it.
-        carried: Whether postbacks include it, if responses do.
-        refers: The table of the record whose id it holds.
+        in_postbacks: Whether postbacks include it, if responses do.
+        references: The table of the record whose id it holds.
         default: The stored value when a POST omits it.
     """
 
     name: str
     kind: Kind
-    shortest: int = 0
-    longest: int | None = None
+    min_length: int = 0
+    max_length: int | None = None
     settable: frozenset[str] = ALWAYS
     required: bool = False
-    kept: bool = True
+    stored: bool = True
     shown: bool = True
-    carried: bool = True
-    refers: str | None = None
+    in_postbacks: bool = True
+    references: str | None = None
     default: Stored = None
 
     @property
@@ -68,20 +68,20 @@ class Field:
             stored = self.kind.read(value)
         except ValueError as reason:
             raise ValueError(f"{self.label} {reason}") from None
-        length = len(self.kind.spell(stored))
-        if stored == "" and self.shortest:
+        length = len(self.kind.to_text(stored))
+        if stored == "" and self.min_length:
             raise ValueError(f"{self.label} cannot be blank.")
-        if length < self.shortest:
-            raise ValueError(f"{self.label} should contain at least {self._count(self.shortest)}.")
-        if self.longest is not None and length > self.longest:
-            raise ValueError(f"{self.label} should contain at most {self._count(self.longest)}.")
+        if length < self.min_length:
+            raise ValueError(f"{self.label} should contain at least {self._count(self.min_length)}.")
+        if self.max_length is not None and length > self.max_length:
+            raise ValueError(f"{self.label} should contain at most {self._count(self.max_length)}.")
         return stored
 
     def _count(self, number: int) -> str:
         return f"{number} character{'s' if number != 1 else ''}"
 
 
-@dataclass(frozen=True)
+@attrs.frozen(slots=False)
 class Table:
     """The fields of one record type, and the names of the type.
 
@@ -107,27 +107,24 @@ class Table:
         return {field.name: field for field in self.fields}
 
     @cached_property
-    def kept(self) -> tuple[Field, ...]:
+    def stored(self) -> tuple[Field, ...]:
         """The fields that have a column."""
-        return tuple(field for field in self.fields if field.kept)
+        return tuple(field for field in self.fields if field.stored)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The names of the SQL columns.
-
-        Every table also has a column for the deletion time.
-        """
-        return (*(field.name for field in self.kept), "deleted_ts")
+        """The names of the SQL columns, with one for the deletion time."""
+        return (*(field.name for field in self.stored), "deleted_ts")
 
     @cached_property
     def shown(self) -> dict[str, Field]:
         """The stored fields that responses include, by name."""
-        return {field.name: field for field in self.kept if field.shown}
+        return {field.name: field for field in self.stored if field.shown}
 
     @cached_property
-    def uncarried(self) -> tuple[str, ...]:
+    def not_in_postbacks(self) -> tuple[str, ...]:
         """The names of the fields that responses include and postbacks omit."""
-        return tuple(name for name, field in self.shown.items() if not field.carried)
+        return tuple(name for name, field in self.shown.items() if not field.in_postbacks)
 
     def show(self, row: Row) -> Row:
         """Return a stored record in response form, without links."""

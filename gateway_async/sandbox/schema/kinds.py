@@ -5,20 +5,39 @@ tolerant of spellings. A flag may be 1, "1" or true, and an amount a number or a
 and a number never a title. Money becomes integer cents and is never a float in between.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import attrs
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+__all__ = [
+    "BIT",
+    "BYTES",
+    "CODE",
+    "DATE",
+    "FLAG",
+    "INTEGER",
+    "ITEMS",
+    "MONEY",
+    "OBJECT",
+    "RAW_FLAG",
+    "TAGS",
+    "TEXT",
+    "TIMESTAMP",
+    "Kind",
+    "Search",
+    "Stored",
+    "is_set",
+    "show_money",
+    "total",
+]
+
 
 Stored = str | int | None
 
@@ -36,10 +55,10 @@ class Search(Enum):
     SUBSTRING = auto()
     ANY_OF = auto()
     AMOUNT = auto()
-    MOMENT = auto()
+    TIMESTAMP = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@attrs.frozen
 class Kind:
     """One kind of value.
 
@@ -49,14 +68,14 @@ class Kind:
             predicate of a sentence: "must be a string."
         show: Converts the stored value to JSON; None when they are the same.
         search: How a filter on it matches.
-        spell: Converts the stored value to the text whose length is limited.
+        to_text: Converts the stored value to the text whose length is limited.
     """
 
     column: Literal["TEXT", "INTEGER", "BLOB"]
     read: Callable[[Any], str | int]
     show: Callable[[Any], Any] | None = None
     search: Search = Search.ANY_OF
-    spell: Callable[[Any], str] = str
+    to_text: Callable[[Any], str] = str
 
 
 def _read_text(value: Any) -> str:
@@ -158,10 +177,10 @@ CODE = Kind("TEXT", _read_text)
 INTEGER = Kind("INTEGER", _read_integer)
 FLAG = Kind("INTEGER", _read_flag, show=bool)
 BIT = Kind("INTEGER", _read_flag)
-SPELLED_FLAG = Kind("TEXT", _read_spelled_flag, show=_show_json)
-MONEY = Kind("INTEGER", _read_money, show=show_money, search=Search.AMOUNT, spell=show_money)
+RAW_FLAG = Kind("TEXT", _read_spelled_flag, show=_show_json)
+MONEY = Kind("INTEGER", _read_money, show=show_money, search=Search.AMOUNT, to_text=show_money)
 DATE = Kind("TEXT", _read_date)
-MOMENT = Kind("INTEGER", _read_integer, search=Search.MOMENT)
+TIMESTAMP = Kind("INTEGER", _read_integer, search=Search.TIMESTAMP)
 OBJECT = Kind("TEXT", _read_object, show=_show_json, search=Search.SUBSTRING)
 ITEMS = Kind("TEXT", _read_items, show=_show_json, search=Search.SUBSTRING)
 TAGS = Kind("TEXT", _read_tags, show=_show_json, search=Search.SUBSTRING)

@@ -5,27 +5,30 @@ stays true.
 """
 
 from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table
-from gateway_async.sandbox.schema.kinds import CODE, INTEGER, MOMENT, SPELLED_FLAG, TEXT
+from gateway_async.sandbox.schema.kinds import CODE, INTEGER, RAW_FLAG, TEXT, TIMESTAMP
+
+__all__ = ["POSTBACK_CONFIG"]
+
 
 POSTBACK_CONFIG = Table(
     "postbackconfig",
     "postbackconfigs",
     (
         Field("id", CODE, settable=NEVER),
-        Field("location_id", CODE, 1, 36, settable=ONCE, required=True, refers="locations"),
+        Field("location_id", CODE, 1, 36, settable=ONCE, required=True, references="locations"),
         Field("resource", CODE, 1, required=True),
-        Field("on_create", SPELLED_FLAG, default="0"),
-        Field("on_update", SPELLED_FLAG, default="0"),
-        Field("on_delete", SPELLED_FLAG, default="0"),
+        Field("on_create", RAW_FLAG, default="0"),
+        Field("on_update", RAW_FLAG, default="0"),
+        Field("on_delete", RAW_FLAG, default="0"),
         Field("url", TEXT, 1, 2048, required=True),
-        Field("is_active", SPELLED_FLAG, default="1"),
+        Field("is_active", RAW_FLAG, default="1"),
         Field("format", CODE, 1, default="api-default"),
         Field("number_of_attempts", INTEGER, 1, default=1),
         Field("attempt_interval", INTEGER, 1, default=300),
         Field("expands", TEXT, 0, 250),
-        Field("created_ts", MOMENT, settable=NEVER),
-        Field("modified_ts", MOMENT, settable=NEVER),
-        Field("product_transaction_id", CODE, 1, 36, refers="producttransactions"),
+        Field("created_ts", TIMESTAMP, settable=NEVER),
+        Field("modified_ts", TIMESTAMP, settable=NEVER),
+        Field("product_transaction_id", CODE, 1, 36, references="producttransactions"),
         Field("basic_auth_username", TEXT, 0, 250, shown=False),
         Field("basic_auth_password", TEXT, 0, 250, shown=False),
     ),

@@ -4,7 +4,10 @@
 """
 
 from gateway_async.sandbox.schema.fields import Field, Table
-from gateway_async.sandbox.schema.kinds import CODE, MOMENT, OBJECT, TEXT
+from gateway_async.sandbox.schema.kinds import CODE, OBJECT, TEXT, TIMESTAMP
+
+__all__ = ["POSTBACK"]
+
 
 POSTBACK = Table(
     "postback",
@@ -16,9 +19,9 @@ POSTBACK = Table(
         Field("resource", CODE),
         Field("type", CODE),
         Field("record_id", CODE),
-        Field("created_ts", MOMENT),
+        Field("created_ts", TIMESTAMP),
         Field("state", CODE, default="waiting"),
-        Field("due_ts", MOMENT, default=0),
+        Field("due_ts", TIMESTAMP, default=0),
         Field("attempts", OBJECT, default="[]"),
         Field("data", TEXT, shown=False),
     ),

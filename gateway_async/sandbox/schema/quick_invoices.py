@@ -6,23 +6,39 @@ to allow it. `single_payment_min_amount` and `single_payment_max_amount` are kno
 set them. The content of a file is in its own table, which lists never read.
 """
 
+from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus
 from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table
-from gateway_async.sandbox.schema.kinds import BIT, BYTES, CODE, DATE, INTEGER, ITEMS, MOMENT, MONEY, OBJECT, TAGS, TEXT
+from gateway_async.sandbox.schema.kinds import (
+    BIT,
+    BYTES,
+    CODE,
+    DATE,
+    INTEGER,
+    ITEMS,
+    MONEY,
+    OBJECT,
+    TAGS,
+    TEXT,
+    TIMESTAMP,
+)
+
+__all__ = ["FILE_CONTENT", "INVOICED_TRANSACTION", "PRODUCT_FILE", "QUICK_INVOICE", "QUICK_INVOICE_FILE"]
+
 
 QUICK_INVOICE = Table(
     "quickinvoice",
     "quickinvoices",
     (
         Field("id", CODE, settable=NEVER),
-        Field("location_id", CODE, 1, 36, settable=ONCE, required=True, refers="locations"),
-        Field("contact_id", CODE, 1, 36, refers="contacts"),
+        Field("location_id", CODE, 1, 36, settable=ONCE, required=True, references="locations"),
+        Field("contact_id", CODE, 1, 36, references="contacts"),
         Field("invoice_number", TEXT, 0, 64),
         Field("title", TEXT, 1, 64, required=True),
         Field("item_header", TEXT, 0, 250),
         Field("item_list", ITEMS, 5, 4000, required=True),
         Field("item_footer", TEXT, 0, 250),
-        Field("status_id", INTEGER, 1, 1, default=1),
-        Field("payment_status_id", INTEGER, settable=NEVER, default=1),
+        Field("status_id", INTEGER, 1, 1, default=InvoiceStatus.OPEN),
+        Field("payment_status_id", INTEGER, settable=NEVER, default=PaymentStatus.UNPAID),
         Field("amount_due", MONEY, settable=NEVER),
         Field("remaining_balance", MONEY, settable=NEVER),
         Field("due_date", DATE, required=True),
@@ -35,12 +51,12 @@ QUICK_INVOICE = Table(
         Field("notification_days_before_due_date", INTEGER, 1, 2, default=3),
         Field("notification_on_due_date", BIT, default=1),
         Field("notification_days_after_due_date", INTEGER, 1, 2, default=7),
-        Field("cc_product_transaction_id", CODE, 1, 36, refers="producttransactions"),
-        Field("ach_product_transaction_id", CODE, 1, 36, refers="producttransactions"),
+        Field("cc_product_transaction_id", CODE, 1, 36, references="producttransactions"),
+        Field("ach_product_transaction_id", CODE, 1, 36, references="producttransactions"),
         Field("is_active", BIT, settable=NEVER, default=1),
-        Field("created_ts", MOMENT, settable=NEVER),
+        Field("created_ts", TIMESTAMP, settable=NEVER),
         Field("created_user_id", CODE, settable=NEVER),
-        Field("modified_ts", MOMENT, settable=NEVER),
+        Field("modified_ts", TIMESTAMP, settable=NEVER),
         Field("modified_user_id", CODE, settable=NEVER),
         Field("note", TEXT, 0, 200),
         Field("notification_email", TEXT, settable=NEVER),
@@ -54,11 +70,11 @@ QUICK_INVOICE = Table(
         Field("ssn4", CODE, 4, 4, settable=ONCE),
         Field("dob_year", CODE, 4, 4, settable=ONCE),
         Field("tags", TAGS, settable=ONCE, shown=False, default="[]"),
-        Field("contact_api_id", TEXT, 1, 64, kept=False),
-        Field("send_email", BIT, settable=ONCE, kept=False),
-        Field("active", BIT, settable=NEVER, kept=False),
-        Field("files", OBJECT, settable=NEVER, kept=False),
-        Field("transactions", OBJECT, settable=NEVER, kept=False),
+        Field("contact_api_id", TEXT, 1, 64, stored=False),
+        Field("send_email", BIT, settable=ONCE, stored=False),
+        Field("active", BIT, settable=NEVER, stored=False),
+        Field("files", OBJECT, settable=NEVER, stored=False),
+        Field("transactions", OBJECT, settable=NEVER, stored=False),
     ),
     api_id="quick_invoice_api_id",
     link="/v2/quickinvoice/view?id={id}",
@@ -67,7 +83,7 @@ QUICK_INVOICE = Table(
 INVOICED_TRANSACTION = Table(
     "quickinvoice",
     "quickinvoices",
-    (Field("transaction_id", CODE, 1, 36, required=True, refers="transactions"),),
+    (Field("transaction_id", CODE, 1, 36, required=True, references="transactions"),),
 )
 
 QUICK_INVOICE_FILE = Table(
@@ -80,7 +96,7 @@ QUICK_INVOICE_FILE = Table(
         Field("name", TEXT, 1, 255),
         Field("size", INTEGER),
         Field("content_type", TEXT, 1, 255),
-        Field("created_ts", MOMENT),
+        Field("created_ts", TIMESTAMP),
     ),
     link="/v2/quickinvoices/{quick_invoice_id}/files/{id}",
 )
@@ -92,10 +108,10 @@ PRODUCT_FILE = Table(
     "productfiles",
     (
         Field("id", CODE, settable=NEVER),
-        Field("location_id", CODE, 1, 36, required=True, refers="locations"),
+        Field("location_id", CODE, 1, 36, required=True, references="locations"),
         Field("title", TEXT, 1, required=True),
         Field("product_file_credential_id", CODE, 1, required=True),
-        Field("created_ts", MOMENT, settable=NEVER),
-        Field("modified_ts", MOMENT, settable=NEVER),
+        Field("created_ts", TIMESTAMP, settable=NEVER),
+        Field("modified_ts", TIMESTAMP, settable=NEVER),
     ),
 )

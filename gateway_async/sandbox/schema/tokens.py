@@ -4,7 +4,10 @@ The token itself is not stored. Its `id` is its digest, which can be computed fr
 """
 
 from gateway_async.sandbox.schema.fields import Field, Table
-from gateway_async.sandbox.schema.kinds import CODE, MOMENT, TEXT
+from gateway_async.sandbox.schema.kinds import CODE, TEXT, TIMESTAMP
+
+__all__ = ["LOGIN", "TOKEN"]
+
 
 LOGIN = Table(
     "token",
@@ -23,7 +26,7 @@ TOKEN = Table(
         Field("id", CODE),
         Field("location_id", CODE),
         Field("user_id", CODE),
-        Field("created_ts", MOMENT),
-        Field("used_ts", MOMENT),
+        Field("created_ts", TIMESTAMP),
+        Field("used_ts", TIMESTAMP),
     ),
 )

@@ -1,4 +1,4 @@
-"""Controllable simulations of a clock, cards, their issuer, terminals and faults.
+"""Simulations of a clock, cards, their issuer, terminals and faults.
 
-They read no table and handle no request. Other packages store and report their decisions.
+They read no table and handle no request. `issuer_decisions.py` approves or declines a card; start there.
 """

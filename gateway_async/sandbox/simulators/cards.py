@@ -4,11 +4,23 @@ An `Account` is all that remains after a request: brand, first six, last four, h
 does not leave the functions of this module.
 """
 
-from __future__ import annotations
-
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+import attrs
+
+__all__ = [
+    "TEST_CARDS",
+    "Account",
+    "EntryMode",
+    "check_expiry",
+    "is_routing",
+    "passes_luhn",
+    "read_bank_account",
+    "read_card",
+    "read_track",
+]
+
 
 _DIGITS = re.compile(r"[0-9]+")
 _EXPIRY = re.compile(r"(0[1-9]|1[0-2])[0-9]{2}")
@@ -41,7 +53,7 @@ EntryMode = Literal["S", "K", "C", "P", "F", "B"]
 """How a card is read: swiped, keyed, chip, contactless, fallback, bar code."""
 
 
-@dataclass(frozen=True, slots=True)
+@attrs.frozen
 class Account:
     """The permitted data of a card or a bank account.
 
@@ -58,7 +70,7 @@ class Account:
     first_six: str
     last_four: str
     exp_date: str | None = None
-    holder: str | None = None
+    account_holder_name: str | None = None
     routing: str | None = None
     ach_sec_code: str | None = None
     entry_mode: str = "K"
@@ -103,7 +115,7 @@ def read_bank_account(number: str, routing: str, account_type: str, holder: str)
     """
     if not _DIGITS.fullmatch(number) or not 4 <= len(number) <= 17:  # noqa: PLR2004  # the lengths of bank account numbers
         raise ValueError("must be 4 to 17 digits.")
-    return Account("ach", account_type, number[:6], number[-4:], holder=holder, routing=routing)
+    return Account("ach", account_type, number[:6], number[-4:], account_holder_name=holder, routing=routing)
 
 
 def check_expiry(exp_date: str) -> str:
@@ -124,10 +136,7 @@ def passes_luhn(number: str) -> bool:
 
 
 def is_routing(number: str) -> bool:
-    """Return whether a routing number is valid.
-
-    It needs nine digits and the right check digit.
-    """
+    """Return whether a routing number has nine digits and the right check digit."""
     return (
         len(number) == len(_ROUTING_WEIGHTS)
         and bool(_DIGITS.fullmatch(number))

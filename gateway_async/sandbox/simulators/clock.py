@@ -4,16 +4,14 @@ The clock follows real time and can be moved or set. A card entry of two minutes
 once, in the same order as without the move.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+__all__ = ["Clock", "Timer"]
+
 
 _EARLIEST, _LATEST = 0.0, datetime(9000, 1, 1, tzinfo=UTC).timestamp()
 
@@ -23,7 +21,7 @@ class Timer:
 
     __slots__ = ("_call", "_clock", "_handle", "when")
 
-    def __init__(self, clock: Clock, when: float, call: Callable[[], None]) -> None:
+    def __init__(self, clock: "Clock", when: float, call: Callable[[], None]) -> None:
         self.when = when
         self._clock = clock
         self._call = call
@@ -32,14 +30,14 @@ class Timer:
     def arm(self) -> None:
         """Restart the wait from the current time of the clock."""
         delay = max(0.0, self.when - self._clock.now())
-        self._handle = asyncio.get_running_loop().call_later(delay, self._ring)
+        self._handle = asyncio.get_running_loop().call_later(delay, self._fire)
 
     def cancel(self) -> None:
         """Cancel the call, if it has not happened yet."""
         self._handle.cancel()
         self._clock.timers.discard(self)
 
-    def _ring(self) -> None:
+    def _fire(self) -> None:
         self._clock.timers.discard(self)
         self._call()
 
@@ -95,11 +93,8 @@ class Clock:
             self.on_move()
 
     @contextmanager
-    def showing(self, now: float) -> Iterator[None]:
-        """Show another time inside the block.
-
-        The code in the block must not wait.
-        """
+    def at_time(self, now: float) -> Iterator[None]:
+        """Show another time inside the block, which must not wait."""
         offset, self._offset = self._offset, now - time.monotonic()
         try:
             yield
@@ -114,9 +109,9 @@ class Clock:
 
     async def sleep(self, seconds: float) -> None:
         """Wait until the clock has advanced by some seconds."""
-        rung = asyncio.Event()
-        timer = self.call_at(self.now() + seconds, rung.set)
+        due = asyncio.Event()
+        timer = self.call_at(self.now() + seconds, due.set)
         try:
-            await rung.wait()
+            await due.wait()
         finally:
             timer.cancel()

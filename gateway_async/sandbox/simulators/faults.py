@@ -8,13 +8,15 @@ random ones, with a `probability` and a `seed`.
 first.
 """
 
-from __future__ import annotations
-
 from collections import deque
-from dataclasses import dataclass, field
 from math import inf
 from random import Random
 from typing import Any, Literal, get_args
+
+import attrs
+
+__all__ = ["FAULTS", "FaultName", "Faults", "Plan", "matches_path"]
+
 
 FaultName = Literal[
     "refuse",
@@ -24,8 +26,8 @@ FaultName = Literal[
     "error_before_commit",
     "error_after_commit",
     "cut_body",
-    "double_answer",
-    "swap_answer",
+    "double_response",
+    "swap_response",
     "wrong_length",
     "drip",
     "silence",
@@ -39,11 +41,11 @@ FaultName = Literal[
 
 FAULTS: tuple[str, ...] = get_args(FaultName)
 
-_REMEMBERED = 1000
+_MOST_IDS = 1000
 """How many affected requests a plan remembers; the newest are kept."""
 
 
-@dataclass(slots=True)
+@attrs.define
 class Plan:
     """One planned fault.
 
@@ -57,8 +59,8 @@ class Plan:
         seconds: How long a `delay` or a `refuse` lasts, or how long a `drip` pauses between bytes.
         retry_after: The `Retry-After` header, in seconds; None omits it.
         seen: The number of matching requests so far.
-        struck: The number of affected requests so far.
-        struck_ids: For the newest of them, the integrator id in the body, or the id in the path.
+        affected: The number of affected requests so far.
+        affected_ids: For the newest of them, the integrator id in the body, or the id in the path.
     """
 
     operation: str
@@ -70,14 +72,14 @@ class Plan:
     seconds: float = 1.0
     retry_after: float | None = 1.0
     seen: int = 0
-    struck: int = 0
-    struck_ids: deque[str] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
-    _chance: Random = field(default_factory=Random, repr=False)
+    affected: int = 0
+    affected_ids: deque[str] = attrs.field(factory=lambda: deque(maxlen=_MOST_IDS))
+    _random: Random = attrs.field(init=False, repr=False, eq=False)
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         if self.times is None and self.probability is None:
             self.times = 1
-        self._chance = Random(self.seed)  # noqa: S311  # repeatable faults, not secrets
+        self._random = Random(self.seed)  # noqa: S311  # repeatable faults, not secrets
 
     def check(self) -> None:
         """Check that the plan is consistent.
@@ -85,7 +87,7 @@ class Plan:
         Raises:
             ValueError: The plan is inconsistent.
         """
-        holds = {
+        rules = {
             f"fault: must be one of {', '.join(FAULTS)}.": self.fault in FAULTS,
             "nth: must be 1 or more.": self.nth >= 1,
             "times: must be 1 or more.": self.times is None or self.times >= 1,
@@ -93,47 +95,48 @@ class Plan:
             "seconds: must be 0 or more.": 0 <= self.seconds < inf,
             "retry_after: must be 0 or more.": 0 <= (self.retry_after or 0) < inf,
         }
-        for rule, is_kept in holds.items():
-            if not is_kept:
+        for rule, is_followed in rules.items():
+            if not is_followed:
                 raise ValueError(rule)
 
     @property
-    def begins_at_once(self) -> bool:
+    def starts_immediately(self) -> bool:
         """Whether the plan closes the port before the first request."""
         return self.fault == "refuse" and self.nth == 1 and self.probability is None
 
     def matches(self, method: str, path: str) -> bool:
         """Return whether the plan applies to a request; the path is percent-encoded."""
         wanted, _, pattern = self.operation.partition(" ")
-        return wanted == method and is_path(pattern, path)
+        return wanted == method and matches_path(pattern, path)
 
-    def strikes(self) -> bool:
+    def applies(self) -> bool:
         """Count a matching request, and return whether it gets the fault."""
         self.seen += 1
-        spent = self.times is not None and self.struck >= self.times
+        spent = self.times is not None and self.affected >= self.times
         first = self.nth - 1 if self.fault == "refuse" else self.nth
-        lucky = self.seen < first if self.probability is None else self._chance.random() >= self.probability
-        if spent or lucky:
+        skipped = self.seen < first if self.probability is None else self._random.random() >= self.probability
+        if spent or skipped:
             return False
-        self.struck += 1
+        self.affected += 1
         return True
 
     def describe(self) -> dict[str, Any]:
         """Return the plan in the form of control calls."""
-        names = [name for name in self.__slots__ if not name.startswith("_")]
-        return {name: getattr(self, name) for name in names} | {"struck_ids": [*self.struck_ids]}
+        return attrs.asdict(self, filter=lambda field, _: field.name != "_random") | {
+            "affected_ids": [*self.affected_ids]
+        }
 
 
-def is_path(pattern: str, path: str) -> bool:
+def matches_path(pattern: str, path: str) -> bool:
     """Return whether a path matches a pattern.
 
     In the pattern, `{id}` or another name in braces matches any id.
     """
-    ours, theirs = pattern.split("/"), path.split("/")
-    return len(ours) == len(theirs) and all(map(_stands_for, ours, theirs))
+    parts, others = pattern.split("/"), path.split("/")
+    return len(parts) == len(others) and all(map(_matches_part, parts, others))
 
 
-def _stands_for(part: str, other: str) -> bool:
+def _matches_part(part: str, other: str) -> bool:
     return part == other or (part.startswith("{") and part.endswith("}"))
 
 
@@ -143,9 +146,9 @@ class Faults:
     def __init__(self) -> None:
         self.plans: list[Plan] = []
 
-    def strike(self, method: str, path: str) -> list[Plan]:
+    def select(self, method: str, path: str) -> list[Plan]:
         """Return the plans that affect a request, oldest first.
 
         Every matching plan counts the request.
         """
-        return [plan for plan in self.plans if plan.matches(method, path) and plan.strikes()]
+        return [plan for plan in self.plans if plan.matches(method, path) and plan.applies()]

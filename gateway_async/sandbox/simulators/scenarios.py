@@ -1,15 +1,15 @@
 """Named failure scenarios, each as a list of fault plans."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+
+import attrs
 
 from gateway_async.sandbox.simulators.faults import FAULTS, Plan
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+__all__ = ["SCENARIOS", "Scenario", "make_plans"]
+
 
 _SALE = "POST /v2/transactions"
 _SALE_AT_TERMINAL = "POST /v2/routertransactions"
@@ -22,10 +22,11 @@ _WRITES = (_SALE, _SALE_AT_TERMINAL, _STORE, _CHANGE, _SETTLE)
 _LOOKUPS = (_LOOKUP, "GET /v2/accountvaults/{id}", "GET /v2/transactionbatches/{id}")
 
 
-class Scenario(NamedTuple):
+@attrs.frozen
+class Scenario:
     """A named scenario: its description, and the function that creates its plans."""
 
-    says: str
+    description: str
     plans: Sequence[Callable[[], Plan]]
 
 
@@ -37,16 +38,16 @@ def _each_by_chance(operations: Sequence[str]) -> list[Callable[[], Plan]]:
 
 
 SCENARIOS = {
-    "answer lost after approval": Scenario(
-        "a sale is approved, and the connection ends without an answer",
+    "response lost after approval": Scenario(
+        "a sale is approved, and the connection ends without a response",
         [partial(Plan, _SALE, "close_after_commit")],
     ),
-    "answer lost at the terminal": Scenario(
+    "response lost at the terminal": Scenario(
         "a sale at a terminal is approved, and the connection is reset",
         [partial(Plan, _SALE_AT_TERMINAL, "reset_after_commit")],
     ),
-    "card stored, answer cut in half": Scenario(
-        "an account vault is stored, and half of the answer comes",
+    "card stored, response cut in half": Scenario(
+        "an account vault is stored, and half of the response arrives",
         [partial(Plan, _STORE, "cut_body")],
     ),
     "gateway restarts while a sale is under way": Scenario(
@@ -54,29 +55,29 @@ SCENARIOS = {
         [partial(Plan, _SALE, "reset_after_commit"), partial(Plan, _SALE, "refuse", nth=2)],
     ),
     "rate limited, then fine": Scenario(
-        "two sales get 429 with a `Retry-After` of 0.1 seconds, the third is welcome",
+        "two sales get 429 with a `Retry-After` of 0.1 seconds, the third is accepted",
         [partial(Plan, _SALE, "rate_limit", times=2, retry_after=0.1)],
     ),
-    "another customer's answer": Scenario(
-        "a sale is approved, and somebody else's answer comes",
-        [partial(Plan, _SALE, "swap_answer")],
+    "another customer's response": Scenario(
+        "a sale is approved, and another customer's response arrives",
+        [partial(Plan, _SALE, "swap_response")],
     ),
-    "no answer, and no lookup at first": Scenario(
-        "a sale is approved without an answer, and the next two lookups of a transaction get 503",
+    "no response, and no lookup at first": Scenario(
+        "a sale is approved without a response, and the next two lookups of a transaction get 503",
         [partial(Plan, _SALE, "silence"), partial(Plan, _LOOKUP, "unavailable", times=2, retry_after=0.1)],
     ),
     "a bad day": Scenario(
-        "each fault strikes 2 % of all sales, changes to them, vault stores and settlements",
+        "each fault affects 2 % of all sales, changes to them, vault stores and settlements",
         _each_by_chance(_WRITES),
     ),
     "a bad day for lookups": Scenario(
-        "each fault strikes 2 % of the reads of a transaction, a vault or a batch",
+        "each fault affects 2 % of the reads of a transaction, a vault or a batch",
         _each_by_chance(_LOOKUPS),
     ),
 }
 
 
-def plans_of(name: str) -> list[Plan]:
+def make_plans(name: str) -> list[Plan]:
     """Create new plans for a scenario.
 
     Raises:

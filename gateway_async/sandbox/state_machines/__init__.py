@@ -1,5 +1,5 @@
-"""The state machines of the records, as tables.
+"""The state machines of the records, as tables; one file for each record type.
 
-There is one file for each record type. A transition that is not in a table is not allowed. The tables in the documents
-are generated from these.
+A transition that is not in a table is not allowed. The tables in the README are generated from these. Start at
+`machine.py`.
 """

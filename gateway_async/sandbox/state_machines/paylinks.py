@@ -4,14 +4,14 @@ Expiry depends on the clock and is not a state. An expired paylink accepts no pa
 `expire_date`.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 
-from gateway_async.sandbox.state_machines.machine import Coded, Machine
+from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
+
+__all__ = ["MACHINE", "State", "Trigger"]
 
 
-class State(Coded):
+class State(NumericState):
     """`status_id` of a paylink."""
 
     UNPAID = 0
@@ -26,7 +26,7 @@ class Trigger(StrEnum):
     CHANGE = "PUT"
 
 
-LIFE = Machine(
+MACHINE = StateMachine(
     "Paylink",
     {
         (State.UNPAID, Trigger.CHANGE): State.UNPAID,

@@ -1,10 +1,10 @@
 """The state machine of a postback, from the contract's "Events"."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
-from gateway_async.sandbox.state_machines.machine import Machine
+from gateway_async.sandbox.state_machines.machine import StateMachine
+
+__all__ = ["MACHINE", "State", "Trigger"]
 
 
 class State(StrEnum):
@@ -19,14 +19,14 @@ class State(StrEnum):
 class Trigger(StrEnum):
     """The events that can change a postback."""
 
-    ACKNOWLEDGE = "an attempt is answered with a 2xx"
-    FAIL = "an attempt fails, and others are left"
+    ACKNOWLEDGE = "an attempt gets a 2xx"
+    FAIL = "an attempt fails, and others remain"
     FAIL_AT_LAST = "the last attempt fails"
     CANCEL = "its config is deleted or no longer active"
     REPLAY = "replay"
 
 
-LIFE = Machine(
+MACHINE = StateMachine(
     "Postback",
     {
         (State.WAITING, Trigger.ACKNOWLEDGE): State.DELIVERED,

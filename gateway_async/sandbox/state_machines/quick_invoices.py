@@ -4,15 +4,13 @@ Expiry depends on the clock and is not a state. An expired invoice accepts no pa
 still be changed, including its `expire_date`.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from gateway_async.sandbox.state_machines.machine import Machine
+from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.state_machines.machine import StateMachine
 
-if TYPE_CHECKING:
-    from gateway_async.sandbox.schema.fields import Row
+__all__ = ["MACHINE", "State", "Trigger", "codes_of", "state_of", "trigger_of"]
 
 
 class State(StrEnum):
@@ -45,7 +43,7 @@ class Trigger(StrEnum):
     REOPEN_OVERPAYABLE = "reopen, with allow_overpayment"
 
 
-LIFE = Machine(
+MACHINE = StateMachine(
     "Quick invoice",
     {
         (State.OPEN_UNPAID, Trigger.PAY_PART): State.OPEN_IN_PART,
@@ -79,12 +77,12 @@ LIFE = Machine(
 )
 
 _CODES = {
-    State.OPEN_UNPAID: (1, 1),
-    State.OPEN_PAID: (1, 2),
-    State.OPEN_IN_PART: (1, 3),
-    State.CLOSED_UNPAID: (0, 1),
-    State.CLOSED_PAID: (0, 2),
-    State.CLOSED_IN_PART: (0, 3),
+    State.OPEN_UNPAID: (InvoiceStatus.OPEN, PaymentStatus.UNPAID),
+    State.OPEN_PAID: (InvoiceStatus.OPEN, PaymentStatus.PAID),
+    State.OPEN_IN_PART: (InvoiceStatus.OPEN, PaymentStatus.PARTIALLY_PAID),
+    State.CLOSED_UNPAID: (InvoiceStatus.CLOSED, PaymentStatus.UNPAID),
+    State.CLOSED_PAID: (InvoiceStatus.CLOSED, PaymentStatus.PAID),
+    State.CLOSED_IN_PART: (InvoiceStatus.CLOSED, PaymentStatus.PARTIALLY_PAID),
 }
 """`status_id` and `payment_status_id` of each state, as responses show them."""
 

@@ -1,13 +1,13 @@
 """The state machine of a request at a terminal.
 
-An ended request never changes again. After a card was read, the issuer's decision begins the states of a transaction.
+An ended request never changes again. After a card was read, the transaction has its own states.
 """
-
-from __future__ import annotations
 
 from enum import StrEnum
 
-from gateway_async.sandbox.state_machines.machine import Machine
+from gateway_async.sandbox.state_machines.machine import StateMachine
+
+__all__ = ["MACHINE", "State", "Trigger"]
 
 
 class State(StrEnum):
@@ -20,32 +20,32 @@ class State(StrEnum):
     CANCELLED = "cancelled"
     STOPPED = "stopped by the terminal"
     TIMED_OUT = "timed out"
-    CUT_OFF = "cut off"
+    ABORTED = "aborted"
 
 
 class Trigger(StrEnum):
     """The events that can change a request."""
 
-    TURN = "its turn comes"
+    ACTIVATE = "it becomes the first in the queue"
     CARD = "a card is presented"
     DECLINE = "the card is declined"
-    CANCEL = "the red key is pressed"
+    CANCEL = "the cancel key is pressed"
     STOP = "the terminal fails, or has waited too long for a step"
     TIME_OUT = "300 seconds have passed"
-    CUT_OFF = "the sandbox stops or begins anew"
+    ABORT = "the sandbox stops or is reset"
 
 
-LIFE = Machine(
+MACHINE = StateMachine(
     "Request at a terminal",
     {
-        (State.QUEUED, Trigger.TURN): State.WAITING,
+        (State.QUEUED, Trigger.ACTIVATE): State.WAITING,
         (State.QUEUED, Trigger.TIME_OUT): State.TIMED_OUT,
-        (State.QUEUED, Trigger.CUT_OFF): State.CUT_OFF,
+        (State.QUEUED, Trigger.ABORT): State.ABORTED,
         (State.WAITING, Trigger.CARD): State.CARD_READ,
         (State.WAITING, Trigger.DECLINE): State.DECLINED,
         (State.WAITING, Trigger.CANCEL): State.CANCELLED,
         (State.WAITING, Trigger.STOP): State.STOPPED,
         (State.WAITING, Trigger.TIME_OUT): State.TIMED_OUT,
-        (State.WAITING, Trigger.CUT_OFF): State.CUT_OFF,
+        (State.WAITING, Trigger.ABORT): State.ABORTED,
     },
 )

@@ -1,14 +1,12 @@
 """The state machine of a token (contract, "Token and hash key lifetimes")."""
 
-from __future__ import annotations
-
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from gateway_async.sandbox.state_machines.machine import Machine
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.state_machines.machine import StateMachine
 
-if TYPE_CHECKING:
-    from gateway_async.sandbox.schema.fields import Row
+__all__ = ["IDLE_SECONDS", "MACHINE", "State", "Trigger", "allows"]
+
 
 IDLE_SECONDS = 15 * 60
 """How long a token stays valid without a successful request."""
@@ -26,11 +24,11 @@ class Trigger(StrEnum):
     """The events that can change a token."""
 
     USE = "a request with it succeeds"
-    IDLE = "15 minutes without"
+    IDLE = "15 minutes without a successful request"
     REVOKE = "DELETE"
 
 
-LIFE = Machine(
+MACHINE = StateMachine(
     "Token",
     {
         (State.VALID, Trigger.USE): State.VALID,
@@ -41,11 +39,8 @@ LIFE = Machine(
 
 
 def allows(trigger: Trigger, row: Row, now: float) -> bool:
-    """Return whether a trigger is allowed for a stored token.
-
-    `now` is in Unix seconds.
-    """
-    return LIFE.after(_state_of(row, now), trigger) is not None
+    """Return whether a trigger is allowed for a stored token at a Unix time."""
+    return MACHINE.next_state(_state_of(row, now), trigger) is not None
 
 
 def _state_of(row: Row, now: float) -> State:

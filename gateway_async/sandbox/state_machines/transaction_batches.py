@@ -4,14 +4,14 @@ A batch accepts payments while it is open: before it settles, and after a failed
 its processor works on it (5), and when it is settled (2) or forced closed (6).
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 
-from gateway_async.sandbox.state_machines.machine import Coded, Machine
+from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
+
+__all__ = ["BY_PROCESSOR", "MACHINE", "OPEN", "State", "Trigger"]
 
 
-class State(Coded):
+class State(NumericState):
     """`processing_status_id` of a batch."""
 
     TO_SETTLE = 1
@@ -23,36 +23,33 @@ class State(Coded):
 
 
 class Trigger(StrEnum):
-    """The events that can change a batch.
-
-    They are a settlement, by hand or at midnight, and the steps of its processor.
-    """
+    """The settlements and processor steps that can change a batch."""
 
     SETTLE = "settled by hand or at midnight"
-    SETTLE_TROUBLED = "the same, with a transaction of 6.30 in it"
-    PROCESS = "the processor takes it"
+    SETTLE_WITH_ERROR = "the same, with a transaction of 6.30 in it"
+    PROCESS = "the processor starts it"
     FINISH = "the processor settles it"
     FAIL = "the processor fails"
     RETRY = "the processor will try again"
-    FORCE = "the processor gives it up"
+    FORCE = "the processor abandons it"
 
 
-LIFE = Machine(
+MACHINE = StateMachine(
     "Transaction batch",
     {
         (State.TO_SETTLE, Trigger.SETTLE): State.SETTLED,
-        (State.TO_SETTLE, Trigger.SETTLE_TROUBLED): State.ERROR,
+        (State.TO_SETTLE, Trigger.SETTLE_WITH_ERROR): State.ERROR,
         (State.TO_SETTLE, Trigger.PROCESS): State.PROCESSING,
         (State.TO_SETTLE, Trigger.FORCE): State.FORCED_CLOSED,
         (State.PROCESSING, Trigger.FINISH): State.SETTLED,
         (State.PROCESSING, Trigger.FAIL): State.ERROR,
         (State.PROCESSING, Trigger.FORCE): State.FORCED_CLOSED,
         (State.ERROR, Trigger.SETTLE): State.SETTLED,
-        (State.ERROR, Trigger.SETTLE_TROUBLED): State.SETTLED,
+        (State.ERROR, Trigger.SETTLE_WITH_ERROR): State.SETTLED,
         (State.ERROR, Trigger.RETRY): State.REPROCESS,
         (State.ERROR, Trigger.FORCE): State.FORCED_CLOSED,
         (State.REPROCESS, Trigger.SETTLE): State.SETTLED,
-        (State.REPROCESS, Trigger.SETTLE_TROUBLED): State.SETTLED,
+        (State.REPROCESS, Trigger.SETTLE_WITH_ERROR): State.SETTLED,
         (State.REPROCESS, Trigger.PROCESS): State.PROCESSING,
         (State.REPROCESS, Trigger.FORCE): State.FORCED_CLOSED,
     },

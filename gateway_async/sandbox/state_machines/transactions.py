@@ -3,18 +3,18 @@
 A payment that the issuer refuses starts, and ends, as 301 declined.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
 
-from gateway_async.sandbox.state_machines.machine import Coded, Machine
+import attrs
 
-if TYPE_CHECKING:
-    from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, TransactionType
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
+
+__all__ = ["MACHINE", "SETTLEABLE", "STARTS", "Start", "State", "Trigger", "next_state"]
 
 
-class State(Coded):
+class State(NumericState):
     """`status_id` of a transaction."""
 
     APPROVED = 101
@@ -30,10 +30,7 @@ class State(Coded):
 
 
 class Trigger(StrEnum):
-    """The events that can change a transaction.
-
-    They are PUT actions, a refund, and settlement steps.
-    """
+    """The PUT actions, refunds and settlement steps that can change a transaction."""
 
     VOID = "void"
     COMPLETE = "authcomplete"
@@ -42,30 +39,31 @@ class Trigger(StrEnum):
     TIP = "tipadjust"
     REFUND = "refund"
     SETTLE = "its batch settles"
-    ORIGINATE = "a night passes"
+    ORIGINATE = "midnight passes"
 
 
-class Start(NamedTuple):
+@attrs.frozen
+class Start:
     """The type and first status of a new transaction when it is approved."""
 
-    type_id: int
+    type_id: TransactionType
     status_id: State
 
 
 STARTS = {
-    ("cc", "sale"): Start(20, State.APPROVED),
-    ("cc", "force"): Start(20, State.APPROVED),
-    ("cc", "authonly"): Start(20, State.AUTHORISED),
-    ("cc", "avsonly"): Start(21, State.ADDRESS_CHECKED),
-    ("cc", "refund"): Start(30, State.REFUNDED),
-    ("ach", "sale"): Start(50, State.PENDING_ORIGINATION),
-    ("ach", "debit"): Start(50, State.PENDING_ORIGINATION),
-    ("ach", "credit"): Start(40, State.PENDING_ORIGINATION),
-    ("ach", "refund"): Start(40, State.PENDING_ORIGINATION),
+    ("cc", "sale"): Start(TransactionType.SALE, State.APPROVED),
+    ("cc", "force"): Start(TransactionType.SALE, State.APPROVED),
+    ("cc", "authonly"): Start(TransactionType.SALE, State.AUTHORISED),
+    ("cc", "avsonly"): Start(TransactionType.ADDRESS_CHECK, State.ADDRESS_CHECKED),
+    ("cc", "refund"): Start(TransactionType.REFUND, State.REFUNDED),
+    ("ach", "sale"): Start(TransactionType.BANK_DEBIT, State.PENDING_ORIGINATION),
+    ("ach", "debit"): Start(TransactionType.BANK_DEBIT, State.PENDING_ORIGINATION),
+    ("ach", "credit"): Start(TransactionType.BANK_CREDIT, State.PENDING_ORIGINATION),
+    ("ach", "refund"): Start(TransactionType.BANK_CREDIT, State.PENDING_ORIGINATION),
 }
 """The first state of a transaction, by payment method and action of the POST."""
 
-LIFE = Machine(
+MACHINE = StateMachine(
     "Transaction",
     {
         (State.AUTHORISED, Trigger.INCREMENT): State.AUTHORISED,
@@ -90,17 +88,15 @@ LIFE = Machine(
     },
 )
 
-SETTLEABLE = frozenset(state for state, trigger in LIFE.moves if trigger is Trigger.SETTLE)
+SETTLEABLE = frozenset(state for state, trigger in MACHINE.transitions if trigger is Trigger.SETTLE)
 """The states that a batch settles."""
 
-_GIVES_BACK = frozenset({30, 40})
 
-
-def after(trigger: Trigger, row: Row) -> State | None:
+def next_state(trigger: Trigger, row: Row) -> State | None:
     """Return the state of a transaction after a trigger.
 
     The result is None if the trigger is not allowed. Only a transaction that took money can be refunded.
     """
-    if trigger is Trigger.REFUND and row["type_id"] in _GIVES_BACK:
+    if trigger is Trigger.REFUND and row["type_id"] in REFUNDING_TYPES:
         return None
-    return LIFE.after(State(row["status_id"]), trigger)
+    return MACHINE.next_state(State(row["status_id"]), trigger)

@@ -4,18 +4,21 @@
 """
 
 from gateway_async.sandbox.schema.fields import Field, Table
-from gateway_async.sandbox.schema.kinds import CODE, MOMENT, OBJECT, TEXT
+from gateway_async.sandbox.schema.kinds import CODE, OBJECT, TEXT, TIMESTAMP
 
-NOTICE = Table(
-    "notice",
+__all__ = ["MESSAGE"]
+
+
+MESSAGE = Table(
+    "message",
     "outbox",
     (
         Field("id", CODE),
         Field("location_id", CODE, shown=False),
-        Field("created_ts", MOMENT),
+        Field("created_ts", TIMESTAMP),
         Field("channel", CODE),
         Field("recipient", TEXT),
-        Field("occasion", CODE),
+        Field("event", CODE),
         Field("quick_invoice_id", CODE),
         Field("paylink_id", CODE),
         Field("subject", TEXT),

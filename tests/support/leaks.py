@@ -1,4 +1,4 @@
-"""What an error leads to: every object that an error tracker, a serializer or a debugger could reach from it."""
+"""The objects that an error tracker, a serializer or a debugger can reach from an error."""
 
 import asyncio
 import gc
@@ -13,7 +13,7 @@ from typing import Any
 from gateway_async import AsyncGateway
 
 CARD_PART = 8
-"""So many consecutive digits of a card number are too many."""
+"""The number of consecutive digits of a card number that counts as a leak."""
 
 _LONGEST_WAY = 30
 
@@ -27,14 +27,14 @@ _LIVE = (
     types.GeneratorType,
     types.AsyncGeneratorType,
 )
-"""The event loop and what runs on it: from there everything leads to everything, and no tracker follows it."""
+"""The event loop and its tasks: they refer to everything, and no error tracker follows them."""
 
 _CODE = (types.ModuleType, type, types.CodeType, types.FrameType, types.BuiltinFunctionType)
-"""Code, and the frames that are still running; those of a traceback are looked at."""
+"""Code and running frames, which are skipped; the frames of a traceback are not."""
 
 
 def leaks(error: object, planted: Iterable[str], own_files: Iterable[str]) -> set[str]:
-    """The planted values that `error` leads to.
+    """Return the planted values that `error` leads to.
 
     Followed are causes, contexts, notes, groups, the local variables of every frame of every traceback, and
     whatever any of these refers to, the client too. Searched are all texts, and the reprs of the package's objects.
@@ -67,14 +67,14 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def reachable(error: object, own_files: Iterable[str] = ()) -> Iterator[tuple[str, Any]]:
-    """Everything that `error` leads to, and the way there."""
+    """Yield every object that `error` leads to, and the way there."""
     seen: dict[int, Any] = {}
     pending: list[tuple[str, Any]] = [("error", error)]
     while pending:
         way, value = pending.pop()
         if id(value) in seen or isinstance(value, (*_LIVE, *_CODE)):
             continue
-        seen[id(value)] = value  # alive, so that its id is not given to another
+        seen[id(value)] = value  # kept alive, so that no other object gets its id
         yield way, value
         match value:
             case str() | int() | bytes() | bytearray() | memoryview():
@@ -91,7 +91,7 @@ def reachable(error: object, own_files: Iterable[str] = ()) -> Iterator[tuple[st
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """What a value shows."""
+    """Yield the texts in a value."""
     match value:
         case str() | int():
             yield str(value)
@@ -144,7 +144,7 @@ def _slots(kind: type) -> Iterable[str]:
 
 
 def token_of(gateway: AsyncGateway) -> str | None:
-    """The token that a `PasswordLogin` has fetched, if it has."""
+    """Return the token that a `PasswordLogin` has fetched, if any."""
     token = getattr(
         gateway._executor._http._authenticator._credentials_source, "_token", None
     )  # the planted value, not an assertion

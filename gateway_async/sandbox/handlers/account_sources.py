@@ -4,12 +4,14 @@ Exactly one of several request fields names it. Each field has a function that f
 does not leave that function.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Mapping
 
-from typing import TYPE_CHECKING
+import attrs
 
+from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, TICKET, TRANSACTION
-from gateway_async.sandbox.schema.fields import Row, label
+from gateway_async.sandbox.schema.fields import Row, Table, label
 from gateway_async.sandbox.simulators.cards import (
     Account,
     check_expiry,
@@ -19,15 +21,21 @@ from gateway_async.sandbox.simulators.cards import (
     read_track,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+__all__ = [
+    "BANK_ACCOUNT_TYPES",
+    "PAYMENT_METHODS",
+    "PAYMENT_SOURCES",
+    "VAULT_SOURCES",
+    "Source",
+    "check_exp_date",
+    "check_kind",
+    "find_account",
+    "use_up_ticket",
+]
 
-    from gateway_async.sandbox.http.errors import Problems
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Table
 
-    Source = Callable[[Gateway, Row, Row, Problems], Account | None]
-    """Finds the account for the values of a request, and reports problems."""
+Source = Callable[[Gateway, Row, Row, Problems], Account | None]
+"""Finds the account for the values of a request, and reports problems."""
 
 PAYMENT_METHODS = ("cc", "ach")
 BANK_ACCOUNT_TYPES = ("checking", "savings")
@@ -40,14 +48,8 @@ def find_account(
 ) -> Account | None:
     """Return the account that a request names.
 
-    The result is None, with a problem reported, if the request names no account or several.
-
-    Args:
-        gateway: The gateway that stores the records.
-        user: The caller.
-        sources: The fields that may name an account.
-        values: The values of the request.
-        problems: Collects the problems.
+    The result is None, with a problem reported, if the request names no account or several. `sources` has the fields
+    that may name an account.
     """
     _check_sec_code(values, problems)
     given = [name for name in sources if values.get(name) is not None]
@@ -62,7 +64,7 @@ def find_account(
     return None
 
 
-def _number(_gateway: Gateway, _user: Row, values: Row, problems: Problems) -> Account | None:
+def _find_by_number(_gateway: Gateway, _user: Row, values: Row, problems: Problems) -> Account | None:
     read = _read_bank_account if values.get("payment_method") == "ach" else _read_card
     return read(values, problems)
 
@@ -97,7 +99,7 @@ def _read_bank_account(values: Row, problems: Problems) -> Account | None:
         return None
 
 
-def _track(_gateway: Gateway, _user: Row, values: Row, problems: Problems) -> Account | None:
+def _find_by_track(_gateway: Gateway, _user: Row, values: Row, problems: Problems) -> Account | None:
     try:
         return read_track(values["track_data"])
     except ValueError as reason:
@@ -105,7 +107,7 @@ def _track(_gateway: Gateway, _user: Row, values: Row, problems: Problems) -> Ac
         return None
 
 
-def _record(table: Table, field: str, column: str, read: Callable[[Row], Account]) -> Source:
+def _make_source(table: Table, field: str, column: str, read: Callable[[Row], Account]) -> Source:
     def find(gateway: Gateway, user: Row, values: Row, problems: Problems) -> Account | None:
         where = {"location_id": user["location_id"], column: values[field]}
         row = gateway.store.find(table, **where)
@@ -117,64 +119,55 @@ def _record(table: Table, field: str, column: str, read: Callable[[Row], Account
     return find
 
 
-def _of_ticket(row: Row) -> Account:
-    return Account("cc", row["account_type"], row["first_six"], row["last_four"], row["exp_date"])
+_COLUMNS = (
+    "account_type",
+    "first_six",
+    "last_four",
+    "exp_date",
+    "account_holder_name",
+    "routing",
+    "ach_sec_code",
+    "billing_street",
+    "billing_zip",
+)
+
+
+def _of_row(row: Row) -> Account:
+    """Return the account of a stored record; a ticket is always for a card."""
+    return Account(row.get("payment_method", "cc"), **{name: row[name] for name in _COLUMNS if name in row})
 
 
 def _of_vault(row: Row) -> Account:
-    return Account(
-        row["payment_method"],
-        row["account_type"],
-        row["first_six"],
-        row["last_four"],
-        row["exp_date"],
-        row["account_holder_name"],
-        ach_sec_code=row["ach_sec_code"],
-        billing_street=row["billing_address"],
-        billing_zip=row["billing_zip"],
-        vault_id=row["id"],
-    )
+    return attrs.evolve(_of_row(row), billing_street=row["billing_address"], vault_id=row["id"])
 
 
 def _of_transaction(row: Row) -> Account:
-    return Account(
-        row["payment_method"],
-        row["account_type"],
-        row["first_six"],
-        row["last_four"],
-        row["exp_date"],
-        row["account_holder_name"],
-        row["routing"],
-        row["ach_sec_code"],
-        billing_street=row["billing_street"],
-        billing_zip=row["billing_zip"],
-        transaction_id=row["id"],
-    )
+    return attrs.evolve(_of_row(row), transaction_id=row["id"])
 
 
-_GIVEN: dict[str, Source] = {
-    "account_number": _number,
-    "track_data": _track,
-    "ticket": _record(TICKET, "ticket", "id", _of_ticket),
-    "previous_transaction_id": _record(TRANSACTION, "previous_transaction_id", "id", _of_transaction),
-    "previous_transaction_api_id": _record(
+_COMMON_SOURCES: dict[str, Source] = {
+    "account_number": _find_by_number,
+    "track_data": _find_by_track,
+    "ticket": _make_source(TICKET, "ticket", "id", _of_row),
+    "previous_transaction_id": _make_source(TRANSACTION, "previous_transaction_id", "id", _of_transaction),
+    "previous_transaction_api_id": _make_source(
         TRANSACTION, "previous_transaction_api_id", "transaction_api_id", _of_transaction
     ),
 }
 
 
-def _vault(prefix: str) -> dict[str, Source]:
+def _vault_sources(prefix: str) -> dict[str, Source]:
     by_id, by_api_id = f"{prefix}account_vault_id", f"{prefix}account_vault_api_id"
     return {
-        by_id: _record(ACCOUNT_VAULT, by_id, "id", _of_vault),
-        by_api_id: _record(ACCOUNT_VAULT, by_api_id, "account_vault_api_id", _of_vault),
+        by_id: _make_source(ACCOUNT_VAULT, by_id, "id", _of_vault),
+        by_api_id: _make_source(ACCOUNT_VAULT, by_api_id, "account_vault_api_id", _of_vault),
     }
 
 
-VAULT_SOURCES = _GIVEN | _vault("previous_")
+VAULT_SOURCES = _COMMON_SOURCES | _vault_sources("previous_")
 """The fields that can be the source of an account vault."""
 
-PAYMENT_SOURCES = _GIVEN | _vault("")
+PAYMENT_SOURCES = _COMMON_SOURCES | _vault_sources("")
 """The fields that can be the source of a payment."""
 
 

@@ -4,56 +4,47 @@
 reversal. A money field that an action does not use is a problem.
 """
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
+from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.invoice_payments import follow
-from gateway_async.sandbox.handlers.payments import charged
+from gateway_async.sandbox.handlers.invoice_payments import update_invoice_of
+from gateway_async.sandbox.handlers.payments import amount_charged
 from gateway_async.sandbox.handlers.transaction_batches import batch_for
 from gateway_async.sandbox.http.errors import Problems
-from gateway_async.sandbox.http.responses import answer
-from gateway_async.sandbox.request.records import change, locate, show
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.http.responses import json_response
+from gateway_async.sandbox.request.call import Call
+from gateway_async.sandbox.request.records import read_update, show, update_record
 from gateway_async.sandbox.schema import TRANSACTION
-from gateway_async.sandbox.schema.fields import label
+from gateway_async.sandbox.schema.codes import ReasonCode
+from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import show_money
-from gateway_async.sandbox.simulators import issuer
 from gateway_async.sandbox.state_machines import transactions as states
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+__all__ = ["Effect", "update"]
 
-    from starlette.responses import Response
 
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.schema.fields import Row
-
-    Effect = Callable[[Row, Row, Problems], Row]
-    """Computes further changes from the stored record and the values of the request."""
+Effect = Callable[[Row, Row, Problems], Row]
+"""Computes further changes from the stored record and the values of the request."""
 
 _MONEY = ("transaction_amount", "tip_amount", "tax", "subtotal_amount")
 
 
 async def update(call: Call) -> Response:
     """Handle PUT /v2/transactions/{id}; without an `action` it edits the transaction."""
-    body = await call.record("transaction")
-    row, problems = locate(call, TRANSACTION), Problems()
-    values = read_fields(TRANSACTION, body, problems, current=row)
-    check_references(call.gateway, call.user, TRANSACTION, values, problems, current=row)
+    row, values, problems = await read_update(call, TRANSACTION)
     changes = _changes(values.get("action") or "edit", row, values, problems)
-    problems.done()
+    problems.raise_if_any()
     if "void_date" in changes:
         changes["void_date"] = f"{call.gateway.clock.date():%Y-%m-%d %H:%M:%S}"
     changed = _store(call, row, values | changes | {"modified_user_id": call.user["id"]})
-    return answer({"transaction": show(call, TRANSACTION, changed)})
+    return json_response({"transaction": show(call, TRANSACTION, changed)})
 
 
 def _store(call: Call, row: Row, changes: Row) -> Row:
     with call.gateway.store.transaction():
-        changed = change(call, TRANSACTION, row, changes | batch_for(call.gateway, call.user, row | changes))
-        follow(call.gateway, changed)
+        changed = update_record(call, TRANSACTION, row, changes | batch_for(call.gateway, call.user, row | changes))
+        update_invoice_of(call.gateway, changed)
     return changed
 
 
@@ -65,7 +56,7 @@ def _changes(action: str, row: Row, values: Row, problems: Problems) -> Row:
     for name in _MONEY:
         if name not in money and name in values and values[name] != row[name]:
             problems.add(name, f"{label(name)} cannot be changed by {action}.")
-    status = row["status_id"] if action == "edit" else states.after(states.Trigger(action), row)
+    status = row["status_id"] if action == "edit" else states.next_state(states.Trigger(action), row)
     if status is None:
         problems.add("action", f"Action {action} is not allowed when status_id is {row['status_id']}.")
         return {}
@@ -73,27 +64,27 @@ def _changes(action: str, row: Row, values: Row, problems: Problems) -> Row:
 
 
 def _void(_row: Row, _values: Row, _problems: Problems) -> Row:
-    return {"transaction_amount": 0, "reason_code_id": issuer.VOIDED, "void_date": None}
+    return {"transaction_amount": 0, "reason_code_id": ReasonCode.VOIDED, "void_date": None}
 
 
 def _complete(row: Row, values: Row, problems: Problems) -> Row:
     amount = _amount(row, values)
-    if not 0 < amount <= charged(row):
-        _refuse_amount(problems, f"must be above 0.00 and at most {show_money(charged(row))}.")
-    return {"transaction_amount": amount, "reason_code_id": issuer.AUTH_COMPLETED}
+    if not 0 < amount <= amount_charged(row):
+        _refuse_amount(problems, f"must be above 0.00 and at most {show_money(amount_charged(row))}.")
+    return {"transaction_amount": amount, "reason_code_id": ReasonCode.AUTH_COMPLETED}
 
 
 def _increment(row: Row, values: Row, problems: Problems) -> Row:
     amount = _amount(row, values)
-    if amount <= charged(row):
-        _refuse_amount(problems, f"must be more than {show_money(charged(row))}.")
-    return {"transaction_amount": amount, "reason_code_id": issuer.APPROVED}
+    if amount <= amount_charged(row):
+        _refuse_amount(problems, f"must be more than {show_money(amount_charged(row))}.")
+    return {"transaction_amount": amount, "reason_code_id": ReasonCode.APPROVED}
 
 
 def _reverse(row: Row, values: Row, problems: Problems) -> Row:
     amount = _amount(row, values)
-    if not 0 < amount < charged(row):
-        _refuse_amount(problems, f"must be above 0.00 and less than {show_money(charged(row))}.")
+    if not 0 < amount < amount_charged(row):
+        _refuse_amount(problems, f"must be above 0.00 and less than {show_money(amount_charged(row))}.")
     return {"transaction_amount": amount}
 
 
@@ -113,7 +104,7 @@ def _edit(_row: Row, _values: Row, _problems: Problems) -> Row:
 
 def _amount(row: Row, values: Row) -> int:
     amount = values.get("transaction_amount")
-    return charged(row) if amount is None else int(amount)
+    return amount_charged(row) if amount is None else int(amount)
 
 
 def _refuse_amount(problems: Problems, predicate: str) -> None:

@@ -4,31 +4,29 @@ Every request gets a record or a 4xx. A body is refused with a message if it is 
 is nested too deeply or repeats a key.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from gateway_async.sandbox.http.errors import InvalidError, RefusedError
+import attrs
+from starlette.requests import Request
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from gateway_async.sandbox.http.errors import RefusedError, ValidationError
+from gateway_async.sandbox.request.expands import Expand
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema.fields import Row
 
-    from starlette.requests import Request
+__all__ = ["BODY_LIMIT", "Call", "read_body", "read_json", "read_query"]
 
-    from gateway_async.sandbox.request.expands import Expand
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
 
 BODY_LIMIT = 10 * 1024 * 1024
 """The size limit of a JSON body, in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@attrs.frozen
 class Call:
     """One request of one user.
 
@@ -54,7 +52,7 @@ class Call:
         except UnicodeDecodeError:
             raise RefusedError(404, "The record cannot be found.") from None
 
-    async def record(self, wrapper: str) -> Row:
+    async def read_record(self, wrapper: str) -> Row:
         """Return the object under the wrapper key of the body.
 
         Raises:
@@ -74,7 +72,7 @@ def read_query(request: Request) -> dict[str, str]:
 
     Raises:
         RefusedError: 400, the query is not UTF-8.
-        InvalidError: A parameter is given twice.
+        ValidationError: A parameter is given twice.
     """
     try:
         pairs = parse_qsl(request.scope["query_string"].decode(), keep_blank_values=True, errors="strict")
@@ -82,7 +80,7 @@ def read_query(request: Request) -> dict[str, str]:
         raise RefusedError(400, "The query string is not UTF-8.") from None
     query = dict(pairs)
     if len(query) < len(pairs):
-        raise InvalidError({name: [f"{name} is given twice."] for name in _twice(pairs)})
+        raise ValidationError({name: [f"{name} is given twice."] for name in _find_duplicates(pairs)})
     return query
 
 
@@ -102,7 +100,7 @@ async def read_json(request: Request) -> Any:
     except RecursionError:
         raise RefusedError(400, "The body is nested too deeply.") from None
     except ValueError as problem:
-        raise RefusedError(400, f"The body is not JSON: {_reason(problem)}.") from None
+        raise RefusedError(400, f"The body is not JSON: {_describe_error(problem)}.") from None
     return value
 
 
@@ -123,11 +121,11 @@ async def read_body(request: Request) -> bytes:
 def _read_object(pairs: list[tuple[str, Any]]) -> Row:
     record = dict(pairs)
     if len(record) < len(pairs):
-        raise ValueError(f"{_twice(pairs)[0][:100]!r} occurs twice in one object")
+        raise ValueError(f"{_find_duplicates(pairs)[0][:100]!r} occurs twice in one object")
     return record
 
 
-def _twice(pairs: Sequence[tuple[str, Any]]) -> list[str]:
+def _find_duplicates(pairs: Sequence[tuple[str, Any]]) -> list[str]:
     return [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
 
 
@@ -139,7 +137,7 @@ def _refuse_lone_surrogates(value: Any) -> None:
     json.dumps(value, ensure_ascii=False, default=str).encode()
 
 
-def _reason(problem: ValueError) -> str:
+def _describe_error(problem: ValueError) -> str:
     if isinstance(problem, json.JSONDecodeError):
         return f"{problem.msg} at character {problem.pos}"
     return str(problem)

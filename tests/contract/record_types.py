@@ -1,13 +1,13 @@
 """How records of each table are made, and what trying a field takes.
 
-A table of `rows.py` says what a field is; what stands here only makes it possible to try.
+A table of `rows.py` describes a field; this module only makes it possible to try.
 """
 
 from typing import Any
 
 from . import rows
 from .raw_client import BANK_ACCOUNT, VISA
-from .record_type import Family, Recipe, Way
+from .record_type import Recipe, RecordType, Way
 from .sample_values import (
     ACH_PRODUCT,
     BANK,
@@ -43,23 +43,23 @@ CARD = {"account_number": VISA, "exp_date": "1230"}
 ACH = BANK_ACCOUNT | {"payment_method": "ach"}
 
 
-def _place(desk: Any) -> dict[str, Any]:
-    return {"location_id": desk.facts.location_id}
+def _location(raw_client: Any) -> dict[str, Any]:
+    return {"location_id": raw_client.info.location_id}
 
 
-def _stored(desk: Any, **source: str) -> dict[str, Any]:
-    return _place(desk) | {"payment_method": "cc"} | source
+def _stored(raw_client: Any, **source: str) -> dict[str, Any]:
+    return _location(raw_client) | {"payment_method": "cc"} | source
 
 
 def _sale(**source: str) -> dict[str, Any]:
     return {"action": "sale", "transaction_amount": "12.50"} | source
 
 
-def _terminal(desk: Any) -> dict[str, Any]:
-    return {"payment_method": "cc", "terminal_id": desk.facts.terminal_id}
+def _terminal(raw_client: Any) -> dict[str, Any]:
+    return {"payment_method": "cc", "terminal_id": raw_client.info.terminal_id}
 
 
-QUICK_INVOICES = Family(
+QUICK_INVOICES = RecordType(
     rows.QUICK_INVOICE,
     "/v2/quickinvoices",
     "QuickInvoice",
@@ -67,7 +67,9 @@ QUICK_INVOICES = Family(
         Way(
             "invoice",
             "QuickInvoiceCreate",
-            lambda desk: _place(desk) | {"title": "Tea", "due_date": "2030-01-31", "item_list": {"Tea": 10}},
+            lambda raw_client: (
+                _location(raw_client) | {"title": "Tea", "due_date": "2030-01-31", "item_list": {"Tea": 10}}
+            ),
         ),
     ),
     update="QuickInvoiceUpdate",
@@ -101,14 +103,14 @@ QUICK_INVOICES = Family(
             "dob_year",
         }
     ),
-    worked_out=frozenset({"active", "files", "transactions"}),
+    computed=frozenset({"active", "files", "transactions"}),
 )
 
-PAYLINKS = Family(
+PAYLINKS = RecordType(
     rows.PAYLINK,
     "/v2/paylinks",
     "Paylink",
-    ways=(Way("paylink", "PaylinkCreate", lambda desk: _place(desk) | {"amount_due": 12}),),
+    ways=(Way("paylink", "PaylinkCreate", lambda raw_client: _location(raw_client) | {"amount_due": 12}),),
     update="PaylinkUpdate",
     recipes={
         "location_id": LOCATION_ID,
@@ -123,25 +125,40 @@ PAYLINKS = Family(
     expanded=frozenset({"payment_url", "tags"}),
 )
 
-ACCOUNT_VAULTS = Family(
+ACCOUNT_VAULTS = RecordType(
     rows.ACCOUNT_VAULT,
     "/v2/accountvaults",
     "AccountVault",
     ways=(
-        Way("card", "CardVaultCreate", lambda desk: _place(desk) | CARD | {"payment_method": "cc"}),
-        Way("bank account", "AchVaultCreate", lambda desk: _place(desk) | ACH | {"is_company": 0}, NO_METHOD),
-        Way("stripe", "SwipedVaultCreate", lambda desk: _stored(desk, track_data=TRACK), instead("track_data")),
-        Way("ticket", "TicketVaultCreate", lambda desk: _stored(desk, ticket=desk.ticket()), instead("ticket")),
+        Way("card", "CardVaultCreate", lambda raw_client: _location(raw_client) | CARD | {"payment_method": "cc"}),
+        Way(
+            "bank account",
+            "AchVaultCreate",
+            lambda raw_client: _location(raw_client) | ACH | {"is_company": 0},
+            NO_METHOD,
+        ),
+        Way(
+            "stripe",
+            "SwipedVaultCreate",
+            lambda raw_client: _stored(raw_client, track_data=TRACK),
+            instead("track_data"),
+        ),
+        Way(
+            "ticket",
+            "TicketVaultCreate",
+            lambda raw_client: _stored(raw_client, ticket=raw_client.ticket()),
+            instead("ticket"),
+        ),
         Way(
             "sale",
             "TransactionVaultCreate",
-            lambda desk: _stored(desk, previous_transaction_id=desk.sale()["id"]),
+            lambda raw_client: _stored(raw_client, previous_transaction_id=raw_client.sale()["id"]),
             instead("previous_transaction_id"),
         ),
         Way(
             "copy",
             "VaultCopyCreate",
-            lambda desk: _stored(desk, previous_account_vault_id=desk.vault()["id"]),
+            lambda raw_client: _stored(raw_client, previous_account_vault_id=raw_client.vault()["id"]),
             instead("previous_account_vault_id"),
         ),
     ),
@@ -171,19 +188,19 @@ ACCOUNT_VAULTS = Family(
             way="copy", value=vaults_id, beside={"previous_account_vault_id": ...}, put=False
         ),
     },
-    worked_out=frozenset({"expiring_in_months"}),
+    computed=frozenset({"expiring_in_months"}),
 )
 
-CONTACTS = Family(
+CONTACTS = RecordType(
     rows.CONTACT,
     "/v2/contacts",
     "Contact",
-    ways=(Way("contact", "ContactCreate", lambda desk: _place(desk) | {"last_name": "Smith"}),),
+    ways=(Way("contact", "ContactCreate", lambda raw_client: _location(raw_client) | {"last_name": "Smith"}),),
     update="ContactUpdate",
     recipes={"location_id": LOCATION_ID, "email": EMAIL},
 )
 
-TRANSACTIONS = Family(
+TRANSACTIONS = RecordType(
     rows.TRANSACTION,
     "/v2/transactions",
     "Transaction",
@@ -197,17 +214,17 @@ TRANSACTIONS = Family(
             NO_METHOD,
         ),
         Way("stripe", "TransactionCreate", lambda _: _sale(track_data=TRACK), instead("track_data")),
-        Way("ticket", "TransactionCreate", lambda desk: _sale(ticket=desk.ticket()), instead("ticket")),
+        Way("ticket", "TransactionCreate", lambda raw_client: _sale(ticket=raw_client.ticket()), instead("ticket")),
         Way(
             "vault",
             "TransactionCreate",
-            lambda desk: _sale(account_vault_id=desk.vault()["id"]),
+            lambda raw_client: _sale(account_vault_id=raw_client.vault()["id"]),
             instead("account_vault_id"),
         ),
         Way(
             "refund",
             "TransactionCreate",
-            lambda desk: {"action": "refund", "previous_transaction_id": desk.sale()["id"]},
+            lambda raw_client: {"action": "refund", "previous_transaction_id": raw_client.sale()["id"]},
             {
                 "action": {"action", "transaction_amount"},
                 "previous_transaction_id": {"previous_transaction_id", "account_number", "transaction_amount"},
@@ -251,28 +268,32 @@ TRANSACTIONS = Family(
     },
 )
 
-ROUTER_ACCOUNT_VAULTS = Family(
+ROUTER_ACCOUNT_VAULTS = RecordType(
     rows.ROUTER_ACCOUNT_VAULT,
     "/v2/routeraccountvaults",
     ways=(
         Way(
             "card",
             "RouterAccountVaultCreate",
-            lambda desk: _place(desk) | _terminal(desk) | {"action": "store", "contact_id": desk.facts.contact_id},
+            lambda raw_client: (
+                _location(raw_client)
+                | _terminal(raw_client)
+                | {"action": "store", "contact_id": raw_client.info.contact_id}
+            ),
         ),
     ),
     answer="accountvault",
     recipes={"location_id": LOCATION_ID, "contact_id": CONTACT_ID, "terminal_id": TERMINAL_ID},
 )
 
-ROUTER_TRANSACTIONS = Family(
+ROUTER_TRANSACTIONS = RecordType(
     rows.ROUTER_TRANSACTION,
     "/v2/routertransactions",
     ways=(
         Way(
             "card",
             "RouterTransactionCreate",
-            lambda desk: _terminal(desk) | {"action": "sale", "transaction_amount": "12.50"},
+            lambda raw_client: _terminal(raw_client) | {"action": "sale", "transaction_amount": "12.50"},
         ),
     ),
     recipes={
@@ -284,7 +305,7 @@ ROUTER_TRANSACTIONS = Family(
     },
 )
 
-POSTBACK_CONFIGS = Family(
+POSTBACK_CONFIGS = RecordType(
     rows.POSTBACK_CONFIG,
     "/v2/postbackconfigs",
     "PostbackConfig",
@@ -292,15 +313,15 @@ POSTBACK_CONFIGS = Family(
         Way(
             "of contacts",
             "PostbackConfigCreate",
-            lambda desk: _place(desk) | {"resource": "contact", "url": "https://127.0.0.1/receiver"},
+            lambda raw_client: _location(raw_client) | {"resource": "contact", "url": "https://127.0.0.1/receiver"},
         ),
         Way(
             "of transactions",
             "PostbackConfigCreate",
-            lambda desk: (
-                _place(desk)
+            lambda raw_client: (
+                _location(raw_client)
                 | {"resource": "transaction", "url": "https://127.0.0.1/receiver"}
-                | {"product_transaction_id": desk.facts.cc_product_transaction_id}
+                | {"product_transaction_id": raw_client.info.cc_product_transaction_id}
             ),
         ),
     ),
@@ -313,7 +334,7 @@ POSTBACK_CONFIGS = Family(
     },
 )
 
-PRODUCT_FILES = Family(
+PRODUCT_FILES = RecordType(
     rows.PRODUCT_FILE,
     "/v2/productfiles",
     "ProductFile",
@@ -321,20 +342,20 @@ PRODUCT_FILES = Family(
         Way(
             "storage",
             "ProductFileCreate",
-            lambda desk: _place(desk) | {"title": "Files", "product_file_credential_id": "c" * 24},
+            lambda raw_client: _location(raw_client) | {"title": "Files", "product_file_credential_id": "c" * 24},
         ),
     ),
     recipes={"location_id": LOCATION_ID},
 )
 
-TOKEN_REQUESTS = Family(
+TOKEN_REQUESTS = RecordType(
     rows.TOKEN_REQUEST,
     "/v2/token",
     ways=(
         Way(
             "login",
             "",
-            lambda desk: {name: getattr(desk.facts, name) for name in ("username", "password", "domain")},
+            lambda raw_client: {name: getattr(raw_client.info, name) for name in ("username", "password", "domain")},
         ),
     ),
     wrapper="",
@@ -342,12 +363,12 @@ TOKEN_REQUESTS = Family(
     recipes={name: Recipe(value=fact(name)) for name in ("username", "password", "domain")},
 )
 
-TOKENS = Family(rows.TOKEN, record="Token")
-BATCHES = Family(rows.TRANSACTION_BATCH, record="TransactionBatch")
-CHANGELOGS = Family(rows.CHANGELOG)
-BIN_INFOS = Family(rows.BIN_INFO, record="BinInfo")
+TOKENS = RecordType(rows.TOKEN, record="Token")
+BATCHES = RecordType(rows.TRANSACTION_BATCH, record="TransactionBatch")
+CHANGELOGS = RecordType(rows.CHANGELOG)
+BIN_INFOS = RecordType(rows.BIN_INFO, record="BinInfo")
 
-FAMILIES = (
+RECORD_TYPES = (
     QUICK_INVOICES,
     PAYLINKS,
     ACCOUNT_VAULTS,

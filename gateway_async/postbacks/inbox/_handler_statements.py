@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Final
 
 from gateway_async._storage.sqlite import is_file_error
-from gateway_async.postbacks.inbox.protocol import Write
+from gateway_async.postbacks.inbox.protocol import Statement
 
-__all__ = ["carry_out_writes"]
+__all__ = ["execute_statements"]
 
 _ENDING_TRANSACTIONS: Final = frozenset(
     {sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT, sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH}
@@ -25,7 +25,7 @@ _FORBIDDEN: Final = (
 )
 
 
-def carry_out_writes(connection: sqlite3.Connection, writes: Sequence[Write]) -> Exception | None:
+def execute_statements(connection: sqlite3.Connection, statements: Sequence[Statement]) -> Exception | None:
     """Execute all statements or none, and return the error of the first that fails, or None.
 
     A statement may roll back the whole transaction (`INSERT OR ROLLBACK`). Then the connection is not in a transaction
@@ -34,10 +34,10 @@ def carry_out_writes(connection: sqlite3.Connection, writes: Sequence[Write]) ->
     Raises:
         sqlite3.Error: the file failed, and not one of the statements.
     """
-    if not writes:
+    if not statements:
         return None
     connection.execute("SAVEPOINT handled")
-    problem = _problem(connection, writes)
+    problem = _execute_guarded(connection, statements)
     if connection.in_transaction:
         if problem:
             connection.execute("ROLLBACK TO handled")
@@ -45,43 +45,43 @@ def carry_out_writes(connection: sqlite3.Connection, writes: Sequence[Write]) ->
     return problem
 
 
-def _problem(connection: sqlite3.Connection, writes: Sequence[Write]) -> Exception | None:
+def _execute_guarded(connection: sqlite3.Connection, statements: Sequence[Statement]) -> Exception | None:
     try:
-        with _guarded(connection):
-            for sql, values in writes:
-                connection.execute(sql, [_plain(value) for value in values]).close()
+        with _guard(connection):
+            for sql, values in statements:
+                connection.execute(sql, [_to_sqlite(value) for value in values]).close()
     except sqlite3.Error as error:
         if is_file_error(error):
             raise
-        return _explained(error)
+        return _explain(error)
     except Exception as error:  # noqa: BLE001  the conversion of a value may raise anything
         return error
     return None
 
 
 @contextmanager
-def _guarded(connection: sqlite3.Connection) -> Iterator[None]:
+def _guard(connection: sqlite3.Connection) -> Iterator[None]:
     """Prevent statements from ending the shared transaction or changing the inbox's own tables."""
-    connection.set_authorizer(_permission)
+    connection.set_authorizer(_authorize)
     try:
         yield
     finally:
         connection.set_authorizer(None)
 
 
-def _permission(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
     altered = action == sqlite3.SQLITE_ALTER_TABLE and second in _TABLES
     if action in _ENDING_TRANSACTIONS or (action in _CHANGES and first in _TABLES) or altered:
         return sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_OK
 
 
-def _explained(error: sqlite3.Error) -> Exception:
+def _explain(error: sqlite3.Error) -> Exception:
     forbidden = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_AUTH
     return sqlite3.DatabaseError(_FORBIDDEN) if forbidden else error
 
 
-def _plain(value: object) -> object:
+def _to_sqlite(value: object) -> object:
     """Convert a value without an SQLite type to text, without loss."""
     match value:
         case Decimal():

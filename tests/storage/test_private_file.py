@@ -1,4 +1,4 @@
-"""Files that only their owner may read, from their first byte on, whatever the umask."""
+"""Files are readable only by their owner from the first byte, with any umask."""
 
 import ast
 import os
@@ -46,7 +46,7 @@ def _umask(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def modes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """Name and mode of every file in the folder, as they were when one was opened and around every SQL statement."""
+    """Record the name and mode of every file in the folder at each open and around each SQL statement."""
     seen: list[tuple[str, int]] = []
 
     def look() -> None:
@@ -72,25 +72,25 @@ def modes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, in
 
 
 def modes_in(folder: Path) -> dict[str, int]:
-    """The mode of every file in a folder."""
+    """Return the mode of every file in a folder."""
     return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
 
 
 @pytest.mark.parametrize("kind", DATABASES)
 def test_a_database_is_private_from_its_first_byte(tmp_path: Path, modes: list[tuple[str, int]], kind: str) -> None:
-    """The file and what SQLite puts beside it have mode 0600 at every moment."""
+    """The file and SQLite's side files have mode 0600 at every moment."""
     file = DATABASES[kind](str(tmp_path / "data"))
     assert {"data", "data-wal"} <= {name for name, _ in modes}
     file.close()
-    assert {mode | 0o600 for _, mode in modes} == {0o600}  # a umask may take more for a moment
+    assert {mode | 0o600 for _, mode in modes} == {0o600}  # a umask may remove more for a moment
     assert modes_in(tmp_path) == {"data": 0o600}
 
 
 @pytest.mark.parametrize("kind", DATABASES)
-def test_a_database_of_an_earlier_version_is_made_private(tmp_path: Path, kind: str) -> None:
-    """A file of ours that others may read is taken from them when it is opened, with its side files."""
+def test_an_existing_database_is_made_private(tmp_path: Path, kind: str) -> None:
+    """Opening a readable file of ours removes the permissions of others, also from its side files."""
     first = DATABASES[kind](str(tmp_path / "data"))
-    if kind == "sandbox":  # which has its file for itself
+    if kind == "sandbox":  # the sandbox needs the file for itself
         first.close()
     for path in tmp_path.iterdir():
         path.chmod(0o664)
@@ -101,7 +101,7 @@ def test_a_database_of_an_earlier_version_is_made_private(tmp_path: Path, kind: 
 
 
 def test_a_database_of_another_program_keeps_its_mode(tmp_path: Path) -> None:
-    """An inbox in the user's own database leaves the permissions to the user; what is refused is not touched."""
+    """An inbox in the user's own database keeps its mode, and so does a rejected file."""
     path = tmp_path / "shop.db"
     with sqlite3.connect(path) as shop:
         shop.execute("CREATE TABLE orders (id)")
@@ -115,7 +115,7 @@ def test_a_database_of_another_program_keeps_its_mode(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", DATABASES)
 def test_a_database_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """Who has put a file at the place could read all that is written there; so nothing is."""
+    """Nothing is written to a file of another user, who could read it."""
     path = tmp_path / "data"
     path.touch(0o666)
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
@@ -124,18 +124,18 @@ def test_a_database_of_another_user_is_refused(tmp_path: Path, monkeypatch: pyte
     assert path.read_bytes() == b""
 
 
-def test_a_database_is_not_made_where_a_link_leads(tmp_path: Path) -> None:
-    """A symbolic link that leads nowhere is refused; one that leads to a ledger is followed."""
+def test_a_database_is_not_created_through_a_link(tmp_path: Path) -> None:
+    """A dangling symbolic link is rejected, and a link to a ledger is followed."""
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "ledger")
-    with pytest.raises(LedgerError, match="cannot be opened or made"):
+    with pytest.raises(LedgerError, match="cannot be opened or created"):
         LedgerFile(link)
     LedgerFile(tmp_path / "ledger").close()
     LedgerFile(link).close()
 
 
 def rejects(path: Path, kind: str) -> Any:
-    """Rejects of one row, not yet at their place."""
+    """Make rejects of one row, not yet moved to their path."""
     file = Rejects(path, lambda: InputFormat(format=kind, columns=("key",)))
     row = VaultRow(key="k", line=1, source={"key": "k"})
     file.add(row, RowResult(key="k", api_id="m", state=RowState.REJECTED, fingerprint="", line=1, reasons=("no",)))
@@ -143,7 +143,7 @@ def rejects(path: Path, kind: str) -> Any:
 
 
 async def one_entry() -> AsyncIterator[JournalEntry]:
-    """A stored row."""
+    """Make a stored row."""
     yield JournalEntry(
         key="k",
         api_id="m",
@@ -160,10 +160,10 @@ async def one_entry() -> AsyncIterator[JournalEntry]:
 
 
 @pytest.mark.anyio
-async def test_what_a_migration_writes_is_private_from_its_first_byte(
+async def test_outputs_of_a_migration_are_private_from_the_first_byte(
     tmp_path: Path, modes: list[tuple[str, int]]
 ) -> None:
-    """Vault ids, reports and rejects, masked ones too, while they are written and at their place; former ones too."""
+    """Vault ids, reports and rejects have mode 0600 while they are written and afterwards, and previous ones too."""
     (tmp_path / "rejects.csv").write_text("key,problems\n")
     (tmp_path / "rejects.csv").chmod(0o644)
     modes.clear()
@@ -182,7 +182,7 @@ async def test_what_a_migration_writes_is_private_from_its_first_byte(
 def test_a_link_and_another_users_file_are_not_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, force: bool
 ) -> None:
-    """Both are refused before anything is sent, and once more when the file is begun."""
+    """Both are rejected before anything is sent, and again when the file is created."""
     link, other = tmp_path / "link.csv", tmp_path / "other.csv"
     link.symlink_to(tmp_path / "target.csv")
     other.touch()
@@ -206,8 +206,8 @@ def test_a_link_and_another_users_file_are_not_replaced(
 
 
 @pytest.mark.anyio
-async def test_files_are_written_where_there_are_no_modes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows has neither owners nor modes: files are written all the same."""
+async def test_files_are_written_without_modes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are written on Windows, which has neither owners nor modes."""
     monkeypatch.delattr(os, "geteuid")
     monkeypatch.delattr(os, "fchmod")
     os.umask(0o077)
@@ -218,8 +218,8 @@ async def test_files_are_written_where_there_are_no_modes(tmp_path: Path, monkey
     assert rejects(tmp_path / "rejects.csv", "csv").close()
 
 
-def test_what_is_there_is_not_opened(tmp_path: Path) -> None:
-    """A file is created or refused, never emptied."""
+def test_an_existing_file_is_not_opened(tmp_path: Path) -> None:
+    """A file is created or rejected, never truncated."""
     (tmp_path / "file").write_text("former")
     with pytest.raises(FileExistsError):
         create_private(tmp_path / "file")
@@ -228,14 +228,14 @@ def test_what_is_there_is_not_opened(tmp_path: Path) -> None:
 
 WRITERS = {
     "_storage/private_file.py",
-    "_storage/sqlite.py",  # what `private_file` has created
-    "sandbox/runtime/store.py",  # which imports nothing of the client
+    "_storage/sqlite.py",  # files that `private_file` has created
+    "sandbox/runtime/store.py",  # imports nothing of the client
     "migration/rows/temporary_table.py",  # a file without a name, which SQLite makes private
     "crash_testing/recording_ledger.py",  # in a temporary folder
 }
 
 
-def test_files_are_created_in_one_place() -> None:
+def test_files_are_created_in_one_module() -> None:
     """No other module has a call that creates a file with a name."""
     calls = {"write_text", "write_bytes", "touch", "mkstemp", "NamedTemporaryFile", "sqlite3.connect", "os.open"}
     found = set()

@@ -1,10 +1,10 @@
-"""Changes of a payment: what each action does, and when it may."""
+"""Updates of a payment: the effect of each action, and when it is allowed."""
 
 import pytest
 
 
 def test_a_void_takes_the_amount_and_keeps_the_authorisation(shop):
-    """Status 201, amount 0.00, a void date."""
+    """The result has status 201, amount 0.00 and a void date."""
     sale = shop.pay("12.50").json()["transaction"]
     response = shop.act(sale, "void")
     voided = response.json()["transaction"]
@@ -14,14 +14,14 @@ def test_a_void_takes_the_amount_and_keeps_the_authorisation(shop):
 
 
 def test_nothing_is_voided_twice(shop, errors):
-    """The second void says why not."""
+    """The second void is refused with the reason."""
     sale = shop.pay().json()["transaction"]
     shop.act(sale, "void")
     assert errors(shop.act(sale, "void")) == {"action": ["Action void is not allowed when status_id is 201."]}
 
 
 def test_an_increment_sets_the_new_total(shop):
-    """The amount sent is what shall be settled; the first authorisation stays on record."""
+    """The sent amount is the amount to settle; the first authorisation stays stored."""
     auth = shop.pay("10.00", action="authonly").json()["transaction"]
     grown = shop.act(auth, "authincrement", transaction_amount="25.00").json()["transaction"]
     assert (grown["status_id"], grown["transaction_amount"], grown["auth_amount"]) == (102, "25.00", "10.00")
@@ -29,7 +29,7 @@ def test_an_increment_sets_the_new_total(shop):
 
 @pytest.mark.parametrize(("amount", "settled"), [(None, "10.00"), ("7.25", "7.25")])
 def test_an_authorisation_is_completed(shop, amount, settled):
-    """For all of it, or for less."""
+    """It is completed for all of it, or for less."""
     auth = shop.pay("10.00", action="authonly").json()["transaction"]
     fields = {} if amount is None else {"transaction_amount": amount}
     done = shop.act(auth, "authcomplete", **fields).json()["transaction"]
@@ -54,21 +54,21 @@ def test_an_authorisation_is_completed(shop, amount, settled):
     ],
 )
 def test_what_is_not_in_the_table_is_not_allowed(shop, errors, first, action, fields, field):
-    """A change that does not fit the status or the amount is refused under its field, and changes nothing."""
+    """A change that does not fit status or amount is refused by field, and changes nothing."""
     made = shop.pay("10.00", action=first).json()
     assert list(errors(shop.act(made["transaction"], action, **fields))) == [field]
     assert shop.get(f"/v2/transactions/{made['transaction']['id']}").json() == made
 
 
 def test_a_partial_reversal_leaves_less_to_settle(shop):
-    """The amount sent is what is left."""
+    """The sent amount is the remainder."""
     auth = shop.pay("10.00", action="authonly").json()["transaction"]
     less = shop.act(auth, "partialreversal", transaction_amount="4.00").json()["transaction"]
     assert (less["status_id"], less["transaction_amount"]) == (102, "4.00")
 
 
 def test_a_tip_raises_the_total(shop):
-    """A tip is part of the amount, and a second one takes the place of the first."""
+    """A tip is part of the amount, and a second one replaces the first."""
     sale = shop.pay("10.00").json()["transaction"]
     assert shop.act(sale, "tipadjust", tip_amount="2.00").json()["transaction"]["transaction_amount"] == "12.00"
     tipped = shop.act(sale, "tipadjust", tip_amount="1.00").json()["transaction"]
@@ -76,7 +76,7 @@ def test_a_tip_raises_the_total(shop):
 
 
 def test_an_edit_changes_what_is_not_money(shop):
-    """With or without the action, at any time."""
+    """It needs no action, and is allowed at any time."""
     sale = shop.pay().json()["transaction"]
     path = f"/v2/transactions/{sale['id']}"
     assert shop.act(sale, "edit", description="one").json()["transaction"]["description"] == "one"
@@ -85,14 +85,14 @@ def test_an_edit_changes_what_is_not_money(shop):
 
 
 def test_a_transaction_is_changed_by_its_api_id(shop):
-    """PUT takes the integrator's own id as GET does."""
+    """PUT accepts the api id as GET does."""
     shop.pay(transaction_api_id="t1")
-    where = {"api_id": "true", "location_id": shop.facts.location_id}
+    where = {"api_id": "true", "location_id": shop.info.location_id}
     voided = shop.put("transaction", "/v2/transactions/t1", {"action": "void"}, **where)
     assert voided.json()["transaction"]["status_id"] == 201
 
 
-def test_expands_tell_what_may_be_done(shop):
+def test_expands_show_the_allowed_actions(shop):
     """is_voidable and its siblings follow the status."""
     names = ("is_voidable", "is_refundable", "is_completable", "is_settled")
     expected = {"sale": (True, True, False, False), "authonly": (True, False, True, False)}
@@ -103,7 +103,7 @@ def test_expands_tell_what_may_be_done(shop):
 
 
 def test_what_was_approved_in_part_is_not_exceeded(shop, errors):
-    """2.01 is approved for 1.00: that is completed, and no more can be; an increment asks for more."""
+    """2.01 is approved for 1.00: at most that is completed; an increment asks for more."""
     auth, other = (shop.pay("2.01", action="authonly").json()["transaction"] for _ in range(2))
     assert list(errors(shop.act(auth, "authcomplete", transaction_amount="1.01"))) == ["transaction_amount"]
     assert shop.act(auth, "authcomplete").json()["transaction"]["transaction_amount"] == "1.00"
@@ -112,7 +112,7 @@ def test_what_was_approved_in_part_is_not_exceeded(shop, errors):
 
 
 def test_a_partial_reversal_leaves_less_to_refund(shop, errors):
-    """Of what was approved in part too."""
+    """This includes partial approvals."""
     sale = shop.pay("2.01").json()["transaction"]
     assert list(errors(shop.act(sale, "partialreversal", transaction_amount="1.00"))) == ["transaction_amount"]
     assert shop.act(sale, "partialreversal", transaction_amount="0.40").status_code == 200
@@ -121,7 +121,7 @@ def test_a_partial_reversal_leaves_less_to_refund(shop, errors):
 
 
 def test_an_amount_has_ten_characters_after_a_change_too(shop, errors):
-    """As a new one has."""
+    """The limit is that of a new payment."""
     auth = shop.pay("10.00", action="authonly").json()["transaction"]
     assert list(errors(shop.act(auth, "authincrement", transaction_amount="12345678.90"))) == ["transaction_amount"]
 
@@ -157,7 +157,7 @@ FOLLOWS |= {(status, "edit"): status for status in BEGINNINGS}
 
 @pytest.mark.parametrize("status", BEGINNINGS)
 def test_every_action_on_every_status(shop, sandbox, status):
-    """Nine moves and an edit at any time; whatever else is tried is refused under `action`."""
+    """Nine transitions and an edit are allowed; anything else is refused under `action`."""
     made = {name: shop.pay(**({"amount": "10.00"} | BEGINNINGS[status])).json()["transaction"] for name in ACTIONS}
     if status == 201:
         for one in made.values():

@@ -3,28 +3,18 @@
 Configs can be created, changed and deleted. The contract does not show how to read them, so reading is not allowed.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from gateway_async.sandbox.http.errors import Problems
-from gateway_async.sandbox.http.responses import answer
 from gateway_async.sandbox.request.expands import EXPANDS
-from gateway_async.sandbox.request.records import changer, deleter, show
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.request.records import make_create, make_delete, make_update
 from gateway_async.sandbox.schema import POSTBACK_CONFIG
-from gateway_async.sandbox.schema.fields import label
+from gateway_async.sandbox.schema.fields import Row, label
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+__all__ = ["create", "delete", "update"]
 
-    from starlette.responses import Response
-
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.schema.fields import Row
 
 _FAMILIES = {
     "contact": "contacts",
@@ -36,19 +26,6 @@ _OF_A_PRODUCT = frozenset({"transaction", "transactionbatch"})
 _FORMATS = ("api-default", "json")
 _BOUNDS = {"number_of_attempts": (1, 5), "attempt_interval": (0, 86_400)}
 """The interval may be below the 300 seconds of production gateways, so that a test need not wait."""
-
-
-async def create(call: Call) -> Response:
-    """Handle POST /v2/postbackconfigs."""
-    body = await call.record("postbackconfig")
-    problems = Problems()
-    values = read_fields(POSTBACK_CONFIG, body, problems)
-    check_references(call.gateway, call.user, POSTBACK_CONFIG, values, problems)
-    _check({}, values, problems)
-    problems.done()
-    row = call.gateway.new_row(POSTBACK_CONFIG, call.user, values)
-    call.gateway.store.insert(POSTBACK_CONFIG, row)
-    return answer({"postbackconfig": show(call, POSTBACK_CONFIG, row)}, 201)
 
 
 def _check(row: Row, values: Row, problems: Problems) -> None:
@@ -94,7 +71,7 @@ def _check_expands(config: Row) -> None:
     family = _FAMILIES.get(config.get("resource", ""))
     asked = filter(None, (config.get("expands") or "").split(","))
     if family and set(asked) - EXPANDS[family].keys():
-        raise ValueError("names a relation that there is not.")
+        raise ValueError("names an unknown relation.")
 
 
 def _check_username(config: Row) -> None:
@@ -118,5 +95,6 @@ _CHECKS: dict[str, Callable[[Row], None]] = {
     **{name: partial(_check_bounds, name) for name in _BOUNDS},
 }
 
-update = changer(POSTBACK_CONFIG, _check)
-delete = deleter(POSTBACK_CONFIG)
+create = make_create(POSTBACK_CONFIG, _check)
+update = make_update(POSTBACK_CONFIG, _check)
+delete = make_delete(POSTBACK_CONFIG)

@@ -1,4 +1,4 @@
-"""What pyproject.toml says of other packages: complete, without known vulnerabilities, and bounded where it must be."""
+"""The dependencies in pyproject.toml are complete, without known vulnerabilities, and bounded where necessary."""
 
 import ast
 import sys
@@ -30,24 +30,24 @@ FIXED = {
     "python-multipart": "0.0.31",  # CVE-2024-53981, CVE-2026-24486, -40347, -42561, -53537 to -53540
     "starlette": "1.3.1",  # CVE-2024-47874, CVE-2025-54121, -62727, CVE-2026-48710, -48817, -48818, -54282, -54283
 }
-"""The first version of a package without the vulnerabilities that are known of it."""
+"""The first version of each package without its known vulnerabilities."""
 
 INTERNAL = {"uvicorn": ("uvicorn.protocols", "uvicorn.server")}
-"""Modules that their packages do not document, though no underscore says so."""
+"""Modules that their packages do not document, although they have no underscore."""
 
 
 BROUGHT_BY_USERS = {"aiohttp", "pytest", "pytest-asyncio", "trio"}
-"""What is imported only where a program uses it already."""
+"""Packages that are imported only if the program already uses them."""
 
 
 def requirements(*lists: list[str]) -> dict[str, Requirement]:
-    """Requirements by the names of their packages."""
+    """Return requirements by the names of their packages."""
     wanted = map(Requirement, chain(*lists))
     return {canonicalize_name(each.name): each for each in wanted if each.name != PROJECT["name"]}
 
 
 def imports(tree: ast.Module) -> Iterator[str]:
-    """The dotted names of all foreign things that a module imports."""
+    """Yield the dotted names that a module imports from other packages."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -58,13 +58,13 @@ def imports(tree: ast.Module) -> Iterator[str]:
 
 
 def foreign() -> set[str]:
-    """The dotted names of all that the package imports of other packages than the standard library."""
+    """Return the dotted names that the package imports, except from the standard library."""
     ours = {*sys.stdlib_module_names, "gateway_async"}
     return {name for tree in TREES.values() for name in imports(tree) if name.split(".")[0] not in ours}
 
 
-def test_what_is_imported_is_declared() -> None:
-    """A package that only another one brings along may be gone with that one's next version."""
+def test_every_import_is_declared() -> None:
+    """Every imported package is a dependency of its own, not only one of another dependency."""
     named = packages_distributions()
     used = {canonicalize_name(named[name.split(".")[0]][0]) for name in foreign()}
     shipped = requirements(PROJECT["dependencies"], *(EXTRAS[name] for name in EXTRAS if name != "tests"))
@@ -73,18 +73,18 @@ def test_what_is_imported_is_declared() -> None:
 
 @pytest.mark.parametrize(("name", "version"), FIXED.items())
 def test_no_version_with_a_known_vulnerability_is_allowed(name: str, version: str) -> None:
-    """The lower bound of a package is the version that has fixed what is known, or a later one."""
+    """The lower bound of a package is a version without known vulnerabilities."""
     requirement = requirements(PROJECT["dependencies"], *EXTRAS.values())[name]
     (lower,) = (bound for bound in requirement.specifier if bound.operator == ">=")
     assert Requirement(f"{name}>={version}").specifier.contains(lower.version)
 
 
 DOCUMENTED = {"_exit"}
-"""Of `os`, and public in spite of its name."""
+"""Names of `os`, which are public in spite of the underscore."""
 
 
 def test_no_private_name_of_another_package_is_used() -> None:
-    """Neither imported nor reached as an attribute: every one that is used is defined in this package."""
+    """Every private name that is imported or used as an attribute is defined in this package."""
     used, defined = {}, set(DOCUMENTED)
     for path, tree in TREES.items():
         for node in ast.walk(tree):
@@ -104,7 +104,7 @@ def test_no_private_name_of_another_package_is_used() -> None:
 
 @pytest.mark.parametrize("name", INTERNAL)
 def test_a_package_of_which_internals_are_used_has_an_upper_bound(name: str) -> None:
-    """What is not documented may change with a major version, so the next one is not allowed."""
+    """Undocumented modules may change with a major version, so the next one is not allowed."""
     assert any(each.startswith(INTERNAL[name]) for each in foreign())
     requirement = requirements(PROJECT["dependencies"], *EXTRAS.values())[name]
     assert {bound.operator for bound in requirement.specifier} == {">=", "<"}

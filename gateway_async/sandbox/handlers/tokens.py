@@ -3,26 +3,23 @@
 They are issued for a user name, a password and a domain.
 """
 
-from __future__ import annotations
-
 import hmac
 import secrets
-from hashlib import sha256
-from typing import TYPE_CHECKING
+
+from starlette.responses import Response
 
 from gateway_async.sandbox.http.errors import Problems, RefusedError
-from gateway_async.sandbox.http.responses import answer, no_body
-from gateway_async.sandbox.request.calls import read_json
+from gateway_async.sandbox.http.responses import empty_response, json_response
+from gateway_async.sandbox.request.call import Call, read_json
+from gateway_async.sandbox.request.credentials import find_token, token_digest
 from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import LOCATION, LOGIN, TOKEN, USER
-from gateway_async.sandbox.state_machines.tokens import IDLE_SECONDS, Trigger, allows
+from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.state_machines.tokens import IDLE_SECONDS, Trigger
 
-if TYPE_CHECKING:
-    from starlette.responses import Response
+__all__ = ["create", "delete"]
 
-    from gateway_async.sandbox.request.calls import Call
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
 
 _PASSWORD_LIFETIME = 365 * 24 * 60 * 60
 _USER_TYPE = 200
@@ -33,28 +30,17 @@ async def create(call: Call) -> Response:
     gateway, token = call.gateway, secrets.token_hex(16)
     user, now = _log_in(gateway, await _read_login(call)), gateway.clock.timestamp()
     row = gateway.new_row(TOKEN, user, {"user_id": user["id"], "used_ts": now})
-    gateway.store.insert(TOKEN, row | {"id": _digest(token)})
-    return answer({"token": _show(gateway, user, token, now)}, 201)
+    gateway.store.insert(TOKEN, row | {"id": token_digest(token)})
+    return json_response({"token": _show(gateway, user, token, now)}, 201)
 
 
 async def delete(call: Call) -> Response:
     """Handle DELETE /v2/token/{token}; a user can revoke only its own tokens."""
-    row = find(call.gateway, call.path_id("token"), Trigger.REVOKE)
+    row = find_token(call.gateway, call.path_id("token"), Trigger.REVOKE)
     if row is None or row["user_id"] != call.user["id"]:
         raise RefusedError(404, "The token cannot be found.")
     call.gateway.store.update(TOKEN, row["id"], {"deleted_ts": call.gateway.clock.timestamp()})
-    return no_body()
-
-
-def find(gateway: Gateway, token: str, trigger: Trigger) -> Row | None:
-    """Return the stored token if its state allows the trigger."""
-    row = gateway.store.find(TOKEN, id=_digest(token))
-    return row if row and allows(trigger, row, gateway.clock.now()) else None
-
-
-def prolong(gateway: Gateway, row: Row) -> None:
-    """Restart the lifetime of a token after a successful request."""
-    gateway.store.update(TOKEN, row["id"], {"used_ts": gateway.clock.timestamp()})
+    return empty_response()
 
 
 async def _read_login(call: Call) -> Row:
@@ -63,7 +49,7 @@ async def _read_login(call: Call) -> Row:
         raise RefusedError(400, "The body must be an object.")
     problems = Problems()
     values = read_fields(LOGIN, body, problems)
-    problems.done()
+    problems.raise_if_any()
     return values
 
 
@@ -91,7 +77,3 @@ def _show(gateway: Gateway, user: Row, token: str, now: int) -> Row:
         "timezone": location and location["timezone"],
         "user_type_id": _USER_TYPE,
     }
-
-
-def _digest(token: str) -> str:
-    return sha256(token.encode()).hexdigest()

@@ -3,26 +3,22 @@
 Therefore sorting by id sorts by age.
 """
 
-from __future__ import annotations
-
 import secrets
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from gateway_async.sandbox.simulators.clock import Clock
+from gateway_async.sandbox.simulators.clock import Clock
+
+__all__ = ["IdGenerator"]
+
 
 _TIME = 16
 """The number of leading hexadecimal digits that increase; the digits after them are random."""
 
 
-class Identifiers:
+class IdGenerator:
     """Creates system ids that always increase.
 
-    Each id is greater than the one before, even when the clock is set back or the gateway restarts.
-
-    Args:
-        clock: The clock whose time starts each id.
-        last: The greatest existing id; empty if there is none.
+    Each id is greater than the one before, even when the clock is set back or the gateway restarts. `last` is the
+    greatest existing id; empty if there is none.
     """
 
     def __init__(self, clock: Clock, last: str = "") -> None:

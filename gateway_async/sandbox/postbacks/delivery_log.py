@@ -4,35 +4,27 @@
 credentials of a receiver and no card number that is part of a record.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.postbacks.changes import is_in_effect
-from gateway_async.sandbox.runtime.deliveries import attempts_of, fields_of, last_attempt, shown_url
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.runtime.postback_delivery import body_fields, last_attempt_number, mask_url, read_attempts
 from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG
+from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.cards import passes_luhn
-from gateway_async.sandbox.state_machines.postbacks import LIFE, State, Trigger
+from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigger
 
-if TYPE_CHECKING:
-    from gateway_async.sandbox.runtime.gateway import Gateway
-    from gateway_async.sandbox.schema.fields import Row
+__all__ = ["read", "replay"]
+
 
 _NUMBER = re.compile(r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z])")
 
 
 def read(gateway: Gateway, **about: str | None) -> list[Row]:
-    """Return the postbacks, newest last.
-
-    The list has all postbacks, or those of one `config_id` or `record_id`.
-    """
-    wanted = {field: value for field, value in about.items() if value is not None}
-    where = " AND ".join(["1", *(f"{field} = ?" for field in wanted)])
+    """Return the postbacks, or those of one `config_id` or `record_id`, newest last."""
     configs = {config["id"]: config for config in gateway.store.select(POSTBACK_CONFIG)}
-    rows = gateway.store.select(POSTBACK, f"{where} ORDER BY id", tuple(wanted.values()))
-    return [_show(row, configs[row["config_id"]]) for row in rows]
+    return [_show(row, configs[row["config_id"]]) for row in gateway.store.filter(POSTBACK, **about)]
 
 
 def replay(gateway: Gateway, postback_id: str) -> Row:
@@ -50,15 +42,15 @@ def replay(gateway: Gateway, postback_id: str) -> Row:
     config = gateway.store.select(POSTBACK_CONFIG, "id = ?", (row["config_id"],))[0]
     if not is_in_effect(config):
         raise ValueError(f"postback {postback_id}: its config was deleted, or is not active.")
-    changes: Row = {"state": LIFE.after(State(row["state"]), Trigger.REPLAY), "due_ts": 0}
+    changes: Row = {"state": MACHINE.next_state(State(row["state"]), Trigger.REPLAY), "due_ts": 0}
     gateway.store.update(POSTBACK, postback_id, changes)
-    gateway.deliveries.wake()
+    gateway.postback_delivery.schedule_check()
     return _show(row | changes, config)
 
 
 def _show(row: Row, config: Row) -> Row:
-    body = fields_of(row, max(1, last_attempt(row)))
-    shown = POSTBACK.show(row) | {"attempts": attempts_of(row), "url": shown_url(config["url"])}
+    body = body_fields(row, max(1, last_attempt_number(row)))
+    shown = POSTBACK.show(row) | {"attempts": read_attempts(row), "url": mask_url(config["url"])}
     due = shown.pop("due_ts")
     shown["next_attempt_ts"] = (due or row["created_ts"]) if row["state"] == State.WAITING else None
     return shown | {"body": body | {"data": _NUMBER.sub(_mask, body["data"])}}

@@ -1,4 +1,4 @@
-"""No error of any fault leads to a card number, a bank account or a key, whatever an error tracker follows."""
+"""No object that an error refers to contains a card number, a bank account or a key."""
 
 import asyncio
 import copyreg
@@ -35,8 +35,7 @@ from gateway_async._wire.call import Call
 from gateway_async.observe import AttemptFailed, CallEnded, Event
 from gateway_async.postbacks import PostbackReceiver, PostbackRefusedError
 from gateway_async.sandbox import Sandbox
-
-from .leaks import leaks, reachable, token_of
+from tests.support.leaks import leaks, reachable, token_of
 
 CARD = "5454545454545454"
 TRACK = ";4012888888881881=30121010000012345678?"
@@ -50,24 +49,24 @@ Operation = Callable[[AsyncGateway], Awaitable[object]]
 
 
 def sale() -> TransactionCreate:
-    """A sale with a card number and a CVV."""
+    """Build a sale with a card number and a CVV."""
     return TransactionCreate(
         action="sale", transaction_amount=Decimal("12.50"), account_number=CARD, exp_date="1230", cvv=CVV
     )
 
 
 async def pay(gateway: AsyncGateway) -> object:
-    """A sale."""
+    """Make a sale."""
     return await gateway.transactions.create(sale())
 
 
 async def store_card(gateway: AsyncGateway) -> object:
-    """A vault of a card."""
+    """Store a card."""
     return await gateway.account_vaults.create(CardVaultCreate(account_number=CARD, exp_date="1230"))
 
 
 async def store_bank_account(gateway: AsyncGateway) -> object:
-    """A vault of a bank account."""
+    """Store a bank account."""
     return await gateway.account_vaults.create(
         AchVaultCreate(
             account_number=BANK_ACCOUNT,
@@ -80,12 +79,12 @@ async def store_bank_account(gateway: AsyncGateway) -> object:
 
 
 async def swipe(gateway: AsyncGateway) -> object:
-    """A vault of a card that was swiped."""
+    """Store a swiped card."""
     return await gateway.account_vaults.create(SwipedVaultCreate(track_data=TRACK))
 
 
 async def upload(gateway: AsyncGateway) -> object:
-    """An invoice with a file."""
+    """Create an invoice with a file."""
     return await gateway.quick_invoices.create(
         QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 1), item_list={"Tea": 1}),
         files=[Attachment("tea.txt", b"tea" * 100_000)],
@@ -93,7 +92,7 @@ async def upload(gateway: AsyncGateway) -> object:
 
 
 async def read(gateway: AsyncGateway) -> object:
-    """A read."""
+    """Count the contacts."""
     return await gateway.contacts.list().count()
 
 
@@ -111,31 +110,31 @@ PATHS += [f"POST /v2/{plural}" for plural in ("transactions", "accountvaults", "
 PATHS += [f"GET /v2/{plural}/{{id}}" for plural in ("transactions", "accountvaults", "quickinvoices")]
 FAULTS = [
     "reset_before_commit", "reset_after_commit", "close_after_commit", "error_before_commit", "error_after_commit",
-    "cut_body", "double_answer", "swap_answer", "wrong_length", "drip", "silence", "delay", "rate_limit", "unavailable",
-    "garbage", "html", "empty",
+    "cut_body", "double_response", "swap_response", "wrong_length", "drip", "silence", "delay", "rate_limit",
+    "unavailable", "garbage", "html", "empty",
 ]  # fmt: skip
 CREDENTIALS = ["headers", "query", "basic", "password", "token", "hash key", "bearer", "asked bearer"]
 
 
 @pytest.fixture(scope="module")
 def one_sandbox() -> Iterator[Sandbox]:
-    """A gateway for all faults."""
+    """Run one sandbox for all faults."""
     with Sandbox(terminal_delay=0.0) as sandbox:
         yield sandbox
 
 
 def secrets_of(sandbox: Sandbox) -> tuple[str, ...]:
-    """What the sandbox's credentials hide."""
+    """Return the secrets in the sandbox's credentials."""
     return sandbox.user_api_key, sandbox.user_hash_key, sandbox.password
 
 
 def basic_of(sandbox: Sandbox) -> str:
-    """What stands in a Basic header."""
+    """Return the content of a Basic header."""
     return f"{sandbox.user_id}:{sandbox.user_api_key}"
 
 
 def credentials_of(sandbox: Sandbox, kind: str, token: str) -> Any:
-    """Credentials of each kind; a bearer token is known to no sandbox, which is a refusal more."""
+    """Return credentials of each kind; the sandbox rejects the bearer token."""
 
     async def ask() -> str:
         return token
@@ -159,26 +158,26 @@ class Errors:
         self.all: list[BaseException] = []
 
     def watch(self, event: Event) -> None:
-        """Keep an event's error."""
+        """Record an event's error."""
         if isinstance(event, AttemptFailed | CallEnded) and event.error is not None:
             self.all.append(event.error)
 
     async def of(self, operation: Operation, gateway: AsyncGateway) -> None:
-        """Keep what an operation raises, if it does."""
+        """Record the error that an operation raises."""
         try:
             await operation(gateway)
         except GatewayError as error:
             self.all.append(error)
 
     def leaks(self, *planted: str) -> set[str]:
-        """What any of them leads to."""
+        """Return the planted values that the errors lead to."""
         return leaks(self.all, planted, OWN)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.asyncio
 async def test_no_error_of_a_fault_leads_to_a_secret(fault: Any, one_sandbox: Sandbox) -> None:
-    """Whatever happens to a request and its lookup, with any credentials, its error leads to no planted value."""
+    """The error of a request or its lookup leads to no planted value, with any fault and any credentials."""
     sandbox, errors, planted = one_sandbox, Errors(), [*MONEY, *secrets_of(one_sandbox), basic_of(one_sandbox)]
     async with sandbox.gateway() as gateway:
         made = await gateway.tokens.create(sandbox.username, sandbox.password, sandbox.domain)
@@ -202,14 +201,14 @@ async def test_no_error_of_a_fault_leads_to_a_secret(fault: Any, one_sandbox: Sa
                 clients.create_task(run(kind))
     finally:
         sandbox.clear_faults()
-    assert errors.all or fault == "double_answer"  # of which each call gets the first
+    assert errors.all or fault == "double_response"  # of which each call gets the first
     assert errors.leaks(*planted) == set()
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.asyncio
 async def test_no_error_of_a_login_leads_to_a_secret(fault: Any, one_sandbox: Sandbox) -> None:
-    """Whatever happens to a login or a logout, its error leads neither to the password nor to the token."""
+    """The error of a login or a logout leads neither to the password nor to the token, with any fault."""
     sandbox, errors = one_sandbox, Errors()
     login = PasswordLogin(sandbox.username, sandbox.password, sandbox.domain)
     async with sandbox.gateway() as gateway:
@@ -239,26 +238,26 @@ KEY = "planted-key-82c1"
 
 
 def of_nowhere(**options: Any) -> AsyncGateway:
-    """A client whose key is planted."""
+    """Make a client whose key is planted."""
     given = {"timeout": 0.5, "max_attempts": 2, "location_id": "loc", "credentials": UserApiKey("user", KEY), **options}
     return AsyncGateway(given.pop("base_url", "https://gateway.test"), developer_id="dev", **given)
 
 
 async def say_everything(request: httpx.Request) -> httpx.Response:
-    """Fail with all that a request has."""
+    """Raise an error with everything that a request contains."""
     raise httpx.ReadError(f"{request.url} {request.headers.raw} {request.content!r}", request=request)
 
 
 def break_off(request: httpx.Request) -> httpx.Response:
-    """Refuse the connection, by an error that leads to the request."""
+    """Refuse the connection with an error that refers to the request."""
     raise httpx.ConnectError("refused", request=request)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values())
 @pytest.mark.parametrize("handler", [say_everything, break_off])
 @pytest.mark.asyncio
-async def test_a_transport_that_says_everything(handler: Any, operation: Operation) -> None:
-    """What a foreign transport raises, with its text and its request, stays below the client."""
+async def test_a_transport_whose_error_contains_everything(handler: Any, operation: Operation) -> None:
+    """The error of a custom transport, with its text and its request, does not leave the client."""
     errors = Errors()
     async with of_nowhere(transport=httpx.MockTransport(handler), observers=[errors.watch]) as gateway:
         await errors.of(operation, gateway)
@@ -269,7 +268,7 @@ async def test_a_transport_that_says_everything(handler: Any, operation: Operati
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.asyncio
 async def test_no_connection(scheme: str, one_sandbox: Sandbox) -> None:
-    """A refused connection, and one that is no TLS, lead to nothing of the request."""
+    """A refused connection and one without TLS lead to no part of the request."""
     errors, address = Errors(), one_sandbox.base_url.removeprefix("http://")
     base_url = "http://127.0.0.1:9" if scheme == "http" else f"https://{address}"
     async with of_nowhere(base_url=base_url, observers=[errors.watch]) as gateway:
@@ -302,7 +301,7 @@ async def test_a_time_out_of_the_callers(
 @pytest.mark.parametrize("operation", OPERATIONS.values())
 @pytest.mark.asyncio
 async def test_tasks_of_a_group_that_fails(operation: Operation) -> None:
-    """A group of errors leads to no planted value either."""
+    """An exception group leads to no planted value."""
 
     async def run(gateway: AsyncGateway) -> None:
         async with anyio.create_task_group() as tasks:
@@ -337,7 +336,7 @@ INVALID: dict[str, Operation] = {
 @pytest.mark.parametrize("name", INVALID)
 @pytest.mark.asyncio
 async def test_an_invalid_request(name: str) -> None:
-    """What is refused before it is sent leads to no planted value."""
+    """The error of an invalid request leads to no planted value."""
     async with of_nowhere() as gateway:
         with pytest.raises(InvalidRequestError) as raised:
             await INVALID[name](gateway)
@@ -358,7 +357,7 @@ async def test_an_invalid_request(name: str) -> None:
     ],
 )
 def test_invalid_credentials(make: Callable[[], object]) -> None:
-    """A key with a line break behind it, say, is in no local variable of the refusal."""
+    """An invalid key, such as one that ends with a line break, is in no local variable of the error."""
     with pytest.raises(InvalidRequestError) as raised:
         make()
     assert leaks(raised.value, (KEY,), OWN) == set()
@@ -366,7 +365,7 @@ def test_invalid_credentials(make: Callable[[], object]) -> None:
 
 @pytest.mark.asyncio
 async def test_a_bearer_token_that_cannot_be_sent() -> None:
-    """What a caller's function gives, and no header can hold, is not kept."""
+    """A token from a caller's function that fits in no header is not kept in the error."""
 
     async def ask() -> str:
         return f"{KEY}\n"
@@ -395,7 +394,7 @@ async def test_a_bearer_token_that_cannot_be_sent() -> None:
     ],
 )
 def test_a_refused_postback(headers: dict[str, str], body: bytes) -> None:
-    """What is no postback leads neither to its body nor to its credentials."""
+    """The error of a rejected postback leads neither to its body nor to its credentials."""
     receiver = PostbackReceiver("user", KEY)
     with pytest.raises(PostbackRefusedError) as raised:
         receiver.parse(headers, body)
@@ -416,7 +415,7 @@ def copies_of_errors(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("copies_of_errors")
 async def test_an_unknown_outcome_keeps_no_body(one_sandbox: Sandbox) -> None:
-    """The error of a write that may have been executed can look it up without what was sent."""
+    """The error of an unknown write can look it up without the content that was sent."""
     for path in PATHS:
         one_sandbox.fault(path, "close_after_commit", probability=1)
     async with one_sandbox.gateway(timeout=10, max_attempts=1) as gateway:

@@ -1,7 +1,10 @@
 """The fields of the initial records: locations, users, merchant accounts and terminals."""
 
 from gateway_async.sandbox.schema.fields import Field, Table
-from gateway_async.sandbox.schema.kinds import CODE, FLAG, MOMENT, TEXT
+from gateway_async.sandbox.schema.kinds import CODE, FLAG, TEXT, TIMESTAMP
+
+__all__ = ["LOCATION", "PRODUCT_TRANSACTION", "TERMINAL", "USER"]
+
 
 LOCATION = Table(
     "location",
@@ -10,7 +13,7 @@ LOCATION = Table(
         Field("id", CODE),
         Field("name", TEXT),
         Field("timezone", TEXT),
-        Field("created_ts", MOMENT),
+        Field("created_ts", TIMESTAMP),
     ),
 )
 
@@ -27,7 +30,7 @@ USER = Table(
         Field("password", TEXT, shown=False),
         Field("user_api_key", TEXT, shown=False),
         Field("user_hash_key", TEXT, shown=False),
-        Field("created_ts", MOMENT),
+        Field("created_ts", TIMESTAMP),
     ),
 )
 
@@ -39,7 +42,7 @@ PRODUCT_TRANSACTION = Table(
         Field("location_id", CODE),
         Field("payment_method", CODE),
         Field("title", TEXT),
-        Field("created_ts", MOMENT),
+        Field("created_ts", TIMESTAMP),
     ),
 )
 
@@ -52,6 +55,6 @@ TERMINAL = Table(
         Field("title", TEXT),
         Field("serial_number", CODE),
         Field("active", FLAG, default=1),
-        Field("created_ts", MOMENT),
+        Field("created_ts", TIMESTAMP),
     ),
 )

@@ -1,4 +1,4 @@
-"""A till in a process of its own: sales at one terminal, under a lease. Its arguments are one JSON object."""
+"""Make sales at one terminal under a lease, in a separate process. The argument is one JSON object."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from gateway_async import AsyncGateway, RedisTerminalLease, RouterTransactionCre
 
 
 async def sell(facts: dict[str, Any]) -> None:
-    """Make so many sales, all at once; say so before the first, and print the id of each."""
+    """Make `count` sales at once; print a line before the first, and the id of each."""
     lease = RedisTerminalLease(facts["redis"], owner=facts["owner"], seconds=facts["seconds"])
     async with AsyncGateway(
         facts["base_url"],

@@ -1,0 +1,74 @@
+"""The number codes of the contract that are not states of a record.
+
+The codes of states are in `state_machines/`.
+"""
+
+from enum import IntEnum
+
+__all__ = [
+    "REFUNDING_TYPES",
+    "DeliveryMethod",
+    "InvoiceStatus",
+    "PaymentStatus",
+    "ReasonCode",
+    "TransactionSource",
+    "TransactionType",
+]
+
+
+class TransactionType(IntEnum):
+    """`type_id` of a transaction."""
+
+    SALE = 20
+    ADDRESS_CHECK = 21
+    REFUND = 30
+    BANK_CREDIT = 40
+    BANK_DEBIT = 50
+
+
+REFUNDING_TYPES = frozenset({TransactionType.REFUND, TransactionType.BANK_CREDIT})
+"""The types that give money back."""
+
+
+class TransactionSource(IntEnum):
+    """`trx_source_id` of a transaction: where it was made."""
+
+    QUICK_INVOICE = 8
+    API = 12
+    PAYLINK = 16
+
+
+class ReasonCode(IntEnum):
+    """`reason_code_id` of a transaction; other codes belong to single trigger amounts."""
+
+    APPROVED = 1000
+    AUTH_COMPLETED = 1001
+    VOIDED = 1200
+    PARTIALLY_APPROVED = 1201
+    DENIED = 1500
+    COMMUNICATION_ERROR = 1531
+
+
+class InvoiceStatus(IntEnum):
+    """`status_id` of a quick invoice; responses show a closed invoice as 0."""
+
+    CLOSED = 0
+    OPEN = 1
+    CLOSED_ALIAS = 2
+
+
+class PaymentStatus(IntEnum):
+    """`payment_status_id` of a quick invoice."""
+
+    UNPAID = 1
+    PAID = 2
+    PARTIALLY_PAID = 3
+
+
+class DeliveryMethod(IntEnum):
+    """`delivery_method` of a paylink."""
+
+    NONE = 0
+    EMAIL = 1
+    SMS = 2
+    EMAIL_AND_SMS = 3

@@ -1,0 +1,56 @@
+"""The automatic actions of a mock terminal: what it does for each trigger amount.
+
+The tables are those of the vendor's test environment. Amounts are in cents.
+"""
+
+import attrs
+
+from gateway_async.sandbox.schema.codes import ReasonCode
+from gateway_async.sandbox.simulators.cards import TEST_CARDS
+
+__all__ = ["SCRIPTS", "Script", "stop"]
+
+
+@attrs.frozen
+class Script:
+    """The automatic actions of a mock terminal for a trigger amount.
+
+    Attributes:
+        card: The card that is presented, if any.
+        text: The final message if the terminal ends without an approval.
+        wait: Seconds until the action; None for the usual delay.
+        silent: Whether the terminal does nothing until the overall timeout.
+    """
+
+    card: str | None = TEST_CARDS["visa"]
+    entry_mode: str = "C"
+    text: str | None = None
+    reason_code: int = ReasonCode.COMMUNICATION_ERROR
+    wait: int | None = None
+    silent: bool = False
+
+
+def stop(text: str, reason_code: int = ReasonCode.COMMUNICATION_ERROR) -> Script:
+    """Create a script that ends at once, without a card."""
+    return Script(None, text=text, reason_code=reason_code, wait=0)
+
+
+_MODES = {710: "K"} | dict.fromkeys((711, 712, 713), "S")
+_MODES |= dict.fromkeys((714, 715, 716, 717), "C") | dict.fromkeys((718, 719, 720, 721), "P")
+
+SCRIPTS = {
+    501: stop("CONNECT ERROR"),
+    531: stop("TIMEOUT"),
+    599: stop("ABORTED", ReasonCode.DENIED),
+    **{cents: Script(entry_mode=mode) for cents, mode in _MODES.items()},
+    **{750 + n: Script(card, "K") for n, card in enumerate(TEST_CARDS.values())},
+    **{754 + n: Script(card, "S") for n, card in enumerate(TEST_CARDS.values())},
+    770: stop("Transaction Timeout"),
+    771: Script(silent=True),
+    772: stop("Card Entry Timeout"),
+    773: stop("Pin Entry Timeout"),
+    775: stop("Signature Input Timeout"),
+    776: stop("Signature Storage Timeout"),
+    **{800 + seconds: Script(wait=seconds) for seconds in range(100)},
+}
+"""Amounts in cents and their effects at a mock terminal; any other amount is a chip card."""

@@ -1,0 +1,235 @@
+"""Check names and sentences against the writing rules: `python tests/architecture/prose.py [PATH …]`.
+
+The check covers identifiers, docstrings and comments everywhere, string literals outside the tests, and Markdown.
+"""
+
+import ast
+import inspect
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple, TypeGuard
+
+ROOT = Path(__file__).parents[2]
+PATHS = (
+    "gateway_async",
+    "tests",
+    "examples",
+    "benchmarks",
+    "docs",
+    "noxfile.py",
+    "pyproject.toml",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+)
+
+FIRST_LINE_WORDS = 12
+SENTENCE_WORDS = 35
+SEMICOLONS = 1
+
+METAPHORS = ["scribe", "crew", "shelf", "shelves", "courier", "witness", "deed", "lane", "mishap", "night", "nightly"]
+UNUSUAL = ["whom", "whoever", "nobody", "somebody", "bears", "anew", "mend", "lies", "stands"]
+PHRASES = (
+    *(rf"{word}s?" for word in METAPHORS),
+    *UNUSUAL,
+    r"(?:the|its|own|two|three) books?",
+    r"(?:keeps?|in|for) company",
+    r"(?:its|their|his|a|one's|whose) turns?",
+    r"(?:its|a|own) (?:life|lives)",
+    r"(?<!there\s)is no(?!\slonger)",
+    r"(?:is|are) (?-i:none)",
+    r"of late",
+    r"what bec(?:ame|omes?) of",
+    r"told of",
+    r"hears? of",
+    r"lets? go of",
+    r"in one go",
+    r"stand in",
+    r"not in time",
+    r"goes by how",
+)
+BANNED = re.compile(r"(?i)\b(?:" + "|".join(phrase.replace(" ", r"\s+") for phrase in PHRASES) + r")\b")
+BANNED_NAMES = re.compile(
+    r"(?i)(?<![a-z])(?:" + "|".join([*METAPHORS, *UNUSUAL, "books?", "letters?", "turns?"]) + r")(?![a-z])"
+)
+STANDARD_NAMES = {"letters", "ascii_letters"}
+"""Names from Python's own modules, and of letters of the alphabet."""
+
+PRONOUNS = {"he", "she", "it", "they", "this", "that", "these", "those", "we", "what", "whatever", "who"}
+"""Words that no first line begins with: the reader does not know yet what they mean."""
+
+CONJUNCTIONS = {"how", "if", "when", "where", "whether", "why"}
+"""Words that no function of the package is described with: "Return whether …", not "Whether …"."""
+
+INLINE_CODE = re.compile(r"``?[^`]+``?|\]\([^)]*\)")
+SENTENCE_END = re.compile(r"(?<=[.!?])[)\"”]*\s+(?=[\"“(`*\[]*[A-Z0-9`])|:\s*\n|\n\s*\n|\n\s*(?=(?:[-*|#>]|\d+\.)\s)")
+SECTION = re.compile(r"\n\s*(?:Args|Attributes|Example|Examples|Note|Raises|Returns|Yields):\s*\n")
+CODE_BLOCK = re.compile(r"^```[\s\S]*?^```|^ {4}.*$|^.*[├└│].*$", re.MULTILINE)
+
+
+class Finding(NamedTuple):
+    """One break of a rule."""
+
+    path: Path
+    line: int
+    rule: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.rule}: {self.text}"
+
+
+class Passage(NamedTuple):
+    """A text for readers: a docstring, a comment, a string literal or a whole document."""
+
+    line: int
+    text: str
+    is_prose: bool = True
+
+    def line_of(self, position: int) -> int:
+        """Return the line of a position in the text."""
+        return self.line + self.text.count("\n", 0, position)
+
+
+def check(path: Path) -> Iterator[Finding]:
+    """Check one file."""
+    text = path.read_text(encoding="utf-8")
+    path = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+    if path.suffix == ".py":
+        yield from check_python(path, text)
+    else:
+        yield from check_passage(path, Passage(1, text, is_prose=path.suffix == ".md"))
+
+
+def check_python(path: Path, text: str) -> Iterator[Finding]:
+    """Check the names and the texts of a Python file."""
+    module = ast.parse(text)
+    in_tests = path.parts[0] == "tests"
+    yield from (Finding(path, line, "name", name) for line, name in banned_names(path, module))
+    for owner, node in docstrings(module):
+        yield from check_passage(path, Passage(node.lineno, inspect.cleandoc(str(node.value))))
+        yield from check_first_line(path, owner, node, in_tests=in_tests)
+    for passage in [*comments(text), *([] if in_tests else strings(module))]:
+        yield from check_passage(path, passage)
+
+
+def check_passage(path: Path, passage: Passage) -> Iterator[Finding]:
+    """Check the words of a text and, if it is prose, its sentences."""
+    for match in BANNED.finditer(passage.text):
+        yield Finding(path, passage.line_of(match.start()), "word", re.sub(r"\s+", " ", match[0]))
+    if passage.is_prose:
+        for line, sentence in sentences(passage):
+            words = len(re.findall(r"\w\S*", sentence))
+            start = " ".join(sentence.split()[:8])
+            if words > SENTENCE_WORDS:
+                yield Finding(path, line, f"sentence of {words} words", f"{start} …")
+            if sentence.count(";") > SEMICOLONS:
+                yield Finding(path, line, "chain of semicolons", f"{start} …")
+
+
+def check_first_line(path: Path, owner: ast.AST, node: ast.Constant, *, in_tests: bool) -> Iterator[Finding]:
+    """Check that a docstring's first line is short and has a subject of its own."""
+    first = str(node.value).strip().partition("\n")[0]
+    word = first.partition(" ")[0].strip(",:").lower()
+    is_action = not in_tests and is_function(owner) and "property" not in {ast.unparse(d) for d in owner.decorator_list}
+    if word in PRONOUNS or (is_action and word in CONJUNCTIONS):
+        yield Finding(path, node.lineno, f"first line begins with {word!r}", first)
+    clause = re.split(r"[.;:](?: |$)", INLINE_CODE.sub("code", first))[0]
+    if is_action and len(clause.split()) > FIRST_LINE_WORDS:
+        yield Finding(path, node.lineno, f"first line over {FIRST_LINE_WORDS} words", first)
+
+
+def is_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return whether a syntax node defines a function."""
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+
+
+def sentences(passage: Passage) -> Iterator[tuple[int, str]]:
+    """Yield the sentences of a text, with their lines; code, tables and argument lists are left out."""
+    text = CODE_BLOCK.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), passage.text)
+    text = INLINE_CODE.sub(lambda match: "Code" + "\n" * match[0].count("\n"), text)
+    text = SECTION.split(text)[0]
+    position = 0
+    for end in [*SENTENCE_END.finditer(text), None]:
+        sentence = text[position : end.start() if end else len(text)]
+        line = passage.line + text.count("\n", 0, position + len(sentence) - len(sentence.lstrip()))
+        if not sentence.lstrip().startswith(("|", ">>>", "<")):
+            yield line, sentence
+        position = end.end() if end else position
+
+
+def docstrings(module: ast.Module) -> Iterator[tuple[ast.AST, ast.Constant]]:
+    """Yield every docstring, those of attributes too, with the node that has it in its body."""
+    for node in ast.walk(module):
+        for statement in getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []:
+            match statement:
+                case ast.Expr(value=ast.Constant(value=str()) as text):
+                    is_first = node.body[0] is statement  # type: ignore[attr-defined]  it has one
+                    yield (node if is_first else statement), text
+
+
+def strings(module: ast.Module) -> Iterator[Passage]:
+    """Yield the string literals that are no docstrings."""
+    known = {id(node) for _, node in docstrings(module)}
+    for node in ast.walk(module):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in known:
+            yield Passage(node.lineno, node.value, is_prose=False)
+
+
+def comments(text: str) -> Iterator[Passage]:
+    """Yield the comments, with those on consecutive lines as one."""
+    lines: list[str] = []
+    first = 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type != tokenize.COMMENT or re.match(r"# (?:noqa|type:|pyright:)|#!", token.string):
+            continue
+        if lines and token.start[0] != first + len(lines):
+            yield Passage(first, "\n".join(lines))
+            lines = []
+        first = first if lines else token.start[0]
+        lines.append(token.string.lstrip("# "))
+    if lines:
+        yield Passage(first, "\n".join(lines))
+
+
+def banned_names(path: Path, module: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the banned names that a module defines, and its own if it is one."""
+    names = [(1, path.stem), *defined_names(module)]
+    for line, name in names:
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).replace("_", " ")
+        if BANNED_NAMES.search(words) and name not in STANDARD_NAMES:
+            yield line, name
+
+
+def defined_names(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the names that a module defines: functions, classes, arguments, variables and attributes."""
+    for node in ast.walk(module):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield node.lineno, name
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield node.lineno, name
+
+
+def files(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files to check below some paths."""
+    for path in paths:
+        found = [path] if path.is_file() else sorted(path.rglob("*"))
+        yield from (file for file in found if file.suffix in {".py", ".md", ".html", ".j2", ".toml"})
+
+
+def main(arguments: list[str]) -> int:
+    """Print all findings and return the exit status."""
+    paths = [Path(argument).resolve() for argument in arguments] or [ROOT / path for path in PATHS]
+    findings = [finding for path in files(paths) for finding in check(path)]
+    print(*findings, sep="\n")  # noqa: T201  its output
+    print(f"{len(findings)} findings", file=sys.stderr)  # noqa: T201
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,82 @@
+"""Names, docstrings, comments, messages and documents are in plain English."""
+
+from pathlib import Path
+
+import pytest
+
+from . import prose
+
+PLANTED = '''"""Things that nobody needs."""
+
+TEXT = "What became of it is not known."
+STANDARD = ("is no longer sent", "there is no such record", "is None", "midnight")
+
+
+class Courier:
+    """Bring a letter."""
+
+    def open_lane(self, the_deed: int) -> None:
+        """Whether the gate is open.
+
+        First one; then two; then three.
+        """
+        self.book = the_deed  # it stands in
+                              # one go
+
+    def send(self) -> None:
+        """Send the request that was built before by the caller of this method to it."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the gate is open."""
+'''
+SENTENCE = "The client sends a request and " + "waits and " * 20 + "reads the response."
+
+
+def found_in(folder: Path, name: str, text: str) -> list[str]:
+    """Return the findings in a file of this text, without its path."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return [str(finding).removeprefix(f"{path}:") for finding in prose.check(path)]
+
+
+@pytest.mark.parametrize("path", prose.PATHS)
+def test_the_repository_is_in_plain_english(path: str) -> None:
+    """Every name and every text follows the writing rules."""
+    assert [str(finding) for file in prose.files([prose.ROOT / path]) for finding in prose.check(file)] == []
+
+
+def test_the_linter_finds_what_is_planted_in_a_module(tmp_path: Path) -> None:
+    """Banned names and words, a riddle for a first line, a long one and a chain of semicolons are reported."""
+    assert sorted(found_in(tmp_path, "planted.py", PLANTED)) == [
+        "10: name: open_lane",
+        "10: name: the_deed",
+        "11: first line begins with 'whether': Whether the gate is open.",
+        "13: chain of semicolons: First one; then two; then three. …",
+        "15: name: book",
+        "15: word: in one go",
+        "15: word: stands",
+        "19: first line over 12 words: Send the request that was built before by the caller of this method to it.",
+        "1: word: nobody",
+        "3: word: What became of",
+        "7: name: Courier",
+    ]
+
+
+def test_the_linter_finds_what_is_planted_in_a_document(tmp_path: Path) -> None:
+    """Words count everywhere in Markdown, sentences outside of code and tables."""
+    text = f"# Whoever\n\n{SENTENCE}\n\n```sh\n{SENTENCE}\nnobody\n```\n\n| {SENTENCE} |\n"
+    assert found_in(tmp_path, "planted.md", text) == [
+        "1: word: Whoever",
+        "7: word: nobody",
+        "3: sentence of 49 words: The client sends a request and waits and …",
+    ]
+
+
+def test_the_linter_ends_as_a_command_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Findings are printed with the file and the line, and the exit status says whether there are any."""
+    (tmp_path / "good.md").write_text("# Plain\n")
+    assert prose.main([str(tmp_path)]) == 0
+    (tmp_path / "bad.md").write_text("# Good\n\nNobody knows.\n")
+    assert prose.main([str(tmp_path)]) == 1
+    assert capsys.readouterr().out.strip() == f"{tmp_path}/bad.md:3: word: Nobody"
