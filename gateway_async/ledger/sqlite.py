@@ -4,14 +4,15 @@ Callers wait until an intent is on disk. Outcomes are written a moment later, to
 """
 
 from collections.abc import Awaitable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import cast
 
+from gateway_async._arguments import retention_period
 from gateway_async._storage.group_commit import GroupCommitWriter
-from gateway_async.errors import InvalidRequestError, LedgerError
+from gateway_async.errors import LedgerError
 from gateway_async.ledger._sqlite_store import LedgerFile, OpenIntents, Outcome
 from gateway_async.ledger.protocol import DONE, Intent
 
@@ -41,12 +42,11 @@ class SqliteLedger:
     """
 
     def __init__(self, path: str | PathLike[str], *, keep_days: float = 30.0) -> None:
-        if isinstance(keep_days, bool) or not isinstance(keep_days, int | float) or not 0 < keep_days < 1e6:  # noqa: PLR2004
-            raise InvalidRequestError("keep_days: must be a number of days above 0")
+        retention = retention_period(keep_days)
         self._path = Path(path).absolute()
         self._writer = GroupCommitWriter(
             "gateway_async ledger",
-            partial(LedgerFile, self._path, timedelta(days=keep_days)),
+            partial(LedgerFile, self._path, retention),
             partial(LedgerError, str(self._path), "it is closed"),
         )
 

@@ -1,7 +1,6 @@
 """`SqliteInbox`: an inbox in one SQLite file, where concurrent postbacks share commits and disk syncs."""
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -9,10 +8,11 @@ from secrets import token_hex
 from time import time
 from typing import Any, TypeVar, cast
 
+from gateway_async._arguments import retention_period
 from gateway_async._storage.group_commit import GroupCommitWriter
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import Postback
-from gateway_async.postbacks.inbox._mapping import check_keep_days, row_of
+from gateway_async.postbacks.inbox._mapping import row_of
 from gateway_async.postbacks.inbox._sqlite_store import InboxFile
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Statement, StoredPostback
 
@@ -57,7 +57,7 @@ class SqliteInbox:
         now: Callable[[], float] = time,
     ) -> None:
         self._path = Path(path).absolute()
-        keep = timedelta(days=check_keep_days(keep_days))
+        keep = retention_period(keep_days)
         self._new_writer = partial(
             GroupCommitWriter,
             "gateway_async inbox",
