@@ -51,7 +51,7 @@ class TemporaryConfigs:
             )
 
     @asynccontextmanager
-    async def created_for(self, address: str) -> AsyncIterator[int]:
+    async def create(self, address: str) -> AsyncIterator[int]:
         """Create the configs for a block, and yield their number.
 
         Args:
