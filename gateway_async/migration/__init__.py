@@ -6,8 +6,9 @@ This file is the index of the public names. Each name is loaded when it is first
 the extra when it is called.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gateway_async._lazy_index import lazy_index
 
 if TYPE_CHECKING:
     from gateway_async.errors import JournalError
@@ -99,14 +100,4 @@ _MODULES = {
 
 
 if not TYPE_CHECKING:  # otherwise type checkers would accept every misspelt name as `Any`
-
-    def __getattr__(name: str) -> Any:
-        if name in _MODULES:
-            value = globals()[name] = getattr(import_module(f"gateway_async.{_MODULES[name]}"), name)
-            return value
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    __getattr__, __dir__ = lazy_index(__name__, _MODULES)

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import anyio
 
+from gateway_async._arguments import check_numbers
+from gateway_async._exceptions import first_error
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.engine.concurrency_limiter import ConcurrencyLimiter, Rate, SteadyRate
@@ -126,9 +128,7 @@ def _ungroup_errors() -> Iterator[None]:
     try:
         yield
     except BaseExceptionGroup as group:
-        error: BaseException = group
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
+        error = first_error(group)
         raise error from error.__cause__
 
 
@@ -182,12 +182,7 @@ def _gateway_identity(gateway: AsyncGateway) -> str:
     return gateway.base_url if location is None else f"{gateway.base_url} (location {location})"
 
 
-def _check(**numbers: object) -> None:
-    """Reject values that are not numbers above 0.
-
-    Raises:
-        InvalidRequestError: one of them is not.
-    """
-    for name, value in numbers.items():
-        if isinstance(value, bool) or (isinstance(value, int | float) and not 0 < value < float("inf")):
-            raise InvalidRequestError(f"{name}: must be a number above 0")
+def _check(**numbers: Any) -> None:
+    """Reject numbers that are not above 0; `rate` and `max_rows` may also be objects."""
+    given: dict[str, Any] = {name: value for name, value in numbers.items() if isinstance(value, int | float)}
+    check_numbers(above=0, **given)

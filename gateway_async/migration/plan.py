@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import attrs
 
+from gateway_async._arguments import check_numbers
 from gateway_async._secrets import mask_text
 from gateway_async._wire.validation import problems as problems_of
-from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.engine.iteration import iterate
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.rows.temporary_table import DuplicateCount, DuplicateFinder
@@ -128,7 +128,7 @@ async def plan_migration(
     Raises:
         InvalidRequestError: a number is not above 0, or the source of the rows cannot be read.
     """
-    _check(rate=rate, concurrency=concurrency, latency=latency)
+    check_numbers(above=0, optional=True, rate=rate, concurrency=concurrency, latency=latency)
     with closing(_Counter(today or datetime.now(UTC).date())) as count:
         async with aclosing(iterate(rows)) as all_rows:
             async for given in all_rows:
@@ -137,12 +137,6 @@ async def plan_migration(
                     on_progress(count.rows)
         per_second, assumed = _speed(rate, concurrency, latency)
         return count.plan(per_second, assumed)
-
-
-def _check(**numbers: float | None) -> None:
-    for name, value in numbers.items():
-        if value is not None and not 0 < value < float("inf"):
-            raise InvalidRequestError(f"{name}: must be a number above 0")
 
 
 def _speed(rate: float | None, concurrency: int, latency: float) -> tuple[float, str]:

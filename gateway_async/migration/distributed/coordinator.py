@@ -10,6 +10,8 @@ from typing import Any, Final
 import anyio
 import attrs
 
+from gateway_async._backoff import exponential_backoff
+from gateway_async._exceptions import first_error
 from gateway_async._http.background import run_in_background
 from gateway_async.errors import JournalError
 from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, ShardResult
@@ -93,7 +95,7 @@ class Coordinator:
         except BaseException as error:  # noqa: BLE001  also on cancellation
             with anyio.CancelScope(shield=True):
                 await self._stop_workers()
-            raise _first_error(error) from None
+            raise first_error(error) from None
         finally:
             self.report.ended_at = datetime.now(UTC)
         if self._given_up:
@@ -156,7 +158,7 @@ class Coordinator:
             if self.report.stopped or attempt == self._retries:
                 break
             _logger.warning("shard failed, it is retried: %r: %s", shard, problem)
-            await anyio.sleep(min(2**attempt, _MAX_PAUSE))
+            await anyio.sleep(exponential_backoff(attempt + 1, first=1.0, longest=_MAX_PAUSE))
         self._give_up(f"{shard!r} was given up: {problem}")
         return None
 
@@ -272,10 +274,3 @@ class _Counter:
                 self._counts = await self._journal.counts()
             self._next = anyio.current_time() + _COUNTING_SHARE * (anyio.current_time() - began)
         return self._counts
-
-
-def _first_error(error: BaseException) -> BaseException:
-    """Return the first exception inside nested exception groups."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

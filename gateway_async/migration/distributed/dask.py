@@ -16,6 +16,8 @@ import anyio
 import anyio.to_thread
 import attrs
 
+from gateway_async._arguments import number_problems
+from gateway_async._extras import import_extra
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.distributed.coordinator import RESPONSE_SECONDS, Callbacks, Coordinator
@@ -137,7 +139,7 @@ async def migrate_vaults_dask(
 # --- checks before the start
 
 
-def _check(*, rate: Any, redis: str | None, max_rows: int | None, **numbers: float) -> None:
+def _check(*, rate: Any, redis: str | None, max_rows: int | None, **numbers: Any) -> None:
     """Reject arguments that cannot be right.
 
     Raises:
@@ -152,9 +154,7 @@ def _check(*, rate: Any, redis: str | None, max_rows: int | None, **numbers: flo
         numbers["rate"] = rate
     if max_rows is not None:
         numbers["max_rows"] = max_rows
-    problems = [
-        f"{name}: must be a number above 0" for name, number in numbers.items() if not 0 < number < float("inf")
-    ]
+    problems = number_problems(above=0, **numbers)
     if isinstance(rate, int | float) and redis is None:
         problems.append("rate: redis required, through which workers share the rate")
     if problems:
@@ -200,12 +200,7 @@ def _address_of(client: Any) -> tuple[str, Any]:
 
 
 def _client_class() -> Any:
-    try:
-        from distributed import Client
-    except ModuleNotFoundError as missing:
-        msg = f"migrate_vaults_dask needs an extra: pip install 'gateway-async[dask]' ({missing.name} is missing)"
-        raise ModuleNotFoundError(msg, name=missing.name) from None
-    return Client
+    return import_extra("distributed", extra="dask", user="migrate_vaults_dask").Client
 
 
 async def _check_workers(client: Any, job: ShardJob) -> None:

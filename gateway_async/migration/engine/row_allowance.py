@@ -9,7 +9,7 @@ from typing import Final
 
 import anyio
 
-from gateway_async.errors import InvalidRequestError
+from gateway_async._arguments import check_numbers
 from gateway_async.migration.report import Report
 
 __all__ = ["RowAllowance", "RowGrants", "describe_cap"]
@@ -36,8 +36,7 @@ class RowAllowance:
     """
 
     def __init__(self, rows: int | None) -> None:
-        if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 0):
-            raise InvalidRequestError("max_rows: must be a whole number above 0")
+        check_numbers(whole=True, minimum=0, optional=True, max_rows=rows)
         self.rows = rows
         self.used = 0
         self.exhausted = False
