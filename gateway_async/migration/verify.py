@@ -70,7 +70,7 @@ async def verify_vaults(
         JournalError: the journal cannot be used.
         AuthenticationError, PermissionDeniedError: these credentials cannot read the accounts.
     """
-    check_numbers(whole=True, above=0, optional=True, sample=sample, concurrency=concurrency)
+    check_numbers(whole=True, above=0, concurrency=concurrency, sample=1 if sample is None else sample)
     store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
     result = Verification()
     checker = _Checker(gateway, result, concurrency, on_progress)

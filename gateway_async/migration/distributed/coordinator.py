@@ -10,7 +10,6 @@ from typing import Any, Final
 import anyio
 import attrs
 
-from gateway_async._backoff import exponential_backoff
 from gateway_async._exceptions import first_error
 from gateway_async._http.background import run_in_background
 from gateway_async.errors import JournalError
@@ -158,7 +157,7 @@ class Coordinator:
             if self.report.stopped or attempt == self._retries:
                 break
             _logger.warning("shard failed, it is retried: %r: %s", shard, problem)
-            await anyio.sleep(exponential_backoff(attempt + 1, first=1.0, longest=_MAX_PAUSE))
+            await anyio.sleep(min(2**attempt, _MAX_PAUSE))
         self._give_up(f"{shard!r} was given up: {problem}")
         return None
 

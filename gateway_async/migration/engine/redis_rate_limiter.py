@@ -5,7 +5,6 @@ import math
 from typing import Any, Final
 
 from gateway_async._arguments import number_problems
-from gateway_async._backoff import exponential_backoffs
 from gateway_async._storage.redis import connect
 from gateway_async.errors import NotSentError
 from gateway_async.observe import logger
@@ -126,7 +125,7 @@ class RedisRate:
 
         _check_asyncio()
         loop = asyncio.get_running_loop()
-        until, pauses = loop.time() + self._give_up_after, exponential_backoffs(first=_MIN_PAUSE, longest=_MAX_PAUSE)
+        until, pause = loop.time() + self._give_up_after, _MIN_PAUSE
         while True:
             try:
                 microseconds = int(await script(keys=self._keys, args=values))
@@ -139,7 +138,8 @@ class RedisRate:
             else:
                 self._is_unavailable = False
                 return microseconds / 1e6
-            await asyncio.sleep(next(pauses))
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _MAX_PAUSE)
 
     def _log_unavailable(self, error: Exception) -> None:
         if not self._is_unavailable:

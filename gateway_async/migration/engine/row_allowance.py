@@ -9,7 +9,7 @@ from typing import Final
 
 import anyio
 
-from gateway_async._arguments import check_numbers
+from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.report import Report
 
 __all__ = ["RowAllowance", "RowGrants", "describe_cap"]
@@ -36,7 +36,8 @@ class RowAllowance:
     """
 
     def __init__(self, rows: int | None) -> None:
-        check_numbers(whole=True, minimum=0, optional=True, max_rows=rows)
+        if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 0):
+            raise InvalidRequestError("max_rows: must be a whole number above 0")
         self.rows = rows
         self.used = 0
         self.exhausted = False

@@ -45,5 +45,5 @@ class StopSignal:
 
 
 def backoff(attempts: int) -> float:
-    """Return the seconds to wait before the next attempt, after `attempts` failures."""
+    """Return the seconds to wait after a number of failed attempts."""
     return exponential_backoff(attempts, first=_MIN_PAUSE, longest=_MAX_PAUSE)
