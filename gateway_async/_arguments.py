@@ -19,6 +19,7 @@ def number_problems(
     minimum: float = -math.inf,
     maximum: float = math.inf,
     finite: bool = True,
+    optional: bool = False,
     **values: Any,
 ) -> list[str]:
     """Return one line for each value that is not allowed.
@@ -30,6 +31,7 @@ def number_problems(
         minimum: the smallest allowed number.
         maximum: the largest allowed number.
         finite: infinity is not allowed.
+        optional: None is allowed.
         values: the arguments by name.
     """
     lowest = f" above {above:g}" if above is not None else "" if minimum == -math.inf else f" from {minimum:g}"
@@ -37,6 +39,8 @@ def number_problems(
     expected = f"a {'whole ' if whole else ''}number{f' of {unit}' if unit else ''}{lowest}{highest}"
 
     def is_allowed(value: Any) -> bool:
+        if value is None:
+            return optional
         if not _is_number(value) or (whole and not isinstance(value, int)) or (finite and math.isinf(value)):
             return False
         return minimum <= value <= maximum and (above is None or value > above)

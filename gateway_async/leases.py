@@ -198,4 +198,4 @@ def _problems(owner: str, seconds: float, wait: float | None) -> list[str]:
     if not isinstance(owner, str) or not owner.strip() or not owner.isprintable():
         problems.append("owner: must be printable text, not empty")
     problems += number_problems("seconds", minimum=1, seconds=seconds)
-    return problems if wait is None else problems + number_problems("seconds", minimum=0, wait=wait)
+    return problems + number_problems("seconds", minimum=0, optional=True, wait=wait)
