@@ -526,25 +526,25 @@ class InboxError(GatewayError):
     """The inbox of postbacks cannot be used.
 
     Attributes:
-        place: the file or the database.
+        location: the file or the database.
         reason: a description of the cause.
     """
 
-    def __init__(self, place: str, reason: str) -> None:
-        self.place = place
+    def __init__(self, location: str, reason: str) -> None:
+        self.location = location
         self.reason = reason
-        super().__init__(f"the inbox {place} cannot be used: {reason}")
+        super().__init__(f"the inbox {location} cannot be used: {reason}")
 
 
 class JournalError(GatewayError):
     """The journal of a migration cannot be used, or belongs to another migration.
 
     Attributes:
-        place: the file or the database.
+        location: the file or the database.
         reason: a description of the cause.
     """
 
-    def __init__(self, place: str, reason: str) -> None:
-        self.place = place
+    def __init__(self, location: str, reason: str) -> None:
+        self.location = location
         self.reason = reason
-        super().__init__(f"the journal {place} cannot be used: {reason}")
+        super().__init__(f"the journal {location} cannot be used: {reason}")

@@ -153,12 +153,12 @@ EXAMPLES: list[tuple[GatewayError, dict[str, Any], str]] = [
     ),
     (
         InboxError("inbox.db", "the disk is full"),
-        {"place": "inbox.db", "reason": "the disk is full", "call": ""},
+        {"location": "inbox.db", "reason": "the disk is full", "call": ""},
         "the inbox inbox.db cannot be used: the disk is full",
     ),
     (
         JournalError("cards.journal", "the disk is full"),
-        {"place": "cards.journal", "reason": "the disk is full", "call": ""},
+        {"location": "cards.journal", "reason": "the disk is full", "call": ""},
         "the journal cards.journal cannot be used: the disk is full",
     ),
 ]

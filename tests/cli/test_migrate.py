@@ -459,3 +459,17 @@ def test_help_names_what_there_is() -> None:
         "143",
     ):
         assert shown in " ".join(ended.stdout.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    "command", [(), ("verify",), ("journal",), ("fields",)], ids=["run", "verify", "journal", "fields"]
+)
+def test_help_wraps_at_any_width(command: tuple[str, ...]) -> None:
+    """A wider terminal shows the paragraphs of a command's help in fewer lines."""
+    heights = []
+    for width in ("60", "100", "160"):
+        ended = migrate({"COLUMNS": width}, *command, "--help")
+        description = ended.stdout.partition("╭")[0]
+        heights.append(len(description.splitlines()))
+        assert max(map(len, description.splitlines())) <= int(width)
+    assert heights[0] >= heights[1] >= heights[2] < heights[0]

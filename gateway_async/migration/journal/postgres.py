@@ -124,16 +124,16 @@ class PostgresJournal:
         self._name = name
         self._table = table
         self._run = 0
-        self._place = f"{without_password(dsn)} ({table}, {name!r})"
+        self._location = f"{without_password(dsn)} ({table}, {name!r})"
 
     async def start(self, name: str | None, gateway: str = "") -> JournalRun:
         """Start a run."""
         if name not in (None, self._name):
-            raise JournalError(self._place, f"it belongs to the migration {self._name!r}, not to {name!r}")
+            raise JournalError(self._location, f"it belongs to the migration {self._name!r}, not to {name!r}")
         async with self._transaction() as connection:
             run = await connection.fetchrow(self._sql(_START), self._name, gateway)
             if problem := gateway_mismatch(run["gateway"], gateway):
-                raise JournalError(self._place, problem)
+                raise JournalError(self._location, problem)
             self._run = run["runs"]
         return JournalRun(self._name, self._run)
 
@@ -195,7 +195,7 @@ class PostgresJournal:
         await self._database.aclose()
 
     def __repr__(self) -> str:
-        return f"PostgresJournal({self._place!r})"
+        return f"PostgresJournal({self._location!r})"
 
     # --- in a transaction
 
@@ -223,13 +223,13 @@ class PostgresJournal:
             ):
                 yield connection
         except errors as error:
-            raise JournalError(self._place, in_one_line(error)) from error
+            raise JournalError(self._location, in_one_line(error)) from error
 
     async def _opened(self) -> Any:
         """Return the pool once the tables exist."""
         self._database.check_asyncio()
         if self._database.is_closed:
-            raise JournalError(self._place, "it is closed")
+            raise JournalError(self._location, "it is closed")
         return await self._database.pool()
 
     async def _create_tables(self, connection: Any) -> None:

@@ -105,7 +105,7 @@ def gateway_mismatch(known: str, gateway: str) -> str:
     """Return the error if the journal belongs to another gateway than `gateway`; "" if it does not."""
     if not known or not gateway or known == gateway:
         return ""
-    return f"its rows are stored at {known}, not at {gateway}: go on with the client as it was, or take another journal"
+    return f"its rows are stored at {known}, not at {gateway} (expected the same gateway, or another journal)"
 
 
 class Journal(Protocol):
