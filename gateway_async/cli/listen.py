@@ -142,7 +142,7 @@ async def _listen(
             await listener.bind()
             stack.push_async_callback(listener.close)
             await listener.open()
-            made = await stack.enter_async_context(configs.created_for(f"{listener.url}/")) if configs else 0
+            made = await stack.enter_async_context(configs.open_for(f"{listener.url}/")) if configs else 0
             display.ready(f"{listener.url}/", made)
             await asyncio.Event().wait()
 

@@ -51,7 +51,7 @@ class TemporaryConfigs:
             )
 
     @asynccontextmanager
-    async def created_for(self, address: str) -> AsyncIterator[int]:
+    async def open_for(self, address: str) -> AsyncIterator[int]:
         """Create the configs, yield their number, and delete them at the end of the block.
 
         Args:
