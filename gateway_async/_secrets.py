@@ -168,7 +168,7 @@ class _Numbers:
         return "".join([*masked, text[done:]]) if done else text
 
     def _cards(self, text: str, run: re.Match[str]) -> Iterator[tuple[int, int, str]]:
-        """Yield the start, the end and the last four digits of each number.
+        """Yield start, end and last four digits of each number.
 
         Overlapping numbers count as one.
         """

@@ -11,6 +11,7 @@ import asyncio
 import math
 from typing import Final, Protocol
 
+from gateway_async._arguments import number_problems
 from gateway_async._storage.redis import connect
 
 __all__ = ["RedisTerminalLease", "TerminalLease"]
@@ -192,15 +193,8 @@ def _keys(terminal_id: str) -> list[str]:
 
 
 def _problems(owner: str, seconds: float, wait: float | None) -> list[str]:
-    problems = []
+    problems: list[str] = []
     if not isinstance(owner, str) or not owner.strip() or not owner.isprintable():
         problems.append("owner: must be printable text, not empty")
-    if not _is_number(seconds) or seconds < 1:
-        problems.append("seconds: must be a number of seconds, 1 at least")
-    if wait is not None and (not _is_number(wait) or wait < 0):
-        problems.append("wait: must be None or a number of seconds, 0 at least")
-    return problems
-
-
-def _is_number(value: float) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    problems += number_problems("seconds", minimum=1, seconds=seconds)
+    return problems if wait is None else problems + number_problems("seconds", minimum=0, wait=wait)

@@ -239,7 +239,7 @@ class Demo:
     async def _send_invoice(self, gateway: AsyncGateway, sandbox: Sandbox) -> None:
         self._open("An invoice is paid in part", send_invoice)
         invoice = await send_invoice(gateway, sandbox)
-        sent = [notice["event"] for notice in sandbox.outbox() if notice["quick_invoice_id"] == invoice.id]
+        sent = [message["event"] for message in sandbox.outbox() if message["quick_invoice_id"] == invoice.id]
         balance = f"{invoice.remaining_balance} of {invoice.amount_due} is left"
         is_partial = invoice.payment_status_id == PaymentStatus.PARTIALLY_PAID
         self.check(f"the customer was notified: {', '.join(sent)}", sent == ["created", "paid"])

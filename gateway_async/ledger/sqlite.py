@@ -12,8 +12,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final, cast
 
+from gateway_async._arguments import retention_period
 from gateway_async._storage.group_commit import GroupCommitWriter
-from gateway_async.errors import InvalidRequestError, LedgerError
+from gateway_async.errors import LedgerError
 from gateway_async.ledger._sqlite_store import LedgerFile, Outcome
 from gateway_async.ledger.protocol import DONE, Intent
 
@@ -45,12 +46,11 @@ class SqliteLedger:
     """
 
     def __init__(self, path: str | PathLike[str], *, keep_days: float = 30.0) -> None:
-        if isinstance(keep_days, bool) or not isinstance(keep_days, int | float) or not 0 < keep_days < 1e6:  # noqa: PLR2004
-            raise InvalidRequestError("keep_days: must be a number of days above 0")
+        retention = retention_period(keep_days)
         self._path = Path(path).absolute()
         self._writer = GroupCommitWriter(
             "gateway_async ledger",
-            partial(_Backend, self._path, timedelta(days=keep_days)),
+            partial(_Backend, self._path, retention),
             partial(LedgerError, str(self._path), "it is closed"),
         )
 

@@ -6,8 +6,9 @@ This file is the index of the public names. Each name is loaded when it is first
 the extra when it is called.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gateway_async._lazy_index import lazy_index
 
 if TYPE_CHECKING:
     from gateway_async.errors import JournalError
@@ -67,46 +68,29 @@ __all__ = [
 ]
 
 _MODULES = {
-    "RowStarted": "migration.journal.protocol",
-    "Columns": "migration.rows.columns",
-    "RowResult": "migration.journal.protocol",
-    "JournalEntry": "migration.journal.protocol",
-    "Finding": "migration.verification_result",
-    "Journal": "migration.journal.protocol",
-    "JournalError": "errors",
-    "Plan": "migration.plan",
-    "PostgresJournal": "migration.journal.postgres",
-    "Rate": "migration.engine.concurrency_limiter",
-    "RedisRate": "migration.engine.redis_rate_limiter",
-    "Report": "migration.report",
-    "RowState": "migration.journal.protocol",
-    "Rows": "migration.sources.files",
-    "JournalRun": "migration.journal.protocol",
-    "Sample": "migration.report",
-    "Shard": "migration.sources.records",
-    "SqliteJournal": "migration.journal.sqlite",
-    "SteadyRate": "migration.engine.concurrency_limiter",
-    "VaultRow": "migration.rows.row",
-    "Verdict": "migration.verification_result",
-    "Verification": "migration.verification_result",
-    "migrate_vaults": "migration.migrate",
-    "migrate_vaults_dask": "migration.distributed.dask",
-    "plan_migration": "migration.plan",
-    "read_rows": "migration.sources.files",
-    "shards": "migration.sources.shards",
-    "verify_vaults": "migration.verify",
+    name: module
+    for module, names in {
+        "errors": ("JournalError",),
+        "migration.distributed.dask": ("migrate_vaults_dask",),
+        "migration.engine.concurrency_limiter": ("Rate", "SteadyRate"),
+        "migration.engine.redis_rate_limiter": ("RedisRate",),
+        "migration.journal.postgres": ("PostgresJournal",),
+        "migration.journal.protocol": ("Journal", "JournalEntry", "JournalRun", "RowResult", "RowStarted", "RowState"),
+        "migration.journal.sqlite": ("SqliteJournal",),
+        "migration.migrate": ("migrate_vaults",),
+        "migration.plan": ("Plan", "plan_migration"),
+        "migration.report": ("Report", "Sample"),
+        "migration.rows.columns": ("Columns",),
+        "migration.rows.row": ("VaultRow",),
+        "migration.sources.files": ("Rows", "read_rows"),
+        "migration.sources.records": ("Shard",),
+        "migration.sources.shards": ("shards",),
+        "migration.verification_result": ("Finding", "Verdict", "Verification"),
+        "migration.verify": ("verify_vaults",),
+    }.items()
+    for name in names
 }
 
 
 if not TYPE_CHECKING:  # otherwise type checkers would accept every misspelt name as `Any`
-
-    def __getattr__(name: str) -> Any:
-        if name in _MODULES:
-            value = globals()[name] = getattr(import_module(f"gateway_async.{_MODULES[name]}"), name)
-            return value
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    __getattr__, __dir__ = lazy_index(__name__, _MODULES)

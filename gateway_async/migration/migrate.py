@@ -1,15 +1,15 @@
 """`migrate_vaults`: store any number of accounts in the vault, each once, also over several runs."""
 
-from collections.abc import AsyncIterable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterable, Callable, Iterable
 from datetime import UTC, datetime
 from os import PathLike
 from typing import Any, Final
 
 import anyio
 
+from gateway_async._arguments import check_numbers
+from gateway_async._exceptions import first_error
 from gateway_async.client import AsyncGateway
-from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.engine.concurrency_limiter import ConcurrencyLimiter, Rate, SteadyRate
 from gateway_async.migration.engine.result_recorder import RowCallback
 from gateway_async.migration.engine.row_allowance import RowAllowance
@@ -77,9 +77,10 @@ async def migrate_vaults(
         JournalError: the journal cannot be used, or belongs to another migration, gateway or location. If the journal
             fails later, the migration waits for it.
     """
-    _check(concurrency=concurrency, rate=rate, give_up_after=give_up_after, max_rows=max_rows)
-    if not isinstance(concurrency, int):
-        raise InvalidRequestError("concurrency: must be a whole number")
+    check_numbers(whole=True, above=0, concurrency=concurrency)
+    check_numbers(above=0, give_up_after=give_up_after, rate=rate if isinstance(rate, int | float) else 1)
+    if not isinstance(max_rows, RowAllowance):
+        check_numbers(whole=True, above=0, max_rows=1 if max_rows is None else max_rows)
     store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
     allowance = max_rows if isinstance(max_rows, RowAllowance) else RowAllowance(max_rows)
     report = Report(gateway=gateway.base_url, location=gateway.location_id, started_at=datetime.now(UTC))
@@ -110,26 +111,17 @@ async def migrate_vaults(
 
 async def _run_monitored(runner: Runner, rows: Any, run: int, monitor: "_Monitor") -> None:
     """Run the rows while the monitor updates the report."""
-    with _ungroup_errors():
+    try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(monitor.run)
             try:
                 await runner.run(rows, run)
             finally:
                 tasks.cancel_scope.cancel()
-    monitor.update()
-
-
-@contextmanager
-def _ungroup_errors() -> Iterator[None]:
-    """Raise the first error of an exception group."""
-    try:
-        yield
     except BaseExceptionGroup as group:
-        error: BaseException = group
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
+        error = first_error(group)
         raise error from error.__cause__
+    monitor.update()
 
 
 class _Monitor:
@@ -180,14 +172,3 @@ def _gateway_identity(gateway: AsyncGateway) -> str:
     """Return the address and location of the gateway. Ids are unique within a location only."""
     location = gateway.location_id
     return gateway.base_url if location is None else f"{gateway.base_url} (location {location})"
-
-
-def _check(**numbers: object) -> None:
-    """Reject values that are not numbers above 0.
-
-    Raises:
-        InvalidRequestError: one of them is not.
-    """
-    for name, value in numbers.items():
-        if isinstance(value, bool) or (isinstance(value, int | float) and not 0 < value < float("inf")):
-            raise InvalidRequestError(f"{name}: must be a number above 0")

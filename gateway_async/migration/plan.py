@@ -9,10 +9,11 @@ from typing import Any, Final
 
 import attrs
 
+from gateway_async._arguments import check_numbers
 from gateway_async._secrets import mask_text
 from gateway_async._wire.validation import problems as problems_of
-from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.engine.iteration import iterate
+from gateway_async.migration.output.summary import duration
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.rows.temporary_table import DuplicateCount, DuplicateFinder
 from gateway_async.models.account_vaults import AchVaultCreate, CardVaultCreate, VaultCreate
@@ -128,7 +129,7 @@ async def plan_migration(
     Raises:
         InvalidRequestError: a number is not above 0, or the source of the rows cannot be read.
     """
-    _check(rate=rate, concurrency=concurrency, latency=latency)
+    check_numbers(above=0, concurrency=concurrency, latency=latency, rate=1 if rate is None else rate)
     with closing(_Counter(today or datetime.now(UTC).date())) as count:
         async with aclosing(iterate(rows)) as all_rows:
             async for given in all_rows:
@@ -137,12 +138,6 @@ async def plan_migration(
                     on_progress(count.rows)
         per_second, assumed = _speed(rate, concurrency, latency)
         return count.plan(per_second, assumed)
-
-
-def _check(**numbers: float | None) -> None:
-    for name, value in numbers.items():
-        if value is not None and not 0 < value < float("inf"):
-            raise InvalidRequestError(f"{name}: must be a number above 0")
 
 
 def _speed(rate: float | None, concurrency: int, latency: float) -> tuple[float, str]:
@@ -269,7 +264,7 @@ def _brand(number: str) -> str:
 
 
 def _lines(plan: Plan) -> Iterator[str]:
-    yield f"{plan.rows:,} rows, {plan.ready:,} can be sent: about {_duration(plan.seconds)} ({plan.assumed})"
+    yield f"{plan.rows:,} rows, {plan.ready:,} can be sent: about {duration(max(plan.seconds, 1))} ({plan.assumed})"
     for name, count in plan.kinds.items():
         yield f"  {count:>12,}  {_KINDS.get(name, name)}"
     yield from _section("cards by brand", [Remark(name, count) for name, count in plan.brands.items()])
@@ -296,15 +291,3 @@ def _duplicates(title: str, duplicates: DuplicateCount) -> Iterator[str]:
         lines = ", ".join(f"{line} as {first}" for line, first in duplicates.examples)
         yield f"{title}:"
         yield f"  {duplicates.count:>12,}  lines {lines}{', …' if duplicates.count > len(duplicates.examples) else ''}"
-
-
-def _duration(seconds: float) -> str:
-    minutes, hours = seconds / 60, seconds / 3600
-    if hours >= 1:
-        return _amount(hours, "hour", digits=1)
-    return _amount(minutes, "minute") if minutes >= 1 else _amount(max(seconds, 1), "second")
-
-
-def _amount(number: float, unit: str, *, digits: int = 0) -> str:
-    text = f"{number:.{digits}f}"
-    return f"{text} {unit}" if text == "1" else f"{text} {unit}s"

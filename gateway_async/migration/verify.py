@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import anyio
 
+from gateway_async._arguments import check_numbers
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import (
     AuthenticationError,
     ClientClosedError,
     GatewayError,
-    InvalidRequestError,
     NotFoundError,
     PermissionDeniedError,
     RecordDeletedError,
@@ -70,7 +70,7 @@ async def verify_vaults(
         JournalError: the journal cannot be used.
         AuthenticationError, PermissionDeniedError: these credentials cannot read the accounts.
     """
-    _check(sample=sample, concurrency=concurrency)
+    check_numbers(whole=True, above=0, concurrency=concurrency, sample=1 if sample is None else sample)
     store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
     result = Verification()
     checker = _Checker(gateway, result, concurrency, on_progress)
@@ -243,17 +243,6 @@ async def _with_rows(
                 result.add(Finding(row.key, row.line, None, Verdict.NOT_STORED, row.problems))
     for entry in stored_rows.remaining():
         yield entry, None
-
-
-def _check(**numbers: int | None) -> None:
-    """Reject values that are not whole numbers above 0.
-
-    Raises:
-        InvalidRequestError: one of them is not.
-    """
-    for name, value in numbers.items():
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise InvalidRequestError(f"{name}: must be a whole number above 0")
 
 
 def _differences_from_journal(entry: StoredRow, vault: AccountVault) -> list[str]:

@@ -90,5 +90,5 @@ class Postback(Generic[R]):
         self._statements.add(sql, values)
 
     def with_statements(self, statements: HandlerStatements) -> "Postback[R]":
-        """Return a copy of this postback that collects its handlers' statements in `statements`."""
+        """Return a copy that collects its handlers' statements in `statements`."""
         return attrs.evolve(self, _statements=statements)

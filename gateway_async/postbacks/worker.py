@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 import anyio
 from anyio.abc import TaskGroup
 
+from gateway_async._backoff import exponential_backoff
 from gateway_async._secrets import mask_text
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import HandlerStatements, Postback
@@ -236,7 +237,7 @@ class Worker:
 
     def _backoff(self, attempt: int) -> float:
         """Return the seconds until the next attempt: a random 50 to 100 % of the exponential backoff."""
-        whole = min(_FIRST_BACKOFF_SECONDS * 2.0 ** min(attempt - 1, 20), _LONGEST_BACKOFF_SECONDS)
+        whole = exponential_backoff(attempt, first=_FIRST_BACKOFF_SECONDS, longest=_LONGEST_BACKOFF_SECONDS)
         return whole * (1 + self._chance()) / 2
 
     async def _release(self, claim: Claim) -> None:

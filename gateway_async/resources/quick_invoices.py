@@ -155,7 +155,7 @@ class QuickInvoices(DeletableResource[QuickInvoice]):
 
 
 def _moved(ref: str | ApiId, verb: str, transaction_id: str, scope: Scope) -> Call[QuickInvoice]:
-    """Build the call that adds a transaction to an invoice, or removes it.
+    """Build the call that adds or removes a transaction.
 
     A transaction's record contains the gateway's id of its invoice. If only the invoice's integrator id is known, the
     lookup first reads the invoice.

@@ -40,7 +40,7 @@ def write(path: Path, rows: int, *, wrong: int = 0) -> Path:
 
 
 def environment_of(sandbox: Sandbox) -> dict[str, str]:
-    """What the command reads."""
+    """Return the environment of the command."""
     return {
         "GATEWAY_BASE_URL": sandbox.base_url,
         "GATEWAY_DEVELOPER_ID": sandbox.developer_id,
@@ -84,7 +84,7 @@ def events(ended: Ended) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def environment(sandbox: Sandbox) -> dict[str, str]:
-    """What the command reads."""
+    """Return the environment of the command."""
     return environment_of(sandbox)
 
 
@@ -142,7 +142,7 @@ def test_rejects_of_an_earlier_run_are_not_taken_for_those_of_this_one(
 
 
 def test_a_plan_needs_no_gateway(tmp_path: Path) -> None:
-    """It counts, and sends nothing: there are no credentials and no journal."""
+    """A plan sends nothing and needs neither credentials nor a journal."""
     file = write(tmp_path / "cards.csv", 9, wrong=2)
     ended = migrate({}, file, *MAPPED, "--plan")
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -235,7 +235,7 @@ def test_a_journal_of_another_migration_is_refused(environment: dict[str, str], 
 
 
 def test_wrong_credentials_stop_it(environment: dict[str, str], tmp_path: Path) -> None:
-    """It does not try row for row; status 1, and how to go on."""
+    """The command stops at once with status 1, and shows how to continue."""
     wrong = {**environment, "GATEWAY_USER_API_KEY": "wrong"}
     ended = migrate(wrong, write(tmp_path / "cards.csv", 50), *MAPPED)
     assert ended.returncode == 1
@@ -279,7 +279,7 @@ def test_too_many_rejects(environment: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_outside_its_window_it_does_not_begin(environment: dict[str, str], tmp_path: Path) -> None:
-    """It says when the window opens."""
+    """The message says when the window opens."""
     now = time.localtime()
     window = f"{(now.tm_hour + 2) % 24:02}:00-{(now.tm_hour + 3) % 24:02}:00"
     ended = migrate(environment, write(tmp_path / "cards.csv", 3), *MAPPED, "--window", window)
@@ -292,7 +292,7 @@ def test_outside_its_window_it_does_not_begin(environment: dict[str, str], tmp_p
 def test_ctrl_c_finishes_and_says_how_to_go_on(
     sandbox: Sandbox, environment: dict[str, str], tmp_path: Path, start: Start, number: int, status: int
 ) -> None:
-    """What is under way is stored and written; the command that it prints stores the rest, none twice."""
+    """Calls in progress end, files are written, and the printed command stores the rest once."""
     file, out = write(tmp_path / "cards.csv", 150), tmp_path / "vaults.csv"
     arguments = (str(file), *MAPPED, "--out", str(out))
     process = start("migrate", *arguments, "--rate", "50", **environment)
@@ -362,7 +362,7 @@ def test_a_report_names_where_it_was_and_what_there_is(
 
 
 def test_only_failures_are_failures(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
-    """Rows that are looked up after a kill and not found, and rows that are refused, are none; the others say why."""
+    """Lookups without a result and rejected rows do not count. Other failures have a reason."""
     file, values = write(tmp_path / "cards.csv", 40), tmp_path / "report.json"
     migrate(environment, file, *MAPPED, "--max-rows", "1")
     with closing(sqlite3.connect(tmp_path / "cards.journal")) as journal, journal:
@@ -402,7 +402,7 @@ def test_the_fields_are_listed() -> None:
 
 
 def test_verify(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
-    """All is as it should be: 0; rows of the input that are not stored: 3; a sample; and JSON."""
+    """Status 0 if all accounts match, 3 if rows of the input are not stored; also a sample and JSON."""
     file = write(tmp_path / "cards.csv", 12, wrong=1)
     migrate(environment, file, *MAPPED)
     ended = migrate(environment, "verify", "--journal", tmp_path / "cards.journal")

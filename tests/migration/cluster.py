@@ -93,7 +93,7 @@ class Cluster:
         self._log.close()
 
     def log(self) -> str:
-        """What all its processes have logged."""
+        """Return the log of all processes."""
         return (self.folder / "log").read_text()
 
     def stamps(self) -> list[float]:

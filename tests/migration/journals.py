@@ -42,7 +42,7 @@ Another = Callable[[], Journal]
 
 @asynccontextmanager
 async def opened(kind: str, folder: Path) -> AsyncIterator[Another]:
-    """What makes journals on one store, as in several processes; nothing is left of it afterwards."""
+    """Return a function that opens journals on one store, as several processes do."""
     made: list[Journal] = []
     table = f"journal_{token_hex(6)}"
 
@@ -61,7 +61,7 @@ async def opened(kind: str, folder: Path) -> AsyncIterator[Another]:
 
 
 async def ask_postgres(statement: str) -> Any:
-    """What the database says."""
+    """Run a statement in PostgreSQL."""
     import asyncpg
 
     connection = await asyncpg.connect(POSTGRES)
@@ -77,12 +77,12 @@ def begin(key: str, fingerprint: str = "f", line: int | None = 2) -> RowStarted:
 
 
 def end(key: str, state: RowState, fingerprint: str = "f", **facts: Any) -> RowResult:
-    """What became of it."""
+    """Create the result of a row."""
     return RowResult(key=key, api_id=f"id-{key}", state=state, fingerprint=fingerprint, line=2, **facts)
 
 
 def stored(key: str, fingerprint: str = "f") -> RowResult:
-    """It was stored."""
+    """Create the result of a stored row."""
     return end(key, RowState.STORED, fingerprint, vault_id=f"v-{key}", last_four="1111", brand="visa")
 
 

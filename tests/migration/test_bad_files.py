@@ -18,13 +18,13 @@ LONG_LINE = int(os.environ.get("GATEWAY_LONG_LINE", str(64 << 20)))
 
 @pytest.mark.parametrize("content", ["", "\n\n", "\ufeff", HEADER, HEADER + "\r\n", "\ufeff" + HEADER + "\n\n"])
 async def test_a_file_without_rows_has_none(tmp_path: Path, content: str) -> None:
-    """Empty, or a header only: that is no error."""
+    """An empty file, or one with a header only, is valid."""
     assert await read(put(tmp_path, content)) == []
     assert await read(put(tmp_path, content if HEADER not in content else "", "cards.jsonl")) == []
 
 
 async def test_mixed_line_ends_are_read(tmp_path: Path) -> None:
-    """Those of all systems in one file."""
+    """One file may contain the line ends of several systems."""
     content = f"{HEADER}\r\n{card_row(1)}\n{card_row(2)}\r{card_row(3)}\r\n\r\n{card_row(4)}"
     rows = await read(put(tmp_path, content))
     assert [(row.key, row.line) for row in rows] == [("1", 2), ("2", 3), ("3", 4), ("4", 6)]
@@ -61,7 +61,7 @@ async def test_what_is_no_table_is_refused(tmp_path: Path, header: str) -> None:
 
 
 async def test_a_header_that_never_ends_is_refused(tmp_path: Path) -> None:
-    """It is no header."""
+    """A header without end is rejected."""
     with pytest.raises(InvalidRequestError, match="header: longer than 1048576 bytes"):
         await read(put(tmp_path, "x" * (3 << 20)))
     with pytest.raises(InvalidRequestError, match="header: a quote is not closed"):
@@ -77,7 +77,7 @@ async def test_a_long_line_costs_itself_only(tmp_path: Path) -> None:
 
 
 async def test_a_long_cell_is_its_rows_problem(tmp_path: Path) -> None:
-    """What the csv module does not take is refused in words."""
+    """A cell that the csv module rejects is a problem of its row."""
     rows = await read(put(tmp_path, lines(card_row(1), card_row(2, name="x" * 200_000), card_row(3))))
     assert keys(rows) == ["1", "3"]
     assert "larger than field limit" in wrong(rows)[3][0]

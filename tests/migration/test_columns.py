@@ -11,7 +11,7 @@ from .files import CARD
 
 
 def problems_of(columns: Columns, *header: str) -> tuple[str, ...]:
-    """What is said of a header that does not fit."""
+    """Return the problems of a header that does not fit."""
     with pytest.raises(InvalidRequestError) as caught:
         columns.map_header(header)
     return caught.value.problems
@@ -45,7 +45,7 @@ def test_a_named_column_fits() -> None:
 def test_the_key_is_found(
     columns: Columns, header: tuple[str, ...], key: int | None, fields: tuple[str | None]
 ) -> None:
-    """It is the named column, or `key`; it may be a field too, and need not be one."""
+    """The key is the named column, or `key`. It may also be a field."""
     mapping = columns.map_header([*header, "account_number"])
     assert mapping.key == key
     assert mapping.fields[:-1] == fields
@@ -88,7 +88,7 @@ def test_a_file_without_header_shows_no_number(shown: str) -> None:
 
 
 def test_columns_can_be_left_out() -> None:
-    """What is ignored is no field, even if its name is one's; a file of rejects' `problems` always is."""
+    """Ignored columns fill no field, even if their name is a field's. `problems` is always ignored."""
     mapping = Columns(ignore=["Notes", "title"]).map_header(["notes", "Title", "problems", "exp_date"])
     assert mapping.fields == (None, None, None, "exp_date")
 
@@ -116,7 +116,7 @@ def test_a_toml_file_says_it_all(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_toml_file_is_refused(tmp_path: Path, text: str | None, said: str) -> None:
-    """What it says wrongly is named."""
+    """The message names the wrong entry."""
     path = tmp_path / "map.toml"
     if text is not None:
         path.write_text(text)

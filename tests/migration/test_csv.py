@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_row_becomes_a_request(tmp_path: Path) -> None:
-    """With its key, its line, and the row as it stands."""
+    """A row has its key, its line and its source."""
     path = put(tmp_path, "Customer,Card No,Exp. Date\nc-1,4111 1111 1111 1111,12/30\n")
     (row,) = await read(
         path, columns=Columns(names={"Card No": "account_number"}, key="Customer", constants={"title": "T"})
@@ -36,7 +36,7 @@ async def test_the_delimiter_is_told_from_the_header(tmp_path: Path, delimiter: 
 
 
 async def test_a_spreadsheets_separator_line_is_understood(tmp_path: Path) -> None:
-    """`sep=` stands before the header."""
+    """The line `sep=` comes before the header."""
     (row,) = await read(put(tmp_path, "sep=;\r\n" + lines(card_row(1)).replace(",", ";")))
     assert (row.key, row.line, row.problems) == ("1", 3, ())
 
@@ -109,7 +109,7 @@ async def test_shards_are_the_whole(tmp_path: Path, per_shard: int, prefix: str)
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.text()), min_size=1, max_size=5), st.sampled_from(",;\t|"))
 async def test_any_cell_comes_back(cells: list[tuple[str, str]], delimiter: str) -> None:
-    """What a row's source has is what the file has, to the character."""
+    """The source of a row has the file's cells unchanged."""
     texts = [(key, name) for key, name in cells if (key + name).encode(errors="ignore").decode() == key + name]
     file = io.StringIO()
     writer = csv.writer(file, delimiter=delimiter)
@@ -142,7 +142,7 @@ async def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 async def test_an_unknown_column_stops_it_before_a_row_is_read(tmp_path: Path) -> None:
-    """It is named when the header is asked for."""
+    """The unknown column is named when the header is read."""
     rows = read_rows(put(tmp_path, "key,acount_number\n1,2\n"))
     with pytest.raises(InvalidRequestError, match="'acount_number'"):
         await rows.header()
@@ -184,7 +184,7 @@ async def test_a_cell_may_have_several_lines(tmp_path: Path) -> None:
 
 
 async def test_counts_are_told(tmp_path: Path) -> None:
-    """Too few and too many cells; empty ones at the end are none too many."""
+    """Too few and too many cells are problems. Additional empty cells at the end are allowed."""
     rows = await read(put(tmp_path, lines("1,2", card_row(2) + ",x", card_row(3) + ",,")))
     assert wrong(rows) == {
         2: ("row: has 2 cells (expected 4 as in the header)",),

@@ -173,7 +173,7 @@ async def test_it_stops_when_asked(migrate: Any, sandbox: Sandbox, name: str, tm
 
 
 async def test_it_is_cancelled(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
-    """Workers do not go on with a migration that nobody waits for."""
+    """Workers stop when the caller's task is cancelled."""
     keys = [f"k{number}" for number in range(2000)]
     path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
     with anyio.CancelScope() as scope:
@@ -216,7 +216,7 @@ async def test_the_command_keeps_to_its_cap(
 
 
 async def test_a_cap_goes_from_shard_to_shard(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
-    """What one shard does not use, another gets, though it waited for it; a cap above all rows stops nothing."""
+    """A shard gets what another one does not use. A cap above all rows stops nothing."""
     keys = [f"k{number}" for number in range(400)]
     path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
     first = await migrate(path, rows_per_shard=50, max_rows=70)
@@ -234,7 +234,7 @@ async def test_a_cap_goes_from_shard_to_shard(migrate: Any, sandbox: Sandbox, na
 
 @services
 async def test_killed_workers_do_not_exceed_a_cap(sandbox: Sandbox, database: str, name: str, tmp_path: Path) -> None:
-    """What a dead worker has stored counts, though it could tell no one; others store the rest, and no row more."""
+    """Rows that a dead worker stored count. Other workers store the rest, and no row more."""
     keys = [f"k{number}" for number in range(600)]
     path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
     most = [0]
@@ -368,7 +368,7 @@ async def test_a_worker_that_sees_another_file(
 
 
 async def test_a_worker_without_credentials(migrate: Any, tmp_path: Path) -> None:
-    """What its client lacks is said by its name."""
+    """An error of a worker's client names what is missing."""
     path = write_rows(tmp_path / "cards.jsonl", [row("k")])
     with pytest.raises(InvalidRequestError, match=r"worker tcp://.*developer_id"):
         await migrate(path, gateway=partial(AsyncGateway, "http://127.0.0.1:1", developer_id="", credentials=None))
@@ -386,19 +386,19 @@ async def test_a_worker_without_credentials(migrate: Any, tmp_path: Path) -> Non
     ],
 )
 async def test_bad_numbers(migrate: Any, options: dict[str, Any], said: str, tmp_path: Path) -> None:
-    """They are refused by name."""
+    """Wrong arguments are rejected by their names."""
     with pytest.raises(InvalidRequestError, match=said):
         await migrate(write_rows(tmp_path / "cards.jsonl", []), **options)
 
 
 async def test_a_file_that_is_not_there(migrate: Any, tmp_path: Path) -> None:
-    """It is refused where the migration is begun."""
+    """An address without a worker is rejected at the start."""
     with pytest.raises(InvalidRequestError, match=r"path: .*nowhere.jsonl cannot be read"):
         await migrate(tmp_path / "nowhere.jsonl")
 
 
 async def test_a_file_without_a_key(migrate: Any, tmp_path: Path) -> None:
-    """It is refused once, before any worker is asked, and the option that names the key is said."""
+    """A file without a key is rejected once, before any worker is called."""
     path = tmp_path / "cards.csv"
     path.write_text("account_number,exp_date\n4111111111111111,1230\n")
     with pytest.raises(InvalidRequestError, match=r"key: no column names the rows .*--key COLUMN"):
@@ -406,7 +406,7 @@ async def test_a_file_without_a_key(migrate: Any, tmp_path: Path) -> None:
 
 
 async def test_an_address_where_no_scheduler_is(tmp_path: Path) -> None:
-    """It is named."""
+    """The missing extra is named."""
     path = write_rows(tmp_path / "cards.jsonl", [row("k")])
     with _impatience(), pytest.raises(InvalidRequestError, match="scheduler: tcp"):
         await migrate_vaults_dask("tcp://127.0.0.1:1", path, journal=partial(SqliteJournal, tmp_path / "j"), name="m")

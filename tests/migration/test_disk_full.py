@@ -20,7 +20,7 @@ from gateway_async.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio
 SIZE = "16m"
-ROWS = 2500
+ROWS = 1200
 
 
 @pytest.fixture
@@ -64,14 +64,14 @@ class Watch:
         self.sent: list[int] = []
 
     def look(self, report: Report) -> None:
-        """Be told of the report, ten times a second."""
+        """Receive the report, ten times a second."""
         if report.stored > 100 and self._filler is None:
             self._filler = fill(self._disk)
         if report.waiting and not self.waited and self._filler:
             self._looks += 1
-            if self._looks in {5, 12}:  # what was under way when it began to wait is over
+            if self._looks in {5, 10}:  # what was under way when it began to wait is over
                 self.sent.append(len(self._sandbox.ledger()["stored"]))
-            if self._looks == 12:
+            if self._looks == 10:
                 self.waited = report.waiting.partition(": ")[2]
                 self._filler.unlink()
 

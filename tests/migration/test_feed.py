@@ -13,7 +13,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Begun:
-    """Makes turns of rows, and notes in what batches."""
+    """Makes started of rows, and notes in what batches."""
 
     def __init__(self) -> None:
         self.batches: list[Sequence[int]] = []
@@ -26,15 +26,15 @@ class Begun:
 
 
 async def taken(queue: RowQueue[Any, str], most: int = 10**9) -> list[str]:
-    """What a single worker gets."""
-    turns: list[str] = []
+    """Return the tasks of a single worker."""
+    started: list[str] = []
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(queue.read)
         tasks.start_soon(queue.start)
-        while len(turns) < most and (turn := await queue.get()) is not None:
-            turns.append(turn)
+        while len(started) < most and (task := await queue.get()) is not None:
+            started.append(task)
         queue.close()
-    return turns
+    return started
 
 
 async def numbers(count: int) -> AsyncIterator[int]:
@@ -44,8 +44,8 @@ async def numbers(count: int) -> AsyncIterator[int]:
 
 
 @pytest.mark.parametrize("count", [0, 1, 255, 256, 257, 3000])
-async def test_every_turn_comes_once_and_in_order(count: int) -> None:
-    """From an iterable of either kind; rows that end before their turn leave no gap."""
+async def test_every_task_comes_once_and_in_order(count: int) -> None:
+    """Rows of either kind of iterable become tasks, without gaps for rows that end earlier."""
     wanted = [str(number) for number in range(count) if number % 10]
     begun = Begun()
     assert await taken(RowQueue(range(count), begun.begin)) == wanted
@@ -67,19 +67,19 @@ async def test_it_reads_no_further_than_needed() -> None:
     assert len(seen) < 100 + 4 * 256
 
 
-async def test_what_nobody_took_is_left() -> None:
+async def test_startedthat_were_not_taken_remain() -> None:
     """After a close nothing is given out, and what was begun is known."""
     begun = Begun()
     queue = RowQueue(range(1000), begun.begin)
-    turns = await taken(queue, 5)
+    started = await taken(queue, 5)
     assert await queue.get() is None
     remaining = list(queue.remaining())
-    assert turns + remaining == [str(row) for batch in begun.batches for row in batch if row % 10]
+    assert started + remaining == [str(row) for batch in begun.batches for row in batch if row % 10]
     assert len(remaining) > 100
 
 
 async def test_a_single_row_does_not_wait_for_company() -> None:
-    """It is begun although the source has no second."""
+    """A single row is started although the source has no second one yet."""
 
     async def slow() -> AsyncIterator[int]:
         yield 1
@@ -90,7 +90,7 @@ async def test_a_single_row_does_not_wait_for_company() -> None:
 
 
 async def test_an_error_of_the_source_ends_it() -> None:
-    """What came before it is given out; the error is kept."""
+    """Rows before the error become tasks. The error is kept."""
 
     def broken() -> Iterator[int]:
         yield 1
@@ -102,13 +102,13 @@ async def test_an_error_of_the_source_ends_it() -> None:
 
 
 async def test_many_workers_share_it() -> None:
-    """Each turn goes to one of them, and all of them end."""
+    """Each task goes to one of them, and all of them end."""
     queue = RowQueue(numbers(2000), Begun().begin)
-    turns: list[str] = []
+    started: list[str] = []
 
     async def work() -> None:
-        while (turn := await queue.get()) is not None:
-            turns.append(turn)
+        while (task := await queue.get()) is not None:
+            started.append(task)
             await anyio.lowlevel.checkpoint()
 
     async with anyio.create_task_group() as tasks:
@@ -116,4 +116,4 @@ async def test_many_workers_share_it() -> None:
         tasks.start_soon(queue.start)
         for _ in range(50):
             tasks.start_soon(work)
-    assert sorted(turns, key=int) == [str(number) for number in range(2000) if number % 10]
+    assert sorted(started, key=int) == [str(number) for number in range(2000) if number % 10]

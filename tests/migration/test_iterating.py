@@ -1,4 +1,4 @@
-"""Rows from any iterable, and what is left open by whoever stops reading: nothing."""
+"""Rows from any iterable. When reading stops, nothing remains open."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
@@ -22,7 +22,7 @@ class File:
         self.is_open = False
 
     async def __aiter__(self) -> AsyncIterator[int]:
-        """Open it, and let go of it whatever happens."""
+        """Open the source, and close it in any case."""
         self.is_open = True
         try:
             for number in range(100):

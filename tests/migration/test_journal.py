@@ -49,7 +49,7 @@ async def journal(another: Another) -> Journal:
 
 
 async def state_of(journal: Journal, key: str) -> RowState | None:
-    """What the journal says of a row."""
+    """Return the journal's entry of a row."""
     return next((entry.state for entry in await journal.entries() if entry.key == key), None)
 
 
@@ -67,7 +67,7 @@ async def test_another_migration_is_refused(journal: Journal) -> None:
 
 
 async def test_a_journal_belongs_to_one_gateway(another: Another) -> None:
-    """What was rehearsed at one is not skipped at another; where the address is not known, nothing is said."""
+    """A sandbox's rows are not skipped at another gateway. An unknown address matches every gateway."""
     first, second = another(), another()
     assert [(await journal.start(None, at)).number for journal, at in ((first, ""), (second, "a"), (first, "a"))]
     with pytest.raises(JournalError, match="its rows are stored at a, not at b"):
@@ -207,7 +207,7 @@ async def test_a_closed_journal_says_so(journal: Journal) -> None:
 
 @pytest.mark.parametrize("kind", [("sqlite", "asyncio")])
 async def test_what_ended_is_in_the_file_when_it_is_closed(tmp_path: Path, kind: tuple[str, str]) -> None:
-    """Nobody has to flush."""
+    """Results are on disk a moment later without a flush."""
     journal = SqliteJournal(tmp_path / "cards.journal")
     await journal.start("mine")
     await journal.record_results([stored("a")])

@@ -50,7 +50,7 @@ async def test_line_ends_and_blank_lines_may_be_mixed(tmp_path: Path) -> None:
     ],
 )
 async def test_a_wrong_line_costs_itself_only(tmp_path: Path, line: str, said: str) -> None:
-    """What is wrong with it is said, without its content, and the rest goes on."""
+    """A wrong line has its problem, without its content. The other lines are read."""
     rows = await read(put(tmp_path, f"{GOOD}\n{line}\n{GOOD}\n", "cards.jsonl"))
     assert list(wrong(rows)) == [2]
     assert wrong(rows)[2][0].startswith(said)

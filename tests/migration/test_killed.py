@@ -49,7 +49,7 @@ class Killed:
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603  ours
 
     def kill_after(self, rows: int) -> None:
-        """Start it, and kill it (SIGKILL) when it has stored some and there are so many, at a moment nobody knows."""
+        """Start the process, and kill it (SIGKILL) at a random moment after it has stored some rows."""
         rows = max(rows, self.stored() + 1)
         with self.start() as process:
             while self.stored() < rows and process.poll() is None:
@@ -85,10 +85,10 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.mark.timeout(1200)
 def test_every_row_once(sandbox: Sandbox, tmp_path: Path) -> None:
-    """Though the process is killed (kill -9) at any moment, and begun anew."""
-    # A request that is on its way when its process is killed could be carried out between the next one's lookup and its
-    # request; then the gateway would refuse the second, and it would count as sent again. It takes a gateway that is
-    # slower than a process's beginning, and the sandbox is not.
+    """Although the process is killed (kill -9) at any moment and started again."""
+    # A request of a killed process could be executed between the lookup and the request of the next process. The gateway
+    # would reject the second request, which would count as sent again. Only a gateway that is slower than the start of
+    # a process can do that, and the sandbox is not.
     killed, begun, looked_up = Killed(sandbox, tmp_path), time.monotonic(), 0
     for number in range(KILLS):
         killed.kill_after(number * ROWS // (KILLS + 1) + 1)

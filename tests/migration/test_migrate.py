@@ -119,7 +119,7 @@ async def test_what_was_mended_at_the_gateway(gateway: AsyncGateway, tmp_path: P
 
 
 async def test_refused_credentials(sandbox: Sandbox, tmp_path: Path) -> None:
-    """It stops at once and says so."""
+    """A migration stops immediately with the reason."""
     async with client_of(sandbox, "nobody") as gateway:
         report = await migrate_vaults(gateway, map(card, range(300)), journal=tmp_path / "cards.journal")
     assert "401" in report.stopped

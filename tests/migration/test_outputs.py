@@ -93,7 +93,7 @@ async def test_a_file_that_is_not_finished_replaces_nothing(tmp_path: Path) -> N
     ],
 )
 def test_a_place_for_vault_ids_is_refused_before_anything_is_sent(tmp_path: Path, name: str, said: str) -> None:
-    """A folder that is not there, a suffix that says nothing, a file of somebody else's."""
+    """The folder is missing, the suffix is unknown, or another program's file exists."""
     (tmp_path / "diary.csv").write_text("Dear diary")
     with pytest.raises(InvalidRequestError, match=said):
         check_vault_ids(tmp_path / name)
@@ -101,7 +101,7 @@ def test_a_place_for_vault_ids_is_refused_before_anything_is_sent(tmp_path: Path
 
 
 def test_a_place_for_rejects_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
-    """The input itself, and a file of somebody else's; a former file of rejects may be replaced."""
+    """The path is the input or another program's file. An earlier file of rejects may be replaced."""
     source, diary, former = tmp_path / "cards.csv", tmp_path / "diary.csv", tmp_path / "rejects.csv"
     source.write_text("Customer\n")
     diary.write_text("Dear diary")
@@ -194,7 +194,7 @@ def test_masked_rejects_hide_a_row_that_is_not_told_into_cells(tmp_path: Path, k
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize("told", [True, False])
 def test_rejects_show_no_card_number(tmp_path: Path, kind: str, told: bool) -> None:
-    """Not in its own column, not in another, and not in a row of which nobody knows which cell is which."""
+    """A number is masked in its own column, in another one, and in a row whose cells are not known."""
     input_format = InputFormat(format=kind, mapping=COLUMNS, columns=NAMES)
     cells = dict(CELLS)
     if not told:
@@ -205,7 +205,7 @@ def test_rejects_show_no_card_number(tmp_path: Path, kind: str, told: bool) -> N
 
 
 def test_rejects_with_card_numbers_are_for_one_pair_of_eyes(tmp_path: Path) -> None:
-    """They are as in the input, cells without a column too; a former file stays beside them."""
+    """Rejects are as in the input, with cells beyond the last column. The previous file is kept."""
     path = tmp_path / "rejects.csv"
     path.write_text("mended,problems\n")
     input_format = InputFormat(format="csv", columns=NAMES)
@@ -225,7 +225,7 @@ def test_without_rejects_there_is_no_file(tmp_path: Path) -> None:
 
 
 def test_earlier_rejects_are_set_aside_when_nothing_is_rejected(tmp_path: Path) -> None:
-    """They are kept, under the name that former ones have; where there are none, nothing is done."""
+    """Rejects of an earlier run are kept under another name, if there are any."""
     path = tmp_path / "rejects.csv"
     path.write_text("Customer,problems\n")
     rejects = Rejects(path, InputFormat)  # type: ignore[arg-type]  it is not asked
@@ -235,7 +235,7 @@ def test_earlier_rejects_are_set_aside_when_nothing_is_rejected(tmp_path: Path) 
 
 
 def test_no_card_number_is_left_by_a_run_that_was_killed(tmp_path: Path) -> None:
-    """What it had begun to write is gone after the next run, though that has nothing to write."""
+    """An incomplete file is removed by the next run, even if that writes nothing."""
     (tmp_path / "rejects.csv.part").write_text(f"c1,{CARD}\n")
     assert not Rejects(tmp_path / "rejects.csv", InputFormat).close()  # type: ignore[arg-type]  it is not asked
     assert list(tmp_path.iterdir()) == []

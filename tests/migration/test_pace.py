@@ -61,14 +61,14 @@ class Calls:
     async def make(self, count: int, fail: Any = lambda: None) -> float:
         """Make so many; how long it took."""
         began = anyio.current_time()
-        turns = iter(range(count))
+        calls = iter(range(count))
         async with anyio.create_task_group() as workers:
             for _ in range(self.limiter.ceiling):
-                workers.start_soon(self._work, turns, fail)
+                workers.start_soon(self._work, calls, fail)
         return anyio.current_time() - began
 
-    async def _work(self, turns: Any, fail: Any) -> None:
-        for _ in turns:
+    async def _work(self, calls: Any, fail: Any) -> None:
+        for _ in calls:
             await self.limiter.acquire()
             self._busy += 1
             self.times.append(anyio.current_time())
@@ -103,7 +103,7 @@ async def test_it_goes_down_once_a_round() -> None:
 
 
 async def test_one_percent_of_faults_is_borne() -> None:
-    """It stays near the ceiling."""
+    """The limit stays near the ceiling."""
     limiter, chance = ConcurrencyLimiter(64), Random(1)  # noqa: S311  repeatable mishaps, not secrets
     await Calls(limiter).make(1000)
     limits: list[int] = []
@@ -117,7 +117,7 @@ async def test_one_percent_of_faults_is_borne() -> None:
 
 
 async def test_a_fifth_of_faults_is_not_borne() -> None:
-    """It goes down, to one call at a time at last."""
+    """The limit goes down to few calls."""
     limiter, chance = ConcurrencyLimiter(64), Random(1)  # noqa: S311  repeatable mishaps, not secrets
     await Calls(limiter).make(5000, lambda: DOWN if chance.random() < 0.2 else None)
     assert limiter.limit <= 4
@@ -295,7 +295,7 @@ async def test_processes_share_a_rate_exactly(name: str) -> None:
 @redis_only
 @real_time
 async def test_a_shared_pause(name: str) -> None:
-    """Holds for who asks afterwards, and for who has a turn already."""
+    """A pause holds for later calls, and for calls that already have a moment."""
     one, other = RedisRate(REDIS, 20, name), RedisRate(REDIS, 20, name)
     for _ in range(3):
         await one.acquire()
@@ -314,7 +314,7 @@ async def test_a_shared_pause(name: str) -> None:
 
 @real_time
 async def test_a_redis_that_is_away(caplog: pytest.LogCaptureFixture) -> None:
-    """It is waited for, and that is said once; then nothing was sent."""
+    """The rate waits for Redis, logs that once, and gives up. Nothing is sent."""
     rate = RedisRate("redis://:hush@127.0.0.1:1/0", 20, "away", give_up_after=0.3)
     with pytest.raises(NotSentError, match="rate 'away': Redis does not respond: ConnectionError"):
         await rate.acquire()
@@ -344,7 +344,7 @@ async def test_a_redis_that_comes_back(name: str, monkeypatch: pytest.MonkeyPatc
 
 
 async def test_a_redis_rate_needs_asyncio() -> None:
-    """It says so on trio."""
+    """On trio the rate raises an error."""
     with pytest.raises(RuntimeError, match="RedisRate needs asyncio"):
         await RedisRate("redis://127.0.0.1:1/0", 20).acquire()
 

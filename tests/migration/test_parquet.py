@@ -63,7 +63,7 @@ async def test_shards_are_row_groups(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keep", [0, 3, 10, 0.5, 0.99])
 async def test_a_cut_file_is_refused(tmp_path: Path, keep: float) -> None:
-    """Where its columns are stands at its end; without that nothing of it can be read."""
+    """A Parquet file has its columns at its end, so a cut file cannot be read."""
     whole = written(tmp_path, cards(100)).read_bytes()
     path = put(tmp_path, whole[: keep if isinstance(keep, int) else int(len(whole) * keep)], "cut.parquet")
     for attempt in (lambda: read(path), lambda: all_of(read_rows(path))):

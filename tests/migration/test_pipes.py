@@ -1,4 +1,4 @@
-"""Standard input and named pipes: read as they come, left when nobody waits any more."""
+"""Standard input and named pipes are read as data arrives, and closed on cancellation."""
 
 import io
 import itertools
@@ -24,7 +24,7 @@ _NUMBERS = itertools.count(500)
 
 
 class Pipe:
-    """A pipe that stands in for standard input."""
+    """A pipe that replaces standard input."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         out, self.into = os.pipe()
@@ -72,7 +72,7 @@ async def _tick(ticks: list[int], pipe: Pipe) -> None:
 
 
 async def test_a_silent_pipe_can_be_left(pipe: Pipe) -> None:
-    """Whoever is cancelled does not wait for it, and no thread stays with it."""
+    """A cancelled reader does not wait for the pipe, and no thread remains."""
     pipe.write(HEADER + "\n")
     before = threading.active_count()
     with anyio.move_on_after(0.05) as scope:
@@ -105,7 +105,7 @@ async def test_a_named_pipe_is_a_path(tmp_path: Path) -> None:
 
 
 async def test_standard_input_may_be_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever stands in for it is read all the same, and stays open."""
+    """An object that replaces standard input is read, and stays open."""
     stand_in = io.TextIOWrapper(io.BytesIO(lines(card_row(1)).encode()))
     monkeypatch.setattr(sys, "stdin", stand_in)
     assert keys(await read("-", format="csv")) == ["1"]
@@ -115,7 +115,7 @@ async def test_standard_input_may_be_no_file(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux says what is open")
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 async def test_a_file_that_is_left_in_the_middle_is_closed(tmp_path: Path, kind: str) -> None:
-    """By `aclose`, whoever still holds the iterator; afterwards it can be read from its beginning."""
+    """After `aclose`, rows can be read again from the beginning, even if an iterator remains."""
     text = lines(*map(card_row, range(2000))) if kind == "csv" else f'{{"key":"1","account_number":"{CARD}"}}\n' * 2000
     path = tmp_path / f"cards.{kind}"
     path.write_text(text, encoding="utf-8")

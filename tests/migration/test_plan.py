@@ -61,7 +61,7 @@ async def test_doubles_of_a_key_cannot_be_sent() -> None:
     rows = [VaultRow(key=key, line=line, request=card, problems=said) for line, (key, said) in enumerate(given)]
     plan = await plan_migration(rows, rate=1, today=TODAY)
     assert (plan.rows, plan.ready, plan.seconds, plan.duplicate_keys.count) == (8, 4, 4, 4)
-    assert str(plan).startswith("8 rows, 4 can be sent: about 4 seconds")
+    assert str(plan).startswith("8 rows, 4 can be sent: about 4.0 s")
 
 
 async def test_what_is_sent_all_the_same_is_told() -> None:
@@ -138,7 +138,7 @@ async def test_a_plan_is_a_page_and_json_without_numbers(tmp_path: Path) -> None
     for text in (str(plan), json.dumps(plan.as_json()), repr(plan)):
         assert "411111" not in text
         assert "1112" in text
-    assert str(plan).splitlines()[0].startswith("4 rows, 1 can be sent: about 1 second")
+    assert str(plan).splitlines()[0].startswith("4 rows, 1 can be sent: about 1.0 s")
 
 
 async def test_a_plan_of_nothing(tmp_path: Path) -> None:
@@ -181,10 +181,10 @@ def test_the_first_duplicates_are_the_examples(finder: DuplicateFinder) -> None:
 
 @pytest.mark.parametrize(
     ("count", "said"),
-    [(1, "about 1 second "), (40, "about 40 seconds "), (80, "about 1 minute "), (7200, "2.0 hours ")],
+    [(1, "about 1.0 s "), (40, "about 40 s "), (80, "about 1 min 20 s "), (7200, "2 h 00 min ")],
 )
 async def test_a_page_in_plain_words(count: int, said: str) -> None:
-    """What a row is and how long it takes, as people say it; no name of a class."""
+    """A plan names rows and durations in words, without names of classes."""
     card = CardVaultCreate(account_number=CARD, exp_date="1230")
     rows = (attrs.evolve(card, account_vault_api_id=str(number)) for number in range(count))
     page = str(await plan_migration(rows, rate=1, today=TODAY))

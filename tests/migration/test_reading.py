@@ -19,12 +19,12 @@ def value(field: str, raw: Any) -> Any:
 
 
 def problems(**cells: Any) -> tuple[str, ...]:
-    """What is wrong with a row."""
+    """Return the problems of a row."""
     return build_row(cells, key="k").problems
 
 
 def content(**cells: Any) -> dict[str, Any]:
-    """What a good row sends."""
+    """Return the content of a valid row's request."""
     row = build_row(cells, key="k")
     assert row.problems == ()
     assert row.request is not None
@@ -56,7 +56,7 @@ def content(**cells: Any) -> dict[str, Any]:
     ],
 )
 def test_an_expiry_is_read(raw: Any) -> None:
-    """Whatever can mean one month of this century only is that month."""
+    """A text that can mean only one month of this century is accepted."""
     assert value("exp_date", raw) == "1230"
 
 
@@ -84,7 +84,7 @@ def test_a_month_without_its_zero_is_read(raw: Any) -> None:
     ],
 )
 def test_an_ambiguous_expiry_is_refused(raw: str) -> None:
-    """What can be read in two ways, or in none, is refused."""
+    """An ambiguous text is rejected."""
     with pytest.raises(ValueError, match=r"such as 1230, 12/30|has lost digits"):
         value("exp_date", raw)
 
@@ -258,7 +258,7 @@ def test_the_id_is_the_key_where_there_is_no_other() -> None:
 
 
 def test_a_row_without_a_key_is_told() -> None:
-    """It could not be found again."""
+    """A row without a key could not be found again."""
     assert build_row({"account_number": CARD, "exp_date": "1230"}).problems == (
         "key: required (or account_vault_api_id)",
     )
@@ -279,6 +279,6 @@ def test_a_key_that_looks_like_another_number_is_one() -> None:
 
 
 def test_the_id_must_not_give_the_number_away_either() -> None:
-    """It is sent in the clear, and kept."""
+    """The id is sent and stored in the clear."""
     row = build_row({"account_number": CARD, "exp_date": "1230", "account_vault_api_id": CARD}, key="k")
     assert any("contains the account number" in line for line in row.problems)

@@ -19,7 +19,7 @@ def split(content: bytes, *, size: int = 1 << 20, quote: bytes | None = b'"', lo
 
 
 def contents(records: list[RawRecord]) -> list[bytes]:
-    """What is in them; a problem's first word where they have one."""
+    """Return the contents, or the first words of the problems."""
     return [record.problem.encode()[:12] if record.problem else record.content for record in records]
 
 

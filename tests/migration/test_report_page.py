@@ -34,7 +34,7 @@ VOID = {"meta", "link"}
 
 
 class Outline(HTMLParser):
-    """What elements a page has, closed as they should be, and which addresses it names."""
+    """Collects a page's elements, checks that they are closed, and collects its addresses."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Outline(HTMLParser):
         self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
 
     def handle_endtag(self, tag: str) -> None:
-        """It is the last that began."""
+        """An element ends that began last."""
         assert self.open.pop() == tag
 
 

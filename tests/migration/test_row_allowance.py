@@ -55,7 +55,7 @@ async def test_a_cap_that_is_not_exceeded_stops_nothing(migration: Migration) ->
 
 
 async def test_a_row_in_doubt_counts_against_the_cap(migration: Migration) -> None:
-    """It may be stored, so nothing is sent in its place; it is looked up when all others have ended."""
+    """An unresolved row may be stored, so it uses up the cap. It is looked up at the end."""
     await migration.journal.start("cards")
     await migration.journal.record_starts([RowStarted(key="00000", api_id="id-00000", fingerprint="f", line=2)])
     migration.gateway.when_looked["id-00000"] = [DOWN] * 100
@@ -182,7 +182,7 @@ async def test_what_a_shard_does_not_use_goes_to_another() -> None:
 
 
 async def test_a_closed_run_grants_nothing() -> None:
-    """Who waits is told so."""
+    """A waiting shard gets no rows after a close."""
     grants = RowGrants(1)
     assert grants.take(5) == 1
     with grants.running():

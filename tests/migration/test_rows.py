@@ -42,7 +42,7 @@ def test_a_fingerprint_knows_no_more_of_a_number_than_may_be_shown() -> None:
 
 
 def test_a_fingerprint_knows_nothing_of_a_person() -> None:
-    """What few guesses would find out again is not in it."""
+    """A fingerprint contains nothing that a few guesses could reveal."""
     known = {"ssn4": "1234", "dob_year": "1970", "dl_number": "X123", "dl_state": "MI"}
     others = known | {"ssn4": "4321", "dob_year": "1971", "dl_number": "Y321"}
     assert fingerprint_of(row(**known)) == fingerprint_of(row(**others))

@@ -1,4 +1,4 @@
-"""What becomes of rows, whatever the gateway and the journal do; on a clock that costs no time."""
+"""Results of rows, whatever the gateway and the journal do, on a virtual clock."""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -196,7 +196,7 @@ async def test_requests_themselves_are_rows(migration: Migration) -> None:
 
 
 async def test_something_else_is_no_row(migration: Migration) -> None:
-    """It is a mistake of the program, and said plainly."""
+    """An object of another type is a mistake of the program."""
     with pytest.raises(InvalidRequestError, match="rows: must be VaultRows or vault-create requests, not dict"):
         await migration.run([{"account_number": "…"}])
     assert migration.journal.is_closed
@@ -212,7 +212,7 @@ async def test_an_id_is_made_of_names(migration: Migration) -> None:
 
 
 async def test_a_key_that_occurs_twice(migration: Migration) -> None:
-    """The second row is rejected, near the first and far from it, and the first one's end stands."""
+    """The second row is rejected, near the first and far from it. The first one's result remains."""
     given = [*rows(1000), row("00999", "4242", line=1500), row("00000", "4242", line=1501)]
     assert counts(await migration.run(given)) == (1000, 2, 0, 0)
     assert migration.ends["00000"].reasons == ("key: line 2 has the same key",)
@@ -220,7 +220,7 @@ async def test_a_key_that_occurs_twice(migration: Migration) -> None:
 
 
 async def test_a_row_that_cannot_be_read(migration: Migration) -> None:
-    """It is rejected with all its problems, kept in the journal, and looked at again the next time."""
+    """An invalid row is rejected with all its problems, and checked again in the next run."""
     bad = VaultRow(key="a", line=2, problems=("exp_date: is missing", "account_number: 4111111111111111 is it"))
     assert counts(await migration.run([bad, VaultRow(key="b")])) == (0, 2, 0, 0)
     assert migration.ends["a"].reasons == ("exp_date: is missing", "account_number: ************1111 is it")
@@ -231,7 +231,7 @@ async def test_a_row_that_cannot_be_read(migration: Migration) -> None:
 
 @pytest.mark.parametrize("key", ["", "a\0", "\ud800"])
 async def test_a_key_that_cannot_be_kept(migration: Migration, key: str) -> None:
-    """Is no key."""
+    """A key that a journal cannot store is rejected."""
     assert counts(await migration.run([row(key, account_vault_api_id="x")])) == (0, 1, 0, 0)
     assert not migration.journal.kept
 
@@ -256,7 +256,7 @@ async def test_a_rejected_row_is_tried_again_when_it_was_mended(migration: Migra
 
 
 async def test_what_the_client_refuses_is_tried_again(migration: Migration) -> None:
-    """It was not sent, and what was missing may be the client's own."""
+    """A row that the client rejected was not sent, and is sent in the next run."""
     migration.gateway.when_sent["id-a"] = [InvalidRequestError(["location_id: is required"])]
     assert counts(await migration.run([row("a")])) == (0, 1, 0, 0)
     assert migration.ends["a"].reasons == ("location_id: is required",)
@@ -279,7 +279,7 @@ async def interrupted(migration: Migration, given: VaultRow, *, arrived: bool, a
 
 
 async def test_what_was_stored_before_the_kill_is_not_sent_again(migration: Migration) -> None:
-    """It is looked up, and found."""
+    """The account is found by a lookup."""
     await interrupted(migration, row("a"), arrived=True)
     assert counts(await migration.run([row("a")])) == (1, 0, 0, 0)
     assert (migration.gateway.sent, migration.gateway.looked) == ([], ["id-a"])
@@ -293,7 +293,7 @@ async def test_what_did_not_arrive_before_the_kill_is_sent(migration: Migration)
 
 
 async def test_a_row_whose_id_changed_is_looked_up_under_the_old_one(migration: Migration) -> None:
-    """It is found, or not sent under another: the first may still arrive."""
+    """The account is found, or the row is not sent: the first call may still arrive."""
     await interrupted(migration, row("a"), arrived=True, api_id="old")
     assert counts(await migration.run([row("a")])) == (1, 0, 0, 0)
     await interrupted(migration, row("b"), arrived=False, api_id="older")
@@ -312,14 +312,14 @@ async def test_an_id_that_is_taken(migration: Migration) -> None:
 
 
 async def test_an_id_that_is_refused_for_its_form(migration: Migration) -> None:
-    """Nothing is stored under it, so the refusal stands."""
+    """Nothing is stored under the id, so the rejection remains."""
     migration.gateway.when_sent["id-a"] = [ValidationError(422, fields={"account_vault_api_id": ("is too odd.",)})]
     await migration.run([row("a")])
     assert migration.ends["a"].reasons == ("account_vault_api_id: is too odd.",)
 
 
 async def test_an_account_that_was_deleted(migration: Migration) -> None:
-    """Its row is not stored anew."""
+    """The row is not stored again."""
     await interrupted(migration, row("a"), arrived=True)
     migration.gateway.when_looked["id-a"] = [RecordDeletedError(409)]
     assert counts(await migration.run([row("a")])) == (0, 1, 0, 0)
@@ -327,7 +327,7 @@ async def test_an_account_that_was_deleted(migration: Migration) -> None:
 
 
 async def test_a_lost_answer_is_looked_for(migration: Migration) -> None:
-    """What is found is stored; what certainly never arrived is sent again."""
+    """A found account is stored. A call that certainly did not arrive is sent again."""
     migration.gateway.when_sent["id-a"] = [lost(AccountVault(id="v", last_four="1111", exp_date="1230"))]
     migration.gateway.when_sent["id-b"] = [lost(None)]
     assert counts(await migration.run([row("a"), row("b")])) == (2, 0, 0, 0)
@@ -335,7 +335,7 @@ async def test_a_lost_answer_is_looked_for(migration: Migration) -> None:
     assert migration.gateway.sent.count("id-b") == 2
 
 
-async def test_a_row_that_nobody_can_tell_of(migration: Migration) -> None:
+async def test_a_row_whose_outcome_is_unknown(migration: Migration) -> None:
     """The others go on; it is asked for again in the end, then unknown, and the next run looks it up."""
     migration.gateway.when_sent["id-00000"] = [OutcomeUnknownError("no answer")]
     migration.gateway.when_looked["id-00000"] = [DOWN] * 5
@@ -416,7 +416,7 @@ async def test_a_row_that_alone_gets_404(migration: Migration) -> None:
 
 
 async def test_it_stops_when_asked(migration: Migration) -> None:
-    """What is under way is finished, what was not sent is not in the journal, and the next run does the rest."""
+    """Calls in progress are finished, unsent rows leave the journal, and the next run sends them."""
     report = await migration.run(rows(3000), stop_when=lambda report: "enough" if report.stored > 500 else None)
     assert (report.stopped, report.complete) == ("enough", False)
     assert len(migration.gateway.sent) == report.stored < 3000
@@ -425,7 +425,7 @@ async def test_it_stops_when_asked(migration: Migration) -> None:
 
 
 async def test_it_stops_in_a_long_pause(migration: Migration) -> None:
-    """Nobody waits minutes for a gateway that asked for them."""
+    """A stop ends a long pause that the gateway asked for."""
     migration.gateway.always = RateLimitError(429, retry_after=250.0)
     began = anyio.current_time()
     report = await migration.run(rows(100), stop_when=lambda report: "enough" if report.seconds > 5 else None)
@@ -449,7 +449,7 @@ async def test_it_stops_while_its_source_says_nothing(migration: Migration) -> N
 
 
 async def test_a_row_in_doubt_when_it_stops_is_unknown(migration: Migration) -> None:
-    """It may have been sent, so the journal keeps it."""
+    """A row that may have been sent remains in the journal."""
     migration.gateway.when_sent["id-a"] = [OutcomeUnknownError("no answer")]
     report = await migration.run([row("a")], stop_when=lambda report: "enough" if report.failed_attempts else None)
     assert counts(report) == (0, 0, 1, 0)
@@ -457,7 +457,7 @@ async def test_a_row_in_doubt_when_it_stops_is_unknown(migration: Migration) -> 
 
 
 async def test_a_cancelled_run_goes_on_the_next_time(migration: Migration) -> None:
-    """What was under way is looked up, what was not sent is not in the journal."""
+    """Rows in progress are looked up. Unsent rows are not in the journal."""
     with anyio.move_on_after(0.105):
         await migration.run(rows(2000))
     assert migration.journal.is_closed
@@ -522,7 +522,7 @@ async def test_a_beginning_whose_answer_was_lost(migration: Migration, lines: bo
 
 
 async def test_a_file_that_is_read_twice(migration: Migration) -> None:
-    """Its rows are doubles the second time, though they stand in the same lines: no two requests under one id."""
+    """Rows are duplicates the second time, also in the same lines. No two requests have one id."""
     report = await migration.run([*rows(300), *rows(300)])
     assert counts(report) == (300, 300, 0, 0)
     assert sorted(migration.gateway.sent) == [f"id-{number:05}" for number in range(300)]
@@ -551,7 +551,7 @@ async def test_a_silent_gateway_is_told_while_it_is_waited_for(migration: Migrat
 
 
 async def test_an_error_of_the_source(migration: Migration) -> None:
-    """It is raised as it is, when the rows before it have ended."""
+    """The error is raised unchanged after the rows before it have ended."""
 
     def broken() -> Iterator[VaultRow]:
         yield from rows(300)
@@ -565,7 +565,7 @@ async def test_an_error_of_the_source(migration: Migration) -> None:
 
 @pytest.mark.parametrize("option", ["on_progress", "stop_when"])
 async def test_an_error_of_a_listener(migration: Migration, option: str) -> None:
-    """It is raised plainly too, not in a group."""
+    """The error is raised unchanged, not in a group."""
 
     def broken(_report: Report) -> None:
         raise ZeroDivisionError

@@ -62,9 +62,9 @@ class Known:
 @pytest.mark.parametrize(
     ("line", "run", "seen_as"),
     [
-        (4, 8, 0),  # the same row, by a worker that died in this migration
-        (5, 8, 9),  # another row with the same key, in another shard of this migration
-        (5, 6, 6),  # from an earlier run of the migration, in whatever line it stood then
+        (4, 8, 0),  # The same row was started by a worker that died.
+        (5, 8, 9),  # Another row in another shard has the same key.
+        (5, 6, 6),  # An earlier run started the row.
     ],
 )
 async def test_whose_row_it_is(line: int, run: int, seen_as: int) -> None:
@@ -90,7 +90,7 @@ def _entry(**facts: Any) -> JournalEntry:
 
 
 def test_what_a_dead_worker_stored_is_not_skipped() -> None:
-    """A shard that was begun anew skips its rows; of the whole migration they are stored."""
+    """A shard that runs again skips its rows. In the whole migration they count as stored."""
     total = ReportTotals("m", {RowState.STORED: 100})
     total.add(Report(stored=30, skipped=20, rejected=1))
     total.update({RowState.STORED: 155}, [Report(stored=5)], 1.0)

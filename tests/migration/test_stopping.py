@@ -14,7 +14,7 @@ from gateway_async.migration.stop_conditions import (
     stop_outside,
 )
 
-NIGHT = Window.parse("22:00-06:00")
+OVERNIGHT = Window.parse("22:00-06:00")
 DAY = Window.parse("09:30 - 17:00")
 
 
@@ -26,10 +26,10 @@ def at(clock: str) -> datetime:
 @pytest.mark.parametrize(
     ("window", "clock", "seconds_until_open"),
     [
-        (NIGHT, "21:59:59", 1),
-        (NIGHT, "22:00:00", 0),
-        (NIGHT, "03:00:00", 0),
-        (NIGHT, "06:00:00", 16 * 3600),
+        (OVERNIGHT, "21:59:59", 1),
+        (OVERNIGHT, "22:00:00", 0),
+        (OVERNIGHT, "03:00:00", 0),
+        (OVERNIGHT, "06:00:00", 16 * 3600),
         (DAY, "09:00:00", 1800),
         (DAY, "12:00:00", 0),
         (DAY, "17:00:00", 16.5 * 3600),
@@ -52,7 +52,7 @@ def test_what_is_no_window_is_refused(text: str) -> None:
 
 
 def test_the_first_reason_counts() -> None:
-    """Of several limits the first that is reached says why; None is no limit."""
+    """The first limit that is reached gives the reason. None is not a limit."""
     stop = stop_on_any(None, stop_after_seconds(10), stop_after_rejects(2))
     assert stop(Report(seconds=9.9, rejected=2)) is None
     assert stop(Report(seconds=10)) == "maximum of 10 seconds reached"

@@ -1,4 +1,4 @@
-"""What a migration has stored, read back and compared."""
+"""Verification of the accounts that a migration stored."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -38,7 +38,7 @@ def journal(tmp_path: Path) -> Path:
 
 
 def found(result: Verification) -> set[tuple[str, str]]:
-    """What is wrong with which row."""
+    """Return the verdict of each finding."""
     return {(finding.key, finding.verdict) for finding in result.findings}
 
 
@@ -89,7 +89,7 @@ async def test_a_sample(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) 
 async def test_an_account_that_cannot_be_read_is_no_account_that_is_missing(
     sandbox: Sandbox, gateway: AsyncGateway, journal: Path
 ) -> None:
-    """It is counted by itself."""
+    """An unread account is counted separately."""
     await migrate_vaults(gateway, cards(sandbox, 3), journal=journal)
     sandbox.fault("GET /v2/accountvaults/{id}", "garbage")
     result = await verify_vaults(gateway, journal=journal, concurrency=1)
@@ -97,7 +97,7 @@ async def test_an_account_that_cannot_be_read_is_no_account_that_is_missing(
 
 
 async def test_a_gateway_that_is_gone_ends_it(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
-    """After a hundred accounts in a row, whatever comes; an answer between them begins the count anew."""
+    """The verification stops after a hundred unread accounts in a row. A response restarts the count."""
     await migrate_vaults(gateway, cards(sandbox, 180), journal=journal)
     sandbox.fault(READ, "garbage", nth=1, times=60)
     sandbox.fault(READ, "garbage", nth=62, times=1000)

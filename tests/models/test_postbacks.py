@@ -59,7 +59,7 @@ def test_without_an_inbox_nothing_can_be_written() -> None:
 
 
 def test_what_is_written_is_kept_in_order() -> None:
-    """Statements with their values, for whoever carries them out."""
+    """Collect statements with their values."""
     statements = HandlerStatements()
     with_statements = postback().with_statements(statements)
     with_statements.execute("INSERT INTO effects VALUES (?, ?)", 1, "a")

@@ -1,4 +1,4 @@
-"""What the sandbox imports: nothing of the client, and itself in one direction."""
+"""Imports of the sandbox: nothing of the client, and itself in one direction."""
 
 import ast
 import subprocess

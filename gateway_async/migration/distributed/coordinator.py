@@ -10,6 +10,7 @@ from typing import Any, Final
 import anyio
 import attrs
 
+from gateway_async._exceptions import first_error
 from gateway_async._http.background import run_in_background
 from gateway_async.errors import JournalError
 from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, ShardResult
@@ -93,7 +94,7 @@ class Coordinator:
         except BaseException as error:  # noqa: BLE001  also on cancellation
             with anyio.CancelScope(shield=True):
                 await self._stop_workers()
-            raise _first_error(error) from None
+            raise first_error(error) from None
         finally:
             self.report.ended_at = datetime.now(UTC)
         if self._given_up:
@@ -272,10 +273,3 @@ class _Counter:
                 self._counts = await self._journal.counts()
             self._next = anyio.current_time() + _COUNTING_SHARE * (anyio.current_time() - began)
         return self._counts
-
-
-def _first_error(error: BaseException) -> BaseException:
-    """Return the first exception inside nested exception groups."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

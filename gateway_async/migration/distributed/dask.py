@@ -16,6 +16,8 @@ import anyio
 import anyio.to_thread
 import attrs
 
+from gateway_async._arguments import number_problems
+from gateway_async._extras import import_extra
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.distributed.coordinator import RESPONSE_SECONDS, Callbacks, Coordinator
@@ -137,7 +139,7 @@ async def migrate_vaults_dask(
 # --- checks before the start
 
 
-def _check(*, rate: Any, redis: str | None, max_rows: int | None, **numbers: float) -> None:
+def _check(*, rate: Any, redis: str | None, max_rows: int | None, **numbers: Any) -> None:
     """Reject arguments that cannot be right.
 
     Raises:
@@ -148,13 +150,8 @@ def _check(*, rate: Any, redis: str | None, max_rows: int | None, **numbers: flo
         asyncio.get_running_loop()
     except RuntimeError:
         raise RuntimeError("migrate_vaults_dask needs asyncio") from None
-    if isinstance(rate, int | float):
-        numbers["rate"] = rate
-    if max_rows is not None:
-        numbers["max_rows"] = max_rows
-    problems = [
-        f"{name}: must be a number above 0" for name, number in numbers.items() if not 0 < number < float("inf")
-    ]
+    rate_number = rate if isinstance(rate, int | float) else 1
+    problems = number_problems(above=0, rate=rate_number, max_rows=1 if max_rows is None else max_rows, **numbers)
     if isinstance(rate, int | float) and redis is None:
         problems.append("rate: redis required, through which workers share the rate")
     if problems:
@@ -182,8 +179,10 @@ async def _closing(journal: Journal) -> AsyncIterator[Journal]:
 @asynccontextmanager
 async def _connect(scheduler: Any) -> AsyncIterator[Any]:
     """Create a client on this event loop."""
-    client_class = _client_class()
-    address, security = (scheduler, None) if isinstance(scheduler, str) else _address_of(scheduler)
+    client_class = import_extra("distributed", extra="dask", user="migrate_vaults_dask").Client
+    address, security = (
+        (scheduler, None) if isinstance(scheduler, str) else (scheduler.scheduler.address, scheduler.security)
+    )
     try:
         client = await client_class(address, asynchronous=True, security=security, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -193,19 +192,6 @@ async def _connect(scheduler: Any) -> AsyncIterator[Any]:
     finally:
         with anyio.CancelScope(shield=True), suppress(OSError, TimeoutError):
             await client.close(timeout=RESPONSE_SECONDS)
-
-
-def _address_of(client: Any) -> tuple[str, Any]:
-    return client.scheduler.address, client.security
-
-
-def _client_class() -> Any:
-    try:
-        from distributed import Client
-    except ModuleNotFoundError as missing:
-        msg = f"migrate_vaults_dask needs an extra: pip install 'gateway-async[dask]' ({missing.name} is missing)"
-        raise ModuleNotFoundError(msg, name=missing.name) from None
-    return Client
 
 
 async def _check_workers(client: Any, job: ShardJob) -> None:

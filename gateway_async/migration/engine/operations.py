@@ -5,7 +5,7 @@ A row that may have been sent is looked up by its id before it is sent again.
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 
 import anyio
 
@@ -23,26 +23,15 @@ from gateway_async.migration.engine.row_task import RowTask
 from gateway_async.migration.rows.comparison import differences
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.identifiers import ApiId
+from gateway_async.resources.account_vaults import AccountVaults
 
-__all__ = ["RowOperations", "Step", "Vaults", "reasons_from"]
+__all__ = ["RowOperations", "Step", "reasons_from"]
 
 _ROW_ERRORS: Final = (BadRequestError, RecordDeletedError, ValidationError)
 """Errors that are caused by the row, not by the state of the gateway."""
 
 Step = Callable[[RowTask], Awaitable[Any]]
 """One call to the gateway; returns the next step, or None when the row has ended."""
-
-
-class Vaults(Protocol):
-    """The part of `gateway.account_vaults` that a migration needs."""
-
-    async def create(self, new: Any, /) -> AccountVault:
-        """Store an account."""
-        ...
-
-    async def get(self, ref: Any, /) -> AccountVault:
-        """Read a stored account."""
-        ...
 
 
 class RowOperations:
@@ -58,7 +47,7 @@ class RowOperations:
         last_response_at: when the gateway last gave a useful response, by the event loop's clock.
     """
 
-    def __init__(self, vaults: Vaults, results: ResultRecorder) -> None:
+    def __init__(self, vaults: AccountVaults, results: ResultRecorder) -> None:
         self.last_response_at = float("-inf")
         self._vaults = vaults
         self._results = results

@@ -4,6 +4,7 @@ import asyncio
 import math
 from typing import Any, Final
 
+from gateway_async._arguments import number_problems
 from gateway_async._storage.redis import connect
 from gateway_async.errors import NotSentError
 from gateway_async.observe import logger
@@ -147,18 +148,10 @@ class RedisRate:
 
 
 def _problems(per_second: float, name: str, give_up_after: float) -> list[str]:
-    problems = []
-    if not _is_positive(per_second):
-        problems.append("per_second: must be a number above 0")
+    problems = number_problems(above=0, per_second=per_second)
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         problems.append("name: must be printable text, not empty")
-    if not _is_positive(give_up_after):
-        problems.append("give_up_after: must be a number of seconds above 0")
-    return problems
-
-
-def _is_positive(value: float) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
+    return problems + number_problems("seconds", above=0, give_up_after=give_up_after)
 
 
 def _check_asyncio() -> None:

@@ -6,10 +6,11 @@ A row is in the journal before it is sent. A stored row is not sent again.
 from collections import deque
 from collections.abc import AsyncIterable, Iterable, Sequence
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 import anyio
 
+from gateway_async.client import AsyncGateway
 from gateway_async.errors import (
     AuthenticationError,
     ClientClosedError,
@@ -21,7 +22,7 @@ from gateway_async.errors import (
 )
 from gateway_async.migration.engine.concurrency_limiter import ConcurrencyLimiter
 from gateway_async.migration.engine.journal_writer import JournalWriter
-from gateway_async.migration.engine.operations import RowOperations, Step, Vaults, reasons_from
+from gateway_async.migration.engine.operations import RowOperations, Step, reasons_from
 from gateway_async.migration.engine.result_recorder import ResultRecorder, RowCallback
 from gateway_async.migration.engine.row_allowance import RowAllowance, describe_cap
 from gateway_async.migration.engine.row_queue import RowQueue
@@ -37,7 +38,7 @@ from gateway_async.migration.engine.stop_signal import StoppedError, StopSignal,
 from gateway_async.migration.journal.protocol import UNRESOLVED_STATES, Journal, JournalEntry, RowState
 from gateway_async.migration.report import Report
 
-__all__ = ["Gateway", "Runner"]
+__all__ = ["Runner"]
 
 _FATAL: Final = (AuthenticationError, ClientClosedError)
 """Errors that every other row would get too."""
@@ -52,15 +53,6 @@ _OUTAGE_SECONDS: Final = 3.0
 """Seconds without a success after which the user sees the reason."""
 
 _MAX_DEFERRED: Final = 1000
-
-
-class Gateway(Protocol):
-    """The part of `AsyncGateway` that a migration needs."""
-
-    @property
-    def account_vaults(self) -> Vaults:
-        """The stored accounts."""
-        ...
 
 
 class Runner:
@@ -79,7 +71,7 @@ class Runner:
 
     def __init__(
         self,
-        gateway: Gateway,
+        gateway: AsyncGateway,
         journal: Journal,
         *,
         name: str,

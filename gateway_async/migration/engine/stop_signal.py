@@ -4,6 +4,7 @@ from typing import Final
 
 import anyio
 
+from gateway_async._backoff import exponential_backoff
 from gateway_async.migration.report import Report
 
 __all__ = ["StopSignal", "StoppedError", "backoff"]
@@ -44,5 +45,5 @@ class StopSignal:
 
 
 def backoff(attempts: int) -> float:
-    """Return the seconds to wait before the next attempt, after `attempts` failures."""
-    return min(_MIN_PAUSE * 2.0 ** min(attempts - 1, 10), _MAX_PAUSE)
+    """Return the seconds to wait after a number of failed attempts."""
+    return exponential_backoff(attempts, first=_MIN_PAUSE, longest=_MAX_PAUSE)

@@ -218,15 +218,15 @@ class PostgresJournal:
         errors = (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError, TimeoutError)
         try:
             async with (
-                (await self._opened()).acquire(timeout=COMMAND_SECONDS) as connection,
+                (await self._open_pool()).acquire(timeout=COMMAND_SECONDS) as connection,
                 connection.transaction(isolation="read_committed"),
             ):
                 yield connection
         except errors as error:
             raise JournalError(self._place, in_one_line(error)) from error
 
-    async def _opened(self) -> Any:
-        """Return the pool once the tables exist."""
+    async def _open_pool(self) -> Any:
+        """Create the tables if necessary, and return the pool."""
         self._database.check_asyncio()
         if self._database.is_closed:
             raise JournalError(self._place, "it is closed")

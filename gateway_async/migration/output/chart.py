@@ -6,14 +6,14 @@ It holds coordinates and texts. The template `report.html.jinja` draws them as S
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from math import floor, log10
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
 from gateway_async.migration.output.summary import duration
 from gateway_async.migration.report import Sample
 
-__all__ = ["Chart", "create_chart"]
+__all__ = ["create_chart"]
 
 _WIDTH: Final = 880
 _LEFT: Final = 64
@@ -53,52 +53,7 @@ _CURVES: Final[Sequence[tuple[str, str, int, int, Callable[[_Point], float]]]] =
 """Title, CSS class, height, number of ticks and value of each curve."""
 
 
-@attrs.frozen
-class _Tick:
-    at: float
-    label: str
-
-
-@attrs.frozen
-class _Tooltip:
-    x: float
-    width: float
-    text: str
-
-
-@attrs.frozen
-class _Panel:
-    """One curve. It is a step curve, because a count over an interval has no slope within it."""
-
-    name: str
-    kind: str
-    top: int
-    height: int
-    ticks: Sequence[_Tick]
-    line: str
-    area: str
-    tips: Sequence[_Tooltip]
-
-
-@attrs.frozen
-class Chart:
-    """The coordinates of a chart, and its description in words."""
-
-    description: str
-    panels: Sequence[_Panel]
-    times: Sequence[_Tick]
-    height: int
-    width: int = _WIDTH
-    left: int = _LEFT
-    right: int = _RIGHT
-
-    @property
-    def bottom(self) -> int:
-        """The height of the time axis."""
-        return self.height - _FOOT
-
-
-def create_chart(samples: Sequence[Sample]) -> Chart | None:
+def create_chart(samples: Sequence[Sample]) -> dict[str, Any] | None:
     """Return the chart; None if there are too few samples."""
     points = list(_points(samples))
     if not points:
@@ -107,7 +62,16 @@ def create_chart(samples: Sequence[Sample]) -> Chart | None:
     for name, kind, height, ticks, value in _CURVES:
         panels.append(_panel(name, kind, top, height, ticks, [value(point) for point in points], points))
         top += height + _GAP
-    return Chart(_describe(points), panels, list(_times(points[-1].ends)), top - _GAP + _FOOT)
+    return {
+        "description": _describe(points),
+        "panels": panels,
+        "times": list(_times(points[-1].ends)),
+        "width": _WIDTH,
+        "height": top - _GAP + _FOOT,
+        "left": _LEFT,
+        "right": _RIGHT,
+        "bottom": top - _GAP,
+    }
 
 
 def _points(samples: Sequence[Sample]) -> Iterator[_Point]:
@@ -138,32 +102,33 @@ def _describe(points: Sequence[_Point]) -> str:
 
 def _panel(
     name: str, kind: str, top: int, height: int, ticks: int, values: Sequence[float], points: Sequence[_Point]
-) -> _Panel:
+) -> dict[str, Any]:
+    """Return one curve. It is a step curve, because a count over an interval has no slope within it."""
     labels = _round_numbers(max(values), ticks)
     scale = height / labels[-1]
     end = points[-1].ends
     edges = [(_x(point.begins, end), _x(point.ends, end)) for point in points]
     steps = zip(edges, values, strict=True)
     line = "M" + "L".join(f"{left} {round(height - value * scale, 1)}H{right}" for (left, right), value in steps)
-    return _Panel(
-        name,
-        kind,
-        top,
-        height,
-        [_Tick(round(height - label * scale, 1), _number(label)) for label in labels],
-        line,
-        f"{line}L{edges[-1][1]} {height}L{edges[0][0]} {height}Z",
-        [
-            _Tooltip(left, round(right - left, 1), f"{duration(point.begins)}: {value:,.1f}")
+    return {
+        "name": name,
+        "kind": kind,
+        "top": top,
+        "height": height,
+        "ticks": [{"at": round(height - label * scale, 1), "label": _number(label)} for label in labels],
+        "line": line,
+        "area": f"{line}L{edges[-1][1]} {height}L{edges[0][0]} {height}Z",
+        "tips": [
+            {"x": left, "width": round(right - left, 1), "text": f"{duration(point.begins)}: {value:,.1f}"}
             for point, (left, right), value in zip(points, edges, values, strict=True)
         ],
-    )
+    }
 
 
-def _times(seconds: float) -> Iterator[_Tick]:
+def _times(seconds: float) -> Iterator[dict[str, Any]]:
     step = next(step for step in _TIME_STEPS if seconds / step <= _MAX_TIMES)
     for number in range(int(seconds / step) + 1):
-        yield _Tick(_x(number * step, seconds), _moment(number * step))
+        yield {"at": _x(number * step, seconds), "label": _moment(number * step)}
 
 
 def _moment(seconds: float) -> str:

@@ -1,6 +1,7 @@
 """Checks of output paths before anything is sent: each must be writable and must not replace another file."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -25,8 +26,8 @@ def check_vault_ids(path: Path, *, force: bool = False) -> None:
     _check_folder("out", path)
     if path.suffix.lower() not in SUFFIXES:
         raise InvalidRequestError(f"out: must end in .csv, .tsv, .jsonl or .ndjson, not {path.name!r}")
-    if not force and _content(path) and b"account_vault_api_id" not in _content(path):
-        raise InvalidRequestError(f"out: {path} is not a file of vault ids (expected --force to replace it)")
+    if not force:
+        _check_content("out", path, "file of vault ids", (b"account_vault_api_id",))
 
 
 def check_rejects(path: Path, source: Path | None, *, force: bool = False) -> None:
@@ -46,10 +47,9 @@ def check_rejects(path: Path, source: Path | None, *, force: bool = False) -> No
     for used, role in ((backup_path(path), "the backup"), (part_path(path), "the temporary file")):
         if source is not None and used.exists() and used.samefile(source):
             raise InvalidRequestError(f"rejects: {used}, the input, would be {role} of {path.name}")
-    content = _content(path)
-    marks = (PROBLEMS.encode(code) for code in ("utf-8", "utf-16-le", "utf-32-le"))
-    if not force and content and not any(mark in content for mark in marks):
-        raise InvalidRequestError(f"rejects: {path} is not a file of rejects (expected --force to replace it)")
+    if not force:
+        column_names = [PROBLEMS.encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-32-le")]
+        _check_content("rejects", path, "file of rejects", column_names)
 
 
 def check_report(name: str, path: Path, *, force: bool = False) -> None:
@@ -59,9 +59,8 @@ def check_report(name: str, path: Path, *, force: bool = False) -> None:
         InvalidRequestError: its folder does not exist, or another file is there.
     """
     _check_folder(name, path)
-    content = _content(path)
-    if not force and content and not any(mark in content for mark in _REPORT_SIGNATURES):
-        raise InvalidRequestError(f"{name}: {path} is not a report of a migration (expected --force to replace it)")
+    if not force:
+        _check_content(name, path, "report of a migration", _REPORT_SIGNATURES)
 
 
 def _check_folder(name: str, path: Path) -> None:
@@ -77,6 +76,12 @@ def _check_folder(name: str, path: Path) -> None:
         check_owner(path)
     except PermissionError as error:
         raise InvalidRequestError(f"{name}: {path} {error.strerror}") from None
+
+
+def _check_content(name: str, path: Path, kind: str, signatures: Iterable[bytes]) -> None:
+    content = _content(path)
+    if content and not any(signature in content for signature in signatures):
+        raise InvalidRequestError(f"{name}: {path} is not a {kind} (expected --force to replace it)")
 
 
 def _content(path: Path) -> bytes:

@@ -14,6 +14,7 @@ from gateway_async._secrets import luhn_valid, mask_text
 from gateway_async._wire.convert.read import once_per_class
 from gateway_async._wire.convert.write import fields_of
 from gateway_async._wire.validation import problems as problems_of
+from gateway_async.migration.rows.columns import KINDS
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.rows.values import cell_text, read_value
 from gateway_async.models.account_vaults import (
@@ -50,14 +51,6 @@ _FILLED_IN: Final = "location_id: is required"
 
 _SEPARATORS: Final = re.compile(r"[\W_]+")
 _PLACEHOLDER: Final = "0000"
-_TYPES: Final[Mapping[type[VaultCreate], str]] = {
-    CardVaultCreate: "a card",
-    AchVaultCreate: "a bank account",
-    SwipedVaultCreate: "a swiped card",
-    TicketVaultCreate: "a ticket",
-    TransactionVaultCreate: "an earlier transaction's account",
-    VaultCopyCreate: "another vault's account",
-}
 
 
 def build_row(
@@ -118,7 +111,7 @@ def _request(values: dict[str, Any], problems: list[str]) -> VaultCreate | None:
         return None
     fields = _own_fields(kind, values, problems)
     missing = [name for name in _required(kind) if name not in fields]
-    problems += [f"{name}: required for {_TYPES[kind]}" for name in missing]
+    problems += [f"{name}: required for {KINDS[kind]}" for name in missing]
     unread = {name for name, value in fields.items() if value is None}
     skipped = {*missing, *unread}
     request = kind(**{**fields, **dict.fromkeys(skipped, _PLACEHOLDER)})
@@ -158,7 +151,7 @@ def _own_fields(kind: type[VaultCreate], values: Mapping[str, Any], problems: li
     known = fields_of(kind)
     for name, value in values.items():
         if name not in known and not _is_implied(kind, name, value):
-            problems.append(f"{name}: not allowed for {_TYPES[kind]}")
+            problems.append(f"{name}: not allowed for {KINDS[kind]}")
     return {name: value for name, value in values.items() if name in known}
 
 

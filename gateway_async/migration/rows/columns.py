@@ -20,6 +20,7 @@ from gateway_async.models.account_vaults import (
     TicketVaultCreate,
     TransactionVaultCreate,
     VaultCopyCreate,
+    VaultCreate,
 )
 
 __all__ = ["FIELDS", "KEY", "KINDS", "PROBLEMS", "SECRET_FIELDS", "ColumnMapping", "Columns"]
@@ -28,14 +29,16 @@ KEY: Final = "key"
 PROBLEMS: Final = "problems"
 """The column that a file of rejects has in addition to the input's; it is ignored when that file is read again."""
 
-KINDS: Final = (
-    CardVaultCreate,
-    AchVaultCreate,
-    SwipedVaultCreate,
-    TicketVaultCreate,
-    TransactionVaultCreate,
-    VaultCopyCreate,
-)
+KINDS: Final[Mapping[type[VaultCreate], str]] = {
+    CardVaultCreate: "a card",
+    AchVaultCreate: "a bank account",
+    SwipedVaultCreate: "a swiped card",
+    TicketVaultCreate: "a ticket",
+    TransactionVaultCreate: "an earlier transaction's account",
+    VaultCopyCreate: "another vault's account",
+}
+"""Request class → its name in messages."""
+
 FIELDS: Final = tuple(dict.fromkeys(["payment_method", *(name for kind in KINDS for name in fields_of(kind))]))
 """The contract's names of all fields that a row can have."""
 

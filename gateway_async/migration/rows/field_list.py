@@ -13,28 +13,12 @@ from annotated_types import Len
 from gateway_async._wire.convert.write import fields_of
 from gateway_async.migration.rows.columns import FIELDS, KINDS
 from gateway_async.migration.rows.values import EXPIRY_FORMS
-from gateway_async.models.account_vaults import (
-    AchVaultCreate,
-    CardVaultCreate,
-    SwipedVaultCreate,
-    TicketVaultCreate,
-    TransactionVaultCreate,
-    VaultCopyCreate,
-    VaultCreate,
-)
+from gateway_async.models.account_vaults import VaultCreate
 from gateway_async.models.codes import AccountType, AchSecCode, PaymentMethod
 from gateway_async.models.request import ExactlyOne, NotBoth, Pattern, Required, Together
 
 __all__ = ["FieldFacts", "field_list"]
 
-_ACCOUNTS: Final[Mapping[type[VaultCreate], str]] = {
-    CardVaultCreate: "a card",
-    AchVaultCreate: "a bank account",
-    SwipedVaultCreate: "a swiped card",
-    TicketVaultCreate: "a ticket",
-    TransactionVaultCreate: "an earlier transaction's account",
-    VaultCopyCreate: "another vault's account",
-}
 _CODES: Final = (AccountType, AchSecCode, PaymentMethod)
 _READ: Final[Mapping[str, str]] = {
     "exp_date": f"a month and a year, {EXPIRY_FORMS}",
@@ -80,7 +64,7 @@ def _facts(name: str) -> FieldFacts:
     return FieldFacts(
         name=name,
         required="; ".join(dict.fromkeys(_required(name, kinds, parts))),
-        accounts=tuple(_ACCOUNTS[kind] for kind in kinds),
+        accounts=tuple(KINDS[kind] for kind in kinds),
         minimum=min((part.min_length for part in lengths), default=None),
         maximum=max((part.max_length for part in lengths if part.max_length), default=None),
         meaning="; ".join(dict.fromkeys([_READ.get(name) or _value(parts), *_rules(name, kinds)])),
@@ -91,10 +75,10 @@ def _required(name: str, kinds: Sequence[type[VaultCreate]], parts: list[Any]) -
     for kind in kinds:
         field = next((field for field in attrs.fields(kind) if field.name == name), None)
         if field is not None and field.default is attrs.NOTHING:
-            yield _ACCOUNTS[kind]
+            yield KINDS[kind]
         for rule in kind.rules:
             if isinstance(rule, ExactlyOne) and name in rule.fields:
-                yield f"{_ACCOUNTS[kind]}, without {_others(name, rule.fields)}"
+                yield f"{KINDS[kind]}, without {_others(name, rule.fields)}"
     if any(isinstance(part, Required) for part in parts):
         yield "always, unless the client has one"
 

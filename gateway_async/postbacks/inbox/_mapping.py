@@ -10,14 +10,13 @@ import attrs
 from gateway_async._wire.convert.read import decode
 from gateway_async._wire.convert.write import encode
 from gateway_async._wire.postback import postback_of
-from gateway_async.errors import InvalidRequestError, PostbackRefusedError
+from gateway_async.errors import PostbackRefusedError
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback
 
 __all__ = [
     "LISTING_SECONDS",
     "Row",
-    "check_keep_days",
     "claim_of",
     "ordering_key_of",
     "row_of",
@@ -199,14 +198,3 @@ def _postback(row: Mapping[str, Any]) -> Postback[Any]:
     except PostbackRefusedError:  # another version of the package was able to parse it
         postback = attrs.evolve(postback_of(type_, "", raw, **values), resource=resource)
     return attrs.evolve(postback, key=row["key"])
-
-
-def check_keep_days(days: object) -> float:
-    """Validate a number of days and return it as a float.
-
-    Raises:
-        InvalidRequestError: it is not a number above 0.
-    """
-    if isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days < 1e6:  # noqa: PLR2004
-        raise InvalidRequestError("keep_days: must be a number of days above 0")
-    return float(days)

@@ -9,6 +9,7 @@ from secrets import token_hex
 from time import monotonic
 from typing import Any, Final
 
+from gateway_async._arguments import retention_period
 from gateway_async._storage.postgres import Database, in_one_line, is_address, without_password
 from gateway_async.errors import InboxError, InvalidRequestError
 from gateway_async.models.postbacks import Postback
@@ -16,7 +17,6 @@ from gateway_async.postbacks.inbox import _postgres_statements as sql
 from gateway_async.postbacks.inbox._mapping import (
     LISTING_SECONDS,
     Row,
-    check_keep_days,
     claim_of,
     ordering_key_of,
     row_of,
@@ -74,7 +74,7 @@ class PostgresInbox:
         )
         self._database = self._new_database()
         self._table = table
-        self._keep = timedelta(days=check_keep_days(keep_days))
+        self._keep = retention_period(keep_days)
         self._create = create
         self._path = f"{without_password(dsn) if dsn else 'of a PostgreSQL pool'} ({table})"
         self._pruned = float("-inf")

@@ -10,10 +10,11 @@ from secrets import token_hex
 from time import monotonic, time
 from typing import Any, Final, TypeVar, cast
 
+from gateway_async._arguments import retention_period
 from gateway_async._storage.group_commit import GroupCommitWriter
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import Postback
-from gateway_async.postbacks.inbox._mapping import check_keep_days, row_of
+from gateway_async.postbacks.inbox._mapping import row_of
 from gateway_async.postbacks.inbox._sqlite_store import InboxFile, Operation
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Statement, StoredPostback
 
@@ -60,7 +61,7 @@ class SqliteInbox:
         now: Callable[[], float] = time,
     ) -> None:
         self._path = Path(path).absolute()
-        keep = timedelta(days=check_keep_days(keep_days))
+        keep = retention_period(keep_days)
         self._new_writer = partial(
             GroupCommitWriter,
             "gateway_async inbox",
