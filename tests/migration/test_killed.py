@@ -86,9 +86,9 @@ def sandbox() -> Iterator[Sandbox]:
 @pytest.mark.timeout(1200)
 def test_every_row_once(sandbox: Sandbox, tmp_path: Path) -> None:
     """Although the process is killed (kill -9) at any moment and started again."""
-    # A request of a killed process could be executed between the lookup and the request of the next process. The gateway
-    # would reject the second request, which would count as sent again. Only a gateway that is slower than the start of
-    # a process can do that, and the sandbox is not.
+    # A request of a killed process could be executed between the lookup and the request of the next process.
+    # The gateway would reject the second request, which would count as sent again. Only a gateway that is
+    # slower than the start of a process can do that, and the sandbox is not.
     killed, begun, looked_up = Killed(sandbox, tmp_path), time.monotonic(), 0
     for number in range(KILLS):
         killed.kill_after(number * ROWS // (KILLS + 1) + 1)

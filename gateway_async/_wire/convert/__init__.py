@@ -20,8 +20,8 @@ not text are None, because some gateways write one for another.
 | a tuple of records | a list of them |
 | a record | an object, whose unknown keys go to `extra`; missing keys are None |
 
-A value that does not fit raises a `FieldError` with its path. Dates, times and free-form fields are exceptions: one that
-does not fit is None, and `extra` has the raw value, so that it does not make the whole response unreadable.
+A value that does not fit raises a `FieldError` with its path. Dates, times and free-form fields are exceptions: a value
+that does not fit is None, and `extra` has the raw value. So it does not make the whole response unreadable.
 
 Writing depends on the value: `bool` → 1/0, money → `"12.50"` (the number 12.50 where the contract takes numbers), dates
 → `YYYY-MM-DD`, datetimes → Unix seconds, secrets → their plain value. `UNSET` in an update and None in a create are
