@@ -136,7 +136,7 @@ async def send_invoice(gateway: AsyncGateway, sandbox: Sandbox) -> QuickInvoice:
 
 
 async def settle(gateway: AsyncGateway) -> TransactionBatch | None:
-    """Approved payments collect in the open batch of their merchant account, until it is settled."""
+    """Approved payments collect in the open batch, until it is settled."""
     batch = await gateway.transaction_batches.list({"is_open": True}).first()
     if batch:
         batch = await gateway.transaction_batches.settle(batch.id)
@@ -268,7 +268,7 @@ class Demo:
         self._close(rate)
 
     def _seconds_of(self, method: str) -> list[float]:
-        """Return the seconds of each call with an HTTP method in this chapter."""
+        """Return the seconds of this chapter's calls with an HTTP method."""
         ended = (event for event in list(self._events) if isinstance(event, CallEnded))
         return [event.seconds for event in ended if event.call.startswith(method)]
 
@@ -286,7 +286,7 @@ class Demo:
 
     @contextmanager
     def waiting(self, text: Callable[[], str]) -> Iterator[None]:
-        """Show the elapsed seconds and `text()` in a live line while the body runs."""
+        """Show the elapsed seconds and `text()` while the body runs."""
         spinner, began = Spinner("dots", style="yellow"), perf_counter()
 
         def line() -> RenderableType:
@@ -356,5 +356,5 @@ def run_demo() -> None:
 
 
 def _first_message(error: Exception) -> str:
-    """Return the message of an error, or of the first error in an exception group."""
+    """Return the message of the first error in an exception group."""
     return _first_message(error.exceptions[0]) if isinstance(error, ExceptionGroup) else str(error) or repr(error)

@@ -52,7 +52,7 @@ class TemporaryConfigs:
 
     @asynccontextmanager
     async def open_for(self, address: str) -> AsyncIterator[int]:
-        """Create the configs, yield their number, and delete them at the end of the block.
+        """Create the configs for a block, and yield their number.
 
         Args:
             address: the address that is listened on.

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from gateway_async._arguments import retention_period
 from gateway_async._storage.postgres import Database, in_one_line, is_address, without_password
+from gateway_async._storage.sqlite import PRUNING_SECONDS
 from gateway_async.errors import InboxError, InvalidRequestError
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox import _postgres_statements as sql
@@ -29,7 +30,6 @@ from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Stateme
 __all__ = ["PostgresInbox"]
 
 _CONNECTIONS: Final = 10
-_PRUNING_SECONDS: Final = 60.0
 _NAME: Final = re.compile(r"([a-z_][a-z0-9_]{0,49}\.)?[a-z_][a-z0-9_]{0,49}", re.ASCII)
 
 
@@ -217,7 +217,7 @@ class PostgresInbox:
         return rows
 
     async def _prune(self) -> None:
-        if monotonic() >= self._pruned + _PRUNING_SECONDS:
+        if monotonic() >= self._pruned + PRUNING_SECONDS:
             async with self._transaction() as connection:
                 await self._value(connection, sql.PRUNE_POSTBACKS, self._keep)
                 await self._value(connection, sql.PRUNE_KEYS, self._keep)
@@ -267,7 +267,7 @@ class PostgresInbox:
             raise InboxError(self._path, in_one_line(error)) from error
 
     def _is_connection_error(self, error: Exception) -> bool:
-        """Return whether the database or its connection failed, and not only a statement."""
+        """Return whether the database or its connection failed."""
         driver = self._database.driver
         server_errors = (
             *(driver.PostgresConnectionError, driver.InsufficientResourcesError, driver.TransactionRollbackError),
