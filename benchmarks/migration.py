@@ -27,7 +27,7 @@ NUMBER: Final = "4111111111111111"
 STORE: Final = "POST /v2/accountvaults"
 FAULTS: Final = (
     *("reset_before_commit", "reset_after_commit", "close_after_commit", "error_before_commit", "error_after_commit"),
-    *("cut_body", "double_response", "swap_response", "wrong_length", "unavailable", "garbage", "html", "empty"),
+    *("cut_body", "double_answer", "swap_answer", "wrong_length", "unavailable", "garbage", "html", "empty"),
 )
 """The faults that lose or damage a response. The other faults are delays and would measure only those."""
 

@@ -110,7 +110,7 @@ PATHS += [f"POST /v2/{plural}" for plural in ("transactions", "accountvaults", "
 PATHS += [f"GET /v2/{plural}/{{id}}" for plural in ("transactions", "accountvaults", "quickinvoices")]
 FAULTS = [
     "reset_before_commit", "reset_after_commit", "close_after_commit", "error_before_commit", "error_after_commit",
-    "cut_body", "double_response", "swap_response", "wrong_length", "drip", "silence", "delay", "rate_limit",
+    "cut_body", "double_answer", "swap_answer", "wrong_length", "drip", "silence", "delay", "rate_limit",
     "unavailable", "garbage", "html", "empty",
 ]  # fmt: skip
 CREDENTIALS = ["headers", "query", "basic", "password", "token", "hash key", "bearer", "asked bearer"]
@@ -201,7 +201,7 @@ async def test_no_error_of_a_fault_leads_to_a_secret(fault: Any, one_sandbox: Sa
                 clients.create_task(run(kind))
     finally:
         sandbox.clear_faults()
-    assert errors.all or fault == "double_response"  # of which each call gets the first
+    assert errors.all or fault == "double_answer"  # of which each call gets the first
     assert errors.leaks(*planted) == set()
 
 

@@ -42,7 +42,7 @@ SALE = TransactionCreate(
 )
 CARD: dict[str, Any] = {"account_number": "4111111111111111", "exp_date": "1230"}
 CARRIED_OUT = ["reset_after_commit", "close_after_commit", "error_after_commit", "cut_body", "wrong_length", "garbage"]
-ALSO_CARRIED_OUT = ["html", "empty", "swap_response", "double_response", "delay"]
+ALSO_CARRIED_OUT = ["html", "empty", "swap_answer", "double_answer", "delay"]
 NOT_CARRIED_OUT = ["reset_before_commit", "error_before_commit", "rate_limit", "unavailable"]
 
 

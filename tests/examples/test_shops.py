@@ -392,7 +392,7 @@ async def test_another_customers_response_is_not_believed(
     """A response that belongs to another request leaves the order open; the next request finds its payment."""
     shop = open_shop()
     assert result(await post_sale(customer, shop, "1000", "3.00", card)) == (200, "paid")
-    sandbox.fault(SALES, "swap_response")
+    sandbox.fault(SALES, "swap_answer")
     sandbox.fault(LOOKUPS, "error_before_commit", times=100)
     assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (202, "open")
     assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")

@@ -105,14 +105,14 @@ def test_a_body_is_cut(sandbox, pay_raw):
 
 def test_a_response_comes_twice(sandbox, pay_raw):
     """One connection gets two whole responses, one after the other."""
-    sandbox.fault(OPERATION, "double_response")
+    sandbox.fault(OPERATION, "double_answer")
     received, end = pay_raw()
     assert (received.count(b"HTTP/1.1 201"), received.count(b'"transaction_api_id":"t1"'), end) == (2, 2, "open")
 
 
 def test_a_response_has_another_record(shop, sandbox):
     """The response is plausible but has another record; the own one is stored correctly."""
-    sandbox.fault(OPERATION, "swap_response")
+    sandbox.fault(OPERATION, "swap_answer")
     swapped = shop.pay("1.00", transaction_api_id="t1").json()["transaction"]
     assert swapped["transaction_api_id"] != "t1"
     assert (swapped["transaction_amount"], swapped["last_four"]) != ("1.00", "1111")

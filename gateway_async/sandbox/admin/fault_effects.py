@@ -137,14 +137,14 @@ async def _cut_body(context: FaultContext) -> None:
     await context.close()
 
 
-async def _double_response(context: FaultContext) -> None:
+async def _double_answer(context: FaultContext) -> None:
     response = await context.execute()
     head = b"".join(b"%s: %s\r\n" % pair for pair in response.headers.items())
     context.transport.write(b"HTTP/1.1 %d Again\r\n%s\r\n%s" % (response.status, head, response.body))
     await context.send_response(response)
 
 
-async def _swap_response(context: FaultContext) -> None:
+async def _swap_answer(context: FaultContext) -> None:
     response = await context.execute()
     if response.body:
         response.body = _replace_identity(response.body)
@@ -202,8 +202,8 @@ EFFECTS: dict[str, Effect] = {
     "rate_limit": partial(_send_error, status=429),
     "unavailable": partial(_send_error, status=503),
     "cut_body": _cut_body,
-    "double_response": _double_response,
-    "swap_response": _swap_response,
+    "double_answer": _double_answer,
+    "swap_answer": _swap_answer,
     "wrong_length": _wrong_length,
     "drip": _drip,
     "silence": _after_commit(FaultContext.wait_for_disconnect),

@@ -60,7 +60,7 @@ SCENARIOS = {
     ),
     "another customer's response": Scenario(
         "a sale is approved, and another customer's response arrives",
-        [partial(Plan, _SALE, "swap_response")],
+        [partial(Plan, _SALE, "swap_answer")],
     ),
     "no response, and no lookup at first": Scenario(
         "a sale is approved without a response, and the next two lookups of a transaction get 503",
