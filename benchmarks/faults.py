@@ -164,28 +164,28 @@ def lost(writes: list[Write], ledger: dict[str, Counter[str]]) -> list[Write]:
     ]
 
 
-def struck_by(facts: dict[str, Any]) -> dict[str, set[str]]:
+def affected_by(facts: dict[str, Any]) -> dict[str, set[str]]:
     """Return fault → the ids of the affected writes.
 
     Writes of which only lookups were affected have an entry of their own.
     """
-    struck = defaultdict[str, set[str]](set)
+    affected = defaultdict[str, set[str]](set)
     for plan in control(facts, "GET", "faults")["faults"]:
-        struck["(a lookup)" if plan["operation"].startswith("GET") else plan["fault"]].update(plan["affected_ids"])
-    lookups = struck.pop("(a lookup)", set())
-    struck["(a lookup)"] = lookups.difference(*struck.values())
-    return struck
+        affected["(a lookup)" if plan["operation"].startswith("GET") else plan["fault"]].update(plan["affected_ids"])
+    lookups = affected.pop("(a lookup)", set())
+    affected["(a lookup)"] = lookups.difference(*affected.values())
+    return affected
 
 
-def table(writes: list[Write], struck: dict[str, set[str]]) -> str:
+def table(writes: list[Write], affected: dict[str, set[str]]) -> str:
     """Format a table of faults × outcomes.
 
     A call counts for each fault that affected one of its attempts.
     """
-    names = set[str]().union(*struck.values())
-    rows = {fault: [write for write in writes if write.name in ids] for fault, ids in struck.items()}
+    names = set[str]().union(*affected.values())
+    rows = {fault: [write for write in writes if write.name in ids] for fault, ids in affected.items()}
     rows |= {"(nothing)": [write for write in writes if write.name not in names], "all calls": writes}
-    lines = [("struck by", "calls", *OUTCOMES)]
+    lines = [("affected by", "calls", *OUTCOMES)]
     for fault, hit in rows.items():
         counts = Counter(write.outcome for write in hit)
         lines.append((fault, str(len(hit)), *(str(counts[outcome]) for outcome in OUTCOMES)))
@@ -203,10 +203,10 @@ async def main(count: int, *, quick: bool) -> None:
             day, began = Day(gateway, terminals), time.perf_counter()
             await day.run(count)
             spent = time.perf_counter() - began
-        struck, ledger = struck_by(facts), ledger_of(facts)
+        affected, ledger = affected_by(facts), ledger_of(facts)
     doubles = [name for times in ledger.values() for name, count in times.items() if count > 1]
     missing = lost(day.writes, ledger)
-    print(table(day.writes, struck))
+    print(table(day.writes, affected))
     print(f"{len(day.writes)} writes in {spent:.0f} s: {len(doubles)} double, {len(missing)} lost")
     assert not doubles, doubles
     assert not missing, missing

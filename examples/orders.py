@@ -143,7 +143,7 @@ async def sell(gateway: AsyncGateway, order: str, amount: Decimal, card: str) ->
 
 
 async def pay(gateway: AsyncGateway, order: str, amount: Decimal, card: str) -> Row:
-    """Start an attempt and charge it, or look up the one that is open.
+    """Charge a new attempt, or look up the open one.
 
     Returns:
         The order's latest attempt.
@@ -327,7 +327,7 @@ async def on_batch(postback: Postback[TransactionBatch]) -> None:
 
 @asynccontextmanager
 async def at_work(gateway: AsyncGateway) -> AsyncIterator[None]:
-    """Handle postbacks and look up open attempts for as long as the shop runs.
+    """Handle postbacks and look up open attempts in the background.
 
     The shop also starts if the gateway does not respond.
     """
@@ -374,7 +374,7 @@ async def run(sql: str, *values: Any) -> list[Row]:
 
 
 async def use_database(work: Callable[[sqlite3.Connection], T]) -> T:
-    """Call `work` with a connection, in a thread, because SQLite may wait for the disk."""
+    """Call `work` with a connection in a thread."""
 
     def connect_and_work() -> T:
         with closing(sqlite3.connect(DATABASE, timeout=10, isolation_level=None)) as connection:

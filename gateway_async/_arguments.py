@@ -1,24 +1,14 @@
-"""Check arguments of the public interface: numbers of seconds, counts, header values, callbacks."""
+"""Check numbers that a caller passes: seconds, days and counts."""
 
 import math
-from typing import Any
+from datetime import timedelta
+from typing import Any, Final
 
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["check_numbers", "is_count", "is_number", "number_problems"]
+__all__ = ["check_numbers", "number_problems", "retention_period"]
 
-
-def is_number(value: Any) -> bool:
-    """Return whether `value` is an int or a float, but not NaN.
-
-    Booleans are not numbers here; infinity is one.
-    """
-    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
-
-
-def is_count(value: Any) -> bool:
-    """Return whether `value` is a whole number from 1."""
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+_LONGEST_DAYS: Final = 1e6
 
 
 def number_problems(
@@ -29,6 +19,7 @@ def number_problems(
     minimum: float = -math.inf,
     maximum: float = math.inf,
     finite: bool = True,
+    optional: bool = False,
     **values: Any,
 ) -> list[str]:
     """Return one line for each value that is not allowed.
@@ -40,6 +31,7 @@ def number_problems(
         minimum: the smallest allowed number.
         maximum: the largest allowed number.
         finite: infinity is not allowed.
+        optional: None is allowed.
         values: the arguments by name.
     """
     lowest = f" above {above:g}" if above is not None else "" if minimum == -math.inf else f" from {minimum:g}"
@@ -47,7 +39,9 @@ def number_problems(
     expected = f"a {'whole ' if whole else ''}number{f' of {unit}' if unit else ''}{lowest}{highest}"
 
     def is_allowed(value: Any) -> bool:
-        if not is_number(value) or (whole and not isinstance(value, int)) or (finite and math.isinf(value)):
+        if value is None:
+            return optional
+        if not _is_number(value) or (whole and not isinstance(value, int)) or (finite and math.isinf(value)):
             return False
         return minimum <= value <= maximum and (above is None or value > above)
 
@@ -62,3 +56,18 @@ def check_numbers(unit: str = "", **constraints_and_values: Any) -> None:
     """
     if problems := number_problems(unit, **constraints_and_values):
         raise InvalidRequestError(problems)
+
+
+def retention_period(keep_days: float) -> timedelta:
+    """Return the period for which a store keeps what is done.
+
+    Raises:
+        InvalidRequestError: `keep_days` is not a number above 0.
+    """
+    if not _is_number(keep_days) or not 0 < keep_days < _LONGEST_DAYS:
+        raise InvalidRequestError("keep_days: must be a number of days above 0")
+    return timedelta(days=keep_days)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)

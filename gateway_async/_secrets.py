@@ -119,8 +119,8 @@ _SHORTEST, _LONGEST = 13, 19
 """The minimum and maximum number of digits of a card number."""
 
 # Separators between the digit groups of a number:
-# - blanks and signs as `repr`, JSON and URLs escape them; the digits of an escape do not belong to the number;
-# - one sign, optionally with blanks around it, or blanks; zero-width characters may be anywhere.
+# - blanks and signs as `repr`, JSON and URLs escape them (the digits of an escape do not belong to the number),
+# - one sign, optionally with blanks around it, or blanks. Zero-width characters may be anywhere.
 # A comma with a blank separates list items, not groups.
 _ESCAPED = r"\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|%20|%2[bBdD]|%[cC]2%[aA]0|%[eE]2%80%[0-9a-fA-F]{2}"
 _NO_WIDTH = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0f\ufeff"
@@ -168,7 +168,7 @@ class _Numbers:
         return "".join([*masked, text[done:]]) if done else text
 
     def _cards(self, text: str, run: re.Match[str]) -> Iterator[tuple[int, int, str]]:
-        """Yield the start, the end and the last four digits of each number.
+        """Yield start, end and last four digits of each number.
 
         Overlapping numbers count as one.
         """

@@ -11,6 +11,7 @@ import asyncio
 import math
 from typing import Final, Protocol
 
+from gateway_async._arguments import number_problems
 from gateway_async._storage.redis import connect
 
 __all__ = ["RedisTerminalLease", "TerminalLease"]
@@ -19,9 +20,9 @@ __all__ = ["RedisTerminalLease", "TerminalLease"]
 class TerminalLease(Protocol):
     """A store of terminal leases; implement it to use something other than Redis.
 
-    A client takes the lease before it sends a call to a terminal. The client does the waiting and the renewal: it asks
-    again while another till has the terminal, and renews the lease after each third of `seconds` while it holds it. Any
-    exception from a method means that the store could not be reached.
+    A client acquires the lease before it sends a call to a terminal. The client does the waiting and the renewal. It
+    asks again while another till has the terminal, and renews its lease after each third of `seconds`. Any exception
+    from a method means that the store could not be reached.
 
     Attributes:
         owner: the name that other tills see while this one has the terminal.
@@ -34,7 +35,7 @@ class TerminalLease(Protocol):
     wait: float | None
 
     async def acquire(self, terminal_id: str, token: str, seconds: float | None = None) -> str | None:
-        """Take a terminal for `seconds` from now, or renew the lease of `token`.
+        """Acquire a terminal for `seconds`, or renew the lease of `token`.
 
         The operation must be atomic. The client passes `seconds` after a call whose outcome is unknown: the lease then
         lasts until the call can no longer be executed. None means the `seconds` of this object.
@@ -108,7 +109,7 @@ class RedisTerminalLease:
         return f"RedisTerminalLease(owner={self.owner!r}, seconds={self.seconds:g}, wait={self.wait})"
 
     async def acquire(self, terminal_id: str, token: str, seconds: float | None = None) -> str | None:
-        """Take or renew a lease.
+        """Acquire or renew a lease.
 
         Returns None on success; otherwise the owner that has the terminal, or that is first in the queue.
         """
@@ -147,38 +148,39 @@ _CONNECTIONS: Final = 32
 A command takes about a millisecond; commands beyond this number wait for a free connection.
 """
 
-_KEYS: Final = ("lease", "line", "seen")
+_KEYS: Final = ("lease", "queue", "last_asked")
 
 _ACQUIRE: Final = """
-local lease, line, seen = KEYS[1], KEYS[2], KEYS[3]
-local me, held = ARGV[1], redis.call('GET', KEYS[1])
-if held ~= me then
+local lease, queue, last_asked = KEYS[1], KEYS[2], KEYS[3]
+local caller, holder = ARGV[1], redis.call('GET', KEYS[1])
+if holder ~= caller then
     local time = redis.call('TIME')
     local now = string.format('%d%06d', time[1], time[2])
-    -- Who has not asked for 2 seconds has gone.
-    for _, gone in ipairs(redis.call('ZRANGEBYSCORE', seen, '-inf', string.format('%d%06d', time[1] - 2, time[2]))) do
-        redis.call('ZREM', line, gone)
-        redis.call('ZREM', seen, gone)
+    local two_seconds_ago = string.format('%d%06d', time[1] - 2, time[2])
+    -- Remove the callers that have stopped asking.
+    for _, gone in ipairs(redis.call('ZRANGEBYSCORE', last_asked, '-inf', two_seconds_ago)) do
+        redis.call('ZREM', queue, gone)
+        redis.call('ZREM', last_asked, gone)
     end
-    redis.call('ZADD', line, 'NX', now, me)
-    redis.call('ZADD', seen, now, me)
-    redis.call('EXPIRE', line, 60)
-    redis.call('EXPIRE', seen, 60)
-    local first = redis.call('ZRANGE', line, 0, 0)[1]
-    if held or first ~= me then
-        return held or first
+    redis.call('ZADD', queue, 'NX', now, caller)
+    redis.call('ZADD', last_asked, now, caller)
+    redis.call('EXPIRE', queue, 60)
+    redis.call('EXPIRE', last_asked, 60)
+    local first = redis.call('ZRANGE', queue, 0, 0)[1]
+    if holder or first ~= caller then
+        return holder or first
     end
-    redis.call('ZREM', line, me)
-    redis.call('ZREM', seen, me)
+    redis.call('ZREM', queue, caller)
+    redis.call('ZREM', last_asked, caller)
 end
-redis.call('SET', lease, me, 'PX', ARGV[2])
+redis.call('SET', lease, caller, 'PX', ARGV[2])
 return false
 """
 
 _RELEASE: Final = """
-local lease, line, seen = KEYS[1], KEYS[2], KEYS[3]
-redis.call('ZREM', line, ARGV[1])
-redis.call('ZREM', seen, ARGV[1])
+local lease, queue, last_asked = KEYS[1], KEYS[2], KEYS[3]
+redis.call('ZREM', queue, ARGV[1])
+redis.call('ZREM', last_asked, ARGV[1])
 if redis.call('GET', lease) == ARGV[1] then
     redis.call('DEL', lease)
 end
@@ -192,15 +194,8 @@ def _keys(terminal_id: str) -> list[str]:
 
 
 def _problems(owner: str, seconds: float, wait: float | None) -> list[str]:
-    problems = []
+    problems: list[str] = []
     if not isinstance(owner, str) or not owner.strip() or not owner.isprintable():
         problems.append("owner: must be printable text, not empty")
-    if not _is_number(seconds) or seconds < 1:
-        problems.append("seconds: must be a number of seconds, 1 at least")
-    if wait is not None and (not _is_number(wait) or wait < 0):
-        problems.append("wait: must be None or a number of seconds, 0 at least")
-    return problems
-
-
-def _is_number(value: float) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    problems += number_problems("seconds", minimum=1, seconds=seconds)
+    return problems + number_problems("seconds", minimum=0, optional=True, wait=wait)

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gateway_async._extras import missing_extra
+
 if TYPE_CHECKING:
     from gateway_async import AsyncGateway
     from gateway_async.crash_testing import CrashReport
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["crash_test", "gateway", "sandbox"]
 
-_NO_SANDBOX = "the fixture 'sandbox' needs an extra: pip install 'gateway-async[sandbox]' ({} is not installed)"
 _NO_LOOP = "the fixture 'gateway' needs an event loop: mark the test with pytest.mark.anyio, or install pytest-asyncio"
 
 
@@ -39,7 +40,7 @@ def sandbox() -> Iterator["Sandbox"]:
     try:
         from gateway_async.sandbox import Sandbox
     except ModuleNotFoundError as missing:
-        pytest.fail(_NO_SANDBOX.format(missing.name), pytrace=False)
+        pytest.fail(missing_extra(missing.name, extra="sandbox", user="the fixture 'sandbox'"), pytrace=False)
     with Sandbox(terminal_delay=0.0) as sandbox:
         yield sandbox
 

@@ -65,7 +65,7 @@ def sale(box: Sandbox, name: str) -> RouterTransactionCreate:
 
 
 def till(box: Sandbox, owner: str, *, sales: int = 1, seconds: float = 30.0) -> Process:
-    """A till that is ready to sell, in a process of its own; whoever starts it ends it."""
+    """Start a till in a process of its own; the caller ends it."""
     names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id", "terminal_id")
     facts = {name: getattr(box, name) for name in names}
     facts |= {"redis": REDIS, "owner": owner, "sales": sales, "seconds": seconds}
@@ -137,7 +137,7 @@ def test_forked_processes_ask_in_names_of_their_own() -> None:
 @pytest.mark.anyio
 @asyncio_only
 async def test_a_redis_that_is_away_lets_nothing_through(box: Sandbox) -> None:
-    """A port at which nobody listens: the call was not sent, and the error says why."""
+    """Without a server at the port, the call is not sent, and the error says why."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"redis://:planted-82c1@127.0.0.1:{free.getsockname()[1]}"
@@ -161,7 +161,7 @@ async def test_on_trio_nothing_goes_through(box: Sandbox) -> None:
 @pytest.mark.anyio
 @asyncio_only
 async def test_a_terminal_is_taken_once(lease: Leases) -> None:
-    """Who comes second is told who has it; who has it may take it again; given back, it is free."""
+    """The second caller gets the owner's name, and the terminal after the release; the owner may renew."""
     one, two, terminal = lease("till-1"), lease("till 2"), os.urandom(8).hex()
     assert await one.acquire(terminal, "a") is None
     assert await two.acquire(terminal, "b") == "till-1"

@@ -67,7 +67,7 @@ def outcomes(path: Path) -> dict[str, tuple[str | None, str | None]]:
 
 
 def content(path: Path) -> bytes | None:
-    """What is in a file, if it is one."""
+    """Return the content of a file, or None for a folder."""
     return path.read_bytes() if path.is_file() else None
 
 
@@ -90,7 +90,7 @@ async def test_intents_come_back_as_they_were(path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_the_open_intents_of_a_terminal(path: Path) -> None:
-    """Those of other terminals, and of none, are not among them."""
+    """Intents of other terminals and without a terminal are not listed."""
     ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
     await ledger.record_intent(BARE)
@@ -100,7 +100,7 @@ async def test_the_open_intents_of_a_terminal(path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_a_settled_intent_is_not_open(path: Path) -> None:
-    """It is told at once, and is in the file after closing."""
+    """Recording an outcome does not wait; the outcome is in the file after closing."""
     ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
     await ledger.record_intent(BARE)
@@ -113,7 +113,7 @@ async def test_a_settled_intent_is_not_open(path: Path) -> None:
 
 
 @pytest.mark.anyio
-async def test_the_first_word_stands_unless_it_was_done_after_all(path: Path) -> None:
+async def test_the_first_outcome_is_kept_unless_it_was_done_after_all(path: Path) -> None:
     """Two processes may settle one intent; who has seen the record is right."""
     ledger = SqliteLedger(path)
     for intent in (SALE, BARE):
@@ -128,7 +128,7 @@ async def test_the_first_word_stands_unless_it_was_done_after_all(path: Path) ->
 
 @pytest.mark.anyio
 async def test_an_outcome_alone_is_written_a_moment_later(path: Path) -> None:
-    """Nobody has to come after it: another process sees it soon."""
+    """No other write is needed: another process sees the outcome soon."""
     ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
     await ledger.record_outcome("first", "done", "t1")
@@ -308,7 +308,7 @@ def writer_threads() -> int:
 
 @pytest.mark.anyio
 async def test_a_closed_ledger_says_so(path: Path) -> None:
-    """What it is asked afterwards is not silently lost; nothing is left beside the file, and no thread."""
+    """Later calls raise an error; no side file and no thread is left."""
     before = writer_threads()
     ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
@@ -327,8 +327,8 @@ async def test_a_closed_ledger_says_so(path: Path) -> None:
 
 
 @pytest.mark.anyio
-async def test_nobody_waits_for_an_outcome(path: Path) -> None:
-    """It is kept at once, and a client need not bound the wait; whoever awaits it all the same goes on."""
+async def test_recording_an_outcome_does_not_wait(path: Path) -> None:
+    """The result needs no time limit; awaiting it completes at once."""
     ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
     kept = ledger.record_outcome("first", "done")
@@ -408,7 +408,7 @@ async def test_after_a_crash_the_open_intents_are_orphaned(path: Path) -> None:
 
 
 @pytest.mark.anyio
-async def test_after_a_crash_the_customer_still_stands_at_the_terminal(path: Path) -> None:
+async def test_after_a_crash_the_customer_is_still_at_the_terminal(path: Path) -> None:
     """A terminal takes a card whether the till lives or not."""
     killed(path, 5, "till")
     ledger = SqliteLedger(path)
@@ -418,7 +418,7 @@ async def test_after_a_crash_the_customer_still_stands_at_the_terminal(path: Pat
 
 
 @pytest.mark.anyio
-async def test_while_others_have_the_file_open_nobody_is_taken_for_dead(path: Path) -> None:
+async def test_while_others_have_the_file_open_no_intent_is_orphaned(path: Path) -> None:
     """Their calls may have attempts left."""
     one = SqliteLedger(path)
     await one.record_intent(BARE)
@@ -429,7 +429,7 @@ async def test_while_others_have_the_file_open_nobody_is_taken_for_dead(path: Pa
 
 
 def test_a_file_that_is_made_while_it_is_looked_at(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not taken for another program's."""
+    """The new file is not taken for another program's."""
     maker = threading.Thread(target=lambda: LedgerFile(path).close())
 
     def look(connection: sqlite3.Connection, pragma: str) -> int:
@@ -510,7 +510,7 @@ async def test_a_folder_that_is_not_there_yet(path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_a_full_disk_takes_nothing_and_later_everything(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Who waits is told; outcomes wait for better days."""
+    """Waiting callers get the error; outcomes are written later."""
     ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -538,7 +538,7 @@ def read_only(path: Path) -> Path:
 @pytest.mark.anyio
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anything")
 async def test_a_file_that_may_only_be_read(read_only: Path) -> None:
-    """It says so."""
+    """The error says that the file is read-only."""
     ledger = SqliteLedger(read_only)
     with pytest.raises(LedgerError, match="read-only"):
         await ledger.record_intent(SALE)

@@ -134,7 +134,7 @@ def test_a_missing_extra_is_named(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest_subprocess(*STRICT)
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*pip install 'gateway-async[[]sandbox]' (starlette* is not installed)"])
+    result.stdout.fnmatch_lines(["*pip install 'gateway-async[[]sandbox]' (starlette* is missing)"])
 
 
 def test_a_missing_event_loop_is_named(pytester: pytest.Pytester) -> None:
@@ -232,5 +232,5 @@ def test_a_scenario_that_loses_money_fails_its_test(pytester: pytest.Pytester) -
     result = pytester.runpytest(*STRICT)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["pay_elsewhere: * crashes, * broken rules; calls: *", "*was charged, and the ledger says nothing of it"]
+        ["pay_elsewhere: * crashes, * broken rules; calls: *", "*was charged, and the ledger says nothing"]
     )

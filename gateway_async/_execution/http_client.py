@@ -16,7 +16,7 @@ from gateway_async._execution.authenticator import Authenticator
 from gateway_async._http.auth_transport import SIGNATURE, TARGET
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.transport import POOL
-from gateway_async._http.upload import Upload, opened
+from gateway_async._http.upload import Upload, open_upload
 from gateway_async._secrets import detach, mask_text, quote_text
 from gateway_async._wire.auth import Signature
 from gateway_async._wire.call import Call, Kind
@@ -169,7 +169,7 @@ class HttpClient:
     async def _send_form(
         self, call: Call[Any], form: Form, progress: Progress, seconds: float, signature: Signature
     ) -> httpx.Response:
-        async with opened(form) as upload:
+        async with open_upload(form) as upload:
             return await self._send_request(self._request(call, progress, seconds, signature, upload))
 
     def _send_request(self, request: httpx.Request) -> Coroutine[Any, Any, httpx.Response]:

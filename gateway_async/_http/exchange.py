@@ -50,7 +50,7 @@ class Exchange(httpx.AsyncByteStream):
             await self._borrow(self.pool.limiter)
             self.placed = True
             self._reached(Stage.CONNECTING)
-            async with contextlib.aclosing(_measured(request)) as body:
+            async with contextlib.aclosing(_encode_body(request)) as body:
                 # Read the body's first chunks now, so that writing starts as soon as there is a connection.
                 start, more = head + await anext(body, b""), await anext(body, b"")
                 self.connection = await self.pool.acquire(self.origin) or await self._connect()
@@ -159,7 +159,7 @@ def _head(request: httpx.Request) -> bytes:
     return b"\r\n".join([*lines, b"", b""])
 
 
-async def _measured(request: httpx.Request) -> AsyncGenerator[bytes]:
+async def _encode_body(request: httpx.Request) -> AsyncGenerator[bytes]:
     """Iterate over the body, in chunked encoding if its length is unknown.
 
     Raises:

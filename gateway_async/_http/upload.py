@@ -24,7 +24,7 @@ from gateway_async._wire.multipart import MAX_FILE_BYTES, FilePart, Form
 from gateway_async.errors import InvalidRequestError, NotSentError
 from gateway_async.models.files import Attachment
 
-__all__ = ["Upload", "measured", "opened"]
+__all__ = ["Upload", "measure_files", "open_upload"]
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ _CLOSE_WITHIN: Final = 2.0
 """Maximum seconds for closing the files."""
 
 
-async def measured(call: Call[T], *, limits: bool) -> Call[T]:
+async def measure_files(call: Call[T], *, limits: bool) -> Call[T]:
     """Check the files of `call` and record their start positions.
 
     With these positions, the returned call can be sent again.
@@ -206,7 +206,7 @@ def _step(chunks: Iterator[bytes]) -> bytes:
 
 
 @asynccontextmanager
-async def opened(form: Form) -> AsyncGenerator[Upload]:
+async def open_upload(form: Form) -> AsyncGenerator[Upload]:
     """Open the form's files and build the body of one attempt.
 
     The files are closed when the block ends.

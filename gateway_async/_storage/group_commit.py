@@ -38,7 +38,7 @@ _MAX_DEFERRED: Final = 100_000
 
 
 class WriterBackend(Protocol):
-    """What a `GroupCommitWriter` writes to. All its methods run in the writer's thread."""
+    """A file that a `GroupCommitWriter` writes. All its methods run in the writer's thread."""
 
     def execute_batch(self, awaited: Sequence[Any], deferred: Sequence[Any]) -> Sequence[Any]:
         """Execute all operations; when it returns, they are on disk.

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from importlib import import_module
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from gateway_async._extras import import_extra
 from gateway_async._secrets import mask_text
 
 __all__ = ["COMMAND_SECONDS", "Database", "in_one_line", "is_address", "without_password"]
@@ -31,7 +31,7 @@ class Database:
     def __init__(
         self, who: str, given: Any, *, connections: int, create_tables: Callable[[Any], Awaitable[None]]
     ) -> None:
-        self.driver = _load_driver(who)
+        self.driver = import_extra("asyncpg", extra="postgres", user=who)
         self.is_closed = False
         self._who = who
         self._dsn = given if isinstance(given, str) else None
@@ -102,12 +102,4 @@ def without_password(dsn: str) -> str:
 def in_one_line(error: Exception) -> str:
     """Return an error's text in one line, masked."""
     said = mask_text(" ".join(str(error).split()))
-    return said or ("it does not answer" if isinstance(error, TimeoutError) else type(error).__name__)
-
-
-def _load_driver(who: str) -> Any:
-    try:
-        return import_module("asyncpg")
-    except ModuleNotFoundError as missing:
-        msg = f"{who} needs an extra: pip install 'gateway-async[postgres]' ({missing.name} is missing)"
-        raise ModuleNotFoundError(msg, name=missing.name) from None
+    return said or ("no response" if isinstance(error, TimeoutError) else type(error).__name__)

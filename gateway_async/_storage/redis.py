@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from gateway_async._extras import import_extra
 from gateway_async.errors import InvalidRequestError
 
 __all__ = ["connect"]
@@ -23,25 +24,21 @@ def connect(url: str, problems: Sequence[str], *, who: str, connections: int, pa
         ModuleNotFoundError: redis is missing.
         InvalidRequestError: there are problems.
     """
+    redis = import_extra("redis.asyncio", extra="redis", user=who)
+    retry = import_extra("redis.asyncio.retry", extra="redis", user=who).Retry
+    no_backoff = import_extra("redis.backoff", extra="redis", user=who).NoBackoff
     try:
-        from redis.asyncio import BlockingConnectionPool, Redis
-        from redis.asyncio.retry import Retry
-        from redis.backoff import NoBackoff
-    except ModuleNotFoundError as missing:
-        msg = f"{who} needs an extra: pip install 'gateway-async[redis]' ({missing.name} is missing)"
-        raise ModuleNotFoundError(msg, name=missing.name) from None
-    try:
-        pool = BlockingConnectionPool.from_url(
+        pool = redis.BlockingConnectionPool.from_url(
             url,
             decode_responses=True,
             max_connections=connections,
             timeout=patience,
             socket_connect_timeout=patience,
             socket_timeout=patience,
-            retry=Retry(NoBackoff(), retries),
+            retry=retry(no_backoff(), retries),
         )
     except (TypeError, ValueError, AttributeError):
         raise InvalidRequestError([*problems, "url: must be redis://, rediss:// or unix://"]) from None
     if problems:
         raise InvalidRequestError(problems)
-    return Redis.from_pool(pool)
+    return redis.Redis.from_pool(pool)

@@ -3,7 +3,7 @@
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from os import fspath
 from pathlib import Path
@@ -15,6 +15,7 @@ from gateway_async._storage.private_file import check_owner, create_database, re
 
 __all__ = [
     "BUSY_SECONDS",
+    "PRUNING_SECONDS",
     "FileFormat",
     "SqliteStore",
     "ask_pragma",
@@ -26,6 +27,8 @@ __all__ = [
 
 BUSY_SECONDS: Final = 10.0
 """Maximum seconds to wait while another process writes."""
+
+PRUNING_SECONDS: Final = 60.0
 
 _PRIMARY_CODE: Final = 0xFF
 """The bits of an SQLite error code that give the kind of error.
@@ -46,12 +49,12 @@ _FILE_ERRORS: Final[Mapping[int, str]] = {
 
 
 def is_file_error(error: sqlite3.Error) -> bool:
-    """Return whether an error is about the file itself, not about a statement."""
+    """Return whether an error is about the file, not a statement."""
     return _primary_code(error) in _FILE_ERRORS
 
 
 def describe_error(error: sqlite3.Error, kind: str) -> str:
-    """Describe an error of a file, which should be a `kind` ("a ledger")."""
+    """Describe an error of a file of a `kind` ("a ledger")."""
     return _FILE_ERRORS[_primary_code(error)].format(kind) if is_file_error(error) else str(error)
 
 
@@ -191,24 +194,25 @@ class SqliteStore:
     Args:
         path: the file; it is created if it does not exist.
         file_format: its format.
-        error: creates the error of a file that cannot be used, from its path and the reason.
+        error: the error of a file that cannot be used, made of its path and the reason.
         shared: whether the file may be a database of the user's own program.
 
     Raises:
-        Exception: the result of `error`.
+        Exception: an `error`.
     """
 
     def __init__(
         self,
         path: str | Path,
         file_format: FileFormat,
-        error: Callable[[str, str], Exception],
+        error: type[Exception],
         *,
         shared: bool = False,
     ) -> None:
         self.path = fspath(path)
         self._file_format = file_format
         self._error = error
+        self._next_pruning = time.monotonic()
         with self._describe_errors():
             self._connection = connect(self.path, shared=shared)
             try:
@@ -223,6 +227,13 @@ class SqliteStore:
         """Close the file; it contains everything that was written."""
         self._connection.close()
 
+    def _prune_if_due(self, prune: Callable[[], None]) -> None:
+        """Delete old rows once a minute; a failure is ignored until the next time."""
+        if time.monotonic() >= self._next_pruning:
+            self._next_pruning = time.monotonic() + PRUNING_SECONDS
+            with suppress(self._error):
+                prune()
+
     @contextmanager
     def _describe_errors(self) -> Iterator[None]:
         """Raise errors of SQLite as errors of this store."""
@@ -233,7 +244,7 @@ class SqliteStore:
 
 
 def _count_tables(connection: sqlite3.Connection, name: str | None = None) -> int:
-    """Return how many tables and indexes the file has, or how many have a name."""
+    """Count the tables and indexes, or those of a name."""
     (count,) = connection.execute(
         "SELECT count(*) FROM sqlite_master WHERE ?1 IS NULL OR name = ?1", (name,)
     ).fetchone()

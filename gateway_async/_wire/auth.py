@@ -66,7 +66,7 @@ def check_supported(credentials: Credentials, call: Call[object]) -> None:
 
 
 def unsigned(developer_id: str) -> Signature:
-    """Return the headers of a request that needs no credentials, such as a login."""
+    """Return the headers of a request without credentials, such as a login."""
     return Signature(headers=(("developer-id", developer_id),))
 
 

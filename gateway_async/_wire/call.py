@@ -20,7 +20,10 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Kind(enum.Enum):
-    """What a repeated call could change. This decides what happens when the response is lost."""
+    """The possible effects of a repeated call.
+
+    They decide what happens when the response is lost.
+    """
 
     READ = "read"
     """Changes nothing."""
@@ -42,7 +45,7 @@ class Kind(enum.Enum):
 
 
 class LookupStatus(enum.Enum):
-    """What a lookup found out about a write."""
+    """The finding of a lookup about a write."""
 
     EXECUTED = "executed"
     DIFFERENT_RECORD = "different record"
@@ -72,7 +75,7 @@ class LookupResult(Generic[T]):
 
 @attrs.frozen(kw_only=True)
 class LedgerEntry:
-    """What a ledger stores about a call in addition to the call's own attributes.
+    """The facts that a ledger stores besides the call's own attributes.
 
     Attributes:
         resource: the client attribute that made the call, such as `"router_transactions"`.
@@ -171,7 +174,7 @@ class Call(Generic[T]):
         return attrs.evolve(self, body=None, form=None, secrets=())
 
     def as_lookup(self) -> "Call[T]":
-        """Return the same call as a lookup, which gets more attempts than other reads."""
+        """Return the same call as a lookup, which gets more attempts."""
         return self if self.kind is Kind.LOOKUP else attrs.evolve(self, kind=Kind.LOOKUP)
 
     def __str__(self) -> str:

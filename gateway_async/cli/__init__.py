@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def _never_fail_to_print() -> None:
-    """Print "?" in place of characters that the output encoding does not have, such as "✓"."""
+    """Print "?" for characters that the output encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -48,7 +48,7 @@ def gateway_async(
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Run a local payment gateway to learn, build and test with, and maintain ledgers, inboxes and migrations.
+    """Run a local payment gateway, and maintain ledgers, inboxes and migrations.
 
     The local gateway needs no account and no real card, and sends nothing to other hosts. Three commands call the
     gateway that the environment names: `migrate`, `ledger --recover` and `listen --create-configs`. They read

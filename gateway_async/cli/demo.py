@@ -136,7 +136,7 @@ async def send_invoice(gateway: AsyncGateway, sandbox: Sandbox) -> QuickInvoice:
 
 
 async def settle(gateway: AsyncGateway) -> TransactionBatch | None:
-    """Approved payments collect in the open batch of their merchant account, until it is settled."""
+    """Approved payments collect in the open batch, until it is settled."""
     batch = await gateway.transaction_batches.list({"is_open": True}).first()
     if batch:
         batch = await gateway.transaction_batches.settle(batch.id)
@@ -239,7 +239,7 @@ class Demo:
     async def _send_invoice(self, gateway: AsyncGateway, sandbox: Sandbox) -> None:
         self._open("An invoice is paid in part", send_invoice)
         invoice = await send_invoice(gateway, sandbox)
-        sent = [notice["occasion"] for notice in sandbox.outbox() if notice["quick_invoice_id"] == invoice.id]
+        sent = [message["event"] for message in sandbox.outbox() if message["quick_invoice_id"] == invoice.id]
         balance = f"{invoice.remaining_balance} of {invoice.amount_due} is left"
         is_partial = invoice.payment_status_id == PaymentStatus.PARTIALLY_PAID
         self.check(f"the customer was notified: {', '.join(sent)}", sent == ["created", "paid"])
@@ -268,7 +268,7 @@ class Demo:
         self._close(rate)
 
     def _seconds_of(self, method: str) -> list[float]:
-        """Return the seconds of each call with an HTTP method in this chapter."""
+        """Return the seconds of this chapter's calls with an HTTP method."""
         ended = (event for event in list(self._events) if isinstance(event, CallEnded))
         return [event.seconds for event in ended if event.call.startswith(method)]
 
@@ -286,7 +286,7 @@ class Demo:
 
     @contextmanager
     def waiting(self, text: Callable[[], str]) -> Iterator[None]:
-        """Show the elapsed seconds and `text()` in a live line while the body runs."""
+        """Show the elapsed seconds and `text()` while the body runs."""
         spinner, began = Spinner("dots", style="yellow"), perf_counter()
 
         def line() -> RenderableType:
@@ -356,5 +356,5 @@ def run_demo() -> None:
 
 
 def _first_message(error: Exception) -> str:
-    """Return the message of an error, or of the first error in an exception group."""
+    """Return the message of the first error in an exception group."""
     return _first_message(error.exceptions[0]) if isinstance(error, ExceptionGroup) else str(error) or repr(error)

@@ -6,24 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from gateway_async.cli.errors import fail
-from gateway_async.cli.json_lines import print_json
+from gateway_async.cli.rows import Row, print_json, print_table
 
 if TYPE_CHECKING:
     from gateway_async.postbacks import Inbox, PostbackState, StoredPostback
 
 __all__ = ["inbox"]
 
-MAX_ROWS = 500
-"""The most rows that a table shows; JSON output has no limit."""
-
 DEAD = 3
 """The exit status when a listed postback is dead; scripts can distinguish it from a failure."""
 
 WHAT_TO_DO = "--replay NUMBER or --replay-dead: handle again. --discard NUMBER: give up a dead postback."
+_HEADINGS = ("number", "received at (UTC)", "change", "record", "state", "attempts", "error")
 COLOURS = {"waiting": "yellow", "dead": "red", "handled": "green"}
 _PAGE = 200
 _ALL_DAYS = 999_999.0
@@ -47,7 +44,7 @@ def inbox(
     table: Annotated[str, typer.Option("--table", help="Table of the inbox in PostgreSQL.")] = "postback_inbox",
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each postback.")] = False,
 ) -> None:
-    """List the waiting and dead postbacks of an inbox, the oldest first, or handle them again.
+    """List the waiting and dead postbacks of an inbox, or replay them.
 
     Replayed postbacks wait for the program that handles the inbox. A state older than a handled one is
     passed only to handlers registered with `include_stale=True`. Handled and discarded postbacks are removed after the
@@ -69,13 +66,13 @@ def inbox(
         raise typer.Exit(DEAD)
 
 
-def _run(address: str, table: str, operation: "Callable[[Inbox], Awaitable[list[dict[str, Any]]]]") -> Any:
+def _run(address: str, table: str, operation: "Callable[[Inbox], Awaitable[list[Row]]]") -> Any:
     """Open an inbox, run one operation on it, and close it."""
     import anyio
 
     from gateway_async import GatewayError
 
-    async def run() -> list[dict[str, Any]]:
+    async def run() -> list[Row]:
         opened = _open(address, table)
         try:
             return await operation(opened)
@@ -110,15 +107,15 @@ def _states(dead: bool, waiting: bool, show_all: bool) -> "tuple[PostbackState |
     return tuple(state for state, is_wanted in chosen if is_wanted)
 
 
-async def _list(opened: "Inbox", states: "Iterable[PostbackState | None]") -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+async def _list(opened: "Inbox", states: "Iterable[PostbackState | None]") -> list[Row]:
+    rows: list[Row] = []
     for state in states:
         rows += [_row_of(stored) async for stored in _list_postbacks(opened, state)]
     return sorted(rows, key=lambda row: int(row["number"]))
 
 
 async def _list_postbacks(opened: "Inbox", state: "PostbackState | None") -> "AsyncIterator[StoredPostback]":
-    """Yield all postbacks of a state, read in pages, because records may be large."""
+    """Yield all postbacks of a state, page by page."""
     after = 0
     while page := await opened.list(state, after=after, limit=_PAGE):
         for stored in page:
@@ -126,12 +123,12 @@ async def _list_postbacks(opened: "Inbox", state: "PostbackState | None") -> "As
         after = page[-1].number
 
 
-async def _replay(opened: "Inbox", number: int | None) -> list[dict[str, Any]]:
+async def _replay(opened: "Inbox", number: int | None) -> list[Row]:
     """Make one postback waiting again, or all dead ones."""
     from gateway_async.postbacks import PostbackState
 
     numbers = [number] if number is not None else [row["number"] for row in await _list(opened, [PostbackState.DEAD])]
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for each in numbers:
         if not await opened.replay(each):
             fail(f"--replay: no postback {each}")
@@ -139,18 +136,18 @@ async def _replay(opened: "Inbox", number: int | None) -> list[dict[str, Any]]:
     return rows
 
 
-async def _discard(opened: "Inbox", number: int) -> list[dict[str, Any]]:
+async def _discard(opened: "Inbox", number: int) -> list[Row]:
     """Give up a dead postback."""
     if not await opened.discard(number):
         fail(f"--discard: no dead postback {number}")
     return await _row(opened, number)
 
 
-async def _row(opened: "Inbox", number: int) -> list[dict[str, Any]]:
+async def _row(opened: "Inbox", number: int) -> list[Row]:
     return [_row_of(stored) for stored in await opened.list(after=number - 1, limit=1)]
 
 
-def _row_of(stored: "StoredPostback") -> dict[str, Any]:
+def _row_of(stored: "StoredPostback") -> Row:
     postback = stored.postback
     return {
         "number": stored.number,
@@ -167,22 +164,17 @@ def _row_of(stored: "StoredPostback") -> dict[str, Any]:
     }
 
 
-def _print_table(rows: list[dict[str, Any]]) -> None:
+def _print_table(rows: list[Row]) -> None:
     console = Console()
     if not rows:
         console.print(Text("No such postbacks in the inbox.", style="green"))
         return
-    table = Table("number", "received at (UTC)", "change", "record", "state", "attempts", "error", box=None)
-    for row in rows[:MAX_ROWS]:
-        table.add_row(*_cells(row))
-    console.print(table)
-    if len(rows) > MAX_ROWS:
-        console.print(f"… and {len(rows) - MAX_ROWS} more (--json lists all)")
+    print_table(rows, _HEADINGS, _cells)
     if any(row["state"] == "dead" for row in rows):
         console.print(Text(f"\n{WHAT_TO_DO}", style="dim"), soft_wrap=True)
 
 
-def _cells(row: dict[str, Any]) -> list[Text]:
+def _cells(row: Row) -> list[Text]:
     return [
         Text(str(row["number"])),
         Text(f"{row['received_at']:%Y-%m-%d %H:%M:%S}"),

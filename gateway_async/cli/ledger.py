@@ -4,24 +4,20 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from gateway_async.cli.errors import fail
-from gateway_async.cli.json_lines import print_json
+from gateway_async.cli.rows import Row, print_json, print_table
 
 if TYPE_CHECKING:
     from gateway_async import Recovered
     from gateway_async.ledger._sqlite_store import StoredIntent
 
 __all__ = ["ledger"]
-
-MAX_ROWS = 500
-"""The most rows that a table shows; JSON output has no limit."""
 
 OPEN = 3
 """The exit status when a listed call is open; scripts can distinguish it from a failure."""
@@ -34,6 +30,7 @@ class Resolution(StrEnum):
     NOT_MADE = "not_made"
 
 
+_HEADINGS = ("sent at (UTC)", "call", "api id", "amount", "terminal", "outcome", "record")
 COLOURS = {"open": "yellow", "unknown": "yellow", "found": "green", "done": "green"}
 
 
@@ -71,7 +68,7 @@ def ledger(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each call.")] = False,
 ) -> None:
-    """List the calls of a ledger whose outcome is unknown, the oldest first.
+    """List the calls of a ledger whose outcome is unknown.
 
     The exit status is 0 when no call is open, 3 when calls are open, and 1 when the file cannot be used.
     """
@@ -95,7 +92,7 @@ def ledger(
         raise typer.Exit(OPEN)
 
 
-def _resolve(file: Path, name: str, resolution: Resolution) -> dict[str, Any]:
+def _resolve(file: Path, name: str, resolution: Resolution) -> Row:
     from gateway_async.ledger._sqlite_store import LedgerFile, Outcome
 
     opened = LedgerFile(file)
@@ -109,7 +106,7 @@ def _resolve(file: Path, name: str, resolution: Resolution) -> dict[str, Any]:
         opened.close()
 
 
-def _list(file: Path, *, open_only: bool) -> Iterator[dict[str, Any]]:
+def _list(file: Path, *, open_only: bool) -> Iterator[Row]:
     from gateway_async.ledger._sqlite_store import LedgerFile
 
     opened = LedgerFile(file)
@@ -119,7 +116,7 @@ def _list(file: Path, *, open_only: bool) -> Iterator[dict[str, Any]]:
         opened.close()
 
 
-def _recover(file: Path, wait: float) -> Iterable[dict[str, Any]]:
+def _recover(file: Path, wait: float) -> Iterable[Row]:
     import anyio
 
     from gateway_async import AsyncGateway, SqliteLedger
@@ -141,7 +138,7 @@ def _recover(file: Path, wait: float) -> Iterable[dict[str, Any]]:
         }
 
 
-def _row_of(entry: "StoredIntent") -> dict[str, Any]:
+def _row_of(entry: "StoredIntent") -> Row:
     intent = entry.intent
     return {
         "id": intent.id,
@@ -157,17 +154,12 @@ def _row_of(entry: "StoredIntent") -> dict[str, Any]:
     }
 
 
-def _print_table(file: Path, rows: list[dict[str, Any]]) -> None:
+def _print_table(file: Path, rows: list[Row]) -> None:
     console = Console()
     if not rows:
         console.print(Text(f"No open calls in {file}.", style="green"), soft_wrap=True)
         return
-    table = Table("sent at (UTC)", "call", "api id", "amount", "terminal", "outcome", "record", box=None)
-    for row in rows[:MAX_ROWS]:
-        table.add_row(*_cells(row))
-    console.print(table)
-    if len(rows) > MAX_ROWS:
-        console.print(f"… and {len(rows) - MAX_ROWS} more (--json lists all)")
+    print_table(rows, _HEADINGS, _cells)
     for error in sorted({str(row["error"]) for row in rows if row.get("error")}):
         console.print(Text(error, style="yellow"), soft_wrap=True)
     if any(row["outcome"] == "open" for row in rows):
@@ -181,7 +173,7 @@ def _print_table(file: Path, rows: list[dict[str, Any]]) -> None:
         )
 
 
-def _cells(row: dict[str, Any]) -> list[Text]:
+def _cells(row: Row) -> list[Text]:
     sent, outcome = row["sent"], row["outcome"]
     texts = (
         f"{row['sent_at']:%Y-%m-%d %H:%M:%S}",

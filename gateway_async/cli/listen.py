@@ -142,13 +142,13 @@ async def _listen(
             await listener.bind()
             stack.push_async_callback(listener.close)
             await listener.open()
-            made = await stack.enter_async_context(configs.created_for(f"{listener.url}/")) if configs else 0
+            made = await stack.enter_async_context(configs.create(f"{listener.url}/")) if configs else 0
             display.ready(f"{listener.url}/", made)
             await asyncio.Event().wait()
 
 
 def _print_requests(receiver: "PostbackReceiver", display: PostbackDisplay) -> Any:
-    """Make an ASGI application of the receiver that prints accepted postbacks and rejected requests."""
+    """Make an ASGI application that prints postbacks and rejected requests."""
     from gateway_async.postbacks.http.asgi import AsgiApp
 
     async def show(postback: "Postback[Any]") -> None:
@@ -166,7 +166,7 @@ def _print_requests(receiver: "PostbackReceiver", display: PostbackDisplay) -> A
 
 @contextmanager
 def _stop_on_signals() -> Iterator[None]:
-    """End the block at the first SIGINT or SIGTERM by cancelling it, so that its cleanup runs."""
+    """Cancel the block at the first SIGINT or SIGTERM."""
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
 
     def end(number: int, _frame: Any) -> None:

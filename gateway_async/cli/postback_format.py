@@ -76,7 +76,7 @@ def _state(record: Any) -> str:
 
 
 def _word(code: OpenInt | None) -> str:
-    """Return the name of a status in words, or the number of an unknown one."""
+    """Return the name of a status, or an unknown status's number."""
     if code is None:
         return ""
     return code.name.lower().replace("_", " ") if code.known else f"status {code:d}"

@@ -69,7 +69,7 @@ def sandbox(
         bool, typer.Option("--json", help="Print one line of JSON when ready, and nothing else.")
     ] = False,
 ) -> None:
-    """Serve a local gateway until Ctrl-C or SIGTERM, both of which end it with exit status 0.
+    """Serve a local gateway until Ctrl-C or SIGTERM.
 
     At the start it prints its address, throw-away credentials and ids, ready to paste.
     """

@@ -51,8 +51,8 @@ class TemporaryConfigs:
             )
 
     @asynccontextmanager
-    async def created_for(self, address: str) -> AsyncIterator[int]:
-        """Create the configs, yield their number, and delete them at the end of the block.
+    async def create(self, address: str) -> AsyncIterator[int]:
+        """Create the configs for a block, and yield their number.
 
         Args:
             address: the address that is listened on.

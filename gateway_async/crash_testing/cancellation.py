@@ -28,7 +28,7 @@ _TASK: Final = "task.cancel()"
 async def cancel_everywhere(
     scenario: Scenario, sandbox: Sandbox, *, prepare: Prepare | None = None, **options: float
 ) -> CrashReport:
-    """Cancel a scenario at every await, recover, and check the ledger against the sandbox.
+    """Cancel a scenario at every await, recover, and check the rules.
 
     Before that, the scenario runs once to its end without faults: no later run may charge or store more. On asyncio,
     each await is cancelled in two ways: by `task.cancel()`, once, and by anyio's cancel scope, which also cancels all

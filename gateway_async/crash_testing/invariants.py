@@ -125,7 +125,7 @@ def _find_extra_cards(effects: Iterable[Effect], calls: Sequence[CallOutcome]) -
 
 
 def _may_have_stored(call: CallOutcome) -> bool:
-    """Return whether the call may have stored a card at a terminal without recording which call."""
+    """Return whether the call may have stored an unrecorded card."""
     return call.call == _STORE_AT_TERMINAL and call.record_id is None
 
 

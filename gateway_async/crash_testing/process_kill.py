@@ -35,7 +35,7 @@ async def kill_everywhere(
     prepare: Prepare | None = None,
     **options: float,
 ) -> CrashReport:
-    """Kill a scenario's process at random moments, recover, and check the ledger against the sandbox.
+    """Kill a scenario's process at random moments, and check the rules.
 
     The scenario runs in separate processes, on asyncio:
 
@@ -101,7 +101,7 @@ class _WorkerProcess:
         return cls(await anyio.open_process(command, stdin=PIPE, stdout=PIPE, stderr=errors, env=environment), errors)
 
     async def run(self, settings: dict[str, Any], seconds: float | None) -> float:
-        """Run the scenario, and kill the process after some seconds or at the end.
+        """Run the scenario, and kill the process.
 
         Returns:
             How many seconds it took.

@@ -57,7 +57,7 @@ class RecoveryLedger(RecordingLedger):
     """Ledger for a sandbox without requests in progress, where every lookup is conclusive at once."""
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
-        """Return the open intents, for which a lookup that finds nothing is already conclusive."""
+        """Return the open intents, with conclusive lookups."""
         now = datetime.now(UTC)
         intents = await super().open_intents(terminal_id)
         return [attrs.evolve(intent, conclusive_at=now, orphaned=False) for intent in intents]

@@ -66,12 +66,12 @@ class ScenarioRun:
         return self._sandbox.gateway(**options)
 
     async def count_effects(self) -> Mapping[str, int]:
-        """Wait until the sandbox is idle, and count the effects of the scenario."""
+        """Count the effects when the sandbox is idle."""
         await anyio.to_thread.run_sync(self._wait_until_idle)
         return count_effects(effects_of(await anyio.to_thread.run_sync(self._sandbox.ledger)) - self._before)
 
     async def recover_and_check(self, when: str) -> Crash:
-        """Wait until the sandbox is idle, recover with a new client, and check the rules."""
+        """Recover with a new client, and check the rules."""
         await anyio.to_thread.run_sync(self._wait_until_idle)
         ledger = RecoveryLedger(SqliteLedger(self.ledger), self.recording)
         async with self._sandbox.gateway(ledger=ledger) as gateway:

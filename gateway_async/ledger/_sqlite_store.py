@@ -7,7 +7,8 @@ not touched.
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from os import fspath
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +20,7 @@ from gateway_async._storage.sqlite import FileFormat, SqliteStore, ask_pragma, c
 from gateway_async.errors import LedgerError
 from gateway_async.ledger.protocol import Intent
 
-__all__ = ["LedgerFile", "Outcome", "StoredIntent"]
+__all__ = ["LedgerFile", "OpenIntents", "Outcome", "StoredIntent"]
 
 _APPLICATION_ID: Final = 0x67774C31
 """Identifies a ledger in the file's header: "gwL1"."""
@@ -77,6 +78,13 @@ _MARK_ORPHANED: Final = "UPDATE intents SET orphaned = 1 WHERE outcome IS NULL"
 
 
 @attrs.frozen
+class OpenIntents:
+    """A query for the open intents, of all terminals or of one."""
+
+    terminal_id: str | None
+
+
+@attrs.frozen
 class Outcome:
     """The outcome of an intent; the fields are those of `Ledger.record_outcome`."""
 
@@ -101,14 +109,29 @@ class LedgerFile(SqliteStore):
 
     Args:
         path: the file; it is created if it does not exist.
+        keep: how long resolved intents are kept; None keeps them.
 
     Raises:
         LedgerError: it cannot be used; every method raises it too.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, keep: timedelta | None = None) -> None:
         _mark_orphaned(fspath(path))
         super().__init__(path, _FORMAT, LedgerError)
+        self._keep = keep
+
+    def execute_batch(self, awaited: Sequence[Intent | OpenIntents], deferred: Sequence[Outcome]) -> Sequence[Any]:
+        """Write the intents and the outcomes, then run the queries."""
+        self.write([each for each in awaited if isinstance(each, Intent)], deferred)
+        if self._keep:
+            self._prune_if_due(partial(self.prune, datetime.now(UTC) - self._keep))
+        return [None if isinstance(each, Intent) else self._run_query(each) for each in awaited]
+
+    def _run_query(self, query: OpenIntents) -> Sequence[Intent] | LedgerError:
+        try:
+            return self.open_intents(query.terminal_id)
+        except LedgerError as error:
+            return error
 
     def write(self, intents: Sequence[Intent], outcomes: Sequence[Outcome]) -> None:
         """Write intents and outcomes in one transaction."""

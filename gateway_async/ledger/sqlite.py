@@ -3,23 +3,20 @@
 Callers wait until an intent is on disk. Outcomes are written a moment later, together with other writes.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from collections.abc import Awaitable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from time import monotonic
-from typing import Any, Final, cast
+from typing import cast
 
+from gateway_async._arguments import retention_period
 from gateway_async._storage.group_commit import GroupCommitWriter
-from gateway_async.errors import InvalidRequestError, LedgerError
-from gateway_async.ledger._sqlite_store import LedgerFile, Outcome
+from gateway_async.errors import LedgerError
+from gateway_async.ledger._sqlite_store import LedgerFile, OpenIntents, Outcome
 from gateway_async.ledger.protocol import DONE, Intent
 
 __all__ = ["SqliteLedger"]
-
-_PRUNING_SECONDS: Final = 60.0
 
 
 class SqliteLedger:
@@ -45,12 +42,11 @@ class SqliteLedger:
     """
 
     def __init__(self, path: str | PathLike[str], *, keep_days: float = 30.0) -> None:
-        if isinstance(keep_days, bool) or not isinstance(keep_days, int | float) or not 0 < keep_days < 1e6:  # noqa: PLR2004
-            raise InvalidRequestError("keep_days: must be a number of days above 0")
+        retention = retention_period(keep_days)
         self._path = Path(path).absolute()
         self._writer = GroupCommitWriter(
             "gateway_async ledger",
-            partial(_Backend, self._path, timedelta(days=keep_days)),
+            partial(LedgerFile, self._path, retention),
             partial(LedgerError, str(self._path), "it is closed"),
         )
 
@@ -79,8 +75,7 @@ class SqliteLedger:
         Raises:
             LedgerError: the file cannot be read.
         """
-        query: _Query = lambda file: file.open_intents(terminal_id)  # noqa: E731
-        return cast("Sequence[Intent]", await self._writer.submit(query))
+        return cast("Sequence[Intent]", await self._writer.submit(OpenIntents(terminal_id)))
 
     async def aclose(self) -> None:
         """Write what is pending and close the file, within 15 seconds.
@@ -91,42 +86,3 @@ class SqliteLedger:
 
     def __repr__(self) -> str:
         return f"SqliteLedger({str(self._path)!r})"
-
-
-_Query = Callable[[LedgerFile], Sequence[Intent]]
-
-
-class _Backend:
-    """The ledger file, which regularly deletes old resolved intents.
-
-    Args:
-        path: the path of the file.
-        keep: how long resolved intents are kept.
-    """
-
-    def __init__(self, path: Path, keep: timedelta) -> None:
-        self._file = LedgerFile(path)
-        self._keep = keep
-        self._pruned = float("-inf")
-
-    def execute_batch(self, awaited: Sequence[Intent | _Query], deferred: Sequence[Outcome]) -> Sequence[Any]:
-        """Write the intents and the outcomes, then run the queries."""
-        self._file.write([each for each in awaited if isinstance(each, Intent)], deferred)
-        self._prune()
-        return [None if isinstance(each, Intent) else self._run_query(each) for each in awaited]
-
-    def _run_query(self, query: _Query) -> Sequence[Intent] | LedgerError:
-        try:
-            return query(self._file)
-        except LedgerError as error:
-            return error
-
-    def _prune(self) -> None:
-        if monotonic() >= self._pruned + _PRUNING_SECONDS:
-            self._pruned = monotonic()
-            with suppress(LedgerError):
-                self._file.prune(datetime.now(UTC) - self._keep)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

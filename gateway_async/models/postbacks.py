@@ -31,7 +31,7 @@ class HandlerStatements:
             RuntimeError: the statements have been taken.
         """
         if self._is_closed:
-            raise RuntimeError("the handling of this postback has ended: nothing can be written with it any more")
+            raise RuntimeError("execute(): the handling of this postback has ended")
         self._statements.append((sql, values))
 
     def close(self) -> tuple[tuple[str, tuple[Any, ...]], ...]:
@@ -86,9 +86,9 @@ class Postback(Generic[R]):
             RuntimeError: the receiver has no inbox, or the handling has ended.
         """
         if self._statements is None:
-            raise RuntimeError("there is no inbox to write with: give the receiver one, and write in its handlers")
+            raise RuntimeError("execute(): the receiver has no inbox")
         self._statements.add(sql, values)
 
     def with_statements(self, statements: HandlerStatements) -> "Postback[R]":
-        """Return a copy of this postback that collects its handlers' statements in `statements`."""
+        """Return a copy that collects its handlers' statements in `statements`."""
         return attrs.evolve(self, _statements=statements)

@@ -6,8 +6,9 @@ This module lists the public names; each is loaded when it is first used. No nam
 (httpx). `PostgresInbox` loads its driver when it is created.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gateway_async._lazy_index import lazy_index
 
 if TYPE_CHECKING:
     from gateway_async.errors import InboxError, PostbackRefusedError
@@ -32,7 +33,7 @@ __all__ = [
     "StoredPostback",
 ]
 
-_PLACES = {
+_MODULES = {
     "Claim": "postbacks.inbox.protocol",
     "Inbox": "postbacks.inbox.protocol",
     "InboxError": "errors",
@@ -48,14 +49,4 @@ _PLACES = {
 
 
 if not TYPE_CHECKING:  # otherwise type checkers would accept every misspelt name as `Any`
-
-    def __getattr__(name: str) -> Any:
-        if name in _PLACES:
-            value = globals()[name] = getattr(import_module(f"gateway_async.{_PLACES[name]}"), name)
-            return value
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    __getattr__, __dir__ = lazy_index(__name__, _MODULES)

@@ -16,7 +16,7 @@ class KeyedLock:
 
     @asynccontextmanager
     async def of(self, name: Hashable) -> AsyncIterator[None]:
-        """Acquire the lock of a name, and release it at the end of the block."""
+        """Hold the lock of a name during the block."""
         queue = self._queues.setdefault(name, _Queue())
         queue.length += 1
         try:

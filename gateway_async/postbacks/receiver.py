@@ -175,7 +175,7 @@ class PostbackReceiver:
             TypeError: the function is not async, or `on` was written without parentheses.
         """
         if callable(resource):
-            raise TypeError("@receiver.on(): the brackets are missing")
+            raise TypeError("@receiver.on(): parentheses are missing")
         _warn_if_unknown(resource, type)
 
         def register(handler: Any) -> Any:
@@ -234,7 +234,7 @@ class PostbackReceiver:
             postback = await self._read(method, by_lower_name(headers.items()), chunks)
         except PostbackRefusedError as error:
             level = logging.INFO if error.status_code in _UNAUTHENTICATED else logging.WARNING
-            logger.log(level, "a request was refused with %d: %s", error.status_code, error.reason)
+            logger.log(level, "request rejected with %d: %s", error.status_code, error.reason)
             return ReceiverResponse.refusal(error)
         return await self._store_or_handle(postback)
 
@@ -248,13 +248,13 @@ class PostbackReceiver:
         self._credentials.check(headers)
         with anyio.move_on_after(self._body_seconds):
             return read_postback(headers, await read_body(headers, chunks, self._max_bytes))
-        raise PostbackRefusedError(408, f"the body: not there within {self._body_seconds:g} seconds")
+        raise PostbackRefusedError(408, f"the body: not received within {self._body_seconds:g} seconds")
 
     async def _store_or_handle(self, postback: Postback[Any]) -> ReceiverResponse:
         try:
             await self.accept(postback)
         except InboxError as error:
-            logger.error("a postback was answered 503: %s", error)
+            logger.error("postback not stored, responded 503: %s", error)
             return ReceiverResponse.plain_text(503, "the inbox cannot be used")
         except Exception as error:  # noqa: BLE001  whatever a handler raises
             _log_failure(postback, error)
@@ -281,7 +281,7 @@ class PostbackReceiver:
         self._worker.notify()
         if not (self._worker.is_running or self._warned_idle):
             self._warned_idle = True
-            logger.warning("postbacks are stored, and nobody here handles them: enter `async with receiver:`")
+            logger.warning("postbacks are stored but not handled here: enter `async with receiver:`")
         return new
 
     # --- work
@@ -298,7 +298,7 @@ class PostbackReceiver:
             RuntimeError: the receiver has no inbox.
         """
         if self._worker is None:
-            raise RuntimeError("there is no inbox to work on: give the receiver one")
+            raise RuntimeError("work(): the receiver has no inbox")
         await self._worker.work(until_empty)
 
     async def reconcile(self, gateway: GatewayLists, *, since: datetime) -> Reconciled:
@@ -328,7 +328,7 @@ class PostbackReceiver:
         return await reconcile(gateway, since, self._handlers.resources(), self.accept, stored=self._inbox is not None)
 
     async def __aenter__(self) -> Self:
-        """Handle the postbacks of the inbox in the background until the block ends.
+        """Handle postbacks in the background until the block ends.
 
         The end of the block closes the inbox. The receiver can be entered again afterwards, for example by tests that
         start an application more than once. While no handler is registered, postbacks are stored and not handled.
@@ -337,11 +337,11 @@ class PostbackReceiver:
             RuntimeError: the receiver is already entered.
         """
         if self._running:
-            raise RuntimeError("the receiver is at work already: enter it once")
+            raise RuntimeError("the receiver is already running")
         async with AsyncExitStack() as stack:
             if self._inbox is not None and self._worker is not None:
                 if not self._handlers:
-                    logger.warning("postbacks are stored, and not handled: the receiver has no handlers yet")
+                    logger.warning("postbacks are stored but not handled: the receiver has no handlers")
                 self._inbox.reopen()
                 stack.push_async_callback(self._inbox.aclose)
                 tasks = await stack.enter_async_context(anyio.create_task_group())
@@ -368,10 +368,10 @@ def _warn_if_unknown(resource: str | None, type_: str | None) -> None:
     for word, code in ((resource, PostbackResource), (type_, PostbackType)):
         if word is not None and not code(word).known:
             known = ", ".join(code)
-            logger.warning("on(%r): a handler of a word that is not known (%s) may never hear of anything", word, known)
+            logger.warning("on(%r): unknown value (known: %s), the handler may never be called", word, known)
 
 
 def _log_failure(postback: Postback[Any], error: Exception) -> None:
     """Log the failure of a handler with its traceback; card numbers in it are masked."""
     shown = mask_text("".join(traceback.format_exception(error)))
-    logger.error("a handler failed at %r\n%s", postback, shown)
+    logger.error("handler failed: %r\n%s", postback, shown)

@@ -197,7 +197,7 @@ def _postback(type_: PostbackType, resource: str, raw: Mapping[str, Any], at: da
 
 
 def raw_of(record: Record) -> dict[str, Any]:
-    """Convert a record to the JSON values of a postback, which parse to the same record.
+    """Convert a record to the JSON values of a postback.
 
     Amounts are strings with two decimals, times are whole Unix seconds, and missing fields are None. Links are omitted,
     since postbacks do not contain them.

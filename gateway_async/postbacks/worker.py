@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 import anyio
 from anyio.abc import TaskGroup
 
+from gateway_async._backoff import exponential_backoff
 from gateway_async._secrets import mask_text
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import HandlerStatements, Postback
@@ -177,7 +178,7 @@ class Worker:
 
     async def _handle_and_record(self, claim: Claim) -> None:
         if claim.attempt > self._max_attempts:
-            await self._fail(claim, RuntimeError("its process has ended each time while it was handled"))
+            await self._fail(claim, RuntimeError("the process ended during every attempt"))
             return
         statements = HandlerStatements()
         try:
@@ -207,9 +208,7 @@ class Worker:
             await self._fail(claim, error)
             return
         if not completed:
-            logger.warning(
-                "%r was handled too late: its claim had run out, and it may be handled again", claim.postback
-            )
+            logger.warning("claim expired while %r was handled, it may be handled again", claim.postback)
 
     async def _complete_latest_claim(self, number: int, state: PostbackState, statements: Sequence[Statement]) -> bool:
         """Mark a postback as handled under its current claim; return False if the claim was lost."""
@@ -232,11 +231,11 @@ class Worker:
                 *(claim.postback, claim.attempt, claim.number, trace),
             )
         else:
-            logger.warning("a handler failed at %r, again in %.1f s\n%s", claim.postback, pause, trace)
+            logger.warning("handler failed: %r, again in %.1f s\n%s", claim.postback, pause, trace)
 
     def _backoff(self, attempt: int) -> float:
         """Return the seconds until the next attempt: a random 50 to 100 % of the exponential backoff."""
-        whole = min(_FIRST_BACKOFF_SECONDS * 2.0 ** min(attempt - 1, 20), _LONGEST_BACKOFF_SECONDS)
+        whole = exponential_backoff(attempt, first=_FIRST_BACKOFF_SECONDS, longest=_LONGEST_BACKOFF_SECONDS)
         return whole * (1 + self._chance()) / 2
 
     async def _release(self, claim: Claim) -> None:
@@ -262,12 +261,12 @@ class Worker:
 
     def _log_unavailable(self, error: InboxError) -> None:
         if not self._is_unavailable:
-            logger.error("postbacks wait to be handled: %s", error)
+            logger.error("inbox unavailable, postbacks wait: %s", error)
         self._is_unavailable = True
 
     def _log_available(self) -> None:
         if self._is_unavailable:
-            logger.info("postbacks are handled again: the inbox can be used")
+            logger.info("inbox available again, postbacks are handled")
         self._is_unavailable = False
 
 

@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 
 import attrs
 
-from gateway_async._http.upload import measured
+from gateway_async._http.upload import measure_files
 from gateway_async._wire.attachments import attach, detach
 from gateway_async._wire.call import Call, lookup_by_success
 from gateway_async._wire.evidence import (
@@ -64,7 +64,7 @@ class QuickInvoices(DeletableResource[QuickInvoice]):
             OutcomeUnknownError: it may have been created; `await error.resolve()` looks it up again.
         """
         call = QUICK_INVOICE.create(new, self._scope, evidence=agrees("title", "item_list"), files=files)
-        return await self._executor.execute(await measured(call, limits=self._scope.check_limits))
+        return await self._executor.execute(await measure_files(call, limits=self._scope.check_limits))
 
     async def update(self, id: str | ApiId, changes: QuickInvoiceUpdate) -> QuickInvoice:  # noqa: A002
         """Change an invoice that is not closed. If the response is lost, the client reads the invoice.
@@ -133,7 +133,7 @@ class QuickInvoices(DeletableResource[QuickInvoice]):
             OutcomeUnknownError: it may have been attached: read the invoice with `expand=("files",)`.
         """
         call = attach(QUICK_INVOICE, id, attachment, self._scope)
-        return await self._executor.execute(await measured(call, limits=self._scope.check_limits))
+        return await self._executor.execute(await measure_files(call, limits=self._scope.check_limits))
 
     async def remove_file(self, id: str | ApiId, file_id: str) -> None:  # noqa: A002
         """Remove a file. If the response is lost, the client reads the invoice.
@@ -155,7 +155,7 @@ class QuickInvoices(DeletableResource[QuickInvoice]):
 
 
 def _moved(ref: str | ApiId, verb: str, transaction_id: str, scope: Scope) -> Call[QuickInvoice]:
-    """Build the call that adds a transaction to an invoice, or removes it.
+    """Build the call that adds or removes a transaction.
 
     A transaction's record contains the gateway's id of its invoice. If only the invoice's integrator id is known, the
     lookup first reads the invoice.

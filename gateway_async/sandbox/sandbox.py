@@ -521,7 +521,7 @@ class Sandbox:
         await gateway.listener.bind()
         stack.callback(portal.call, gateway.listener.close)
         stack.callback(portal.call, gateway.postback_delivery.close)
-        gateway.info = seed.first_location(gateway)
+        gateway.info = seed.load_info(gateway)
         changes.watch(gateway)
         EndOfDayScheduler(gateway).start()
         await gateway.listener.open()

@@ -88,10 +88,10 @@ def imported_names(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def test_type_checkers_see_the_same_index() -> None:
-    """The names that type checkers are told of are those that can be imported, from the same places."""
-    told = dict(imported_names(Path("__init__.py")))
-    assert sorted(told) == sorted(gateway_async.__all__)
-    for name, module in told.items():
+    """Type checkers see the names that can be imported, from the same modules."""
+    indexed = dict(imported_names(Path("__init__.py")))
+    assert sorted(indexed) == sorted(gateway_async.__all__)
+    for name, module in indexed.items():
         assert getattr(gateway_async, name) is getattr(importlib.import_module(str(module)), name)
 
 

@@ -1,4 +1,4 @@
-"""Commands that run until they are told to end."""
+"""Commands that run until a signal ends them."""
 
 import json
 from collections.abc import Iterator

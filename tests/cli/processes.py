@@ -22,7 +22,7 @@ Serve = Callable[..., tuple[Process, Facts]]
 
 
 def start_python(*arguments: str, **environment: str) -> Process:
-    """Start this Python with output that is kept; whoever starts it ends it."""
+    """Start this Python and capture its output; the caller ends it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; children would inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return subprocess.Popen(  # noqa: S603  what runs is this project

@@ -1,4 +1,4 @@
-"""`gateway-async demo`: the story is told to its end, or the chapter that failed is named."""
+"""`gateway-async demo`: it runs to its end, or names the chapter that failed."""
 
 import io
 import re
@@ -57,7 +57,7 @@ def test_demo_ends_well(ended: Ended) -> None:
 
 
 def test_demo_without_a_terminal(ended: Ended) -> None:
-    """Where there is no terminal there are plain lines of 80 columns at most: no control character, no spinner."""
+    """Without a terminal, the output is plain lines of at most 80 columns, without control characters or a spinner."""
     lines = ended.stdout.splitlines()
     assert [line for line in lines if not line.isprintable() or len(line) > 80] == []
     assert "other calls are done" not in ended.stdout
@@ -126,6 +126,6 @@ def test_sparkline() -> None:
 
 
 def test_excerpt() -> None:
-    """What is shown of a snippet is its body, without docstring and `return`."""
+    """An excerpt is the body of a snippet without docstring and `return`."""
     lines = demo.excerpt(demo.charge).splitlines()
     assert (lines[0], lines[-1]) == ("sale = await gateway.transactions.create(", ")")

@@ -58,7 +58,7 @@ async def drop(name: str) -> None:
 
 
 def listed(ended: Ended) -> list[tuple[int, str, str]]:
-    """Of each line of JSON, which postback it is and what became of it."""
+    """Return the number and the state of each line of JSON."""
     rows = map(json.loads, ended.stdout.splitlines())
     return [(row["number"], row["record_id"], row["state"]) for row in rows]
 
@@ -79,7 +79,7 @@ def test_what_is_not_handled_is_listed_for_people(path: Path) -> None:
     ids=["", "dead", "waiting", "all"],
 )
 def test_lines_of_json(path: Path, options: tuple[str, ...], status: int, numbers: list[int]) -> None:
-    """One for each postback, by what became of it; no body."""
+    """One line for each postback, with its state and without its body."""
     ended = run("inbox", str(path), "--json", *options)
     everything = [(1, "dead", "dead"), (2, "handled", "handled"), (3, "waiting", "waiting")]
     assert (ended.returncode, ended.stderr) == (status, "")
@@ -150,7 +150,7 @@ def test_an_inbox_in_postgresql(table: str) -> None:
 
 @postgres_only
 def test_tables_that_are_not_there() -> None:
-    """They are not made by looking."""
+    """Listing does not create a file."""
     ended = run("inbox", POSTGRES, "--table", "inbox_that_is_not_there")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "there is no such table" in ended.stderr

@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def rows(ended: Ended) -> list[tuple[str | None, ...]]:
-    """Of each line of JSON, who it was and what became of it."""
+    """Return the api id, the outcome and the record of each line of JSON."""
     lines = map(json.loads, ended.stdout.splitlines())
     return [(row["api_id"], row["outcome"], row["record_id"]) for row in lines]
 
@@ -105,7 +105,7 @@ def test_a_long_list_is_cut_for_people(path: Path) -> None:
 @pytest.mark.parametrize("name", ["order-17", "1"])
 @pytest.mark.parametrize("fate", ["done", "not_made"])
 def test_settling_by_hand(path: Path, name: str, fate: str) -> None:
-    """What no lookup can tell a person may: by its api id or its own id; then its terminal is free again."""
+    """A person can record an outcome by api id or id; then the terminal is free again."""
     ended = run("ledger", str(path), "--resolve", name, "--as", fate, "--json")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert rows(ended) == [("order-17", fate, None)]
@@ -124,7 +124,7 @@ def test_settling_by_hand(path: Path, name: str, fate: str) -> None:
     ],
 )
 def test_nothing_is_settled_by_mistake(path: Path, options: tuple[str, ...], status: int, said: str) -> None:
-    """What is settled already, half a command, and words that mean nothing change nothing."""
+    """A resolved call, half a command and unknown words change nothing."""
     ended = run("ledger", str(path), *options)
     assert (ended.returncode, ended.stdout) == (status, "")
     assert said in " ".join(ended.stderr.replace("│", " ").split())
@@ -175,7 +175,7 @@ async def lose(sandbox: Sandbox, path: Path) -> None:
 
 @pytest.mark.parametrize("options", [(), ("--json",)], ids=["table", "json"])
 def test_recovering(sandbox: Sandbox, tmp_path: Path, options: tuple[str, ...]) -> None:
-    """What was charged is found and settled; the next time there is nothing left."""
+    """A charged call is found and recorded; the next run lists no call."""
     path = tmp_path / "lost.db"
     anyio.run(lose, sandbox, path)
     sandbox.clear_faults()

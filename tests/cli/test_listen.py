@@ -85,7 +85,7 @@ def test_postbacks_are_printed_as_json(listen: Listen, number: signal.Signals) -
 
 
 def test_refusals_are_printed_too(listen: Listen) -> None:
-    """Wrong credentials, another method and a body that is no postback are answered so, and shown with the reason."""
+    """Wrong credentials, another method and an invalid body are rejected, and shown with the reason."""
     process, url = listen("--username", "shop", "--password", "secret")
     printed = lines_of(process)
     assert post(url, sample("contact-create")) == 401
@@ -117,7 +117,7 @@ def test_people_get_a_line_for_each(start: Start) -> None:
 
 
 def environment(sandbox: Sandbox) -> dict[str, str]:
-    """What `AsyncGateway.from_env()` reads."""
+    """Return the variables that `AsyncGateway.from_env()` reads."""
     names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
     return {f"GATEWAY_{name.upper()}": getattr(sandbox, name) for name in names}
 
@@ -172,7 +172,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_usage_is_told(name: str, start: Start) -> None:
-    """What does not go together is named, with status 2, before anything is listened on."""
+    """Options that conflict are named, with status 2, before a port is opened."""
     options, reason = WRONG[name]
     process = start("listen", "--port", "0", *options, GATEWAY_BASE_URL="https://api.example.test", COLUMNS="200")
     output, errors = process.communicate(timeout=20)
@@ -216,7 +216,7 @@ def test_what_came_cannot_steer_the_terminal() -> None:
 
 
 def test_bank_data_is_masked() -> None:
-    """Wherever a card number or a field of bank data stands in a record, neither form shows it."""
+    """Neither form shows a card number or bank data, wherever a record contains it."""
     card = "4111111111111111"
     raw = {
         "id": "v1",

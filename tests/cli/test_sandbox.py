@@ -75,7 +75,7 @@ async def test_data_file(serve: Serve, tmp_path: Path) -> None:
 
 
 def test_manual_terminals(serve: Serve) -> None:
-    """With `--terminals manual` a sale waits until somebody brings a card; a signal ends the sandbox all the same."""
+    """With `--terminals manual` a sale waits until a card is presented; a signal ends the sandbox meanwhile."""
     process, facts = serve("--terminals", "manual")
     names = {"developer-id": "developer_id", "user-id": "user_id", "user-api-key": "user_api_key"}
     headers = {name: facts[fact] for name, fact in names.items()}
@@ -147,7 +147,7 @@ def test_data_file_in_use(serve: Serve, tmp_path: Path) -> None:
 
 
 def test_data_file_of_something_else(tmp_path: Path) -> None:
-    """A file that is no sandbox's is a one-line error, and is left as it is."""
+    """A file of another program is a one-line error and is not changed."""
     data = tmp_path / "letter.txt"
     data.write_text("Dear sandbox, this is not a database. " * 20)
     before = data.read_bytes()

@@ -67,7 +67,7 @@ OUT_OF_SCOPE = {
     "recurrings, locations, users": "not shown",
     "OAuth authorization": "not shown; its token is a `BearerToken`",
 }
-"""What the contract names and does not show, and why there is no row for it."""
+"""Endpoints that the contract names and does not show, and why they have no row."""
 
 
 @attrs.frozen

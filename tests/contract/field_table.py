@@ -10,7 +10,7 @@ A table is text, one line for each field:
 - `contract`: the length as the contract has it, in characters (digits of an integer); `10,2` of an amount. `-`: none.
 - `taken`: the length that client and sandbox take, where it is wider or the contract has none; `-`: the contract's.
 - `POST`, `PUT`: `required`, `yes` or `no`.
-- `answer`: `yes`; `no`, never returned; `null`, always so; `-`, not shown.
+- `answer`: `yes`, `no` (never returned), `null` (always so) or `-` (not shown).
 
 A `?` means that the contract is silent there, and the value before it is common to such gateways.
 """

@@ -65,8 +65,8 @@ class RecordType:
         path: where records are made; empty when no request of their own makes them.
         record: the SDK's model of a response; empty if it is another record type's.
         ways: the ways to make one.
-        update: the SDK's class for a change; empty when there is none.
-        wrapper: of a request; empty when it has none.
+        update: the SDK's class for a change; empty without one.
+        wrapper: of a request; empty without one.
         answer: the wrapper of a response.
         recipes: for the fields that need one, or several.
         arguments: fields that the SDK takes beside the request.

@@ -262,7 +262,7 @@ ROUTER_ACCOUNT_VAULT = Table(
         terminal_id     id          -  1-36  required  no  -
     """,
 )
-"""What comes back is an account vault."""
+"""The response is an account vault."""
 
 ROUTER_TRANSACTION = Table(
     "routertransaction",
@@ -289,7 +289,7 @@ ROUTER_TRANSACTION = Table(
         clerk_number            text                       -  0-250  yes?      no  -
     """,
 )
-"""What comes back is a transaction. A payment without a location is made in the user's primary one."""
+"""The response is a transaction. A payment without a location is made in the user's primary one."""
 
 PRODUCT_FILE = Table(
     "productfile",

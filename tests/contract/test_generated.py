@@ -33,7 +33,7 @@ SHORT = settings(
 LONG = settings(SHORT, derandomize=False, max_examples=200)
 
 PROMPT_FAULTS = sorted({*FAULTS} - {"refuse", "silence"})
-"""Those that end by themselves; of the others one ends when the caller gives up, and one closes the port."""
+"""Faults that end by themselves: not `silence`, and not `refuse`, which closes the port."""
 
 CALM_CONTROLS = [
     (method, path)
@@ -49,7 +49,7 @@ HAPPENINGS: list[tuple[str, str, dict[str, Any]]] = [
     *(("transactionbatches", "/_sandbox/transactionbatches/{id}", {"processing_status_id": n}) for n in range(1, 7)),
     ("", "/_sandbox/clock", {"advance": 86400}),
 ]
-"""What happens to records without a request of the merchant's: record_type, control call, body."""
+"""Changes of records without a request of the merchant: record type, control call, body."""
 
 UNFIT = {
     "failed": (500, '{"message": "x"}'),

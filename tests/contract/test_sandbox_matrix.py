@@ -101,5 +101,5 @@ def shown(raw_client: RawClient, record_type: RecordType) -> dict[str, Any]:
 
 @pytest.mark.parametrize("record_type", [BIN_INFOS, BATCHES, CHANGELOGS, TOKENS], ids=str)
 def test_a_read_only_record_has_the_fields_of_its_table(raw_client: RawClient, record_type: RecordType) -> None:
-    """These are BIN info, batches, their changelogs and tokens."""
+    """Such records are BIN info, batches, their changelogs and tokens."""
     assert list(response_problems(record_type.table.by_name, shown(raw_client, record_type))) == []

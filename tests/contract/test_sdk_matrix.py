@@ -32,7 +32,7 @@ def cells(record_types: list[RecordType]) -> list[object]:
     ("record_type", "row"), cells([record_type for record_type in RECORD_TYPES if record_type.record])
 )
 def test_a_record_has_the_field(record_type: RecordType, row: Row) -> None:
-    """It has the contract's name and a fitting type."""
+    """The field has the contract's name and a fitting type."""
     assert list(record_problems(record_type, row)) == []
 
 
@@ -63,5 +63,5 @@ def test_no_model_has_a_field_of_its_own(record_type: RecordType) -> None:
 
 
 def test_a_login_takes_the_fields_of_its_table() -> None:
-    """This request takes arguments instead of an object."""
+    """The login takes arguments instead of an object."""
     assert list(signature(Tokens.create).parameters) == ["self", *rows.TOKEN_REQUEST.by_name]

@@ -1,4 +1,4 @@
-"""What is stopped at every moment: functions that other processes load from this file."""
+"""Scenarios to stop at every moment; other processes load them from this file."""
 
 import os
 
@@ -15,7 +15,7 @@ __all__ = [
     "SCENARIOS",
     "breaks",
     "capture",
-    "pay_anew",
+    "pay_again",
     "router_sale",
     "router_store",
     "sale",
@@ -70,8 +70,8 @@ async def void(gateway: AsyncGateway) -> None:
     await gateway.transactions.void(str((await gateway.transactions.create(new)).id))
 
 
-async def pay_anew(gateway: AsyncGateway) -> None:
-    """Charge a card, and charge it under another id when nobody knows what became of that: a mistake."""
+async def pay_again(gateway: AsyncGateway) -> None:
+    """Charge a card, and charge it under another id if the outcome is unknown, which is a mistake."""
     try:
         await sale(gateway)
     except OutcomeUnknownError:

@@ -1,4 +1,4 @@
-"""What must hold after a crash, as a table: what the gateway did × what the ledger says."""
+"""The rules after a crash: effects on the gateway × outcomes in the ledger."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ STORED_AT_TERMINAL = page(accountvaults=[AT_TERMINAL])
     ],
 )
 def test_what_was_done_must_be_known(seen: dict[str, Any], call: str, api_id: str | None) -> None:
-    """As done, or as unknown; nothing else is an answer, and no answer is none."""
+    """An effect must be in the ledger as done or as unknown; every other outcome breaks the rule."""
     for outcome in ("done", "unknown"):
         calls = CallOutcome(call=call, api_id=api_id, outcome=outcome)
         assert broken_rules(effects_of(seen), seen, [calls], listed=int(outcome == "unknown")) == []
@@ -139,7 +139,7 @@ def test_nothing_may_be_done_twice() -> None:
 
 
 def test_nothing_may_be_invented() -> None:
-    """What the ledger calls done is there; a decline is there too."""
+    """Every call that the ledger calls done has a record; so does a decline."""
     calls = CallOutcome(call=POST, api_id="s1", outcome="done")
     assert broken_rules([], page(), [calls], listed=0) == ["s1 does not exist, and the ledger says done"]
     declined = page(transactions=[SALE | {"status_id": 301}])
@@ -155,7 +155,7 @@ def test_nothing_may_stay_open_in_silence() -> None:
 
 
 def test_a_report_counts_and_names() -> None:
-    """How many crashes, what became of the calls, and which rule was broken when."""
+    """The report shows the number of crashes, the outcomes of calls, and each broken rule with its moment."""
     done = Crash(when="killed after 3.0 ms", calls=(CallOutcome(call=POST, outcome="done", recovered=True),))
     lost = Crash(
         when="cancelled at await 2", calls=(CallOutcome(call=POST, outcome="not_sent"),), problems=("s1 was lost",)

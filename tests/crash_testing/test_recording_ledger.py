@@ -1,4 +1,4 @@
-"""What is remembered of a ledger that outlives its process."""
+"""The recording of a ledger's entries, which survives its process."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +30,7 @@ def intent(intent_id: str) -> Intent:
 
 
 class StoredRows:
-    """A ledger in memory that takes intents, and fails to settle those that it is told to."""
+    """A ledger in memory that stores intents, and fails to record the outcomes of some."""
 
     def __init__(self, *stubborn: str) -> None:
         self._stubborn = stubborn
@@ -47,7 +47,7 @@ class StoredRows:
         del self.open[intent_id]
 
     async def open_intents(self, _terminal_id: str | None = None) -> list[Intent]:
-        """What is left."""
+        """Return the open intents."""
         return [*self.open.values()]
 
     async def aclose(self) -> None:
@@ -56,7 +56,7 @@ class StoredRows:
 
 @pytest.mark.anyio
 async def test_what_a_ledger_is_told_is_remembered(tmp_path: Path) -> None:
-    """Before the ledger hears of it: an outcome that never came to disk leaves the call open."""
+    """An entry is recorded before it is passed on: an outcome that was not written leaves the call open."""
     recording, inner = tmp_path / "recording", StoredRows("b")
     ledger = RecordingLedger(inner, recording)
     for name in "abc":

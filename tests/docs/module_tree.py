@@ -1,11 +1,11 @@
-"""Print the package's modules in import order, for docs/architecture.md: `python -m tests.docs.module_tree`."""
+"""Write the package's modules in import order into docs/architecture.md: `python -m tests.docs.module_tree`."""
 
 import ast
 import graphlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from .documents import PACKAGE
+from .documents import PACKAGE, ROOT
 
 SANDBOX = {f"sandbox/{path.parent.name}" for path in PACKAGE.glob("sandbox/*/__init__.py")}
 FOLDERS_ONLY = SANDBOX | {"crash_testing", "cli"}
@@ -18,7 +18,7 @@ WIDTH = 34
 """The column of the descriptions."""
 
 
-def print_tree() -> str:
+def module_tree() -> str:
     """Return the tree with a line for each module: its name and the first line of its docstring."""
     return "\n".join(["gateway_async/", *tree_lines(PACKAGE, 1)])
 
@@ -88,4 +88,6 @@ def relative(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    print(print_tree())  # noqa: T201  its output
+    page = ROOT / "docs/architecture.md"
+    start, _, end = page.read_text(encoding="utf-8").partition("gateway_async/\n")
+    page.write_text(start + module_tree() + end[end.index("\n```") :], encoding="utf-8")

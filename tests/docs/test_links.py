@@ -9,7 +9,7 @@ import pytest
 import gateway_async
 from gateway_async import GatewayError
 
-from .documents import DOCUMENTS, ROOT, blocks, read
+from .documents import DOCUMENTS, PACKAGE, ROOT, blocks, read
 
 MAX_TERMS = 40
 LINKING = sorted({path.name for path in ROOT.glob("*.md")} | {*DOCUMENTS})
@@ -75,6 +75,14 @@ def test_the_newest_version_in_the_changelog_is_the_packages() -> None:
     """The version of the package has an entry in the changelog."""
     versions = re.findall(r"^## \[(\d[^]]*)\]", read("CHANGELOG.md"), re.MULTILINE)
     assert versions[0] == tomllib.loads(read("pyproject.toml"))["project"]["version"]
+
+
+def test_the_names_in_the_changelog_exist() -> None:
+    """The changelog names classes, functions and arguments as they are today."""
+    names = {part for name in re.findall(r"`([A-Za-z_][\w.]*)", read("CHANGELOG.md")) for part in name.split(".")}
+    words = {word for path in PACKAGE.rglob("*.py") for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
+    assert sorted(names - words - {"nox"}) == []
+    assert "AsyncGateway" in names
 
 
 def test_the_options_of_the_documents_are_the_options_of_the_client() -> None:

@@ -9,6 +9,6 @@ from gateway_async.sandbox import Sandbox
 
 @pytest.fixture
 def sandbox_by_hand() -> Iterator[Sandbox]:
-    """Its terminals do nothing until they are told."""
+    """Start a sandbox whose terminals wait for commands."""
     with Sandbox(terminals="manual") as sandbox:
         yield sandbox

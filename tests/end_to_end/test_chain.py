@@ -107,7 +107,7 @@ async def test_a_vault_is_read_changed_and_deleted(gateway: AsyncGateway) -> Non
 
 
 async def test_a_payment_takes_its_course(gateway: AsyncGateway) -> None:
-    """Reserve, raise, capture; charge and void; charge and refund."""
+    """Authorize, raise and capture one payment, void another, and refund a third."""
     vault = await gateway.account_vaults.create(CARD)
     held = await gateway.transactions.create(
         TransactionCreate(action="authonly", account_vault_id=vault.id, transaction_amount=10)

@@ -48,7 +48,7 @@ NOT_CARRIED_OUT = ["reset_before_commit", "error_before_commit", "rate_limit", "
 
 @pytest.mark.parametrize("fault", [*CARRIED_OUT, *ALSO_CARRIED_OUT, *NOT_CARRIED_OUT])
 async def test_a_sale_survives_one_misfortune(sandbox: Sandbox, fault: str) -> None:
-    """Whatever happened to the first answer, the caller gets the approved sale, and it was charged once."""
+    """After every fault of the first response, the caller gets the approved sale, charged once."""
     sandbox.fault("POST /v2/transactions", fault, seconds=0.1, retry_after=0.1)  # type: ignore[arg-type]
     async with sandbox.gateway() as gateway:
         transaction = await gateway.transactions.create(SALE)
@@ -96,7 +96,7 @@ async def test_a_vault_store_whose_answer_is_cut_off_is_stored_once(sandbox: San
 
 
 async def test_a_terminal_sale_whose_answer_is_cut_off_is_found(sandbox: Sandbox) -> None:
-    """It is looked up among the transactions and not sent again."""
+    """The sale is looked up among the transactions and not sent again."""
     sandbox.fault("POST /v2/routertransactions", "close_after_commit")
     new = RouterTransactionCreate(action="sale", terminal_id=sandbox.terminal_id, transaction_amount="12.50")
     async with sandbox.gateway() as gateway:
@@ -117,7 +117,7 @@ async def test_a_card_stored_at_a_terminal_is_found_by_being_new(sandbox: Sandbo
     assert sorted(vaults) == sorted([before.id, stored.id])
 
 
-async def test_a_card_that_somebody_named_is_not_the_terminals(sandbox_by_hand: Sandbox) -> None:
+async def test_a_card_with_an_integrator_id_is_not_the_terminals(sandbox_by_hand: Sandbox) -> None:
     """An online shop stored another card for the contact meanwhile, under an id of its own."""
     box, stored = sandbox_by_hand, list[AccountVault]()
     new = RouterAccountVaultCreate(terminal_id=box.terminal_id, contact_id=box.contact_id)
@@ -164,7 +164,7 @@ async def test_of_two_new_cards_neither_is_chosen(sandbox_by_hand: Sandbox) -> N
 
 
 async def test_a_cancelled_terminal_sale_is_known_to_the_observers(sandbox_by_hand: Sandbox) -> None:
-    """The task is cancelled while the customer pays: the lookup tells what became of it."""
+    """The task is cancelled while the customer pays: the lookup finds the outcome."""
     box, events = sandbox_by_hand, list[Event]()
     new = RouterTransactionCreate(
         action="sale", terminal_id=box.terminal_id, transaction_amount="12.50", transaction_api_id="cancelled"
@@ -215,7 +215,7 @@ async def test_an_unknown_outcome_says_how_far_it_got(sandbox: Sandbox, fault: s
 
 
 async def test_what_was_not_sent_says_how_far_it_got(sandbox: Sandbox) -> None:
-    """A port that refuses leaves nothing written; where every place is taken nobody even tries to connect."""
+    """A refused connection leaves nothing written; with a full pool no connection is tried."""
     sandbox.fault("GET /v2/contacts/{id}", "silence")
     async with sandbox.gateway(max_connections=1, timeout=1, max_attempts=1) as gateway:
         async with anyio.create_task_group() as tasks:
@@ -264,7 +264,7 @@ ARRIVING = [fault for fault in FAULTS if fault != "refuse"]
 """Every fault of a request that arrives."""
 
 
-class Deed(NamedTuple):
+class Operation(NamedTuple):
     """Something that is done to a record.
 
     Attributes:
@@ -294,7 +294,7 @@ async def invoice_of(gateway: AsyncGateway) -> QuickInvoice:
 
 
 def shown(record: Awaitable[Any], *names: str) -> Callable[[], Awaitable[Any]]:
-    """What a record says under these names, when it is there."""
+    """Return the fields of a record, when it exists."""
 
     async def show() -> Any:
         there = await record
@@ -303,78 +303,80 @@ def shown(record: Awaitable[Any], *names: str) -> Callable[[], Awaitable[Any]]:
     return show
 
 
-async def voiding(gateway: AsyncGateway) -> Deed:
+async def voiding(gateway: AsyncGateway) -> Operation:
     """A sale is taken back."""
     to, made = gateway.transactions, await paid(gateway)
     done, then = (shown(each, "status_id", "transaction_amount") for each in (to.void(made.id), to.get(made.id)))
-    return Deed(f"PUT /v2/transactions/{made.id}", done, then, (201, 0))
+    return Operation(f"PUT /v2/transactions/{made.id}", done, then, (201, 0))
 
 
-async def capturing(gateway: AsyncGateway) -> Deed:
+async def capturing(gateway: AsyncGateway) -> Operation:
     """An authorization is captured for half of it."""
     to, made = gateway.transactions, await paid(gateway, "authonly")
     names = ("status_id", "transaction_amount")
     done, then = (shown(each, *names) for each in (to.complete(made.id, "5.00"), to.get(made.id)))
-    return Deed(f"PUT /v2/transactions/{made.id}", done, then, (101, 5))
+    return Operation(f"PUT /v2/transactions/{made.id}", done, then, (101, 5))
 
 
-async def raising(gateway: AsyncGateway) -> Deed:
+async def raising(gateway: AsyncGateway) -> Operation:
     """An authorization is raised."""
     to, made = gateway.transactions, await paid(gateway, "authonly")
     names = ("status_id", "transaction_amount")
     done, then = (shown(each, *names) for each in (to.increment(made.id, "15.00"), to.get(made.id)))
-    return Deed(f"PUT /v2/transactions/{made.id}", done, then, (102, 15))
+    return Operation(f"PUT /v2/transactions/{made.id}", done, then, (102, 15))
 
 
-async def reopening(gateway: AsyncGateway) -> Deed:
+async def reopening(gateway: AsyncGateway) -> Operation:
     """A closed invoice is opened again."""
     to, made = gateway.quick_invoices, await invoice_of(gateway)
     await to.update(made.id, QuickInvoiceUpdate(status_id=0))
     done, then = (shown(each, "is_closed") for each in (to.reopen(made.id), to.get(made.id)))
-    return Deed(f"POST /v2/quickinvoices/{made.id}/reopen", done, then, (False,))
+    return Operation(f"POST /v2/quickinvoices/{made.id}/reopen", done, then, (False,))
 
 
-async def adding(gateway: AsyncGateway) -> Deed:
+async def adding(gateway: AsyncGateway) -> Operation:
     """A sale counts towards an invoice."""
     to, made, sale = gateway.quick_invoices, await invoice_of(gateway), await paid(gateway)
     done, then = (shown(each, "remaining_balance") for each in (to.add_transaction(made.id, sale.id), to.get(made.id)))
-    return Deed(f"PUT /v2/quickinvoices/{made.id}/addTransaction", done, then, (10,))
+    return Operation(f"PUT /v2/quickinvoices/{made.id}/addTransaction", done, then, (10,))
 
 
-async def removing(gateway: AsyncGateway) -> Deed:
+async def removing(gateway: AsyncGateway) -> Operation:
     """A sale counts no more towards an invoice."""
     to, made, sale = gateway.quick_invoices, await invoice_of(gateway), await paid(gateway)
     await to.add_transaction(made.id, sale.id)
     done, then = (
         shown(each, "remaining_balance") for each in (to.remove_transaction(made.id, sale.id), to.get(made.id))
     )
-    return Deed(f"PUT /v2/quickinvoices/{made.id}/removeTransaction", done, then, (20,))
+    return Operation(f"PUT /v2/quickinvoices/{made.id}/removeTransaction", done, then, (20,))
 
 
-async def settling(gateway: AsyncGateway) -> Deed:
+async def settling(gateway: AsyncGateway) -> Operation:
     """The open batch is settled."""
     to, _ = gateway.transaction_batches, await paid(gateway)
     batch = await to.list({"is_open": True}).first()
     assert batch is not None
     done, then = (shown(each, "is_open") for each in (to.settle(batch.id), to.get(batch.id)))
-    return Deed(f"POST /v2/transactionbatches/{batch.id}/settle", done, then, (False,))
+    return Operation(f"POST /v2/transactionbatches/{batch.id}/settle", done, then, (False,))
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # it waits for real silences, and the table is tried on both
 @pytest.mark.parametrize("makers", [[voiding, capturing, raising, reopening, adding, removing], [settling]])
-async def test_each_deed_survives_each_fault(makers: list[Callable[[AsyncGateway], Awaitable[Deed]]]) -> None:
-    """Whatever happens to the first answer, the deed is done; it is asked for again only if the fault prevented it."""
+async def test_each_operation_survives_each_fault(makers: list[Callable[[AsyncGateway], Awaitable[Operation]]]) -> None:
+    """Each operation is executed despite the fault; it is repeated only if the fault prevented it."""
     outcomes: dict[tuple[str, str], Any] = {}
     wanted: dict[tuple[str, str], Any] = {}
 
-    async def meet(fault: str, sandbox: Sandbox, make: Callable[[AsyncGateway], Awaitable[Deed]]) -> None:
-        async with sandbox.gateway(timeout=10) as gateway:  # a hundred deeds at once, on a machine that may be busy
-            deed = await make(gateway)
-            sandbox.fault(deed.request, fault, seconds=0.5, retry_after=0.1)  # type: ignore[arg-type]
-            told, stands = await deed.do(), await deed.look()
-            (seen,) = [plan["seen"] for plan in sandbox.faults() if plan["operation"] == deed.request]
-            outcomes[make.__name__, fault] = (told, stands, seen)
-            wanted[make.__name__, fault] = (deed.wanted, deed.wanted, 2 if fault in NOT_CARRIED_OUT else 1)
+    async def meet(fault: str, sandbox: Sandbox, make: Callable[[AsyncGateway], Awaitable[Operation]]) -> None:
+        async with sandbox.gateway(
+            timeout=10
+        ) as gateway:  # a hundred operations at once, on a machine that may be busy
+            operation = await make(gateway)
+            sandbox.fault(operation.request, fault, seconds=0.5, retry_after=0.1)  # type: ignore[arg-type]
+            result, state = await operation.do(), await operation.look()
+            (seen,) = [plan["seen"] for plan in sandbox.faults() if plan["operation"] == operation.request]
+            outcomes[make.__name__, fault] = (result, state, seen)
+            wanted[make.__name__, fault] = (operation.wanted, operation.wanted, 2 if fault in NOT_CARRIED_OUT else 1)
 
     with ExitStack() as stack:
         async with anyio.create_task_group() as tasks:

@@ -62,7 +62,7 @@ async def test_a_sale_whose_answer_was_lost_is_found_in_a_list(
 
 
 async def test_a_terminals_sale_whose_answer_was_lost_is_found_in_a_list(sandbox: Sandbox) -> None:
-    """It is never sent twice."""
+    """The call is never sent twice."""
     sandbox.fault("POST /v2/routertransactions", "close_after_commit")
     new = RouterTransactionCreate(action="sale", terminal_id=sandbox.terminal_id, transaction_amount="12.50")
     async with sandbox.gateway(location_id=None) as gateway:

@@ -55,7 +55,7 @@ async def test_a_paylink_lives_and_dies(gateway: AsyncGateway) -> None:
 
 @pytest.mark.parametrize("fault", ["close_after_commit", "error_after_commit"])
 async def test_a_lost_answer_makes_one_paylink(gateway: AsyncGateway, sandbox: Sandbox, fault: Any) -> None:
-    """It is found by the id that was made up for it."""
+    """The paylink is found by its generated id."""
     sandbox.fault("POST /v2/paylinks", fault)
     made = await gateway.paylinks.create(PaylinkCreate(amount_due=5))
     assert [link.id async for link in gateway.paylinks.list()] == [made.id]
@@ -96,6 +96,6 @@ async def test_a_postback_config_lives_and_dies(gateway: AsyncGateway, sandbox: 
 
 
 async def test_file_storage_is_enabled(gateway: AsyncGateway) -> None:
-    """What the gateway says of it is read as far as it goes."""
+    """The gateway's record is parsed as far as it is complete."""
     made = await gateway.product_files.create(ProductFileCreate(title="Files", product_file_credential_id="c" * 24))
     assert made.title in ("Files", None)

@@ -217,7 +217,7 @@ async def test_a_handler_that_fails_hears_of_it_again(
 
 
 async def test_what_was_missed_is_found(serve: Serve, sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
-    """A receiver that was away asks, and hears of exactly what it had not heard of; asked again, of nothing."""
+    """A receiver that was down reconciles and gets exactly the missed changes; the next time it gets none."""
     receiver = PostbackReceiver("shop", "secret", inbox=SqliteInbox(tmp_path / "inbox.db"))
     heard: list[tuple[str, str, bool]] = []
 

@@ -1,4 +1,4 @@
-"""A program dies in the midst of a payment; the next one finds out what became of it."""
+"""A program is killed during a payment; the next one finds the outcome."""
 
 import json
 import subprocess
@@ -87,14 +87,14 @@ async def seen(sandbox: Sandbox, what: Any) -> None:
 
 
 async def recover(sandbox: Sandbox, path: Path, **options: Any) -> list[tuple[Any, ...]]:
-    """What the next program finds."""
+    """Return the outcomes that the next program recovers."""
     async with sandbox.gateway(ledger=SqliteLedger(path)) as gateway:
         found = await gateway.recover(**options)
     return [(each.resource, each.api_id, each.outcome, each.record and each.record.approved) for each in found]
 
 
 def content(path: Path) -> bytes:
-    """All that stands in a ledger's files."""
+    """Return the content of a ledger's files."""
     return b"".join(each.read_bytes() for each in path.parent.iterdir())
 
 
@@ -108,7 +108,7 @@ async def open_intents(path: Path) -> int:
 
 
 async def test_a_sale_that_was_charged_before_the_crash_is_found(sandbox: Sandbox, path: Path) -> None:
-    """It is charged once, known, and settled."""
+    """The sale is charged once, found and recorded."""
     sandbox.fault("POST /v2/transactions", "delay", seconds=30)
     with program(sandbox, path, SELL):
         await seen(sandbox, lambda box: box.ledger()["charged"])
@@ -151,7 +151,7 @@ async def test_a_sale_that_never_arrived_is_not_made_after_the_doubt(sandbox: Sa
 async def test_a_payment_at_a_terminal_is_found_when_the_customer_pays_after_the_crash(
     sandbox_by_hand: Sandbox, path: Path
 ) -> None:
-    """The customer still stands there: first nobody knows, then the payment is found."""
+    """The customer is still at the terminal: first the outcome is unknown, then the payment is found."""
     box = sandbox_by_hand
     with program(box, path, SELL_AT_TERMINAL):
         await seen(box, lambda box: box.terminals()[0]["waiting"])
@@ -179,7 +179,7 @@ async def test_two_programs_recover_at_once(sandbox: Sandbox, path: Path) -> Non
 
 
 class Held(PooledTransport):
-    """Sends nothing until it is let go."""
+    """Send nothing until it is released."""
 
     def __init__(self) -> None:
         super().__init__(max_connections=1, max_terminals=1)
@@ -194,7 +194,7 @@ class Held(PooledTransport):
 
 
 async def test_recovering_while_another_client_is_in_the_midst_of_its_call(sandbox: Sandbox, path: Path) -> None:
-    """What is not there yet is not called "not made": the other one still has its chance, and takes it."""
+    """A record that does not exist yet is not called "not made": the other program may still create it."""
     held = Held()
     async with (
         sandbox.gateway(ledger=SqliteLedger(path), transport=held) as gateway,

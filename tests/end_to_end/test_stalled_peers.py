@@ -65,9 +65,13 @@ class Frozen:
     facts: dict[str, Any]
 
     def freeze(self) -> None:
-        """Stop it (SIGSTOP), and wait until it stands still."""
+        """Stop the process (SIGSTOP), and wait until it is stopped."""
         os.kill(self.process.pid, signal.SIGSTOP)
         os.waitpid(self.process.pid, os.WUNTRACED)
+
+    def thaw(self) -> None:
+        """Continue the process."""
+        os.kill(self.process.pid, signal.SIGCONT)
 
     def gateway(self, **options: Any) -> AsyncGateway:
         """A client of it."""
@@ -81,9 +85,9 @@ class Frozen:
         )
 
 
-@pytest.fixture
-def peer() -> Iterator[Frozen]:
-    """Start one, and end it by its process id."""
+@pytest.fixture(scope="module")
+def process() -> Iterator[Frozen]:
+    """Start one for all tests, and end it by its process id."""
     command = [sys.executable, "-m", "gateway_async.cli", "sandbox", "--port", "0", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:  # noqa: S603
         try:
@@ -93,9 +97,16 @@ def peer() -> Iterator[Frozen]:
             process.kill()
 
 
+@pytest.fixture
+def peer(process: Frozen) -> Iterator[Frozen]:
+    """Continue the process after each test."""
+    yield process
+    process.thaw()
+
+
 @pytest.mark.parametrize("verb", VERBS)
 async def test_a_gateway_that_is_frozen(peer: Frozen, verb: str) -> None:
-    """Its kernel still takes connections and bytes, and nobody answers: kept and new connections end in time."""
+    """Its kernel accepts connections and bytes without a response: kept and new connections end within the deadline."""
     call, _, error = VERBS[verb]
     async with peer.gateway() as gateway:
         await gateway.contacts.get(peer.facts["contact_id"])

@@ -81,7 +81,7 @@ async def test_a_terminal_timeout_ends_with_the_transaction_that_is_found(sandbo
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # ten seconds of real time are enough once
 async def test_a_terminal_timeout_without_an_answer_is_unknown(sandbox_by_hand: Sandbox) -> None:
-    """Neither the wait nor the lookup says what became of it; later `resolve()` does."""
+    """Neither the wait nor the lookup finds the outcome; later `resolve()` does."""
     box = sandbox_by_hand
     async with box.gateway(terminal_timeout=0.5) as gateway:
         with pytest.raises(OutcomeUnknownError) as caught:
@@ -116,7 +116,7 @@ async def test_a_cancelled_task_does_not_ask_the_next_customer_for_the_last_ones
 async def test_an_open_intent_keeps_its_terminal_closed_until_it_is_recovered(
     sandbox_by_hand: Sandbox, tmp_path: Path
 ) -> None:
-    """A till that went down in the midst of a sale sells nothing more there before it knows what became of it."""
+    """A till that was killed during a sale sells nothing more there before the outcome is known."""
     box, path = sandbox_by_hand, tmp_path / "till.db"
     async with box.gateway(ledger=SqliteLedger(path)) as gateway:
         await cancel_in_its_wait(gateway, box)
@@ -177,7 +177,7 @@ class Later:
 
 @pytest.mark.parametrize("screen", [later, partial(later), Later(), 5])
 async def test_what_cannot_show_progress_is_refused(sandbox: Sandbox, screen: Any) -> None:
-    """Whatever way an async function is hidden: nobody would await it, so nothing is sent."""
+    """However an async function is wrapped, it would not be awaited, so nothing is sent."""
     async with sandbox.gateway() as gateway:
         with pytest.raises(InvalidRequestError, match="on_progress: must be a plain function, not an async one"):
             await gateway.router_transactions.create(sale(sandbox, "never"), on_progress=screen)
@@ -185,7 +185,7 @@ async def test_what_cannot_show_progress_is_refused(sandbox: Sandbox, screen: An
 
 
 async def test_a_screen_cannot_cancel_a_payment(sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
-    """It asks a cancelled future of its own, or is async after all: logged, and the customer pays."""
+    """An observer that awaits or reads a cancelled future is logged, and the customer pays."""
 
     def broken(progress: TerminalProgress) -> object:
         if progress.state == "queued":
@@ -215,7 +215,7 @@ async def test_a_till_may_go_on_without_knowing(sandbox_by_hand: Sandbox, tmp_pa
 
 
 async def cancel_in_its_wait(gateway: AsyncGateway, box: Sandbox) -> None:
-    """Cancel the sale `cancelled` while the customer stands at the terminal."""
+    """Cancel the sale `cancelled` while the customer is at the terminal."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(gateway.router_transactions.create, sale(box, "cancelled"))
         await box.await_call()

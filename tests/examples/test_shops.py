@@ -102,7 +102,7 @@ def open_shop(kind: str, sandbox: Sandbox, tmp_path: Path) -> Iterator[Open]:
 
 @pytest_asyncio.fixture
 async def customer() -> AsyncIterator[httpx.AsyncClient]:
-    """Who buys."""
+    """Open the HTTP client of a customer."""
     async with httpx.AsyncClient(trust_env=False, timeout=20) as client:
         yield client
 
@@ -181,7 +181,7 @@ async def settle(gateway: AsyncGateway) -> None:
 
 
 async def becomes(status: str, customer: httpx.AsyncClient, shop: Shop, order: str) -> None:
-    """Wait until an order stands so; in real time, since it is another process that works."""
+    """Wait until an order has a status; in real time, since another process does the work."""
     with anyio.fail_after(20):
         while (await customer.get(f"{shop.url}/orders/{order}")).json()["status"] != status:
             await anyio.sleep(0.02)
@@ -221,7 +221,7 @@ async def test_a_sale_is_settled(
 async def test_an_order_is_paid_once(
     open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str, other_card: str
 ) -> None:
-    """Paying again shows the order, by whatever card; another amount is refused; an unknown order is not found."""
+    """Paying again with any card shows the order, and another amount is refused."""
     shop = open_shop()
     assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
     assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
@@ -409,7 +409,7 @@ async def test_a_gateway_that_is_away(
     fault: FaultName,
     retry_after: str,
 ) -> None:
-    """What was not charged is 503 with the seconds to wait; the order is paid when it is sent again, under its id."""
+    """An unpaid order is 503 with the seconds to wait; sent again, it is paid under its id."""
     shop = open_shop()
     sandbox.fault(SALES, fault, times=3, seconds=4.0, retry_after=float(retry_after))
     first = await post_sale(customer, shop, "1001", "12.50", card)
@@ -426,7 +426,7 @@ async def test_a_gateway_that_is_away(
 
 @pytest.mark.asyncio
 async def test_bad_input_is_refused(open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str) -> None:
-    """What is wrong in a request is 422 with the field's name; the order can be paid afterwards, under the same id."""
+    """An invalid request is 422 with the field's name; the order can be paid afterwards under the same id."""
     shop = open_shop()
     for amount, vault, field in (("1.234", card, "transaction_amount"), ("12.50", "no-such-card", "account_vault_id")):
         response = await post_sale(customer, shop, "1001", amount, vault)
@@ -471,7 +471,7 @@ async def test_a_void_by_the_back_office_is_noted(
 async def test_a_shop_that_was_down_asks_what_it_missed(
     open_shop: Open, kind: str, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient, tmp_path: Path
 ) -> None:
-    """It is killed, the batch settles, nobody hears of it; when it is there again, the order is settled."""
+    """The shop is killed, and the batch settles meanwhile; after its restart the order is settled."""
     shop = open_shop()
     await tell(gateway, sandbox, shop.url + SHOPS[kind][1])
     await buy(customer, shop, gateway, "1001", "12.50")
@@ -503,7 +503,7 @@ async def test_a_stranger_settles_nothing(
 async def test_a_shop_opens_while_the_gateway_is_down(
     open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient
 ) -> None:
-    """What it missed cannot be asked for, which it says; postbacks are taken and orders shown all the same."""
+    """The shop logs that it cannot reconcile; it still accepts postbacks and shows orders."""
     sandbox.fault("GET /v2/transactions", "garbage", times=100)
     shop = open_shop()
     assert (await customer.get(f"{shop.url}/orders/1001")).status_code == 404

@@ -112,7 +112,7 @@ async def test_a_thousand_cancelled_calls(phase: Phase, monkeypatch: pytest.Monk
         assert pool.limiter.available_tokens == AT_ONCE
         assert gateway._executor._terminals._queues == {}
         assert (leases.most, leases.held) == (AT_ONCE, set())
-        assert asyncio.all_tasks() == tasks
+        await until(lambda: asyncio.all_tasks() == tasks)  # the server needs a moment for its own
 
 
 async def begin_and_cancel(gateway: AsyncGateway, peer: Peer, phase: Phase) -> None:

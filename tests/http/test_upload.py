@@ -430,7 +430,7 @@ async def test_a_file_position_is_restored_after_reading() -> None:
 
     async with anyio.create_task_group() as tasks:
         with anyio.CancelScope() as attempt:
-            async with upload.opened(form) as body, anyio.create_task_group() as reading:
+            async with upload.open_upload(form) as body, anyio.create_task_group() as reading:
                 reading.start_soon(anext, body)
                 while not file.asked.is_set():
                     await anyio.sleep(0.001)

@@ -55,11 +55,11 @@ def test_its_raw_record_is_its_own() -> None:
 def test_without_an_inbox_nothing_can_be_written() -> None:
     """Raise at once instead of dropping the statement."""
     with pytest.raises(RuntimeError, match="no inbox"):
-        postback().write("INSERT INTO effects VALUES (?)", 1)
+        postback().execute("INSERT INTO effects VALUES (?)", 1)
 
 
 def test_what_is_written_is_kept_in_order() -> None:
-    """Statements with their values, for whoever carries them out."""
+    """Collect statements with their values."""
     statements = HandlerStatements()
     with_statements = postback().with_statements(statements)
     with_statements.execute("INSERT INTO effects VALUES (?, ?)", 1, "a")

@@ -63,7 +63,7 @@ class Store:
         return PostgresInbox(self.place, table=self.table, **options)
 
     async def ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """What the database says; `{effects}` and `{counter}` are tables of the test's own, `{inbox}` the inbox's."""
+        """Return the rows of a query; `{effects}` and `{counter}` are the test's tables, `{inbox}` the inbox's."""
         return ask_sqlite(self.place, self.named(sql), values) if self.is_file else await self._ask(sql, values)
 
     def named(self, sql: str) -> str:
@@ -94,11 +94,11 @@ class Store:
         await self.ask("CREATE TABLE {effects} (record text, modified integer)")
 
     async def effects(self) -> list[tuple[str, int]]:
-        """What handlers did, in order."""
+        """Return the effects of handlers, in order."""
         return [(str(record), int(modified)) for record, modified in await self.ask("SELECT * FROM {effects}")]
 
     def effect(self, postback: Postback[Any]) -> tuple[str, tuple[Any, ...]]:
-        """What a handler statements."""
+        """Return the statement that a handler passes to `execute`."""
         statement = self.named("INSERT INTO {effects} VALUES (?, ?)")
         return statement, (postback.record_id, postback.raw["modified_ts"])
 
@@ -111,7 +111,7 @@ class Store:
 
 
 def ask_sqlite(path: str, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """What an SQLite file says."""
+    """Return the rows of a query on an SQLite file."""
     import sqlite3
 
     connection = sqlite3.connect(path, timeout=10)
@@ -137,7 +137,7 @@ async def opened(kind: str, folder: Path, **options: Any) -> AsyncIterator[Store
 
 
 async def states(inbox: Inbox) -> list[tuple[str, int | None, PostbackState]]:
-    """Of each letter the record, the time of its change, and what became of it."""
+    """Return the record, the time of its change and the state of each stored postback."""
     return [
-        (letter.postback.record_id, letter.postback.raw["modified_ts"], letter.state) for letter in await inbox.list()
+        (stored.postback.record_id, stored.postback.raw["modified_ts"], stored.state) for stored in await inbox.list()
     ]

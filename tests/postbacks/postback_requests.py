@@ -1,4 +1,4 @@
-"""What a gateway sends, and a receiver for it."""
+"""Postback requests as a gateway sends them, and a receiver for them."""
 
 # ruff: noqa: ARG002  an inbox in which nothing waits need not look at its arguments
 
@@ -87,28 +87,28 @@ class MemoryInbox:
         """Nothing to do."""
 
     async def complete(self, claim: Claim, state: PostbackState, statements: Any = ()) -> bool:
-        """Nobody has a claim."""
+        """Accept the call; there are no claims."""
         return False
 
     async def fail(self, claim: Claim, error: str, retry_in: float | None) -> None:
-        """Nobody has a claim."""
+        """Accept the call; there are no claims."""
 
     async def list(
         self, state: PostbackState | None = None, *, after: int = 0, limit: int = 1000
     ) -> Sequence[StoredPostback]:
-        """Nobody asks."""
+        """Accept the call; the tests do not use it."""
         return ()
 
     async def replay(self, number: int) -> bool:
-        """Nobody asks."""
+        """Accept the call; the tests do not use it."""
         return False
 
     async def discard(self, number: int) -> bool:
-        """Nobody asks."""
+        """Accept the call; the tests do not use it."""
         return False
 
     def reopen(self) -> None:
-        """It never closes."""
+        """Do nothing."""
 
     async def aclose(self) -> None:
         """Count."""

@@ -48,11 +48,11 @@ async def connected(url: str) -> AsyncIterator[tuple[asyncio.StreamReader, async
 
 async def test_a_postback_reaches_its_handler() -> None:
     """In one request and in pieces of no given length."""
-    shop, told = receiver(), list[Any]()
+    shop, received = receiver(), list[Any]()
 
     @shop.on("transaction")
     async def handle(postback: Postback[Any]) -> None:
-        told.append(postback.record_id)
+        received.append(postback.record_id)
 
     async def pieces() -> AsyncIterator[bytes]:
         yield form(sale(id="b"))[:9]
@@ -62,7 +62,7 @@ async def test_a_postback_reaches_its_handler() -> None:
         for body in (form(sale(id="a")), pieces()):
             async with gateway.post(url, data=body) as response:
                 assert (response.status, await response.read()) == (204, b"")
-    assert told == ["a", "b"]
+    assert received == ["a", "b"]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT"])
@@ -111,21 +111,21 @@ HEAD = f"POST /postbacks HTTP/1.1\r\nHost: shop.test\r\nAuthorization: {HEADERS[
     ],
 )
 async def test_a_body_that_cannot_be_unpacked_is_refused(rest: bytes) -> None:
-    """By the server or by the receiver; it is no failure of a handler's."""
+    """The server or the receiver reads it; no handler has failed."""
     async with served(receiver()) as url, connected(url) as (reader, writer):
         writer.write(HEAD.encode() + rest)
         assert re.match(rb"HTTP/1.[01] 4", await reader.readline())
 
 
 async def test_a_caller_that_is_gone_leaves_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    """No handler is told, and no error is logged."""
-    shop, told = receiver(), list[Any]()
+    """No handler is called, and no error is logged."""
+    shop, received = receiver(), list[Any]()
 
     @shop.on()
     async def handle(postback: Postback[Any]) -> None:
-        told.append(postback)
+        received.append(postback)
 
     async with served(shop) as url, connected(url) as (_, writer):
         writer.write(f"{HEAD}Content-Length: 10000\r\n\r\n".encode() + form())
         await writer.drain()
-    assert (told, [record.getMessage() for record in caplog.records]) == ([], [])
+    assert (received, [record.getMessage() for record in caplog.records]) == ([], [])

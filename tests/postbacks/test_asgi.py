@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def answered(app: Any, scope: dict[str, Any], *messages: dict[str, Any]) -> list[dict[str, Any]]:
-    """What an application sends, when it receives these messages; it may not ask for more."""
+    """Return the messages that an application sends after it receives these."""
     waiting, sent = list(messages), list[dict[str, Any]]()
 
     async def receive() -> dict[str, Any]:
@@ -66,15 +66,15 @@ async def test_head_has_no_body() -> None:
 
 
 async def test_a_caller_that_is_gone_is_not_answered() -> None:
-    """What has come of its body is not taken for a postback, even if it could be one."""
-    shop, told = receiver(), list[Postback[Any]]()
+    """An incomplete body is not parsed, even if it would be valid."""
+    shop, received = receiver(), list[Postback[Any]]()
 
     @shop.on()
     async def handle(postback: Postback[Any]) -> None:
-        told.append(postback)
+        received.append(postback)
 
     assert await answered(shop.asgi, http_scope(), part(form(), more=True), {"type": "http.disconnect"}) == []
-    assert told == []
+    assert received == []
 
 
 async def test_credentials_that_stand_twice_are_none() -> None:
@@ -85,20 +85,20 @@ async def test_credentials_that_stand_twice_are_none() -> None:
 
 
 async def test_headers_may_be_any_bytes() -> None:
-    """They are not worth an error of the server's."""
+    """Other connections do not raise an error in the server."""
     scope = http_scope()
     scope["headers"] += [(b"x-\xff", b"\x00\xff"), (b"content-type", b"\xe9")]
     assert (await answered(receiver().asgi, scope, part(form())))[0]["status"] == 204
 
 
 async def test_served_by_itself_it_works_as_long_as_the_server_lives(tmp_path: Path) -> None:
-    """What is stored is handled, between the server's start and its end."""
+    """Stored postbacks are handled while the server runs."""
     shop = PostbackReceiver(USER, PASSWORD, inbox=SqliteInbox(tmp_path / "inbox.db"))
-    told, happened = list[str](), anyio.Event()
+    received, happened = list[str](), anyio.Event()
 
     @shop.on("transaction")
     async def note(postback: Postback[Any]) -> None:
-        told.append(postback.record_id)
+        received.append(postback.record_id)
         happened.set()
 
     to_server, from_shop = anyio.create_memory_object_stream[dict[str, Any]](2)
@@ -113,12 +113,12 @@ async def test_served_by_itself_it_works_as_long_as_the_server_lives(tmp_path: P
                 await happened.wait()
             await to_shop.send({"type": "lifespan.shutdown"})
             assert await from_shop.receive() == {"type": "lifespan.shutdown.complete"}
-    assert len(told) == 1
+    assert len(received) == 1
 
 
 async def test_a_scope_that_it_does_not_know_is_refused() -> None:
     """By an error, as ASGI has it."""
-    with pytest.raises(RuntimeError, match="knows nothing of telegrams"):
+    with pytest.raises(RuntimeError, match="unsupported ASGI scope type: telegrams"):
         await answered(receiver().asgi, {"type": "telegrams"})
 
 
@@ -150,7 +150,7 @@ def routed_in_fastapi(shop: PostbackReceiver) -> Any:
 
 
 def client(app: Any) -> httpx.AsyncClient:
-    """Somebody who calls an application, as a gateway does: without following redirects."""
+    """Call an application as a gateway does, without following redirects."""
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://shop.test", auth=(USER, PASSWORD))
 
 
@@ -165,21 +165,21 @@ def client(app: Any) -> httpx.AsyncClient:
 )
 async def test_it_serves_in_an_application(build: Callable[[PostbackReceiver], Any], path: str) -> None:
     """A mounted receiver answers below its path, a routed one at it."""
-    shop, told = receiver(), list[Any]()
+    shop, received = receiver(), list[Any]()
 
     @shop.on("transaction")
     async def handle(postback: Postback[Any]) -> None:
-        told.append(postback.record.transaction_amount)
+        received.append(postback.record.transaction_amount)
 
     async with client(build(shop)) as gateway:
         taken = await gateway.post(path, content=form(sale(transaction_amount="7.00")))
         other = await gateway.get(path)
     assert (taken.status_code, other.status_code, other.headers["allow"]) == (204, 405, "POST")
-    assert [str(amount) for amount in told] == ["7.00"]
+    assert [str(amount) for amount in received] == ["7.00"]
 
 
 async def test_a_mounted_one_is_redirected_to_without_its_slash() -> None:
-    """That is Starlette's doing, and no gateway follows: the documentation says which address to give it."""
+    """Starlette redirects, and gateways do not follow: the documentation names the address to use."""
     async with client(mounted(receiver())) as gateway:
         response = await gateway.post("/postbacks", content=form())
     assert (response.status_code, response.headers["location"]) == (307, "http://shop.test/postbacks/")
@@ -201,11 +201,11 @@ async def served(app: Any) -> AsyncIterator[int]:
 @pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
 async def test_it_serves_by_itself_over_real_sockets(caplog: pytest.LogCaptureFixture) -> None:
     """Requests one after the other on a connection; then one that is too large, and a caller that goes away."""
-    shop, told = receiver(max_bytes=5000), list[str]()
+    shop, received = receiver(max_bytes=5000), list[str]()
 
     @shop.on()
     async def handle(postback: Postback[Any]) -> None:
-        told.append(postback.record_id)
+        received.append(postback.record_id)
 
     async with served(shop.asgi) as port:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", auth=(USER, PASSWORD)) as gateway:
@@ -220,9 +220,9 @@ async def test_it_serves_by_itself_over_real_sockets(caplog: pytest.LogCaptureFi
         stream = await anyio.connect_tcp("127.0.0.1", port)
         await stream.send(f"{head}Content-Length: 4000\r\n\r\n".encode() + form(sale(id="c")))
         await stream.aclose()
-    assert (statuses, told) == ([204, 405, 413, 400, 204], ["a", "b"])
+    assert (statuses, received) == ([204, 405, 413, 400, 204], ["a", "b"])
     troubles = [record.getMessage() for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
-    assert [each for each in troubles if not each.startswith("a request was refused with 4")] == []
+    assert [each for each in troubles if not each.startswith("request rejected with 4")] == []
 
 
 async def test_httpx_and_we_write_the_same_credentials() -> None:

@@ -1,4 +1,4 @@
-"""Whatever comes, a receiver answers it: a postback with 204, all the rest with a 4xx; and it does not grow by it.
+"""Random input: a postback gets a 204, the rest a 4xx, and memory does not grow.
 
 A few thousand inputs by default. `GATEWAY_FUZZ_INPUTS=50000 pytest tests/postbacks/test_fuzz.py` tries as many.
 """
@@ -149,22 +149,22 @@ def pieces(draw: st.DrawFn) -> list[bytes]:
 
 
 class Shop:
-    """A receiver whose handler notes what it is told, and keeps none of it."""
+    """A receiver whose handler counts what it receives, and keeps none of it."""
 
     def __init__(self) -> None:
         self.receiver: PostbackReceiver = receiver(max_bytes=MOST_BYTES)
         self.receiver.on()(self.handle)
-        self.told = 0
+        self.received = 0
 
     async def handle(self, postback: Postback[Any]) -> None:
-        """What every handler may rely on."""
+        """Check what every handler may rely on."""
         assert (postback.type, postback.resource) != ("", "")
         assert postback.record is None or postback.record_id == postback.record.id != ""
         assert len(postback.key) == 64
         assert repr(postback)
         assert hash(postback)
         assert postback.modified_ts is None or postback.modified_ts.tzinfo
-        self.told += 1
+        self.received += 1
 
 
 @pytest.fixture(scope="module")
@@ -175,22 +175,22 @@ def run() -> Iterator[Callable[[Any], Any]]:
 
 
 def test_every_request_is_answered(run: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:
-    """204 for a postback that the handler was told of, a 4xx for all the rest; no 5xx and no error."""
+    """The response is 204 if the handler was called, else a 4xx; there is no 5xx and no error."""
     shop = Shop()
 
     @thoroughly
     @given(methods, headers, pieces())
     def ask(method: str, named: dict[str, str], parts: list[bytes]) -> None:
-        before = shop.told
+        before = shop.received
         response = run(shop.receiver.receive(method, named, chunks(*parts)))
-        assert response.status in (REFUSALS if shop.told == before else {204})
+        assert response.status in (REFUSALS if shop.received == before else {204})
 
     ask()
-    assert (shop.told > INPUTS // 100, shop.receiver._locks._queues, errors(caplog)) == (True, {}, [])
+    assert (shop.received > INPUTS // 100, shop.receiver._locks._queues, errors(caplog)) == (True, {}, [])
 
 
 def test_every_asgi_request_is_answered(run: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:
-    """Also where headers are any bytes and stand more than once; where the caller has gone, nobody is answered."""
+    """Headers may be any bytes and may be repeated; a caller that has disconnected gets no response."""
     shop = Shop()
 
     @thoroughly
@@ -203,13 +203,13 @@ def test_every_asgi_request_is_answered(run: Callable[[Any], Any], caplog: pytes
     )
     def ask(method: str, raw: list[tuple[bytes, bytes]], named: dict[str, str], parts: list[bytes], gone: bool) -> None:
         given_ = [(name.encode(errors="replace"), value.encode("latin-1")) for name, value in named.items()]
-        before = shop.told
+        before = shop.received
         statuses = run(statuses_sent(shop.receiver, method, [*given_, *raw], parts, gone=gone))
-        expected = {204} if shop.told > before else (REFUSALS | ({None} if gone else set()))
+        expected = {204} if shop.received > before else (REFUSALS | ({None} if gone else set()))
         assert statuses in [[status] for status in expected]
 
     ask()
-    assert (shop.told > INPUTS // 100, shop.receiver._locks._queues, errors(caplog)) == (True, {}, [])
+    assert (shop.received > INPUTS // 100, shop.receiver._locks._queues, errors(caplog)) == (True, {}, [])
 
 
 async def statuses_sent(
@@ -247,7 +247,7 @@ def test_every_body_is_read_or_refused() -> None:
 
 
 def parsed(shop: PostbackReceiver, named: dict[str, str], body: bytes) -> Postback[Any]:
-    """What `parse` returns; what it raises is looked at."""
+    """Return the postback of `parse`, or check its error."""
     try:
         return shop.parse(named, body)
     except PostbackRefusedError as error:
@@ -257,7 +257,7 @@ def parsed(shop: PostbackReceiver, named: dict[str, str], body: bytes) -> Postba
 
 
 def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What was logged as one."""
+    """Return the logged errors."""
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
 
 
@@ -276,7 +276,7 @@ def test_what_is_answered_leaves_nothing_behind(run: Callable[[Any], Any], caplo
     with held_at_the_end() as held:
         for method, named, parts in asked:
             run(shop.receiver.receive(method, named, chunks(*parts)))
-    print(f"{len(asked)} requests, {shop.told} handled; held at the end: {held[0]} bytes")  # noqa: T201  for a long run
+    print(f"{len(asked)} requests, {shop.received} handled; held at the end: {held[0]} bytes")  # noqa: T201  for a long run
     assert held[0] < 100_000
 
 

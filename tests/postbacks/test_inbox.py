@@ -72,7 +72,7 @@ async def only_claim(inbox: Inbox) -> Claim:
 
 
 async def test_a_postback_comes_back_as_it_was(inbox: Inbox) -> None:
-    """Every value, with the digits of its amounts, also to another process; and its facts as a letter."""
+    """Every value, with the digits of its amounts, also for another process; and its columns as a stored postback."""
     sent = change(
         transaction_amount="12.50", tax=Decimal("0.10"), note="Grüße \0 \u2603 'x'", more=[{"n": 10**18}, None, True]
     )
@@ -80,11 +80,11 @@ async def test_a_postback_comes_back_as_it_was(inbox: Inbox) -> None:
     claim = await only_claim(inbox)
     assert claim.postback == sent
     assert str(claim.postback.raw["tax"]) == "0.10"
-    (letter,) = await inbox.list()
-    assert attrs.evolve(letter, received_at=None, due_at=None) == attrs.evolve(
-        letter, number=claim.number, postback=sent, state=WAITING, received_at=None, attempts=1, error="", due_at=None
+    (stored,) = await inbox.list()
+    assert attrs.evolve(stored, received_at=None, due_at=None) == attrs.evolve(
+        stored, number=claim.number, postback=sent, state=WAITING, received_at=None, attempts=1, error="", due_at=None
     )
-    assert abs(letter.received_at - datetime.now(UTC)) < timedelta(minutes=1)
+    assert abs(stored.received_at - datetime.now(UTC)) < timedelta(minutes=1)
 
 
 async def test_what_comes_again_is_kept_once(inbox: Inbox) -> None:
@@ -110,7 +110,7 @@ async def test_what_comes_again_at_the_same_time_is_new_once(inbox: Inbox) -> No
 
 
 async def test_another_process_goes_on(store: Store) -> None:
-    """What one has put another handles, and knows when it comes again."""
+    """One process stores a postback, another handles it and recognizes a repetition."""
     other = store.another()
     assert await store.inbox.store(change()) is True
     assert await handle_all(other) == [(1, False)]
@@ -118,17 +118,17 @@ async def test_another_process_goes_on(store: Store) -> None:
     assert await states(store.inbox) == [("t1", 1, HANDLED)]
 
 
-async def test_letters_by_pages_and_states(inbox: Inbox) -> None:
+async def test_postbacks_by_pages_and_states(inbox: Inbox) -> None:
     """By number, after one, so many, of one state."""
     await put(inbox, *(change(f"t{number}") for number in range(5)))
     (first,) = await inbox.claim(1, MINUTE)
     await inbox.complete(first, HANDLED)
     everything = await inbox.list()
-    assert [letter.postback.record_id for letter in everything] == ["t0", "t1", "t2", "t3", "t4"]
+    assert [stored.postback.record_id for stored in everything] == ["t0", "t1", "t2", "t3", "t4"]
     assert list(await inbox.list(after=everything[1].number, limit=2)) == everything[2:4]
-    assert [letter.number for letter in await inbox.list(HANDLED)] == [first.number]
+    assert [stored.number for stored in await inbox.list(HANDLED)] == [first.number]
     assert list(await inbox.list(DEAD)) == []
-    assert [letter.due_at is None for letter in everything] == [True, False, False, False, False]
+    assert [stored.due_at is None for stored in everything] == [True, False, False, False, False]
 
 
 async def test_a_reconciled_one_only_if_it_was_missed(inbox: Inbox) -> None:
@@ -173,7 +173,7 @@ async def test_one_resource_does_not_wait_for_another(inbox: Inbox) -> None:
     assert len(await inbox.claim(10, MINUTE)) == 4
 
 
-async def test_a_claim_that_has_run_out_is_somebody_elses(store: Store) -> None:
+async def test_an_expired_claim_is_another_workers(store: Store) -> None:
     """The other gets it as its second attempt; the first can neither finish, fail, prolong nor give it back."""
     await store.inbox.store(change())
     await store.make_effects()
@@ -191,8 +191,8 @@ async def test_a_claim_that_has_run_out_is_somebody_elses(store: Store) -> None:
     assert await store.inbox.complete(claim, HANDLED) is False
 
 
-async def test_a_claim_that_has_run_out_stands_until_somebody_takes_it(inbox: Inbox) -> None:
-    """Who was too slow for its lease, but met nobody, has handled it."""
+async def test_an_expired_claim_is_valid_until_another_worker_claims(inbox: Inbox) -> None:
+    """A worker whose lease ended has handled the postback if no other worker has claimed it."""
     await inbox.store(change())
     (late,) = await inbox.claim(1, 0)
     assert await inbox.complete(late, HANDLED) is True
@@ -232,7 +232,7 @@ async def test_many_processes_share_the_work(store: Store) -> None:
     assert sorted(claim.postback.record_id for claim in claims) == sorted(f"t{number}" for number in range(40))
 
 
-# --- what became of it
+# --- after the handling
 
 
 async def test_what_failed_is_due_after_a_pause(inbox: Inbox) -> None:
@@ -240,32 +240,32 @@ async def test_what_failed_is_due_after_a_pause(inbox: Inbox) -> None:
     await put(inbox, change("t1", 1), change("t1", 2))
     await inbox.fail(await only_claim(inbox), "KeyError: 'x'", 3600)
     assert list(await inbox.claim(10, MINUTE)) == []
-    letter, behind = await inbox.list()
-    assert (letter.state, letter.error, letter.attempts) == (WAITING, "KeyError: 'x'", 1)
-    assert letter.due_at
-    assert timedelta(minutes=59) < letter.due_at - datetime.now(UTC) <= timedelta(minutes=60)
-    assert behind.due_at == letter.due_at
-    await inbox.replay(letter.number)
+    stored, behind = await inbox.list()
+    assert (stored.state, stored.error, stored.attempts) == (WAITING, "KeyError: 'x'", 1)
+    assert stored.due_at
+    assert timedelta(minutes=59) < stored.due_at - datetime.now(UTC) <= timedelta(minutes=60)
+    assert behind.due_at == stored.due_at
+    await inbox.replay(stored.number)
     claim = await only_claim(inbox)
     await inbox.fail(claim, "", 0)
     assert (await only_claim(inbox)).attempt == 2
 
 
 async def test_what_is_dead_lets_the_next_go_on(inbox: Inbox) -> None:
-    """It is listed with its error, and handed out again when it is replayed, its attempts counted anew."""
+    """A dead postback is listed with its error; after a replay it is claimed with its attempts reset."""
     await put(inbox, change("t1", None), change("t1", 2))
     dead = await only_claim(inbox)
     await inbox.fail(dead, "ValueError: no", None)
     assert await handle_all(inbox) == [(2, False)]
-    (letter,) = await inbox.list(DEAD)
-    assert (letter.number, letter.error, letter.due_at) == (dead.number, "ValueError: no", None)
+    (stored,) = await inbox.list(DEAD)
+    assert (stored.number, stored.error, stored.due_at) == (dead.number, "ValueError: no", None)
     assert await inbox.replay(dead.number) is True
     assert await inbox.replay(10**6) is False
     again = await only_claim(inbox)
     assert (again.number, again.attempt) == (dead.number, 1)
     await inbox.complete(again, HANDLED)
-    (letter, _) = await inbox.list()
-    assert (letter.state, letter.error) == (HANDLED, "")
+    (stored, _) = await inbox.list()
+    assert (stored.state, stored.error) == (HANDLED, "")
 
 
 async def test_what_is_dead_can_be_given_up(store: Store) -> None:
@@ -282,11 +282,11 @@ async def test_what_is_dead_can_be_given_up(store: Store) -> None:
     day = "86400" if store.is_file else "interval '1 day'"
     await store.ask(f"UPDATE {{inbox}} SET ended_at = ended_at - 8 * {day} WHERE number = 1")  # noqa: S608  our own words
     await store.another(keep_days=7).claim(0, MINUTE)
-    assert [letter.number for letter in await inbox.list()] == [2, 3]
+    assert [stored.number for stored in await inbox.list()] == [2, 3]
 
 
 async def test_what_was_given_up_can_be_replayed(inbox: Inbox) -> None:
-    """Giving up is no deletion."""
+    """Discarding does not delete."""
     await inbox.store(change())
     await inbox.fail(await only_claim(inbox), "no", None)
     assert await inbox.discard(1) is True
@@ -301,7 +301,7 @@ async def test_replay_of_what_is_being_handled(inbox: Inbox) -> None:
     assert await handle_all(inbox) == [(1, False), (2, False)]
     await inbox.store(change("t1", 3))
     claim = await only_claim(inbox)
-    assert [await inbox.replay(letter.number) for letter in await inbox.list()] == [True, True, True]
+    assert [await inbox.replay(stored.number) for stored in await inbox.list()] == [True, True, True]
     assert list(await inbox.claim(10, MINUTE)) == []
     assert await inbox.complete(claim, HANDLED) is True
     assert await handle_all(inbox) == [(1, True), (2, True)]
@@ -319,7 +319,7 @@ async def test_an_older_state_is_superseded(inbox: Inbox) -> None:
 
 @pytest.mark.parametrize("deleted_at", [5, None])
 async def test_after_the_end_of_a_record_nothing_older_follows(inbox: Inbox, deleted_at: int | None) -> None:
-    """What is not newer, or does not say, is superseded by a DELETE; the DELETE itself is not, when it is replayed."""
+    """A DELETE supersedes states that are not newer or have no time; a replayed DELETE is not superseded."""
     await put(inbox, change("t1", 5), change("t1", deleted_at, "DELETE"))
     await put(inbox, change("t1", 5, note="late"), change("t1", None), change("t1", 6))
     handled = await handle_all(inbox)
@@ -356,7 +356,7 @@ BAD_WRITES = {
 
 @pytest.mark.parametrize("bad", BAD_WRITES)
 async def test_a_statement_that_cannot_be_carried_out(store: Store, bad: str) -> None:
-    """It is raised as it is, nothing of its postback is written, the claim stands, and others are not touched."""
+    """The error is raised unchanged and nothing is written; the claim stays valid, and others are not affected."""
     await store.make_effects()
     await put(store.inbox, change("t1"), change("t2"), change("t3"))
     claims = await store.inbox.claim(10, MINUTE)
@@ -409,8 +409,8 @@ async def test_a_second_change_within_one_second_is_missed(store: Store, is_hand
     await grow_old(store)
     assert await put(store.inbox, listed(102, batch="12"), listed(201)) == [False, True]
     await handle_all(store.inbox)
-    letters = await store.inbox.list()
-    assert [(each.postback.raw["status_id"], each.state) for each in letters] == [
+    stored_postbacks = await store.inbox.list()
+    assert [(each.postback.raw["status_id"], each.state) for each in stored_postbacks] == [
         (101, HANDLED),
         (102, HANDLED),
         (201, HANDLED),
@@ -455,8 +455,8 @@ async def test_of_a_field_that_no_model_has_too_what_was_listed_must_agree(store
     """A batch changes for days after the second of its closing; what only one side says, and lists, do not count."""
     first = listed(101, tip="1.00", count=2, tags=[1], more="listed")
     assert await put(store.inbox, first) == [True]
-    told = change("t1", 5, status_id=101, tip="1.00", count=2, tags=[2], other="delivered")
-    assert await put(store.inbox, told) == [False]
+    received = change("t1", 5, status_id=101, tip="1.00", count=2, tags=[2], other="delivered")
+    assert await put(store.inbox, received) == [False]
     news = [change("t1", 5, status_id=101, tip="2.00"), change("t1", 5, status_id=101, count=None)]
     assert await put(store.inbox, *news) == [True, True]
 
@@ -504,7 +504,7 @@ async def test_a_closed_inbox_can_be_opened_again(store: Store) -> None:
 
 
 async def test_a_closed_inbox_says_so(store: Store) -> None:
-    """What it is asked afterwards is not silently lost; a second close is harmless."""
+    """Later calls raise an error; a second close is harmless."""
     await store.inbox.store(change())
     await store.inbox.aclose()
     await store.inbox.aclose()

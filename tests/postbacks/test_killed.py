@@ -63,7 +63,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 @pytest.fixture
 def port() -> int:
-    """A free one, for each receiver anew."""
+    """Return a free port, another one for each receiver."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         number: int = free.getsockname()[1]
@@ -115,7 +115,7 @@ class Gateway:
         self.attempts = 0
 
     async def deliver(self) -> None:
-        """Deliver records, one after the other, their changes in order, until there is none left."""
+        """Deliver records one after the other, with their changes in order, until all are delivered."""
         async with httpx.AsyncClient(auth=("shop", "secret"), timeout=10, trust_env=False) as client:
             for record in self._records:
                 for change in range(CHANGES):
@@ -140,7 +140,7 @@ class Gateway:
 
 
 async def kill_again_and_again(shop: Shop, gateway: Gateway) -> None:
-    """Evenly over all that arrives, at moments that nobody knows."""
+    """The kills are spread evenly over all deliveries, at random moments."""
     chance = random.Random(SEED)  # noqa: S311  no secret
     for number in range(1, KILLS + 1):
         while gateway.acknowledged < number * POSTBACKS / (KILLS + 1):

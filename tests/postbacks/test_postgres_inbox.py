@@ -27,7 +27,7 @@ pytest.importorskip("asyncpg")
 
 @pytest.fixture
 def anyio_backend() -> str:
-    """It runs on asyncio."""
+    """PostgreSQL inboxes run on asyncio."""
     return "asyncio"
 
 
@@ -50,7 +50,7 @@ async def test_many_make_the_tables_at_once(store: Store) -> None:
 @postgres_only
 @pytest.mark.anyio
 async def test_tables_that_are_not_to_be_made(store: Store) -> None:
-    """It says that there are none, until there are."""
+    """The error says that the tables do not exist, until they are created."""
     careful = store.another(create=False)
     with pytest.raises(InboxError, match="there is no such table"):
         await careful.list()
@@ -61,7 +61,7 @@ async def test_tables_that_are_not_to_be_made(store: Store) -> None:
 @postgres_only
 @pytest.mark.anyio
 async def test_a_pool_of_ones_own(store: Store) -> None:
-    """It is used, whatever its transactions are by default, and left open."""
+    """The pool is used with any default isolation level, and left open."""
     import asyncpg
 
     settings = {"default_transaction_isolation": "serializable"}
@@ -95,12 +95,12 @@ async def test_amounts_are_numbers_and_a_constraint_may_wait_until_the_end(store
 @postgres_only
 @pytest.mark.anyio
 async def test_a_handler_cannot_end_the_transaction_unnoticed(store: Store) -> None:
-    """It is told, and the postback is not handled."""
+    """The handler is cancelled, and the postback is not handled."""
     await store.inbox.store(change())
     (claim,) = await store.inbox.claim(1, 60)
     with pytest.raises(RuntimeError, match="COMMIT: a handler's statement must not end the transaction"):
         await store.inbox.complete(claim, HANDLED, [("COMMIT", ())])
-    assert [letter.state for letter in await store.inbox.list()] == [PostbackState.WAITING]
+    assert [stored.state for stored in await store.inbox.list()] == [PostbackState.WAITING]
 
 
 @postgres_only
@@ -111,8 +111,8 @@ async def test_of_records_that_everybody_changes_nothing_is_lost(store: Store) -
     done: list[tuple[str, int]] = []
 
     async def put(number: int, inbox: Any) -> None:
-        for turn in range(40):
-            await inbox.store(change(f"t{turn % 3}", number * 100 + turn))
+        for step in range(40):
+            await inbox.store(change(f"t{step % 3}", number * 100 + step))
 
     async def work(inbox: Any) -> None:
         idle = 0
@@ -130,9 +130,9 @@ async def test_of_records_that_everybody_changes_nothing_is_lost(store: Store) -
         for number, inbox in enumerate(inboxes):
             tasks.start_soon(put, number, inbox)
             tasks.start_soon(work, inbox)
-    letters = await store.inbox.list()
-    assert (len(letters), {letter.state for letter in letters}) == (160, {HANDLED})
-    assert {number for _, number in done} == {letter.number for letter in letters}
+    stored_postbacks = await store.inbox.list()
+    assert (len(stored_postbacks), {stored.state for stored in stored_postbacks}) == (160, {HANDLED})
+    assert {number for _, number in done} == {stored.number for stored in stored_postbacks}
 
 
 @postgres_only
@@ -163,7 +163,7 @@ async def test_what_is_put_while_the_last_of_its_record_ends_is_not_forgotten(st
 
 @pytest.mark.anyio
 async def test_a_database_that_is_away() -> None:
-    """One error, which shows where it should be, and no password; afterwards it is asked anew."""
+    """One error, which shows the address and no password; the next call tries again."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -190,7 +190,7 @@ class ConfusedPool:
 
 @pytest.mark.anyio
 async def test_a_driver_that_is_confused_is_a_database_that_is_away() -> None:
-    """Whatever it calls it, it is an `InboxError`: answered 503, waited for; also where handlers write."""
+    """Every error of the driver is an `InboxError`; also for statements of handlers."""
     inbox = PostgresInbox(ConfusedPool())
     inbox._database._is_ready = True
     claim = Claim(number=1, postback=change(), token="t", attempt=1, superseded=False)
@@ -202,7 +202,7 @@ async def test_a_driver_that_is_confused_is_a_database_that_is_away() -> None:
 @postgres_only
 @pytest.mark.anyio
 async def test_connections_that_break_are_replaced(store: Store) -> None:
-    """Who asks while the server ends them gets an `InboxError`, also for a handler's statement; then it goes on."""
+    """A connection that the server ends is an `InboxError`; the next call gets a new connection."""
     await store.inbox.store(change())
     (claim,) = await store.inbox.claim(1, 60)
     with pytest.raises(InboxError):
@@ -211,7 +211,7 @@ async def test_connections_that_break_are_replaced(store: Store) -> None:
 
 
 def test_on_trio() -> None:
-    """It says what it needs."""
+    """The error names the event loop that is needed."""
     inbox = PostgresInbox("postgresql://127.0.0.1/shop")
 
     async def put() -> None:
@@ -223,13 +223,13 @@ def test_on_trio() -> None:
 
 @pytest.mark.parametrize("table", ["", "a b", 'x"; DROP', "A", "a.b.c", 7, "x" * 60])
 def test_names_that_are_none(table: Any) -> None:
-    """Small letters, digits and _, with or without a schema."""
+    """Names have lower-case characters, digits and _, with or without a schema."""
     with pytest.raises(InvalidRequestError, match="table"):
         PostgresInbox("postgresql://127.0.0.1/shop", table=table)
 
 
 def test_an_address_that_is_none() -> None:
-    """It is not repeated, whatever stands in it."""
+    """The error does not repeat the address, whatever it contains."""
     with pytest.raises(InvalidRequestError, match="database: invalid address") as caught:
         PostgresInbox(f"mysql://shop:{PASSWORD}@127.0.0.1/shop")
     assert PASSWORD not in str(caught.value)

@@ -1,4 +1,4 @@
-"""`PostbackReceiver`: what it answers, whom it tells, and in which order."""
+"""`PostbackReceiver`: its responses, the handlers that it calls, and their order."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def post(to: PostbackReceiver, body: bytes = b"", headers: dict[str, str] | None = None) -> tuple[int, str]:
-    """What a receiver answers to a POST."""
+    """Return the response of a receiver to a POST."""
     response = await to.receive("POST", HEADERS if headers is None else headers, chunks(body))
     return response.status, response.body.decode()
 
@@ -31,15 +31,15 @@ async def post(to: PostbackReceiver, body: bytes = b"", headers: dict[str, str] 
 
 async def test_a_postback_reaches_its_handler_and_is_acknowledged() -> None:
     """Typed, and 204 with nothing in it."""
-    shop, told = receiver(), list[Postback[Transaction]]()
+    shop, received = receiver(), list[Postback[Transaction]]()
 
     @shop.on("transaction")
     async def handle(postback: Postback[Transaction]) -> None:
-        told.append(postback)
+        received.append(postback)
 
     response = await shop.receive("POST", HEADERS, chunks(form()[:10], b"", form()[10:]))
     assert (response.status, response.body, dict(response.headers)) == (204, b"", {})
-    assert [type(each.record) for each in told] == [Transaction]
+    assert [type(each.record) for each in received] == [Transaction]
 
 
 async def test_what_no_handler_wants_is_acknowledged() -> None:
@@ -62,7 +62,7 @@ async def unread() -> AsyncIterator[bytes]:
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": basic(password="wrong")}])
 async def test_a_stranger_is_asked_for_credentials(headers: dict[str, str]) -> None:
-    """Before its body is read, so that nobody else can fill the memory."""
+    """Credentials are checked before the body is read, so that strangers cannot fill the memory."""
     response = await receiver().receive("POST", headers, unread())
     assert response.status == 401
     assert response.headers["www-authenticate"] == 'Basic realm="postbacks", charset="UTF-8"'
@@ -93,8 +93,8 @@ async def test_a_refusal_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     for body, headers in ((b"type=UPDATE", HEADERS), (form(), {})):
         await post(receiver(), body, headers)
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("WARNING", "a request was refused with 400: data: must be a record, as a JSON text"),
-        ("INFO", "a request was refused with 401: authorization: not the Basic credentials of this receiver"),
+        ("WARNING", "request rejected with 400: data: must be a record, as a JSON text"),
+        ("INFO", "request rejected with 401: authorization: not the Basic credentials of this receiver"),
     ]
 
 
@@ -107,7 +107,7 @@ async def test_numbers_that_make_no_sense(name: str, number: float) -> None:
 
 
 async def test_the_name_of_a_file_is_no_inbox() -> None:
-    """It says at once what to write instead."""
+    """The error shows what to write instead."""
     with pytest.raises(TypeError, match="SqliteInbox"):
         receiver(inbox="inbox.db")
 
@@ -124,8 +124,8 @@ async def test_a_body_that_says_it_is_too_large_is_not_read(length: str) -> None
 
 
 @pytest.mark.parametrize("length", [None, "10", "-5", "many", "", "²"])
-async def test_a_body_that_turns_out_too_large_is_not_read_on(length: str | None) -> None:
-    """Whatever it says of itself; what was read is no more than the limit and the piece that went beyond."""
+async def test_a_body_that_is_too_large_is_not_read_to_its_end(length: str | None) -> None:
+    """No more is read than the limit and the chunk that exceeds it."""
     read: list[int] = []
 
     async def endless() -> AsyncIterator[bytes]:
@@ -150,7 +150,7 @@ async def test_a_body_of_just_the_limit_is_taken() -> None:
 
 async def test_all_handlers_that_it_fits_are_told_in_their_order() -> None:
     """By resource, by type, by both, by neither."""
-    shop, told = receiver(), list[str]()
+    shop, received = receiver(), list[str]()
     wishes: list[tuple[str, tuple[str, ...]]] = [
         ("all", ()),
         ("sales", ("transaction",)),
@@ -160,34 +160,34 @@ async def test_all_handlers_that_it_fits_are_told_in_their_order() -> None:
         ("coupons", ("coupon",)),
     ]
     for name, wish in wishes:
-        shop.on(*wish)(partial(note, told, name))
-    shop.on(type="DELETE")(partial(note, told, "deletions"))
+        shop.on(*wish)(partial(note, received, name))
+    shop.on(type="DELETE")(partial(note, received, "deletions"))
     await post(shop, form())
     await post(shop, form({"id": "1"}, resource="coupon", type="DELETE"))
-    assert told == ["all", "sales", "changed sales", "all", "coupons", "deletions"]
+    assert received == ["all", "sales", "changed sales", "all", "coupons", "deletions"]
 
 
-async def note(told: list[str], name: str, _: Postback[Any]) -> None:
+async def note(received: list[str], name: str, _: Postback[Any]) -> None:
     """A handler."""
-    told.append(name)
+    received.append(name)
 
 
 async def test_an_unknown_resource_reaches_the_handler_of_everything() -> None:
     """With the record as it came."""
-    shop, told = receiver(), list[Postback[Any]]()
+    shop, received = receiver(), list[Postback[Any]]()
 
     @shop.on()
     async def handle(postback: Postback[Any]) -> None:
-        told.append(postback)
+        received.append(postback)
 
     await post(shop, form({"id": "7", "colour": "red"}, resource="coupon", type="EXPIRE"))
-    assert [(each.resource, each.type, each.record, each.raw) for each in told] == [
+    assert [(each.resource, each.type, each.record, each.raw) for each in received] == [
         ("coupon", "EXPIRE", None, {"id": "7", "colour": "red"})
     ]
 
 
 async def test_registering_returns_the_function_unchanged() -> None:
-    """It can be registered twice, called and tested like any other."""
+    """The decorated function can be registered twice, called and tested."""
 
     async def handle(postback: Postback[Any]) -> None:
         """A handler."""
@@ -200,24 +200,24 @@ class Callable:
     """An object that is an async function, too."""
 
     def __init__(self) -> None:
-        self.told = 0
+        self.received = 0
 
     async def __call__(self, _: Postback[Any]) -> None:
         """A handler."""
-        self.told += 1
+        self.received += 1
 
 
 async def test_a_handler_may_be_a_method_or_an_object() -> None:
-    """Whatever is async to call."""
+    """Async functions, methods and objects are accepted."""
     shop, handler = receiver(), Callable()
     shop.on()(handler)
     shop.on()(handler.__call__)
     await post(shop, form())
-    assert handler.told == 2
+    assert handler.received == 2
 
 
 async def test_a_blocking_function_is_refused_when_it_is_registered() -> None:
-    """It would stop the whole server, and that at the first payment."""
+    """A blocking handler would stop the whole server."""
 
     def handle(postback: Postback[Any]) -> None:
         """Not async."""
@@ -226,18 +226,18 @@ async def test_a_blocking_function_is_refused_when_it_is_registered() -> None:
         receiver().on()(handle)  # type: ignore[type-var]
 
 
-async def test_a_handler_without_brackets_is_refused() -> None:
+async def test_a_handler_without_parentheses_is_refused() -> None:
     """`@receiver.on` would take the function for a resource, and never call it."""
-    with pytest.raises(TypeError, match="brackets"):
+    with pytest.raises(TypeError, match="parentheses"):
         receiver().on(nothing)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 @pytest.mark.parametrize("words", [("transactions",), ("Transaction",), ("contact", "update"), ("coupon", "CREATE")])
 async def test_a_word_that_is_not_known_is_doubted(words: tuple[str, ...], caplog: pytest.LogCaptureFixture) -> None:
-    """It may be new, or a slip of the pen that would drop postbacks without a sound."""
+    """Unknown words are logged, because a typing error would silently drop postbacks."""
     receiver().on(*words)(nothing)
     (record,) = caplog.records
-    assert (record.levelno, "a word that is not known" in record.getMessage()) == (logging.WARNING, True)
+    assert (record.levelno, "unknown value (known: " in record.getMessage()) == (logging.WARNING, True)
 
 
 async def test_known_words_are_not_doubted(caplog: pytest.LogCaptureFixture) -> None:
@@ -254,19 +254,19 @@ async def nothing(postback: Postback[Any]) -> None:
 
 async def test_of_an_older_state_only_those_are_told_who_ask_for_it() -> None:
     """The worker of an inbox says that a newer one was handled."""
-    handlers, told = Handlers(), list[str]()
-    handlers.add("transaction", None, include_stale=False, handler=partial(note, told, "newest"))
-    handlers.add("transaction", None, include_stale=True, handler=partial(note, told, "all"))
-    handlers.add("contact", None, include_stale=True, handler=partial(note, told, "contacts"))
+    handlers, received = Handlers(), list[str]()
+    handlers.add("transaction", None, include_stale=False, handler=partial(note, received, "newest"))
+    handlers.add("transaction", None, include_stale=True, handler=partial(note, received, "all"))
+    handlers.add("contact", None, include_stale=True, handler=partial(note, received, "contacts"))
     await handlers.handle(receiver().parse(HEADERS, form()), superseded=True)
-    assert told == ["all"]
+    assert received == ["all"]
 
 
 # --- handlers that fail
 
 
 async def test_a_handler_that_fails_has_it_sent_again() -> None:
-    """500, and nothing of the failure for whoever is asking."""
+    """The response is 500 and shows nothing of the failure."""
     shop = receiver()
     shop.on()(partial(fail, ValueError("no such order: 4711")))
     assert await post(shop, form()) == (500, "a handler failed\n")
@@ -293,11 +293,11 @@ async def test_a_failure_is_logged_without_card_numbers(caplog: pytest.LogCaptur
 
 async def test_handlers_after_one_that_failed_are_told_all_the_same() -> None:
     """One that is broken does not keep a payment's news from the others."""
-    shop, told = receiver(), list[str]()
+    shop, received = receiver(), list[str]()
     shop.on()(partial(fail, ValueError("one")))
-    shop.on()(partial(note, told, "after"))
+    shop.on()(partial(note, received, "after"))
     assert (await post(shop, form()))[0] == 500
-    assert told == ["after"]
+    assert received == ["after"]
 
 
 async def test_failures_of_several_handlers_are_all_told() -> None:
@@ -314,7 +314,7 @@ async def test_failures_of_several_handlers_are_all_told() -> None:
 
 
 async def test_a_cancelled_handler_is_not_a_failure() -> None:
-    """The server is going down: nobody is answered, and the gateway sends it again."""
+    """The server is shutting down: there is no response, and the gateway sends the postback again."""
     shop, begun = receiver(), anyio.Event()
 
     @shop.on()
@@ -374,8 +374,8 @@ async def test_what_names_no_record_waits_for_nothing() -> None:
     assert sorted(begun) == ["a", "b"]
 
 
-async def test_turns_are_forgotten_when_nobody_waits_for_them() -> None:
-    """So that memory does not grow with every record that was ever told of; after failures, too."""
+async def test_unused_locks_are_removed() -> None:
+    """Memory does not grow with the number of records; after failures, too."""
     shop = receiver()
     shop.on()(partial(fail, ValueError("one")))
     for number in range(5):
@@ -404,17 +404,17 @@ async def test_parse_checks_what_receive_checks() -> None:
 
 
 async def test_with_an_inbox_a_postback_is_acknowledged_when_it_is_stored() -> None:
-    """Nobody is told meanwhile; one that comes again is acknowledged, too."""
-    inbox, told = MemoryInbox(), list[str]()
+    """No handler is called meanwhile; a repeated delivery is acknowledged, too."""
+    inbox, received = MemoryInbox(), list[str]()
     shop = receiver(inbox=inbox)
-    shop.on()(partial(note, told, "told"))
+    shop.on()(partial(note, received, "received"))
     assert [await post(shop, form(number_of_attempts=str(number))) for number in (1, 2)] == [(204, "")] * 2
     assert [each.record_id for each in inbox.kept.values()] == [sale()["id"]]
-    assert told == []
+    assert received == []
 
 
 async def test_an_inbox_that_cannot_be_used_has_it_sent_again(caplog: pytest.LogCaptureFixture) -> None:
-    """503; the reason is for the log, and not for whoever is asking."""
+    """The response is 503; the reason is logged and not shown to the caller."""
     assert await post(receiver(inbox=MemoryInbox(broken=True)), form()) == (503, "the inbox cannot be used\n")
     assert "the disk is full" in caplog.text
 
@@ -445,7 +445,7 @@ async def test_a_receiver_is_entered_once_at_a_time() -> None:
     """A second worker would close the inbox under the first; one after the other is fine."""
     shop = receiver()
     async with shop:
-        with pytest.raises(RuntimeError, match="enter it once"):
+        with pytest.raises(RuntimeError, match="already running"):
             await shop.__aenter__()
     async with shop:
         pass
@@ -453,23 +453,23 @@ async def test_a_receiver_is_entered_once_at_a_time() -> None:
 
 async def test_a_receiver_can_be_entered_again(tmp_path: Path) -> None:
     """As when tests start an application twice: its inbox takes postbacks again, and they are handled."""
-    shop, told = receiver(inbox=SqliteInbox(tmp_path / "inbox.db")), list[str]()
+    shop, received = receiver(inbox=SqliteInbox(tmp_path / "inbox.db")), list[str]()
 
     @shop.on()
     async def handle(postback: Postback[Any]) -> None:
-        told.append(postback.record_id)
+        received.append(postback.record_id)
 
     for name in ("a", "b"):
         async with shop:
             assert await post(shop, form(sale(id=name))) == (204, "")
             with anyio.fail_after(30):
-                while name not in told:
+                while name not in received:
                     await anyio.sleep(0.01)
     assert await post(shop, form(sale(id="c"))) == (503, "the inbox cannot be used\n")
 
 
 async def test_without_an_inbox_there_is_nothing_to_work_on() -> None:
-    """It says so, instead of returning as if all were done."""
+    """The caller gets an error instead of a silent return."""
     with pytest.raises(RuntimeError, match="no inbox"):
         await receiver().work()
 
@@ -486,7 +486,7 @@ async def test_a_receiver_does_not_show_its_password() -> None:
     assert PASSWORD not in str(caught.value)
 
 
-# --- what takes too long, and what nobody handles yet
+# --- time limits, and receivers without handlers
 
 
 async def never() -> AsyncIterator[bytes]:
@@ -499,35 +499,35 @@ async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     """Callers that dawdle do not pile up."""
     with anyio.fail_after(30):
         response = await receiver(body_seconds=0.01).receive("POST", HEADERS, never())
-    assert (response.status, response.body) == (408, b"the body: not there within 0.01 seconds\n")
+    assert (response.status, response.body) == (408, b"the body: not received within 0.01 seconds\n")
 
 
 async def test_a_handler_that_hangs_does_not_keep_its_record_for_ever(caplog: pytest.LogCaptureFixture) -> None:
-    """Without an inbox, too: it has failed, what comes again is told again, and nobody waits behind it."""
-    shop, told = receiver(handler_seconds=0.01), list[str]()
+    """Also without an inbox: it has failed, a repeated delivery is handled again, and no postback waits behind it."""
+    shop, received = receiver(handler_seconds=0.01), list[str]()
 
     @shop.on()
     async def handle(postback: Postback[Any]) -> None:
-        told.append(postback.record_id)
-        if len(told) == 1:
+        received.append(postback.record_id)
+        if len(received) == 1:
             await anyio.sleep_forever()
 
     with anyio.fail_after(30):
         assert [(await post(shop, form()))[0] for _ in range(2)] == [500, 204]
-    assert "a handler failed at" in caplog.text
+    assert "handler failed" in caplog.text
 
 
 async def test_without_a_handler_nothing_counts_as_handled(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A process that only stores leaves the handling to another; one whose handler comes later does it then."""
-    shop, told = receiver(inbox=SqliteInbox(tmp_path / "inbox.db")), list[str]()
+    shop, received = receiver(inbox=SqliteInbox(tmp_path / "inbox.db")), list[str]()
     async with shop:
         assert (await post(shop, form()))[0] == 204
         await shop.work(until_empty=True)
-        assert "the receiver has no handlers yet" in caplog.text
+        assert "the receiver has no handlers" in caplog.text
 
         @shop.on()
         async def handle(postback: Postback[Any]) -> None:
-            told.append(postback.record_id)
+            received.append(postback.record_id)
 
         await shop.work(until_empty=True)
-        assert told == [sale()["id"]]
+        assert received == [sale()["id"]]

@@ -1,4 +1,4 @@
-"""Reconciling: which records are asked for, what becomes of them, and what happens when telling fails."""
+"""Reconciling: which records are listed, which postbacks they become, and failures of handlers."""
 
 import subprocess
 import sys
@@ -40,7 +40,7 @@ Accept = Callable[[Postback[Any]], Awaitable[bool]]
 
 
 def now(sandbox: Sandbox) -> datetime:
-    """What the gateway's clock shows, in whole seconds."""
+    """Return the time of the gateway's clock, in whole seconds."""
     return datetime.fromtimestamp(int(sandbox.now()), UTC)
 
 
@@ -54,14 +54,14 @@ def collector(into: list[Postback[Any]], new: bool = True) -> Accept:
     return accept
 
 
-def told(postbacks: list[Postback[Any]]) -> list[tuple[str, str, str]]:
+def received(postbacks: list[Postback[Any]]) -> list[tuple[str, str, str]]:
     """Type, resource and id of each."""
     return [(postback.type, postback.resource, postback.record_id) for postback in postbacks]
 
 
 @pytest.mark.parametrize("resource", LISTS)
 def test_a_listed_record_is_written_as_a_postback_would_bring_it(resource: str) -> None:
-    """What stands in `.raw` is JSON, holds no links, and reads as the record that was listed."""
+    """`.raw` is JSON without links, and parses to the record that was listed."""
     sample, plural = LISTS[resource]
     for row in decode((SAMPLES / f"{sample}.json").read_bytes())[plural]:
         raw = raw_of(structure(RECORDS[resource], row))
@@ -81,7 +81,7 @@ def test_amounts_are_written_as_postbacks_write_them() -> None:
 
 @pytest.mark.anyio
 async def test_a_new_record_comes_as_it_was_listed(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """It is a CREATE with the record, its fields as JSON, and the mark that it was found."""
+    """A missed record becomes a CREATE with its fields as JSON, marked as reconciled."""
     start = now(sandbox)
     sale = await gateway.transactions.create(SALE)
     found: list[Postback[Any]] = []
@@ -121,7 +121,7 @@ async def test_what_was_made_and_changed_comes_twice(gateway: AsyncGateway, sand
     found: list[Postback[Any]] = []
     result = await reconcile(gateway, start, ["contact"], collector(found), stored=False)
     assert result == Reconciled(checked=2, missed=2)
-    assert told(found) == [
+    assert received(found) == [
         ("UPDATE", "contact", old.id),
         ("CREATE", "contact", new.id),
         ("UPDATE", "contact", new.id),
@@ -148,7 +148,7 @@ async def test_batches_are_found_by_their_making_and_their_closing(gateway: Asyn
     found: list[Postback[Any]] = []
     result = await reconcile(gateway, start, ["transactionbatch"], collector(found), stored=False)
     assert result == Reconciled(checked=2, missed=2)
-    assert told(found) == [("CREATE", "transactionbatch", opened.id), ("UPDATE", "transactionbatch", closed.id)]
+    assert received(found) == [("CREATE", "transactionbatch", opened.id), ("UPDATE", "transactionbatch", closed.id)]
     assert found[1].modified_ts == closed.batch_close_ts
 
 
@@ -162,13 +162,13 @@ async def test_only_what_was_missed_counts(gateway: AsyncGateway, sandbox: Sandb
 
 @pytest.mark.anyio
 async def test_a_gateway_whose_clock_is_ahead_hides_nothing(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """What it dates in what is the future here is found."""
+    """Records dated in this computer's future are found."""
     start = now(sandbox)
     sandbox.advance(40 * 24 * 3600)
     vault = await gateway.account_vaults.create(CARD)
     found: list[Postback[Any]] = []
     await reconcile(gateway, start, ["accountvault"], collector(found), stored=False)
-    assert told(found) == [("CREATE", "accountvault", vault.id)]
+    assert received(found) == [("CREATE", "accountvault", vault.id)]
 
 
 @pytest.mark.anyio
@@ -244,7 +244,7 @@ async def test_handlers_hear_one_after_the_other(gateway: AsyncGateway, sandbox:
 )
 @pytest.mark.anyio
 async def test_a_since_that_is_no_moment_is_refused(gateway: AsyncGateway, since: Any, reason: str) -> None:
-    """The error names it, and nothing was listed or told."""
+    """The error names the field; nothing was listed, and no handler was called."""
     receiver = PostbackReceiver(None, None)
     with pytest.raises(InvalidRequestError) as refused:
         await receiver.reconcile(gateway, since=since)
@@ -255,7 +255,7 @@ async def test_a_since_that_is_no_moment_is_refused(gateway: AsyncGateway, since
 async def test_a_handler_that_fails_does_not_keep_the_others_from_theirs(
     gateway: AsyncGateway, sandbox: Sandbox
 ) -> None:
-    """All are told, and what failed is raised at the end, all of it."""
+    """All handlers are called, and all failures are raised at the end."""
     sandbox.add_vaults(5)
     receiver = PostbackReceiver(None, None)
     heard: list[str] = []
@@ -301,12 +301,12 @@ async def test_an_inbox_that_fails_ends_it(gateway: AsyncGateway, sandbox: Sandb
 
 @pytest.mark.anyio
 async def test_a_list_that_fails_ends_it(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """What was told before stands; the error is the list's own."""
+    """Changes that were passed on before are kept; the error is the list's own."""
     sandbox.fault("GET /v2/transactions", "garbage", times=100)
     found: list[Postback[Any]] = []
     with pytest.raises(MalformedReplyError):
         await reconcile(gateway, now(sandbox) - timedelta(1), [None], collector(found), stored=False)
-    assert told(found) == [("CREATE", "contact", sandbox.contact_id)]
+    assert received(found) == [("CREATE", "contact", sandbox.contact_id)]
 
 
 @pytest.mark.parametrize("resource", ["contact", "accountvault", None])
@@ -330,7 +330,7 @@ async def test_only_resources_with_handlers_are_listed(
 
 @pytest.mark.anyio
 async def test_without_handlers_nothing_is_listed(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """Nobody wants to know."""
+    """No handler matches."""
     result = await PostbackReceiver(None, None).reconcile(gateway, since=now(sandbox) - timedelta(1))
     assert result == Reconciled(0, 0)
 

@@ -45,7 +45,7 @@ async def inbox(path: Path) -> AsyncIterator[SqliteInbox]:
 
 
 def ask(path: Path, sql: str) -> list[tuple[Any, ...]]:
-    """What the file says."""
+    """Return the rows of a query on the file."""
     return ask_sqlite(str(path), sql)
 
 
@@ -64,10 +64,10 @@ async def test_thousands_at_once_share_few_transactions(path: Path) -> None:
     inbox, commits = SqliteInbox(path), 0
     execute_batch = InboxFile.execute_batch
 
-    def counted(self: InboxFile, operations: Any) -> Any:
+    def counted(self: InboxFile, *batch: Any) -> Any:
         nonlocal commits
         commits += 1
-        return execute_batch(self, operations)
+        return execute_batch(self, *batch)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(InboxFile, "execute_batch", counted)
@@ -80,12 +80,12 @@ async def test_thousands_at_once_share_few_transactions(path: Path) -> None:
 
 
 async def test_listed_states_that_come_together_are_judged_one_after_the_other(path: Path) -> None:
-    """Of one record, an older state that follows a newer one in the same transaction is no news."""
+    """An older state of a record that follows a newer one in the same transaction is not stored."""
     file = InboxFile(path)
     together = [change("t1", 2), change("t2", 1), change("t1", 1), change("t2", 2), change("t1", 3), change("t1", 2)]
     listed = [row_of(attrs.evolve(each, reconciled=True)) for each in together]
     assert file.execute_batch(listed) == [True, True, False, True, True, False]
-    assert [letter.number for letter in file.list(None, 0, 10)] == [1, 2, 3, 4]
+    assert [stored.number for stored in file.list(None, 0, 10)] == [1, 2, 3, 4]
     file.close()
 
 
@@ -99,7 +99,7 @@ async def test_a_full_inbox_costs_no_more_than_an_empty_one(path: Path) -> None:
 
 
 async def test_a_record_that_has_changed_often_costs_no_more_than_another(path: Path) -> None:
-    """Whether it was told before is not looked for in all that is kept of it."""
+    """The search for an earlier delivery does not read all postbacks of the record."""
     file, rows = InboxFile(path), [row_of(change("t1", number)) for number in range(1002)]
     before = steps_to(file, rows[:1])
     file.execute_batch(rows[1:-1])
@@ -152,7 +152,7 @@ HARMFUL = [
 
 @pytest.mark.parametrize("harmful", HARMFUL)
 async def test_no_handlers_statement_harms_the_others(path: Path, inbox: SqliteInbox, harmful: str) -> None:
-    """Those who share its transaction are written, once; it fails alone, and is none the worse for the next attempt."""
+    """Others in its transaction are written once; it fails alone, and its next attempt succeeds."""
     ask(path, "CREATE TABLE once (x UNIQUE)")
     ask(path, "INSERT INTO once VALUES (1)")
     claims = await claimed(inbox, "t0", "t1", "t2", "t3")
@@ -173,7 +173,7 @@ async def test_no_handlers_statement_harms_the_others(path: Path, inbox: SqliteI
     assert ("transaction of the inbox" in failed[0]) != ("UNIQUE" in failed[0])
     assert ask(path, "SELECT what FROM effects ORDER BY what") == [("t0",), ("t2",), ("t3",)]
     assert await inbox.complete(claims[1], HANDLED) is True
-    assert [letter.postback.record_id for letter in await inbox.list(PostbackState.WAITING)] == ["t9"]
+    assert [stored.postback.record_id for stored in await inbox.list(PostbackState.WAITING)] == ["t9"]
 
 
 async def test_amounts_and_times_are_written_as_text(path: Path, inbox: SqliteInbox) -> None:
@@ -199,8 +199,8 @@ async def test_its_clock_is_a_parameter(path: Path) -> None:
     clock[0] += 1
     (claim,) = await inbox.claim(1, 60)
     await inbox.fail(claim, "no", 3600)
-    (letter,) = await inbox.list()
-    assert (letter.received_at, letter.due_at) == (now, now + timedelta(seconds=3660))
+    (stored,) = await inbox.list()
+    assert (stored.received_at, stored.due_at) == (now, now + timedelta(seconds=3660))
     clock[0] += 3600
     assert len(await inbox.claim(1, 60)) == 1
     await inbox.aclose()
@@ -237,7 +237,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
 
 
 def content(path: Path) -> bytes | None:
-    """What is in a file, if it is one."""
+    """Return the content of a file, or None for a folder."""
     return path.read_bytes() if path.is_file() else None
 
 
@@ -289,7 +289,7 @@ def test_many_make_the_file_at_once(path: Path) -> None:
 
 
 def test_a_file_that_is_made_while_it_is_looked_at(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not taken for another program's."""
+    """The new file is not taken for another program's."""
     maker = threading.Thread(target=lambda: InboxFile(path).close())
     count_tables = sqlite._count_tables
 
@@ -309,7 +309,7 @@ def test_a_file_that_is_made_while_it_is_looked_at(path: Path, monkeypatch: pyte
 
 
 async def test_a_full_disk_takes_nothing_and_later_everything(path: Path, inbox: SqliteInbox) -> None:
-    """Who puts is told, and who handled; neither has failed for good."""
+    """Callers of `store` and of `complete` get the error; both can try again."""
     (claim,) = await claimed(inbox, "t1")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))  # as a full disk: no file may grow

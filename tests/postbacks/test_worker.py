@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Clock:
-    """A time that passes when it is told to."""
+    """A clock that advances when a test advances it."""
 
     def __init__(self) -> None:
         self.seconds = NOON.timestamp()
@@ -41,7 +41,7 @@ class BrokenInbox(SqliteInbox):
     failures = 0
 
     def on_claim(self) -> None:
-        """What happens when it is asked for claims."""
+        """Run when claims are requested."""
 
     async def _or_fail(self, name: str, operation: Awaitable[Any]) -> Any:
         result = await operation
@@ -63,10 +63,10 @@ class BrokenInbox(SqliteInbox):
 
 
 class Shop:
-    """Handlers that note what they are told; one may do more."""
+    """Handlers that note what they receive; one may do more."""
 
     def __init__(self, more: Callable[[Postback[Any]], Awaitable[object]] | None = None) -> None:
-        self.told: list[tuple[str, int, bool]] = []
+        self.received: list[tuple[str, int, bool]] = []
         self.busy = 0
         self.busiest = 0
         self._more = more
@@ -74,7 +74,7 @@ class Shop:
 
     async def handle(self, postback: Postback[Any], superseded: bool) -> None:
         """Note it."""
-        self.told.append((postback.record_id, postback.raw["modified_ts"], superseded))
+        self.received.append((postback.record_id, postback.raw["modified_ts"], superseded))
         self.heard.set()
         self.busy += 1
         self.busiest = max(self.busiest, self.busy)
@@ -100,7 +100,7 @@ async def inbox(tmp_path: Path, clock: Clock) -> AsyncIterator[BrokenInbox]:
 
 
 async def fail(postback: Postback[Any]) -> None:
-    """What a handler should not do."""
+    """Raise what a handler should not raise."""
     raise KeyError(f"no order for card {CARD} of {postback.record_id}")
 
 
@@ -126,12 +126,12 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def test_all_that_is_due_is_handled(inbox: BrokenInbox) -> None:
-    """Each once, those of a record in order, and told whether a newer state was handled before."""
+    """Each is handled once, those of a record in order, with the flag that a newer state was handled before."""
     shop = Shop()
     await put(inbox, change("t1", 2), change("t2", 1), change("t1", 1), change("t1", 3))
     await worker(inbox, shop).work(until_empty=True)
-    assert sorted(shop.told) == [("t1", 1, True), ("t1", 2, False), ("t1", 3, False), ("t2", 1, False)]
-    assert [modified for record, modified, _ in shop.told if record == "t1"] == [2, 1, 3]
+    assert sorted(shop.received) == [("t1", 1, True), ("t1", 2, False), ("t1", 3, False), ("t2", 1, False)]
+    assert [modified for record, modified, _ in shop.received if record == "t1"] == [2, 1, 3]
     assert [state for *_, state in await states(inbox)] == [HANDLED, HANDLED, SUPERSEDED, HANDLED]
 
 
@@ -145,13 +145,13 @@ async def test_so_many_at_once_and_one_of_each_record(inbox: BrokenInbox) -> Non
             together.set()
         with anyio.fail_after(30):
             await together.wait()
-        running = [record for record, *_ in shop.told[-shop.busy :]]
+        running = [record for record, *_ in shop.received[-shop.busy :]]
         assert len(running) == len(set(running))
 
     shop = Shop(wait)
     await put(inbox, *(change(f"t{number % 5}", number) for number in range(20)))
     await worker(inbox, shop, concurrency=3).work(until_empty=True)
-    assert (len(shop.told), shop.busiest) == (20, 3)
+    assert (len(shop.received), shop.busiest) == (20, 3)
 
 
 async def test_a_record_does_not_wait_for_another(inbox: BrokenInbox) -> None:
@@ -166,14 +166,14 @@ async def test_a_record_does_not_wait_for_another(inbox: BrokenInbox) -> None:
     await put(inbox, change("slow", 1), change("slow", 2), *(change("t1", number) for number in range(10)))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(worker(inbox, shop, concurrency=2).work, True)
-        await until(lambda: len(shop.told) == 11)
-        assert ("slow", 2, False) not in shop.told
+        await until(lambda: len(shop.received) == 11)
+        assert ("slow", 2, False) not in shop.received
         release.set()
-    assert len(shop.told) == 12
+    assert len(shop.received) == 12
 
 
 async def test_what_was_just_stored_is_handled_at_once(inbox: BrokenInbox) -> None:
-    """When it is told, not only when it looks the next time."""
+    """The worker is notified, and does not wait for its next query."""
     shop = Shop()
     busy = worker(inbox, shop, poll_seconds=3600)
     async with anyio.create_task_group() as tasks:
@@ -182,19 +182,19 @@ async def test_what_was_just_stored_is_handled_at_once(inbox: BrokenInbox) -> No
         assert busy.is_running
         await inbox.store(change())
         busy.notify()
-        await until(lambda: len(shop.told) == 1)
+        await until(lambda: len(shop.received) == 1)
         tasks.cancel_scope.cancel()
     assert not busy.is_running
 
 
 async def test_what_others_stored_is_handled_soon(inbox: BrokenInbox) -> None:
-    """It looks by itself again and again."""
+    """The worker queries the inbox at intervals."""
     shop = Shop()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(worker(inbox, shop).work)
         await anyio.sleep(0.05)
         await inbox.store(change())
-        await until(lambda: len(shop.told) == 1)
+        await until(lambda: len(shop.received) == 1)
         tasks.cancel_scope.cancel()
 
 
@@ -204,7 +204,7 @@ async def test_what_waits_behind_another_is_handled_at_once(inbox: BrokenInbox) 
     await put(inbox, *(change(f"t{number % 2}", number) for number in range(6)))
     with anyio.fail_after(30):
         await worker(inbox, shop, concurrency=1, poll_seconds=3600).work(until_empty=True)
-    assert len(shop.told) == 6
+    assert len(shop.received) == 6
 
 
 async def test_twice_at_work(inbox: BrokenInbox) -> None:
@@ -215,11 +215,11 @@ async def test_twice_at_work(inbox: BrokenInbox) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(busy.work, True)
         tasks.start_soon(busy.work, True)
-    assert len(shop.told) == len(set(shop.told)) == 50
+    assert len(shop.received) == len(set(shop.received)) == 50
 
 
 async def test_what_handlers_write(inbox: BrokenInbox, tmp_path: Path) -> None:
-    """It is there when the postback is handled, and not when a handler failed after writing it."""
+    """A statement takes effect when the postback is handled, and not when a handler fails."""
 
     async def write(postback: Postback[Any]) -> None:
         postback.execute("INSERT INTO effects VALUES (?)", postback.record_id)
@@ -243,10 +243,10 @@ async def test_pauses_double(inbox: BrokenInbox, clock: Clock, chance: float, pa
     await put(inbox, change("t1", 1), change("t1", 2))
     for pause in pauses:
         await worker(inbox, shop, chance=lambda: chance).work(until_empty=True)
-        letter, _ = await inbox.list()
-        assert letter.due_at == datetime.fromtimestamp(clock.seconds, UTC) + timedelta(seconds=pause)
+        stored, _ = await inbox.list()
+        assert stored.due_at == datetime.fromtimestamp(clock.seconds, UTC) + timedelta(seconds=pause)
         clock.seconds += pause
-    assert shop.told == [("t1", 1, False)] * 3
+    assert shop.received == [("t1", 1, False)] * 3
 
 
 async def test_a_pause_is_an_hour_at_most(inbox: BrokenInbox, clock: Clock) -> None:
@@ -255,17 +255,17 @@ async def test_a_pause_is_an_hour_at_most(inbox: BrokenInbox, clock: Clock) -> N
     await inbox.store(change())
     for _ in range(20):
         await worker(inbox, shop, max_attempts=100).work(until_empty=True)
-        (letter,) = await inbox.list()
-        assert letter.due_at
-        pause = letter.due_at.timestamp() - clock.seconds
+        (stored,) = await inbox.list()
+        assert stored.due_at
+        pause = stored.due_at.timestamp() - clock.seconds
         clock.seconds += pause
-    assert (len(shop.told), pause) == (20, 3600)
+    assert (len(shop.received), pause) == (20, 3600)
 
 
 async def test_after_too_many_attempts_it_is_dead(
     inbox: BrokenInbox, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is logged and kept with its error; the next of its record goes on. Nothing shows a card's number or a body."""
+    """A dead postback is logged and kept; the next of its record is handled. No card number or body is shown."""
 
     async def fail_first(postback: Postback[Any]) -> None:
         if postback.raw["modified_ts"] == 1:
@@ -277,10 +277,10 @@ async def test_after_too_many_attempts_it_is_dead(
         for _ in range(3):
             await worker(inbox, shop, max_attempts=3).work(until_empty=True)
             clock.seconds += 10
-    assert shop.told == [("t1", 1, False)] * 3 + [("t1", 2, False)]
+    assert shop.received == [("t1", 1, False)] * 3 + [("t1", 2, False)]
     assert await states(inbox) == [("t1", 1, DEAD), ("t1", 2, HANDLED)]
-    (letter,) = await inbox.list(DEAD)
-    assert letter.error == "KeyError: 'no order for card ************1111 of t1'"
+    (stored,) = await inbox.list(DEAD)
+    assert stored.error == "KeyError: 'no order for card ************1111 of t1'"
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING", "ERROR"]
     assert "is dead after 3 attempts, number 1 of the inbox" in caplog.text
     assert "in fail" in caplog.text
@@ -289,15 +289,15 @@ async def test_after_too_many_attempts_it_is_dead(
 
 
 async def test_a_statement_that_fails_is_the_handlers_failure(inbox: BrokenInbox) -> None:
-    """It is tried again, like any other."""
+    """A failed postback is tried again, like any other."""
 
     async def write(postback: Postback[Any]) -> None:
         postback.execute("INSERT INTO nowhere VALUES (1)")
 
     await inbox.store(change())
     await worker(inbox, Shop(write)).work(until_empty=True)
-    (letter,) = await inbox.list()
-    assert (letter.state, letter.error) == (WAITING, "OperationalError: no such table: nowhere")
+    (stored,) = await inbox.list()
+    assert (stored.state, stored.error) == (WAITING, "OperationalError: no such table: nowhere")
 
 
 async def test_a_handler_that_hangs_is_cancelled(inbox: BrokenInbox) -> None:
@@ -308,12 +308,12 @@ async def test_a_handler_that_hangs_is_cancelled(inbox: BrokenInbox) -> None:
 
     await inbox.store(change())
     await worker(inbox, Shop(hang), handler_seconds=0.05).work(until_empty=True)
-    (letter,) = await inbox.list()
-    assert (letter.attempts, letter.error) == (1, "TimeoutError: the handlers took longer than 0.05 seconds")
+    (stored,) = await inbox.list()
+    assert (stored.attempts, stored.error) == (1, "TimeoutError: the handlers took longer than 0.05 seconds")
 
 
 async def test_a_handlers_own_timeout(inbox: BrokenInbox) -> None:
-    """It is a failure as any other, not the worker's."""
+    """A cancellation by the handler is a failure of the handler."""
 
     async def run_out(postback: Postback[Any]) -> None:
         with anyio.fail_after(0):
@@ -321,21 +321,21 @@ async def test_a_handlers_own_timeout(inbox: BrokenInbox) -> None:
 
     await inbox.store(change())
     await worker(inbox, Shop(run_out)).work(until_empty=True)
-    (letter,) = await inbox.list()
-    assert letter.error == "TimeoutError: "
+    (stored,) = await inbox.list()
+    assert stored.error == "TimeoutError: "
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
 async def test_a_handler_that_cancels_itself(inbox: BrokenInbox) -> None:
-    """It has failed, and is tried again after a pause."""
+    """The handler has failed, and is called again after a pause."""
 
     async def cancel(postback: Postback[Any]) -> None:
         raise asyncio.CancelledError
 
     await inbox.store(change())
     await worker(inbox, Shop(cancel)).work(until_empty=True)
-    (letter,) = await inbox.list()
-    assert (letter.state, letter.attempts, letter.error) == (WAITING, 1, "RuntimeError: a handler cancelled itself")
+    (stored,) = await inbox.list()
+    assert (stored.state, stored.attempts, stored.error) == (WAITING, 1, "RuntimeError: a handler cancelled itself")
 
 
 async def test_a_postback_that_kills_its_process_dies(inbox: BrokenInbox, clock: Clock) -> None:
@@ -346,9 +346,9 @@ async def test_a_postback_that_kills_its_process_dies(inbox: BrokenInbox, clock:
         assert len(await inbox.claim(1, 60)) == 1
         clock.seconds += 60
     await worker(inbox, shop, max_attempts=3).work(until_empty=True)
-    (letter,) = await inbox.list()
-    assert (shop.told, letter.state) == ([], DEAD)
-    assert "process has ended" in letter.error
+    (stored,) = await inbox.list()
+    assert (shop.received, stored.state) == ([], DEAD)
+    assert "process ended during every attempt" in stored.error
 
 
 # --- when it ends
@@ -360,11 +360,11 @@ async def test_what_is_being_handled_is_given_back(inbox: BrokenInbox) -> None:
     await put(inbox, change("t1"), change("t2"), change("t3"))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(worker(inbox, shop, concurrency=2).work)
-        await until(lambda: len(shop.told) == 2)
+        await until(lambda: len(shop.received) == 2)
         tasks.cancel_scope.cancel()
-    assert [letter.attempts for letter in await inbox.list()] == [0, 0, 0]
+    assert [stored.attempts for stored in await inbox.list()] == [0, 0, 0]
     await worker(inbox, again := Shop()).work(until_empty=True)
-    assert len(again.told) == 3
+    assert len(again.received) == 3
 
 
 async def test_what_is_claimed_while_it_ends_is_given_back(inbox: BrokenInbox) -> None:
@@ -373,7 +373,7 @@ async def test_what_is_claimed_while_it_ends_is_given_back(inbox: BrokenInbox) -
     with anyio.CancelScope() as scope:
         inbox.on_claim = scope.cancel  # type: ignore[method-assign]
         await worker(inbox, Shop(lambda _: anyio.sleep_forever())).work()
-    assert [letter.attempts for letter in await inbox.list()] == [0]
+    assert [stored.attempts for stored in await inbox.list()] == [0]
 
 
 async def test_what_was_handled_is_noted_to_the_end(inbox: BrokenInbox) -> None:
@@ -390,7 +390,7 @@ async def test_what_was_handled_is_noted_to_the_end(inbox: BrokenInbox) -> None:
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_handler_that_ends_the_program(tmp_path: Path, backend: str) -> None:
-    """It does; its postback and all others are given back."""
+    """The program ends; its postback and all others are released."""
 
     async def main() -> None:
         both = anyio.Event()
@@ -418,17 +418,17 @@ def test_a_handler_that_ends_the_program(tmp_path: Path, backend: str) -> None:
 
 
 async def test_a_long_handlers_claim_is_prolonged(tmp_path: Path) -> None:
-    """As long as it runs nobody else gets its postback, however short a claim is."""
+    """While the handler runs, no other worker gets its postback, however short a claim is."""
     inboxes = [SqliteInbox(tmp_path / "inbox.db") for _ in range(2)]
     shop = Shop(lambda _: anyio.sleep(1.2))
     await inboxes[0].store(change())
     async with anyio.create_task_group() as tasks:
         for inbox in inboxes:
             tasks.start_soon(worker(inbox, shop, lease_seconds=0.4, poll_seconds=0.05).work)
-        await until(lambda: len(shop.told) == 1)
+        await until(lambda: len(shop.received) == 1)
         await anyio.sleep(1.5)
         tasks.cancel_scope.cancel()
-    assert shop.told == [("t1", 1, False)]
+    assert shop.received == [("t1", 1, False)]
     assert [state for *_, state in await states(inboxes[0])] == [HANDLED]
     for inbox in inboxes:
         await inbox.aclose()
@@ -443,16 +443,16 @@ async def test_handled_too_late(inbox: BrokenInbox, clock: Clock, caplog: pytest
 
     await inbox.store(change())
     await worker(inbox, Shop(oversleep)).work(until_empty=True)
-    (letter,) = await inbox.list()
-    assert (letter.state, letter.attempts) == (WAITING, 2)
-    assert "was handled too late" in caplog.text
+    (stored,) = await inbox.list()
+    assert (stored.state, stored.attempts) == (WAITING, 2)
+    assert "claim expired while" in caplog.text
 
 
 # --- when the inbox cannot be used
 
 
 async def test_it_waits_until_the_inbox_can_be_used(inbox: BrokenInbox, caplog: pytest.LogCaptureFixture) -> None:
-    """It says so once, and once that it goes on."""
+    """The worker logs the failure once and the recovery once."""
     shop = Shop()
     inbox.broken = frozenset({"claim"})
     with caplog.at_level(logging.INFO, "gateway_async"):
@@ -461,14 +461,14 @@ async def test_it_waits_until_the_inbox_can_be_used(inbox: BrokenInbox, caplog: 
             await until(lambda: inbox.failures > 3)
             inbox.broken = frozenset()
             await inbox.store(change())
-            await until(lambda: len(shop.told) == 1)
+            await until(lambda: len(shop.received) == 1)
             tasks.cancel_scope.cancel()
     assert [record.levelname for record in caplog.records] == ["ERROR", "INFO"]
     assert "the disk is full" in caplog.text
 
 
 async def test_what_was_handled_is_noted_when_the_inbox_can_be_used(inbox: BrokenInbox) -> None:
-    """The handler is not told again meanwhile."""
+    """The handler is not called again meanwhile."""
     shop = Shop()
     inbox.broken = frozenset({"complete"})
     await inbox.store(change())
@@ -476,12 +476,12 @@ async def test_what_was_handled_is_noted_when_the_inbox_can_be_used(inbox: Broke
         tasks.start_soon(worker(inbox, shop).work, True)
         await until(lambda: inbox.failures > 3)
         inbox.broken = frozenset()
-    assert len(shop.told) == 1
+    assert len(shop.received) == 1
     assert [state for *_, state in await states(inbox)] == [HANDLED]
 
 
 async def test_until_empty_does_not_wait_for_a_broken_inbox(inbox: BrokenInbox) -> None:
-    """Whoever runs it learns of it."""
+    """The caller of `work` gets the error."""
     inbox.broken = frozenset({"claim"})
     with pytest.raises(InboxError, match="the disk is full"):
         await worker(inbox, Shop()).work(until_empty=True)
@@ -491,7 +491,7 @@ async def test_until_empty_does_not_wait_for_a_broken_inbox(inbox: BrokenInbox) 
 
 
 async def test_a_claim_of_its_own_that_has_run_out_goes_on(inbox: BrokenInbox, clock: Clock) -> None:
-    """A process that was stopped for longer than a lease, and whose postback nobody took over, handles it once."""
+    """A process that was stopped for longer than a lease handles its postback once, if no other worker claimed it."""
     release = anyio.Event()
     shop = Shop(lambda _: release.wait())
     await put(inbox, change("t1", 1))
@@ -503,7 +503,7 @@ async def test_a_claim_of_its_own_that_has_run_out_goes_on(inbox: BrokenInbox, c
         release.set()
         await until_in(inbox, HANDLED)
         tasks.cancel_scope.cancel()
-    assert shop.told == [("t1", 1, False)]
+    assert shop.received == [("t1", 1, False)]
 
 
 async def test_what_is_to_be_noted_is_noted_with_the_claim_of_now(inbox: BrokenInbox, clock: Clock) -> None:
@@ -519,11 +519,11 @@ async def test_what_is_to_be_noted_is_noted_with_the_claim_of_now(inbox: BrokenI
         inbox.broken = frozenset()
         await until_in(inbox, HANDLED)
         tasks.cancel_scope.cancel()
-    assert shop.told == [("t1", 1, False)]
+    assert shop.received == [("t1", 1, False)]
 
 
 async def until_in(inbox: SqliteInbox, state: PostbackState) -> None:
     """Wait a moment until all is in a state."""
     with anyio.fail_after(30):
-        while {letter.state for letter in await inbox.list()} != {state}:
+        while {stored.state for stored in await inbox.list()} != {state}:
             await anyio.sleep(0.005)

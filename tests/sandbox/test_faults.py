@@ -257,7 +257,7 @@ def test_a_plan_may_be_about_one_record(shop, sandbox):
 
 
 def test_a_plan_lists_the_affected_ids(shop, sandbox):
-    """They are the integrator ids in the bodies, or the ids in the paths."""
+    """The ids are the integrator ids in the bodies, or the ids in the paths."""
     for operation in (OPERATION, "POST /v2/contacts", "GET /v2/contacts/{id}"):
         sandbox.fault(operation, "error_before_commit")
     shop.pay(transaction_api_id="t1")
@@ -300,7 +300,7 @@ def test_waiting_until_nothing_is_under_way(sandbox):
     sandbox.fault(OPERATION, "silence")
     with closing(socket.create_connection(address(sandbox))) as connection:
         connection.sendall(request_of(sandbox, "waits"))
-        with pytest.raises(TimeoutError, match="still under way"):
+        with pytest.raises(TimeoutError, match="still in progress"):
             sandbox.wait_until_idle(timeout=0.1)
     sandbox.wait_until_idle()
 

@@ -175,7 +175,7 @@ def test_four_files_of_five_megabytes_are_taken(shop, sandbox):
 
 
 def test_a_fifth_file_is_refused(shop, errors, invoice):
-    """This holds with the invoice and after it; removing a file allows another."""
+    """The limit holds with the invoice and after it; removing a file allows another."""
     expected = ["An invoice has at most 4 files."]
     assert errors(send(shop, *(upload(n) for n in range(5)))) == {"files": expected}
     ids = [attach(shop, invoice).json()["file"]["id"] for _ in range(4)]

@@ -88,7 +88,7 @@ def test_an_invoice_is_paid_in_parts_where_it_may_be(shop, bill):
 
 
 def test_an_invoice_is_overpaid_where_it_may_be(shop, bill):
-    """It stays open, and its balance is never below 0.00."""
+    """The invoice stays open, and its balance is never below 0.00."""
     invoice_id = bill(allow_overpayment=1)
     assert status_of(pay(shop, invoice_id).json()["quickinvoice"]) == (1, 2, "0.00")
     assert status_of(pay(shop, invoice_id, amount="5.00").json()["quickinvoice"]) == (1, 2, "0.00")
@@ -152,7 +152,7 @@ def test_what_cannot_be_paid_is_named(shop, sandbox, bill):
 
 
 def test_a_declined_payment_pays_nothing(shop, bill):
-    """It is a transaction of the invoice, but does not count as paid."""
+    """The payment is a transaction of the invoice, but does not count as paid."""
     invoice_id = bill(allow_partial_pay=1)
     answer = pay(shop, invoice_id, amount="5.00").json()
     assert (answer["transaction"]["status_id"], answer["transaction"]["quick_invoice_id"]) == (301, invoice_id)
@@ -231,7 +231,7 @@ def test_a_removed_transaction_pays_no_more(shop, bill, sale):
 
 
 def test_a_closed_invoice_stays_closed_when_a_payment_is_taken_back(shop, bill, sale):
-    """It can then be reopened and paid again."""
+    """The invoice can then be reopened and paid again."""
     invoice_id, transaction_id = bill(), sale()
     assert status_of(add(shop, invoice_id, transaction_id).json()["quickinvoice"]) == (0, 2, "0.00")
     assert status_of(remove(shop, invoice_id, transaction_id).json()["quickinvoice"]) == (0, 1, "21.00")
@@ -261,7 +261,7 @@ def test_a_transaction_that_does_not_fit_is_refused(shop, bill, errors, fields, 
 
 
 def test_a_transaction_pays_one_invoice(shop, bill, sale, errors):
-    """It is added once, and removed from its own invoice only."""
+    """A transaction is added once, and removed from its own invoice only."""
     first, second, transaction_id = bill(allow_overpayment=1), bill(), sale()
     add(shop, first, transaction_id)
     taken = {"transaction_id": ["The transaction belongs to an invoice already."]}
@@ -336,7 +336,7 @@ def test_new_items_are_compared_with_the_paid_amount(shop, bill, fields, items, 
 
 
 def test_more_items_make_a_paid_invoice_due_again(shop, bill):
-    """This needs an open invoice, which may be overpaid."""
+    """The invoice must be open, which may be overpaid."""
     invoice_id = bill(allow_overpayment=1)
     pay(shop, invoice_id)
     changed = shop.put("quickinvoice", f"{PATH}/{invoice_id}", {"item_list": {"Tea": 22}})

@@ -121,7 +121,7 @@ def test_a_sandbox_that_does_not_run_says_so():
     ],
 )
 def test_invalid_options_are_refused(options, subject):
-    """They are refused before anything starts."""
+    """Options are refused before anything starts."""
     with pytest.raises(ValueError, match=f"^{subject}: "):
         Sandbox(**options)
 
@@ -224,10 +224,10 @@ def test_a_file_belongs_to_one_sandbox_at_a_time(tmp_path):
 
 def test_another_programs_database_is_left_alone(tmp_path):
     """A wrong path must not add tables to another program's file."""
-    path = tmp_path / "books.db"
-    with closing(sqlite3.connect(path)) as books:
-        books.execute("CREATE TABLE books (title TEXT)")
-        books.commit()
+    path = tmp_path / "databases.db"
+    with closing(sqlite3.connect(path)) as databases:
+        databases.execute("CREATE TABLE databases (title TEXT)")
+        databases.commit()
     before = path.read_bytes()
     with pytest.raises(sqlite3.DatabaseError, match="another program's"), Sandbox(data=path):
         pass
@@ -235,7 +235,7 @@ def test_another_programs_database_is_left_alone(tmp_path):
 
 
 def test_what_is_made_after_a_restart_is_newer(tmp_path, open_shop):
-    """This holds even if the clock was far ahead: the order of lists and messages stays right."""
+    """The order stays right even if the clock was far ahead before."""
     made = []
     for _ in range(2):
         with Sandbox(data=tmp_path / "sandbox.db") as sandbox:

@@ -41,7 +41,7 @@ def test_a_page_comes_with_its_meta(shop):
 
 @pytest.mark.usefixtures("seven")
 def test_the_last_page_has_no_next(shop):
-    """It has only its own link."""
+    """The page has only its own link."""
     body = shop.get("/v2/transactions", page_size=3, page=3).json()
     assert list(body["meta"]["pagination"]["links"]) == ["self"]
     assert len(body["transactions"]) == 1
@@ -56,7 +56,7 @@ def test_the_newest_come_first(shop):
 
 @pytest.mark.usefixtures("seven")
 def test_a_page_beyond_the_end_is_empty(shop):
-    """It has the true meta, however far it is."""
+    """The page has the true meta, however far it is."""
     for page in (4, 10**14):
         body = shop.get("/v2/transactions", page_size=3, page=page).json()
         assert (body["transactions"], body["meta"]["pagination"]["totalCount"]) == ([], 7)

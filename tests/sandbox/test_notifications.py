@@ -35,13 +35,13 @@ def resend(shop, invoice, **query):
     ("method", "channels"), [(0, []), (1, ["email"]), (2, ["sms"]), (3, ["email", "sms"]), (..., ["email"])]
 )
 def test_a_paylink_is_sent_by_its_delivery_method(shop, sandbox, method, channels):
-    """It is sent on creation; 0 sends nothing, and the default is an e-mail."""
+    """The message is sent on creation; 0 sends nothing, and the default is an e-mail."""
     shop.paylink(email=EMAIL, cell_phone=PHONE, delivery_method=method)
     assert [one["channel"] for one in sandbox.outbox()] == channels
 
 
 def test_a_paylink_message_has_the_link(shop, sandbox):
-    """It has the amount and the merchant's words, and is about the paylink only."""
+    """The message has the amount and the merchant's words, and is about the paylink only."""
     paylink = shop.paylink(email=EMAIL, description="Engines").json()["paylink"]
     (message,) = sandbox.outbox()
     assert message == {
@@ -102,7 +102,7 @@ def test_an_invoice_is_sent_when_it_is_made_only_if_asked_for(invoice, sent_mess
 
 
 def test_an_invoice_message_has_the_link(invoice, sandbox, shop):
-    """It has the remaining balance, and the note to the customer."""
+    """The message has the remaining balance, and the note to the customer."""
     made = invoice(send_email=1, note="Thank you for your order.")
     link = f"{shop.info.base_url}/quickinvoice/?id={made['id']}"
     email, sms = sandbox.outbox()
@@ -121,7 +121,7 @@ def test_an_invoice_message_has_the_link(invoice, sandbox, shop):
     ],
 )
 def test_an_invoice_is_sent_again(invoice, shop, sandbox, query, channels):
-    """It goes by e-mail and text, or by the one that is not excluded."""
+    """The invoice goes by e-mail and text, or by the one that is not excluded."""
     assert resend(shop, invoice(), **query).status_code == 204
     assert [(one["channel"], one["event"]) for one in sandbox.outbox()] == [(way, "resend") for way in channels]
 
@@ -141,7 +141,7 @@ def test_a_contacts_address_serves_where_the_invoice_has_none(invoice, shop, sen
 
 
 def test_a_payment_sends_an_email(invoice, shop, sandbox, sent_messages):
-    """It sends no text; a decline sends nothing."""
+    """A payment sends no text; a decline sends nothing."""
     made = invoice(item_list={"Pot": "5.00", "Cup": "16.00"}, allow_partial_pay=1)
     for amount in ("5.00", "16.00"):
         shop.http.post(f"/_sandbox/quickinvoices/{made['id']}/pay", json={"amount": amount})
@@ -150,7 +150,7 @@ def test_a_payment_sends_an_email(invoice, shop, sandbox, sent_messages):
 
 @pytest.mark.parametrize(("attach", "names"), [(0, []), (1, ["menu.txt", "map.txt"])])
 def test_files_go_with_emails_if_asked_for(shop, sandbox, attach, names):
-    """They are attached only if `attach_files_to_email` is 1, and never to a text."""
+    """Files are attached only if `attach_files_to_email` is 1, and never to a text."""
     form = {"title": "Tea", "due_date": "2030-01-31", "item_list][Cup": "10", "location_id": shop.info.location_id}
     form |= {"email": EMAIL, "cell_phone": PHONE, "send_text_to_pay": "1", "send_email": "1"}
     form["attach_files_to_email"] = str(attach)

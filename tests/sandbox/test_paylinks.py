@@ -129,7 +129,7 @@ def test_invalid_values_are_named(shop, errors, field, value):
 
 
 def test_a_text_message_needs_a_phone(shop, create, errors):
-    """This holds for delivery methods 2 and 3, on POST and on PUT."""
+    """The rule holds for delivery methods 2 and 3, on POST and on PUT."""
     expected = {"cell_phone": ["Cell Phone cannot be blank when Delivery Method is 2 or 3."]}
     for method in (2, 3):
         assert errors(shop.paylink(delivery_method=method)) == expected
@@ -227,7 +227,7 @@ def test_a_deleted_paylink_is_gone(shop, create, pay):
 
 @pytest.mark.parametrize(("action", "status_id"), [("sale", 101), ("auth-only", 102), ("authonly", 102)])
 def test_a_payment_makes_a_transaction(shop, create, pay, action, status_id):
-    """It has the whole amount and the paylink's action, id and source."""
+    """The transaction has the whole amount and the paylink's action, id and source."""
     paylink = create("12.34", paylink_action=action, contact_id=shop.info.contact_id)
     paid = pay(paylink, card="5454545454545454")
     transaction = paid.json()["transaction"]
@@ -354,7 +354,7 @@ def test_a_closed_paylink_cannot_be_changed(shop, create, pay, errors):
 
 
 def test_a_file_stores_paylinks_and_messages(tmp_path, open_shop):
-    """They are the same in the next run."""
+    """Both are the same in the next run."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
         paylink = open_shop(sandbox.info).paylink(email="ada@example.test").json()["paylink"]

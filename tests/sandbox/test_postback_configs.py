@@ -50,7 +50,7 @@ def test_what_is_left_out_has_a_default(configure):
 @pytest.mark.parametrize("spelling", [1, "1", True, 0, "0", False])
 @pytest.mark.parametrize("flag", ["on_create", "on_update", "on_delete", "is_active"])
 def test_a_flag_comes_back_in_its_spelling(shop, configure, flag, spelling):
-    """It has the type in which it was sent, then and later."""
+    """A flag has the type in which it was sent, then and later."""
     config = configure(**{flag: spelling}).json()["postbackconfig"]
     changed = shop.put("postbackconfig", f"{PATH}/{config['id']}", {"expands": ""}).json()["postbackconfig"]
     for one in (config, changed):

@@ -27,7 +27,7 @@ serve(port=0, data=sys.argv[1], on_ready=lambda info: print(dumps(asdict(info)),
 """
 
 
-# --- what becomes of it
+# --- the result of it
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 299])
@@ -91,7 +91,7 @@ def test_a_repeat_comes_by_itself(shop, sandbox, receiver, configure, eventually
 
 
 def test_first_attempts_keep_their_order(shop, sandbox, receiver, configure):
-    """This holds when some of them fail."""
+    """The order holds when some of them fail."""
     configure(number_of_attempts=2, attempt_interval=300)
     receiver.answers[:] = [500, 204] * 10
     names = [f"Smith {number}" for number in range(20)]
@@ -114,7 +114,7 @@ def test_a_slow_receiver_delays_no_other(shop, sandbox, listen, receiver, config
         assert shop.contact().status_code == 201
     eventually(lambda: len(receiver.requests) == 3)
     eventually(lambda: len(slow.requests) == 1)
-    with pytest.raises(TimeoutError, match="a request or a postback is still under way"):
+    with pytest.raises(TimeoutError, match="a request or a postback is still in progress"):
         sandbox.wait_until_idle(timeout=0.1)
     sandbox.wait_until_idle(postbacks=False)
     slow.may_answer.set()
@@ -264,7 +264,7 @@ def test_an_allowed_host_is_resolved_once(receiver, open_shop, monkeypatch):
     "hosts", ["receiver.test", [""], ["http://a.test"], ["a.test:80"], ["a.test/x"], ["*"], ["a b"]]
 )
 def test_an_invalid_host_is_refused(hosts):
-    """It is refused before anything starts."""
+    """The host is refused before anything starts."""
     with pytest.raises(ValueError, match=r"^postback_hosts: "):
         Sandbox(postback_hosts=hosts)
 
@@ -367,7 +367,7 @@ def test_what_waits_outlives_a_restart(tmp_path, listen, open_shop):
 
 
 def test_an_aborted_attempt_is_repeated(tmp_path, receiver, open_shop, eventually):
-    """It has the same number, because its result is unknown."""
+    """The repetition has the same number, because its result is unknown."""
     path = tmp_path / "sandbox.db"
     receiver.may_answer.clear()
     with Sandbox(data=path) as sandbox:
@@ -402,7 +402,7 @@ def test_acknowledged_changes_are_reported_after_a_kill(tmp_path, receiver, open
 
 
 def test_a_sandbox_can_be_started_again(receiver, open_shop):
-    """It delivers again."""
+    """The sandbox delivers again."""
     sandbox = Sandbox()
     for _ in range(2):
         with sandbox:

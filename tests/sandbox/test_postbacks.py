@@ -76,7 +76,7 @@ def test_the_switches_decide(shop, sandbox, receiver, configure, resource, switc
 
 @pytest.mark.parametrize("spelling", [1, "1", True, "true"])
 def test_a_switch_is_on_in_every_spelling(shop, sandbox, receiver, configure, spelling):
-    """It is off as "0" and false."""
+    """A switch is off as "0" and false."""
     configure(on_create=spelling)
     configure(on_create="0")
     configure(on_create=False)
@@ -110,7 +110,7 @@ def test_an_inactive_config_reports_nothing(shop, sandbox, receiver, configure):
 
 
 def test_a_contact_updated_by_a_create_is_an_update(shop, sandbox, receiver, configure):
-    """This is the effect of `update_if_exists`."""
+    """The effect is that of `update_if_exists`."""
     configure()
     for _ in range(2):
         shop.contact(contact_api_id="c1", update_if_exists=1)
@@ -237,7 +237,7 @@ def test_the_body_is_shaped_as_recorded(shop, sandbox, receiver, configure, reso
 
 
 def test_an_account_vault_is_sent_as_in_responses(shop, sandbox, receiver, configure):
-    """It has no links and no account number."""
+    """The postback has no links and no account number."""
     configure("accountvault")
     vault = shop.vault(title="Card").json()["accountvault"]
     sandbox.wait_until_idle()
@@ -264,7 +264,7 @@ def test_the_four_fields(shop, sandbox, receiver, configure, format_, content_ty
 
 
 def test_a_deletion_carries_the_record(shop, sandbox, receiver, configure):
-    """It is the record before the deletion."""
+    """The record is the one before the deletion."""
     configure(on_create=0, on_update=0)
     change_contact(shop)
     sandbox.wait_until_idle()
@@ -273,7 +273,7 @@ def test_a_deletion_carries_the_record(shop, sandbox, receiver, configure):
 
 
 def test_expands_add_what_is_related(shop, sandbox, receiver, configure):
-    """They work as `expand` does for responses."""
+    """Expands work as `expand` does for responses."""
     configure("transaction", expands="contact,account_vault,changelogs,tags")
     contact = shop.contact(last_name="Lovelace").json()["contact"]
     vault = shop.vault().json()["accountvault"]
@@ -312,7 +312,7 @@ def test_the_record_is_as_it_was_at_the_change(shop, sandbox, receiver, configur
     ],
 )
 def test_credentials_are_sent_when_both_are_set(shop, sandbox, receiver, configure, fields, expected):
-    """They are Basic authorization; those in the address are not sent."""
+    """Credentials are Basic authorization; those in the address are not sent."""
     configure(url=receiver.url.replace("//", "//user:word@"), **fields)
     shop.contact()
     sandbox.wait_until_idle()
@@ -336,7 +336,7 @@ def test_the_log_shows_where_it_went_and_no_secret_of_its_address(shop, sandbox,
 
 
 def test_the_log_shows_what_was_sent(shop, sandbox, receiver, configure):
-    """It has time, address and result; HTTP shows the same, also for one config or record."""
+    """The log has time, address and result; HTTP shows the same, also for one config or record."""
     names = ("config_id", "url", "resource", "type", "record_id", "state", "next_attempt_ts")
     sandbox.set_clock(4_000_000_000)
     config = configure()
@@ -419,7 +419,7 @@ def test_a_replay_need_not_wait(shop, sandbox, receiver, configure):
 
 
 def test_the_log_keeps_the_newest(shop, sandbox, receiver, configure, monkeypatch):
-    """This limits ended postbacks; waiting ones are always stored."""
+    """The limit is for ended postbacks; waiting ones are always stored."""
     monkeypatch.setattr(postback_delivery, "MOST_ENDED", 10)
     configure(number_of_attempts=2)
     receiver.answers[:] = [500]

@@ -156,14 +156,14 @@ def test_fields_that_do_not_fit_are_named(shop, errors, fields, named):
 
 
 def test_fields_that_fit_together_are_taken(shop):
-    """These are a phone for texts, a licence with its state, and one proof of identity."""
+    """Examples are a phone for texts, a licence with its state, and one proof of identity."""
     fields = {"send_text_to_pay": 1, "cell_phone": "2485551234", "dl_number": "A1", "dl_state": "OK", "ssn4": "1234"}
     record = shop.invoice(**fields).json()["quickinvoice"]
     assert {name: record[name] for name in fields} == fields
 
 
 def test_the_contact_fills_the_email(shop):
-    """This needs an invoice without its own; a contact's api id works too."""
+    """The invoice must have no address of its own; a contact's api id works too."""
     shop.contact(contact_api_id="ada", email="ada@example.test")
     ours = shop.invoice(contact_api_id="ada").json()["quickinvoice"]
     own = shop.invoice(contact_api_id="ada", email="me@example.test").json()["quickinvoice"]
@@ -172,7 +172,7 @@ def test_the_contact_fills_the_email(shop):
 
 
 def test_an_own_id_serves_on_every_verb(shop):
-    """It is unique in its location, and an empty one is null."""
+    """The api id is unique in its location, and an empty one is null."""
     where = {"api_id": 1, "location_id": shop.info.location_id}
     created = shop.invoice(quick_invoice_api_id="i 1").json()["quickinvoice"]
     assert list(shop.invoice(quick_invoice_api_id="i 1").json()["errors"]) == ["quick_invoice_api_id"]
@@ -274,7 +274,7 @@ FIXED = {
 
 
 def test_a_change_takes_what_the_contract_allows(shop, invoice):
-    """These are the fields known to be allowed on PUT, a new contact and its api id."""
+    """Allowed are the fields known to be allowed on PUT, a new contact and its api id."""
     changed = change(shop, invoice, **CHANGEABLE).json()["quickinvoice"]
     assert {name: changed[name] for name in CHANGEABLE} == CHANGEABLE
     shop.contact(contact_api_id="ada")
@@ -287,7 +287,7 @@ def test_a_change_takes_nothing_else(shop, invoice, errors):
 
 
 def test_an_invoice_can_be_sent_back_whole(shop, invoice):
-    """This includes a response of addTransaction, with `active`, transactions and files."""
+    """The record may be a response of addTransaction, with `active`, transactions and files."""
     invoice |= {"active": 1, "transactions": [], "files": []}
     assert change(shop, invoice, **invoice | {"title": "x"}).json()["quickinvoice"]["title"] == "x"
 
@@ -316,7 +316,7 @@ def test_a_change_of_status_closes(shop, invoice, errors, status_id):
 
 
 def test_an_invoice_may_be_closed_from_the_start(shop):
-    """It can be reopened later."""
+    """The invoice can be reopened later."""
     closed = shop.invoice(status_id=2)
     assert status_of(closed) == (0, 1)
     assert status_of(act(shop, closed.json()["quickinvoice"], "reopen")) == (1, 1)
@@ -334,7 +334,7 @@ def test_an_open_invoice_is_not_reopened(shop, invoice, errors):
 
 
 def test_a_paid_invoice_is_reopened_only_where_it_may_be_overpaid(shop, sandbox, errors):
-    """These are the contract's conditions on the payment status."""
+    """The conditions are the contract's, on the payment status."""
     paid = shop.invoice().json()["quickinvoice"]
     sandbox.pay_quick_invoice(paid["id"])
     assert list(errors(act(shop, paid, "reopen"))) == ["status_id"]
@@ -345,7 +345,7 @@ def test_a_paid_invoice_is_reopened_only_where_it_may_be_overpaid(shop, sandbox,
 
 
 def test_a_partly_paid_invoice_is_reopened(shop, sandbox):
-    """It keeps its payments."""
+    """The invoice keeps its payments."""
     invoice = shop.invoice(allow_partial_pay=1).json()["quickinvoice"]
     sandbox.pay_quick_invoice(invoice["id"], "1.00")
     assert status_of(change(shop, invoice, status_id=0)) == (0, 3)
@@ -353,7 +353,7 @@ def test_a_partly_paid_invoice_is_reopened(shop, sandbox):
 
 
 def test_an_expired_invoice_is_not_reopened(shop, sandbox, errors):
-    """It expires at the midnight after its expire date."""
+    """The invoice expires at the midnight after its expire date."""
     today = sandbox._current.gateway.clock.date().date().isoformat()
     invoice = shop.invoice(expire_date=today, status_id=0).json()["quickinvoice"]
     assert status_of(act(shop, invoice, "reopen")) == (1, 1)
@@ -401,7 +401,7 @@ def test_a_new_invoice_is_sent_if_asked_for(shop, sandbox):
     [({}, ["email", "sms"]), ({"sms": 0}, ["email"]), ({"email": 0}, ["sms"]), ({"sms": "true"}, ["email", "sms"])],
 )
 def test_a_message_is_resent(shop, sandbox, query, channels):
-    """It goes by e-mail and text, or by one of them."""
+    """The message goes by e-mail and text, or by one of them."""
     invoice = shop.invoice(**REACHABLE).json()["quickinvoice"]
     answer = act(shop, invoice, "resend", **query)
     assert (answer.status_code, answer.content) == (204, b"")

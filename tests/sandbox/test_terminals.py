@@ -83,7 +83,7 @@ ENTRIES |= {"7.54": "S visa", "7.55": "S mc", "7.56": "S amex", "7.57": "S disc"
 
 @pytest.mark.parametrize(("amount", "entry"), ENTRIES.items())
 def test_trigger_amounts_choose_card_and_entry(shop, amount, entry):
-    """They choose keyed, swiped, chip or contactless, and the brand."""
+    """Amounts choose keyed, swiped, chip or contactless, and the brand."""
     made = shop.at_terminal(amount).json()["routertransaction"]
     assert (made["status_id"], f"{made['entry_mode_id']} {made['account_type']}") == (101, entry)
     assert (made["emv_receipt_data"] is not None) == entry.startswith("C")
@@ -125,7 +125,7 @@ OPTIONAL = {
 
 
 def test_a_terminal_call_has_optional_fields(shop):
-    """They are stored in the transaction, and the contact may be named by its api id."""
+    """Optional fields are stored in the transaction, and the contact may be named by its api id."""
     contact = shop.contact(contact_api_id="c1").json()["contact"]
     product = {"product_transaction_id": shop.info.cc_product_transaction_id}
     made = shop.at_terminal(**OPTIONAL, **product, save_account=1, contact_api_id="c1").json()["routertransaction"]
@@ -233,7 +233,7 @@ def test_a_call_that_does_not_come(manual):
 
 
 def test_a_sandbox_that_stops_ends_all_waits(pool, eventually):
-    """They end at once, with the error of a sandbox that does not run."""
+    """Waits end at once, with the error of a sandbox that does not run."""
     with Sandbox(terminals="manual") as sandbox:
         waiting = pool.submit(sandbox.wait_for_call, timeout=3600)
         eventually(lambda: sandbox._current.gateway.terminals._arrival._waiters)
@@ -252,7 +252,7 @@ def test_after_300_seconds_it_is_over(manual, counter, pool):
 
 
 def test_calls_for_one_terminal_queue_in_order(manual, counter, pool):
-    """They are served one at a time, in the order of arrival."""
+    """Calls are served one at a time, in the order of arrival."""
     sales = []
     for number in range(1, 5):
         sales.append(pool.submit(counter.at_terminal, f"{number}.00"))
@@ -327,7 +327,7 @@ def test_a_silent_terminal_waits_for_the_overall_time(shop, sandbox, pool):
 
 
 def test_7_71_waits_for_the_overall_time(shop, sandbox, pool):
-    """This trigger is the only one whose text comes at the timeout."""
+    """The trigger is the only one whose text comes at the timeout."""
     sale = pool.submit(shop.at_terminal, "7.71")
     sandbox.wait_for_call()
     sandbox.advance(300)
@@ -357,7 +357,7 @@ def test_an_action_needs_a_waiting_call(manual):
 
 @pytest.mark.parametrize("act", ["present", "decline", "cancel", "silence", "wait_for_call"])
 def test_an_unknown_terminal_is_named(manual, act):
-    """This holds for every method with a terminal."""
+    """Every method with a terminal names it."""
     with pytest.raises(ValueError, match=r"^terminal nowhere: not found"):
         getattr(manual, act)("nowhere")
 

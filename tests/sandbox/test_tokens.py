@@ -78,7 +78,7 @@ def test_a_login_has_three_fields(sandbox, errors, field, value):
 
 
 def test_a_login_is_a_flat_object(sandbox, errors):
-    """It has no wrapper, and no further field."""
+    """The login has no wrapper, and no further field."""
     developer = {"developer-id": sandbox.developer_id}
     for body in (b"[]", b'"x"', b"", b"{"):
         response = httpx.post(f"{sandbox.base_url}/v2/token", content=body, headers=developer)
@@ -94,7 +94,7 @@ def test_a_login_needs_the_developer_id_only(sandbox):
 
 
 def test_a_token_idles_out(sandbox):
-    """It expires after 15 minutes without a request, and not before."""
+    """A token expires after 15 minutes without a request, and not before."""
     token = token_of(sandbox.info)
     sandbox.advance(15 * MINUTES - 5)
     assert ask(sandbox.info, token) == 200
@@ -145,7 +145,7 @@ def test_a_token_revokes_itself(sandbox):
 
 
 def test_an_expired_token_is_not_found(sandbox, shop):
-    """It cannot be revoked."""
+    """An expired token cannot be revoked."""
     token = token_of(sandbox.info)
     sandbox.advance(15 * MINUTES)
     assert shop.http.delete(f"/v2/token/{token}").status_code == 404
@@ -165,7 +165,7 @@ def test_a_token_cannot_be_read(shop):
 
 
 def test_a_token_sees_its_own_location(sandbox, neighbour):
-    """It sees what its user sees."""
+    """A token sees what its user sees."""
     theirs = neighbour.contact().json()["contact"]
     assert ask(sandbox.info, token_of(sandbox.info), f"/v2/contacts/{theirs['id']}") == 404
 

@@ -69,7 +69,7 @@ def test_a_batch_begins_with_its_first_payment(shop):
 
 
 def test_a_batch_carries_the_fields_of_the_contract(shop):
-    """It has the recorded fields and types, the file name, and no location."""
+    """A batch has the recorded fields and types, the file name, and no location."""
     recorded = json.loads((SAMPLES / "transactionbatch-list-response.json").read_text())["transactionbatches"][0]
     paid(shop)
     [batch] = batches(shop)
@@ -81,7 +81,7 @@ def test_a_batch_carries_the_fields_of_the_contract(shop):
 
 @pytest.mark.parametrize("action", ["sale", "force", "refund"])
 def test_what_has_money_to_settle_is_in_a_batch(shop, action):
-    """These are sales, forces and refunds, partial approvals, and sales at terminals."""
+    """Such payments are sales, forces and refunds, partial approvals, and sales at terminals."""
     first, part = paid(shop, action=action), paid(shop, "2.01", action=action)
     at_terminal = shop.at_terminal().json()["routertransaction"]
     assert {one["transaction_batch_id"] for one in (first, part, at_terminal)} == {batches(shop)[0]["id"]}
@@ -89,14 +89,14 @@ def test_what_has_money_to_settle_is_in_a_batch(shop, action):
 
 @pytest.mark.parametrize(("action", "amount"), [("authonly", "12.50"), ("avsonly", "0.00"), ("sale", "5.00")])
 def test_payments_without_money_are_in_no_batch(shop, action, amount):
-    """These are authorisations, address checks and declines."""
+    """Such payments are authorisations, address checks and declines."""
     made = paid(shop, amount, action=action)
     assert (made["transaction_batch_id"], made["batch"]) == (None, None)
     assert batches(shop) == []
 
 
 def test_an_authorisation_joins_when_it_is_completed(shop):
-    """It joins the batch that is open then; if voided, none."""
+    """The payment joins the batch that is open then; if voided, none."""
     auth, other = paid(shop, action="authonly"), paid(shop, action="authonly")
     done = shop.act(auth, "authcomplete").json()["transaction"]
     assert [done["transaction_batch_id"]] == [batch["id"] for batch in batches(shop)]
@@ -104,7 +104,7 @@ def test_an_authorisation_joins_when_it_is_completed(shop):
 
 
 def test_a_settlement_closes_batch_and_payments(shop, sandbox):
-    """The batch is 2 with time and file; payments are 134 with the day; voided ones stay voided."""
+    """The batch is 2 with time and file. Payments are 134 with the day, and voided ones stay voided."""
     sandbox.set_clock(MORNING)
     sale, refund, voided = paid(shop), paid(shop, action="refund"), paid(shop)
     shop.act(voided, "void")
@@ -363,7 +363,7 @@ def test_the_same_over_http(shop):
 
 
 def test_only_what_the_table_allows_can_follow(shop, sandbox):
-    """This is tried for every status and every step of the processor."""
+    """Every combination is tried: each status with each step of the processor."""
     ways = {1: (), 5: (5,), 3: (5, 3), 4: (5, 3, 4), 6: (6,), 2: (5, 2)}
     for status, way in ways.items():
         for step in (5, 2, 3, 4, 6):

@@ -29,7 +29,7 @@ def test_an_increment_sets_the_new_total(shop):
 
 @pytest.mark.parametrize(("amount", "settled"), [(None, "10.00"), ("7.25", "7.25")])
 def test_an_authorisation_is_completed(shop, amount, settled):
-    """It is completed for all of it, or for less."""
+    """An authorisation is completed for all of it, or for less."""
     auth = shop.pay("10.00", action="authonly").json()["transaction"]
     fields = {} if amount is None else {"transaction_amount": amount}
     done = shop.act(auth, "authcomplete", **fields).json()["transaction"]
@@ -76,7 +76,7 @@ def test_a_tip_raises_the_total(shop):
 
 
 def test_an_edit_changes_what_is_not_money(shop):
-    """It needs no action, and is allowed at any time."""
+    """An edit needs no action, and is allowed at any time."""
     sale = shop.pay().json()["transaction"]
     path = f"/v2/transactions/{sale['id']}"
     assert shop.act(sale, "edit", description="one").json()["transaction"]["description"] == "one"
@@ -112,7 +112,7 @@ def test_what_was_approved_in_part_is_not_exceeded(shop, errors):
 
 
 def test_a_partial_reversal_leaves_less_to_refund(shop, errors):
-    """This includes partial approvals."""
+    """The rule includes partial approvals."""
     sale = shop.pay("2.01").json()["transaction"]
     assert list(errors(shop.act(sale, "partialreversal", transaction_amount="1.00"))) == ["transaction_amount"]
     assert shop.act(sale, "partialreversal", transaction_amount="0.40").status_code == 200

@@ -261,7 +261,7 @@ def test_a_ticket_pays_once(shop, sandbox, errors):
 
 @pytest.mark.parametrize("code", ["WEB", "PPD", "CCD", "TEL", "POP", "C21"])
 def test_a_bank_payment_has_an_sec_code(shop, code):
-    """It is one of six."""
+    """The code is one of six."""
     assert bank_payment(shop, ach_sec_code=code).json()["transaction"]["ach_sec_code"] == code
 
 
@@ -272,7 +272,7 @@ def test_an_unknown_sec_code_is_refused(shop, errors):
 
 
 def test_a_bank_payment_carries_the_fields_of_the_recorded_one(shop):
-    """It has the routing number, and the last four digits of the account."""
+    """The payment has the routing number, and the last four digits of the account."""
     recorded = json.loads((SAMPLES / "transaction-ach-debit-response.json").read_text())["transaction"]
     made = bank_payment(shop, action="debit", billing_zip="30346").json()["transaction"]
     assert set(recorded) - set(made) == set()
@@ -291,7 +291,7 @@ def test_the_merchant_account_is_the_locations_own_by_default(shop, errors):
 
 
 def test_the_ach_identifier_is_the_gateways(shop, errors):
-    """It is read-only."""
+    """The field is read-only."""
     assert errors(shop.pay(ach_identifier="P")) == {"ach_identifier": ["Ach Identifier cannot be set."]}
 
 

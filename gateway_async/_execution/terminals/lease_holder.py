@@ -123,11 +123,9 @@ class LeaseHolder:
         The store has a third of the lease's duration to respond.
         """
         self._token = self._token or uuid.uuid4().hex  # on first use: forked processes would share an earlier one
-        lease_key = (call.terminal_id or "", self._token)
+        key = (call.terminal_id or "", self._token)
         with anyio.fail_after(self._lease.seconds / 3):
-            return await (
-                self._lease.acquire(*lease_key) if seconds is None else self._lease.acquire(*lease_key, seconds)
-            )
+            return await (self._lease.acquire(*key) if seconds is None else self._lease.acquire(*key, seconds))
 
     async def _renew_until_cancelled(self, call: Call[Any], seconds_unresolved: Callable[[], float]) -> None:
         """Renew the lease until cancelled; emit an event when renewals start to fail."""

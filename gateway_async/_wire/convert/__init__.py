@@ -1,20 +1,27 @@
-"""Convert between the gateway's JSON and models, by these rules.
+r"""Convert between the gateway's JSON and models, by these rules.
 
 Start at `read.py`.
 
 Reading depends on the type of the model's field. null, false in a field that is not boolean, and "" in a field that is
 not text are None, because some gateways write one for another.
 
-- `bool`: `1`, `0`, `"1"`, `"0"`, `true`, `false`, `"true"`, `"false"`;
-- `Decimal`: a number or a string with exactly its digits and a limited size; JSON numbers never pass through float;
-- `int`: a whole number or its digits in a string; `str`: text, or a number as it was written;
-- `datetime`: Unix seconds, to an aware datetime in UTC; `date`: `YYYY-MM-DD`, where `0000-00-00` is None;
-- `datetime | date`: either form of date, `YYYY-MM-DD HH:MM:SS` being UTC;
-- open codes: the code or its digits, where unknown codes are kept; secrets: text;
-- `Mapping[str, Decimal]`: amounts by name; a tuple of records: a list of them;
-- a record: unknown keys go to `extra`, and missing keys are None. A value that does not fit raises a `FieldError` with
-  its path. Dates, times and free-form fields are exceptions: one that does not fit is None, and `extra` has the raw
-  value, so that it does not make the whole response unreadable.
+| type | value in JSON |
+|---|---|
+| `bool` | `1`, `0`, `"1"`, `"0"`, `true`, `false`, `"true"`, `"false"` |
+| `Decimal` | a number or a string with exactly its digits and a limited size, never through float |
+| `int` | a whole number, or its digits in a string |
+| `str` | text, or a number as it was written |
+| `datetime` | Unix seconds, to an aware datetime in UTC |
+| `date` | `YYYY-MM-DD`, where `0000-00-00` is None |
+| `datetime \| date` | either form of date, `YYYY-MM-DD HH:MM:SS` being UTC |
+| open codes | the code or its digits, where unknown codes are kept |
+| secrets | text |
+| `Mapping[str, Decimal]` | amounts by name |
+| a tuple of records | a list of them |
+| a record | an object, whose unknown keys go to `extra`; missing keys are None |
+
+A value that does not fit raises a `FieldError` with its path. Dates, times and free-form fields are exceptions: one
+that does not fit is None, and `extra` has the raw value, so that it does not make the whole response unreadable.
 
 Writing depends on the value: `bool` → 1/0, money → `"12.50"` (the number 12.50 where the contract takes numbers), dates
 → `YYYY-MM-DD`, datetimes → Unix seconds, secrets → their plain value. `UNSET` in an update and None in a create are

@@ -55,7 +55,9 @@ class FieldError(ValueError):
 
 
 def read_nothing(content: Any) -> None:
-    """Read the response to a deletion or a notification, which has no body (contract, *Endpoints*, common rules).
+    """Read a response without a body (contract, *Endpoints*, common rules).
+
+    Deletions and notifications have such responses.
 
     Raises:
         FieldError: the response has a body, which may say that nothing was done.
@@ -80,7 +82,7 @@ def exact(value: Decimal | int | str, otherwise: str) -> Decimal:
     """Return a finite number of limited size.
 
     Raises:
-        ValueError: `value` is none; the text is `otherwise`.
+        ValueError: `value` is not such a number; the text is `otherwise`.
     """
     try:
         number = Decimal(value)
@@ -159,7 +161,7 @@ def _moment(value: Any, _: Any = None) -> datetime | date | None:
 
 
 def _utc(text: str) -> datetime:
-    """Parse a date and time in the gateway's notation, which is in UTC."""
+    """Parse a date and time in UTC, in the gateway's notation."""
     moment = _iso(datetime, text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 

@@ -40,7 +40,7 @@ def encode(content: Any) -> bytes:
 
 
 def _plainly(value: Any) -> Any:
-    """Return a secret's value, or the plain value of a subclass of text, number or mapping."""
+    """Return the plain value of a secret, or of a subclass."""
     match value:
         case Secret():
             return value.reveal()

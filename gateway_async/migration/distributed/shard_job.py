@@ -139,7 +139,7 @@ class ShardJob:
             if end.state in _NOT_STORED:
                 ends.append(end)
 
-        async with self.gateway() as gateway, self._shared_rate() as rate:
+        async with self.gateway() as gateway, self._open_rate() as rate:
             report = await migrate_vaults(
                 gateway,
                 self.rows_of(shard),
@@ -156,7 +156,7 @@ class ShardJob:
         return ShardResult(attrs.evolve(report, samples=()), tuple(ends), allowance.used)
 
     @asynccontextmanager
-    async def _shared_rate(self) -> AsyncIterator[Rate | None]:
+    async def _open_rate(self) -> AsyncIterator[Rate | None]:
         rate = self._rate()
         try:
             yield rate

@@ -141,12 +141,12 @@ class PostgresJournal:
         """Write rows that are about to be sent. Return the known entry of each."""
         now = datetime.now(UTC)
         async with self._transaction() as connection:
-            known = await self._known(connection, [row.key for row in rows])
+            known = await self._read_entries(connection, [row.key for row in rows])
             entries, new = split_new_rows(rows, known, self._run, now)
             taken = await self._fetch(connection, _INSERT_STARTS, self._run, _json(new)) if new else []
             outrun = {row.key for row in new} - {row["key"] for row in taken}
             if outrun:  # another process inserted them first
-                known |= await self._known(connection, [*outrun])
+                known |= await self._read_entries(connection, [*outrun])
                 entries, _ = split_new_rows(rows, known, self._run, now)
             again = [entry.key for entry in known.values() if entry.state in UNRESOLVED_STATES]
             if again:
@@ -199,7 +199,7 @@ class PostgresJournal:
 
     # --- in a transaction
 
-    async def _known(self, connection: Any, keys: Sequence[str]) -> dict[str, JournalEntry]:
+    async def _read_entries(self, connection: Any, keys: Sequence[str]) -> dict[str, JournalEntry]:
         return {row["key"]: _entry(row) for row in await self._fetch(connection, _SELECT_BY_KEY, keys)}
 
     async def _fetch(self, connection: Any, statement: str, *values: Any) -> Sequence[Mapping[str, Any]]:
@@ -218,15 +218,15 @@ class PostgresJournal:
         errors = (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError, TimeoutError)
         try:
             async with (
-                (await self._opened()).acquire(timeout=COMMAND_SECONDS) as connection,
+                (await self._open_pool()).acquire(timeout=COMMAND_SECONDS) as connection,
                 connection.transaction(isolation="read_committed"),
             ):
                 yield connection
         except errors as error:
             raise JournalError(self._location, in_one_line(error)) from error
 
-    async def _opened(self) -> Any:
-        """Return the pool once the tables exist."""
+    async def _open_pool(self) -> Any:
+        """Create the tables if necessary, and return the pool."""
         self._database.check_asyncio()
         if self._database.is_closed:
             raise JournalError(self._location, "it is closed")

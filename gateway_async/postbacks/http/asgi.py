@@ -42,7 +42,7 @@ class AsgiApp:
             case "lifespan":
                 await self._lifespan(receive, send)
             case other:
-                raise RuntimeError(f"a receiver of postbacks knows nothing of {other}")
+                raise RuntimeError(f"unsupported ASGI scope type: {other}")
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()

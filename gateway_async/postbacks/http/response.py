@@ -31,7 +31,7 @@ class ReceiverResponse:
 
     @classmethod
     def plain_text(cls, status: int, sentence: str) -> "ReceiverResponse":
-        """Make a response of one plain-text sentence, for a rejection or a failure."""
+        """Make a plain-text response for a rejection or a failure."""
         headers = {"content-type": "text/plain; charset=utf-8", **_ALSO.get(status, {})}
         return cls(status, headers, f"{sentence}\n".encode(errors="replace"))
 

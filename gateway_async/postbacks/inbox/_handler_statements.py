@@ -26,7 +26,7 @@ _FORBIDDEN: Final = (
 
 
 def execute_statements(connection: sqlite3.Connection, statements: Sequence[Statement]) -> Exception | None:
-    """Execute all statements or none, and return the error of the first that fails, or None.
+    """Execute all statements or none, and return the first error.
 
     A statement may roll back the whole transaction (`INSERT OR ROLLBACK`). Then the connection is not in a transaction
     any more.
@@ -61,7 +61,7 @@ def _execute_guarded(connection: sqlite3.Connection, statements: Sequence[Statem
 
 @contextmanager
 def _guard(connection: sqlite3.Connection) -> Iterator[None]:
-    """Prevent statements from ending the shared transaction or changing the inbox's own tables."""
+    """Protect the shared transaction and the inbox's own tables."""
     connection.set_authorizer(_authorize)
     try:
         yield

@@ -10,14 +10,13 @@ import attrs
 from gateway_async._wire.convert.read import decode
 from gateway_async._wire.convert.write import encode
 from gateway_async._wire.postback import postback_of
-from gateway_async.errors import InvalidRequestError, PostbackRefusedError
+from gateway_async.errors import PostbackRefusedError
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback
 
 __all__ = [
     "LISTING_SECONDS",
     "Row",
-    "check_keep_days",
     "claim_of",
     "ordering_key_of",
     "row_of",
@@ -87,7 +86,7 @@ def ordering_key_of(postback: Postback[Any]) -> str:
 
 
 def claim_of(row: Mapping[str, Any], token: str) -> Claim:
-    """Convert a row of `number`, `key`, `content`, `attempts` and `superseded` to a claim."""
+    """Convert a row with the column `superseded` to a claim."""
     return Claim(
         number=row["number"],
         postback=_postback(row),
@@ -98,7 +97,7 @@ def claim_of(row: Mapping[str, Any], token: str) -> Claim:
 
 
 def stored_postback_of(row: Mapping[str, Any]) -> StoredPostback:
-    """Convert a row of all columns, with times as `datetime`, to a stored postback."""
+    """Convert a row with times as `datetime` to a stored postback."""
     state = PostbackState(row["state"])
     return StoredPostback(
         number=row["number"],
@@ -135,7 +134,7 @@ def was_missed(row: Row, modified: Any, known: Mapping[str, Any]) -> bool:
 
 
 def was_passed_on(row: Row, listed: Iterable[str]) -> bool:
-    """Return whether `reconcile` has already passed on the change of a postback that is delivered late.
+    """Return whether `reconcile` has already passed on a delivered change.
 
     A record is created once, so its CREATE always matches. For an UPDATE, the second of the change and all fields in
     both versions must match. In doubt, the postback is passed on twice.
@@ -160,7 +159,7 @@ def _is_same_change(listed: str, delivered: str) -> bool:
 
 
 def _differs(earlier: str, listed: str) -> bool:
-    """Return whether a listed record differs from its last postback in a field that both contain."""
+    """Return whether a listed record differs in a field of both."""
     before, now = (_postback({"key": "", "content": content}) for content in (earlier, listed))
     if before.type == "DELETE" or now.type == "CREATE" or now.record is None:
         return False
@@ -179,7 +178,7 @@ def _scalar_fields(postback: Postback[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _extra_fields(postback: Postback[Any], other: Postback[Any]) -> Mapping[str, Any]:
-    """Return the scalar fields outside of the model that the other postback also contains.
+    """Return the scalar fields outside of the model that both contain.
 
     Nested records and lists are omitted, since lists and postbacks differ in them.
     """
@@ -190,7 +189,7 @@ def _extra_fields(postback: Postback[Any], other: Postback[Any]) -> Mapping[str,
 
 
 def _postback(row: Mapping[str, Any]) -> Postback[Any]:
-    """Rebuild a postback with its stored key, even if this version would compute another key."""
+    """Rebuild a postback with its stored key."""
     content = decode(row["content"].encode())
     values = {"attempts": content["number_of_attempts"], "reconciled": content["reconciled"]}
     type_, resource, raw = content["type"], content["resource"], content["data"]
@@ -199,14 +198,3 @@ def _postback(row: Mapping[str, Any]) -> Postback[Any]:
     except PostbackRefusedError:  # another version of the package was able to parse it
         postback = attrs.evolve(postback_of(type_, "", raw, **values), resource=resource)
     return attrs.evolve(postback, key=row["key"])
-
-
-def check_keep_days(days: object) -> float:
-    """Validate a number of days and return it as a float.
-
-    Raises:
-        InvalidRequestError: it is not a number above 0.
-    """
-    if isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days < 1e6:  # noqa: PLR2004
-        raise InvalidRequestError("keep_days: must be a number of days above 0")
-    return float(days)

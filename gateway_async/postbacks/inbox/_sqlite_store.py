@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -192,6 +193,7 @@ class InboxFile(SqliteStore):
 
     Args:
         path: the file; it is created if it is missing.
+        keep: how long postbacks are kept after they were handled; None keeps them.
         shared: whether the file may be a database that the user's own program has created.
         now: returns the current time, in seconds since 1970.
 
@@ -199,16 +201,30 @@ class InboxFile(SqliteStore):
         InboxError: the file cannot be used; every method raises it too.
     """
 
-    def __init__(self, path: str | Path, *, shared: bool = False, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        keep: timedelta | None = None,
+        shared: bool = False,
+        now: Callable[[], float] = time.time,
+    ) -> None:
         super().__init__(path, _FORMAT, InboxError, shared=shared)
+        self._keep = keep
         self._now = now
         self._identity = _identity(self.path)
 
-    def execute_batch(self, operations: Sequence[Operation]) -> Sequence[Any]:
+    def execute_batch(self, operations: Sequence[Operation], _deferred: Sequence[Any] = ()) -> Sequence[Any]:
         """Execute all operations in one transaction and return their results.
 
         The result is an exception where the statements of a handler failed.
         """
+        results = self._execute_together(operations)
+        if self._keep:
+            self._prune_if_due(partial(self.prune, self._keep))
+        return results
+
+    def _execute_together(self, operations: Sequence[Operation]) -> Sequence[Any]:
         failures: dict[int, Exception] = {}
         while True:
             try:
@@ -283,7 +299,7 @@ class InboxFile(SqliteStore):
         return bool(self._connection.execute(_DISCARD, values).fetchall())
 
     def prune(self, age: timedelta) -> None:
-        """Delete up to 10,000 postbacks, and as many ordering keys, that ended longer ago than `age`."""
+        """Delete up to 10,000 postbacks and keys that ended before `age`."""
         values = {"before": self._now() - age.total_seconds(), "limit": _PRUNED_ROWS}
         with self._describe_errors(), transaction(self._connection):
             self._connection.execute(_PRUNE_POSTBACKS, values)
@@ -376,7 +392,7 @@ def _split_by_key(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Return the device and inode of a file, or None if it does not exist."""
+    """Return the device and inode of a file, if it exists."""
     with suppress(OSError):
         found = Path(path).stat()
         return found.st_dev, found.st_ino

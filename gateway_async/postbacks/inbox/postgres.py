@@ -9,14 +9,15 @@ from secrets import token_hex
 from time import monotonic
 from typing import Any, Final
 
+from gateway_async._arguments import retention_period
 from gateway_async._storage.postgres import Database, in_one_line, is_address, without_password
+from gateway_async._storage.sqlite import PRUNING_SECONDS
 from gateway_async.errors import InboxError, InvalidRequestError
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox import _postgres_statements as sql
 from gateway_async.postbacks.inbox._mapping import (
     LISTING_SECONDS,
     Row,
-    check_keep_days,
     claim_of,
     ordering_key_of,
     row_of,
@@ -29,7 +30,6 @@ from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Stateme
 __all__ = ["PostgresInbox"]
 
 _CONNECTIONS: Final = 10
-_PRUNING_SECONDS: Final = 60.0
 _NAME: Final = re.compile(r"([a-z_][a-z0-9_]{0,49}\.)?[a-z_][a-z0-9_]{0,49}", re.ASCII)
 
 
@@ -74,7 +74,7 @@ class PostgresInbox:
         )
         self._database = self._new_database()
         self._table = table
-        self._keep = timedelta(days=check_keep_days(keep_days))
+        self._keep = retention_period(keep_days)
         self._create = create
         self._path = f"{without_password(dsn) if dsn else 'of a PostgreSQL pool'} ({table})"
         self._pruned = float("-inf")
@@ -217,7 +217,7 @@ class PostgresInbox:
         return rows
 
     async def _prune(self) -> None:
-        if monotonic() >= self._pruned + _PRUNING_SECONDS:
+        if monotonic() >= self._pruned + PRUNING_SECONDS:
             async with self._transaction() as connection:
                 await self._value(connection, sql.PRUNE_POSTBACKS, self._keep)
                 await self._value(connection, sql.PRUNE_KEYS, self._keep)
@@ -267,7 +267,7 @@ class PostgresInbox:
             raise InboxError(self._path, in_one_line(error)) from error
 
     def _is_connection_error(self, error: Exception) -> bool:
-        """Return whether the database or its connection failed, and not only a statement."""
+        """Return whether the database or its connection failed."""
         driver = self._database.driver
         server_errors = (
             *(driver.PostgresConnectionError, driver.InsufficientResourcesError, driver.TransactionRollbackError),

@@ -27,14 +27,14 @@ class PostbackState(StrEnum):
     """The state of a postback in an inbox."""
 
     WAITING = "waiting"
-    """It will be handled, now or after a pause."""
+    """To be handled, now or after a pause."""
     HANDLED = "handled"
     SUPERSEDED = "superseded"
     """A newer state of its record was handled before."""
     DEAD = "dead"
     """Its handlers have failed too often. `replay` makes it waiting again; `discard` gives it up."""
     DISCARDED = "discarded"
-    """It was dead, and `discard` has given it up."""
+    """Given up by `discard` after it was dead."""
 
 
 @attrs.frozen(kw_only=True)
@@ -122,7 +122,7 @@ class Inbox(Protocol):
         ...
 
     async def complete(self, claim: Claim, state: PostbackState, statements: Sequence[Statement] = ()) -> bool:
-        """Mark a postback as handled or superseded, and execute `statements` in the same transaction.
+        """Mark a postback as handled, and execute `statements` with it.
 
         Returns:
             Whether the claim was still valid. If not, nothing was written.

@@ -1,27 +1,24 @@
 """`SqliteInbox`: an inbox in one SQLite file, where concurrent postbacks share commits and disk syncs."""
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from datetime import timedelta
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from secrets import token_hex
-from time import monotonic, time
-from typing import Any, Final, TypeVar, cast
+from time import time
+from typing import Any, TypeVar, cast
 
+from gateway_async._arguments import retention_period
 from gateway_async._storage.group_commit import GroupCommitWriter
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import Postback
-from gateway_async.postbacks.inbox._mapping import check_keep_days, row_of
-from gateway_async.postbacks.inbox._sqlite_store import InboxFile, Operation
+from gateway_async.postbacks.inbox._mapping import row_of
+from gateway_async.postbacks.inbox._sqlite_store import InboxFile
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Statement, StoredPostback
 
 __all__ = ["SqliteInbox"]
 
 T = TypeVar("T")
-
-_PRUNING_SECONDS: Final = 60.0
 
 
 class SqliteInbox:
@@ -60,11 +57,11 @@ class SqliteInbox:
         now: Callable[[], float] = time,
     ) -> None:
         self._path = Path(path).absolute()
-        keep = timedelta(days=check_keep_days(keep_days))
+        keep = retention_period(keep_days)
         self._new_writer = partial(
             GroupCommitWriter,
             "gateway_async inbox",
-            partial(_Backend, partial(InboxFile, self._path, shared=shared, now=now), keep),
+            partial(InboxFile, self._path, keep=keep, shared=shared, now=now),
             partial(InboxError, str(self._path), "it is closed"),
         )
         self._writer = self._new_writer()
@@ -124,33 +121,3 @@ class SqliteInbox:
 
     def __repr__(self) -> str:
         return f"SqliteInbox({str(self._path)!r})"
-
-
-class _Backend:
-    """Backend of the group commit writer: the inbox file, pruned at intervals.
-
-    Args:
-        open_file: opens the file.
-        keep: how long handled postbacks are kept.
-    """
-
-    def __init__(self, open_file: Callable[[], InboxFile], keep: timedelta) -> None:
-        self._file = open_file()
-        self._keep = keep
-        self._pruned = float("-inf")
-
-    def execute_batch(self, asked: Sequence[Operation], left: Sequence[Any]) -> Sequence[Any]:  # noqa: ARG002  nothing is left
-        """Execute a batch of operations."""
-        results = self._file.execute_batch(asked)
-        self._prune()
-        return results
-
-    def _prune(self) -> None:
-        if monotonic() >= self._pruned + _PRUNING_SECONDS:
-            self._pruned = monotonic()
-            with suppress(InboxError):
-                self._file.prune(self._keep)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

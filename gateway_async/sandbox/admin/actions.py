@@ -33,7 +33,6 @@ from gateway_async.sandbox.simulators.terminals import Terminals
 from gateway_async.sandbox.state_machines.transactions import State
 
 __all__ = [
-    "UnknownTerminalError",
     "add_fault",
     "add_scenario",
     "clear_faults",
@@ -77,13 +76,6 @@ _SUMMARY_FIELDS = (
 )
 
 
-class UnknownTerminalError(ValueError):
-    """A control call that names an unknown terminal."""
-
-    def __init__(self, terminal_id: str) -> None:
-        super().__init__(f"terminal {terminal_id}: not found.")
-
-
 async def add_fault(gateway: Gateway, plan: Plan) -> None:
     """Add a fault plan; a `refuse` of the first request closes the port at once.
 
@@ -123,7 +115,10 @@ async def clear_faults(gateway: Gateway) -> None:
 
 
 def ledger(gateway: Gateway) -> Row:
-    """Count how often each integrator id was charged, refunded or stored, and list the records."""
+    """Count how often each integrator id was charged, refunded or stored.
+
+    The result includes the records.
+    """
     payments = gateway.store.select(TRANSACTION)
     vaults = gateway.store.select(ACCOUNT_VAULT)
     made = [
@@ -151,7 +146,9 @@ def _summarize(table: Table, row: Row) -> Row:
 
 
 async def pay_quick_invoice(gateway: Gateway, invoice_id: str, card: str, amount: Amount | None = None) -> Row:
-    """Pay an invoice with a card, and return the `transaction` and the `quickinvoice`.
+    """Pay an invoice with a card.
+
+    The result has the `transaction` and the `quickinvoice`.
 
     Raises:
         UnknownRecordError: The invoice is unknown.
@@ -164,7 +161,9 @@ async def pay_quick_invoice(gateway: Gateway, invoice_id: str, card: str, amount
 
 
 async def pay_paylink(gateway: Gateway, paylink_id: str, card: str, amount: Amount | None = None) -> Row:
-    """Pay a paylink with a card, and return the `transaction` and the `paylink`.
+    """Pay a paylink with a card.
+
+    The result has the `transaction` and the `paylink`.
 
     Raises:
         UnknownRecordError: The paylink is unknown.
@@ -176,15 +175,13 @@ async def pay_paylink(gateway: Gateway, paylink_id: str, card: str, amount: Amou
 
 
 def process_batch(gateway: Gateway, batch_id: str, processing_status_id: int) -> Row:
-    """Change the status of a batch as its processor does, and return the batch.
+    """Change the status of a batch as its processor does.
 
     Raises:
         UnknownRecordError: The batch is unknown.
         ValueError: The status of the batch does not allow the change.
     """
-    batch = gateway.store.find(TRANSACTION_BATCH, id=batch_id)
-    if batch is None:
-        raise UnknownRecordError(TRANSACTION_BATCH.singular, batch_id)
+    batch = _find(gateway, TRANSACTION_BATCH, batch_id)
     processed = transaction_batches.process(gateway, batch, processing_status_id)
     return _record(gateway, TRANSACTION_BATCH, processed)
 
@@ -201,22 +198,24 @@ def terminals(gateway: Gateway) -> list[Row]:
 
 
 def terminal(gateway: Gateway, terminal_id: str) -> Row:
-    """Return one terminal and the calls that wait at it, the active call first.
+    """Return one terminal and its waiting calls, the active one first.
 
     Raises:
-        UnknownTerminalError: The terminal is unknown.
+        UnknownRecordError: The terminal is unknown.
     """
-    return _describe(gateway, _find(gateway, terminal_id))
+    return _describe(gateway, _find(gateway, TERMINAL, terminal_id))
 
 
 async def wait_for_call(gateway: Gateway, terminal_id: str, seconds: float) -> Row:
-    """Wait up to some seconds of real time until a call is active at a terminal, and return it.
+    """Wait until a call is active at a terminal, and return it.
+
+    The longest wait is in seconds of real time.
 
     Raises:
-        UnknownTerminalError: The terminal is unknown.
+        UnknownRecordError: The terminal is unknown.
         TimeoutError: No call arrived in time.
     """
-    row = _find(gateway, terminal_id)
+    row = _find(gateway, TERMINAL, terminal_id)
     try:
         async with asyncio.timeout(seconds):
             await gateway.terminals.wait_for_call(terminal_id)
@@ -244,17 +243,17 @@ def operate_terminal(gateway: Gateway, terminal_id: str, act: Callable[[Terminal
 
     Raises:
         NothingWaitsError: No call waits at the terminal.
-        UnknownTerminalError: The terminal is unknown.
+        UnknownRecordError: The terminal is unknown.
     """
-    row = _find(gateway, terminal_id)
+    row = _find(gateway, TERMINAL, terminal_id)
     act(gateway.terminals, terminal_id)
     return _describe(gateway, row)
 
 
-def _find(gateway: Gateway, terminal_id: str) -> Row:
-    row = gateway.store.find(TERMINAL, id=terminal_id)
+def _find(gateway: Gateway, table: Table, record_id: str) -> Row:
+    row = gateway.store.find(table, id=record_id)
     if row is None:
-        raise UnknownTerminalError(terminal_id)
+        raise UnknownRecordError(table.singular, record_id)
     return row
 
 
@@ -273,7 +272,9 @@ def _describe(gateway: Gateway, row: Row) -> Row:
 
 
 async def wait_until_idle(gateway: Gateway, seconds: float, with_postbacks: bool = True) -> None:
-    """Wait until no request is in progress and, if asked, no postback is due; the time is real time.
+    """Wait until no request, and if asked no postback, is in progress.
+
+    The longest wait is in seconds of real time.
 
     Raises:
         TimeoutError: A request or a postback is still in progress.
@@ -285,7 +286,7 @@ async def wait_until_idle(gateway: Gateway, seconds: float, with_postbacks: bool
                 await gateway.listener.wait_until_idle()  # receivers may send requests back
     except TimeoutError:
         subject = "a request or a postback" if with_postbacks else "a request"
-        raise TimeoutError(f"{subject} is still under way after {seconds:g} seconds.") from None
+        raise TimeoutError(f"{subject} is still in progress after {seconds:g} seconds.") from None
 
 
 async def reset(gateway: Gateway) -> None:

@@ -308,7 +308,7 @@ def _endpoint(calls: dict[str, ControlCall]) -> Any:
         try:
             body = call.run(cast("Gateway", request.app.state.gateway), request)
             body = await body if isawaitable(body) else body
-        except (actions.UnknownTerminalError, UnknownRecordError) as problem:
+        except UnknownRecordError as problem:
             raise RefusedError(404, str(problem)) from None
         except NothingWaitsError as problem:
             raise RefusedError(409, str(problem)) from None

@@ -55,7 +55,7 @@ class EndOfDayScheduler:
 
 
 def skip_to_today(gateway: Gateway) -> None:
-    """Record that the jobs of all days up to today need not run."""
+    """Record the jobs of all days up to today as done."""
     gateway.store.write_setting(_LAST_DAY, gateway.clock.date().date().isoformat())
 
 

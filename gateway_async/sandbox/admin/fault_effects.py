@@ -251,7 +251,7 @@ def with_faults(app: ASGIApp, gateway: Gateway) -> ASGIApp:
 
 
 async def _id_of(scope: Scope, receive: Receive) -> tuple[str, Receive]:
-    """Return the id of a request, and a `receive` that replays the body.
+    """Return the id of a request, and a `receive` with its body.
 
     The id is the integrator id in the body, or else the last part of the path.
     """

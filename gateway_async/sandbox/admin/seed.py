@@ -25,17 +25,15 @@ from gateway_async.sandbox.schema import (
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators.cards import TEST_CARDS, Account, read_card
 
-__all__ = ["add_location", "add_terminal", "add_ticket", "add_vaults", "delete_records", "first_location"]
+__all__ = ["add_location", "add_terminal", "add_ticket", "add_vaults", "delete_records", "load_info"]
 
 
 _BATCH = 5000
 _CONTACT = {"first_name": "John", "last_name": "Smith"}
 
 
-def first_location(gateway: Gateway) -> SandboxInfo:
-    """Return the info of the first location.
-
-    The first start creates the location. Later starts return the same info.
+def load_info(gateway: Gateway) -> SandboxInfo:
+    """Return the info of the first location, which the first start creates.
 
     Raises:
         sqlite3.DatabaseError: The data file holds incompatible info.
@@ -52,7 +50,7 @@ def first_location(gateway: Gateway) -> SandboxInfo:
 
 
 def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:
-    """Create a ticket, which can replace a card once, and return its id."""
+    """Create a ticket and return its id; it replaces a card once."""
     row = gateway.new_row(
         TICKET,
         user,
@@ -75,16 +73,12 @@ def delete_records(gateway: Gateway) -> None:
     with gateway.store.transaction():
         for table in CREATED_RECORDS:
             gateway.store.clear(table)
-        owner = {"location_id": gateway.info.location_id}
-        contact = gateway.new_row(CONTACT, owner, _CONTACT) | {"id": gateway.info.contact_id}
+        contact = gateway.new_row(CONTACT, gateway.first_location, _CONTACT) | {"id": gateway.info.contact_id}
         gateway.store.insert(CONTACT, contact)
 
 
 def add_location(gateway: Gateway, developer_id: str, name: str = "Sandbox") -> SandboxInfo:
-    """Create a location and its initial records.
-
-    These are one user, two merchant accounts, a contact and a terminal.
-    """
+    """Create a location with its user, merchant accounts, contact and terminal."""
     owner: Row = {"location_id": gateway.ids.new()}
 
     def add(table: Table, **values: str) -> str:

@@ -132,26 +132,26 @@ _COLUMNS = (
 )
 
 
-def _of_row(row: Row) -> Account:
+def _make_account(row: Row) -> Account:
     """Return the account of a stored record; a ticket is always for a card."""
     return Account(row.get("payment_method", "cc"), **{name: row[name] for name in _COLUMNS if name in row})
 
 
-def _of_vault(row: Row) -> Account:
-    return attrs.evolve(_of_row(row), billing_street=row["billing_address"], vault_id=row["id"])
+def _make_vault_account(row: Row) -> Account:
+    return attrs.evolve(_make_account(row), billing_street=row["billing_address"], vault_id=row["id"])
 
 
-def _of_transaction(row: Row) -> Account:
-    return attrs.evolve(_of_row(row), transaction_id=row["id"])
+def _make_transaction_account(row: Row) -> Account:
+    return attrs.evolve(_make_account(row), transaction_id=row["id"])
 
 
 _COMMON_SOURCES: dict[str, Source] = {
     "account_number": _find_by_number,
     "track_data": _find_by_track,
-    "ticket": _make_source(TICKET, "ticket", "id", _of_row),
-    "previous_transaction_id": _make_source(TRANSACTION, "previous_transaction_id", "id", _of_transaction),
+    "ticket": _make_source(TICKET, "ticket", "id", _make_account),
+    "previous_transaction_id": _make_source(TRANSACTION, "previous_transaction_id", "id", _make_transaction_account),
     "previous_transaction_api_id": _make_source(
-        TRANSACTION, "previous_transaction_api_id", "transaction_api_id", _of_transaction
+        TRANSACTION, "previous_transaction_api_id", "transaction_api_id", _make_transaction_account
     ),
 }
 
@@ -159,8 +159,8 @@ _COMMON_SOURCES: dict[str, Source] = {
 def _vault_sources(prefix: str) -> dict[str, Source]:
     by_id, by_api_id = f"{prefix}account_vault_id", f"{prefix}account_vault_api_id"
     return {
-        by_id: _make_source(ACCOUNT_VAULT, by_id, "id", _of_vault),
-        by_api_id: _make_source(ACCOUNT_VAULT, by_api_id, "account_vault_api_id", _of_vault),
+        by_id: _make_source(ACCOUNT_VAULT, by_id, "id", _make_vault_account),
+        by_api_id: _make_source(ACCOUNT_VAULT, by_api_id, "account_vault_api_id", _make_vault_account),
     }
 
 

@@ -57,7 +57,7 @@ async def remove(call: Call) -> Response:
 def check_files(
     gateway: Gateway, owner: Row, files: Any, problems: Problems, *, field: str = "files", stored: int = 0
 ) -> list[UploadFile]:
-    """Return the files of a form field, and check that an invoice can have them.
+    """Check that an invoice can have files, and return them.
 
     `owner` is a record of the same location. `stored` is the number of files that the invoice has already.
     """

@@ -28,7 +28,9 @@ __all__ = ["add_transaction", "compute_balance", "pay", "remove_transaction", "u
 
 
 async def pay(gateway: Gateway, invoice_id: str, amount: Amount | None, card: Account) -> tuple[Row, Row]:
-    """Pay an invoice on its page, and return the transaction and the updated invoice.
+    """Pay an invoice on its page.
+
+    The result is the transaction and the updated invoice.
 
     The customer is notified if the payment is approved. Without an amount, the remaining balance is paid.
 

@@ -91,7 +91,9 @@ def _check_delivery(values: Row, problems: Problems) -> None:
 
 
 async def pay(gateway: Gateway, paylink_id: str, amount: Amount | None, card: Account) -> tuple[Row, Row]:
-    """Pay a paylink on its page, and return the transaction and the updated paylink.
+    """Pay a paylink on its page.
+
+    The result is the transaction and the updated paylink.
 
     The customer is notified if the payment is approved. The amount must equal the amount due; None pays the amount due.
 

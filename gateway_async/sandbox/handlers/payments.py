@@ -30,14 +30,14 @@ def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | 
         "order_num": f"{secrets.randbelow(10**12):012}",
         "product_transaction_id": default_product(gateway, user, values["payment_method"]),
     }
-    fixed = _of_user(user) | _of_outcome(values, outcome)
+    fixed = _user_values(user) | _outcome_values(values, outcome)
     if account:
-        known |= _known_of_account(account)
-        fixed |= _of_account(account) | _of_checks(values, account)
+        known |= _account_defaults(account)
+        fixed |= _account_values(account) | _check_results(values, account)
     row = gateway.new_row(TRANSACTION, user, known | given | fixed)
     with gateway.store.transaction():
         if account and outcome.approved and values.get("save_account") and account.vault_id is None:
-            row["account_vault_id"] = store_account(gateway, user, account, _of_vault(values))["id"]
+            row["account_vault_id"] = store_account(gateway, user, account, _vault_values(values))["id"]
         row |= batch_for(gateway, user, row)
         gateway.store.insert(TRANSACTION, row)
     return row
@@ -45,7 +45,7 @@ def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | 
 
 def check_action(values: Row, method: str | None, problems: Problems) -> None:
     """Check that a payment can start with the action."""
-    actions = [action for known, action in states.STARTS if known == method]
+    actions = [action for known, action in states.INITIAL_STATES if known == method]
     if actions and values.get("action") not in actions and "action" not in problems:
         problems.add("action", f"Action must be one of {', '.join(actions)} when payment_method is {method}.")
 
@@ -67,7 +67,7 @@ def amount_charged(row: Row) -> int:
 
 
 def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Problems) -> None:
-    """Check that a refund is at most the remaining charged amount, its default."""
+    """Check that a refund is at most the remaining charged amount."""
     previous = gateway.store.find(TRANSACTION, id=previous_id)
     if previous is None or states.next_state(states.Trigger.REFUND, previous) is None:
         problems.add("previous_transaction_id", "The previous transaction cannot be refunded.")
@@ -83,16 +83,16 @@ def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Prob
         problems.add("transaction_amount", f"Transaction Amount must be above 0.00 and at most {show_money(left)}.")
 
 
-def _of_user(user: Row) -> Row:
+def _user_values(user: Row) -> Row:
     return {"created_user_id": user["id"], "modified_user_id": user["id"]}
 
 
-def _known_of_account(account: Account) -> Row:
+def _account_defaults(account: Account) -> Row:
     names = ("account_holder_name", "exp_date", "routing", "ach_sec_code")
     return {name: getattr(account, name) for name in names}
 
 
-def _of_account(account: Account) -> Row:
+def _account_values(account: Account) -> Row:
     return {
         "payment_method": account.payment_method,
         "account_type": account.account_type,
@@ -105,7 +105,7 @@ def _of_account(account: Account) -> Row:
     }
 
 
-def _of_checks(values: Row, account: Account) -> Row:
+def _check_results(values: Row, account: Account) -> Row:
     if account.payment_method != "cc":
         return {}
     avs = issuer.check_address(*billing_address(values, account))
@@ -122,8 +122,8 @@ def billing_address(values: Row, account: Account) -> tuple[str | None, str | No
     return street or account.billing_street, zip_code or account.billing_zip
 
 
-def _of_outcome(values: Row, outcome: Outcome) -> Row:
-    start = states.STARTS[values["payment_method"], values["action"]]
+def _outcome_values(values: Row, outcome: Outcome) -> Row:
+    start = states.INITIAL_STATES[values["payment_method"], values["action"]]
     amount = values["transaction_amount"]
     authorised = amount if outcome.auth_amount is None else outcome.auth_amount
     return {
@@ -137,5 +137,5 @@ def _of_outcome(values: Row, outcome: Outcome) -> Row:
     }
 
 
-def _of_vault(values: Row) -> Row:
+def _vault_values(values: Row) -> Row:
     return {name: values.get(name) for name in ("contact_id", "billing_zip", "billing_city", "billing_state")}

@@ -33,8 +33,8 @@ __all__ = ["create_account_vault", "create_transaction"]
 
 
 _EXP_DATE = "1230"
-_HOLDER = "SAMPLE TEST"
-_RECEIPT = (
+_CARD_HOLDER = "SAMPLE TEST"
+_EMV_RECEIPT = (
     '{"AID":"a0000000042203","APPLAB":"US Maestro","APPN":"US Maestro",'
     '"CVM":"Pin Verified","TSI":"e800","TVR":"0800008000"}'
 )
@@ -48,8 +48,8 @@ async def create_transaction(call: Call) -> Response:
     with gateway.reserve(TRANSACTION, user, values):
         script = await gateway.terminals.process(values["terminal_id"], values["action"], amount)
         outcome = issuer.decline(script.text, script.reason_code) if script.text else _decide(values)
-        values |= _of_terminal(gateway, values["terminal_id"], script)
-        row = record_payment(gateway, user, values, _account(script), outcome)
+        values |= _terminal_values(gateway, values["terminal_id"], script)
+        row = record_payment(gateway, user, values, _read_account(script), outcome)
     return json_response({"routertransaction": show(call, TRANSACTION, row)}, 201)
 
 
@@ -58,7 +58,7 @@ async def create_account_vault(call: Call) -> Response:
     gateway, user = call.gateway, call.user
     values = await _accept(call, ROUTER_ACCOUNT_VAULT, _check_vault)
     script = await gateway.terminals.process(values["terminal_id"], values["action"])
-    account = _account(script)
+    account = _read_account(script)
     if account is None or script.text:
         raise ValidationError({"terminal_id": [script.text or "The terminal read no card."]})
     row = store_account(gateway, user, account, values)
@@ -89,13 +89,13 @@ def _decide(values: Row) -> Outcome:
     return issuer.decide(values["transaction_amount"], values.get("billing_street"), values.get("billing_zip"))
 
 
-def _of_terminal(gateway: Gateway, terminal_id: str, script: Script) -> Row:
+def _terminal_values(gateway: Gateway, terminal_id: str, script: Script) -> Row:
     terminal = gateway.store.find(TERMINAL, id=terminal_id)
     return {
         "terminal_serial_number": terminal and terminal["serial_number"],
-        "emv_receipt_data": _RECEIPT if script.card and script.entry_mode == "C" else None,
+        "emv_receipt_data": _EMV_RECEIPT if script.card and script.entry_mode == "C" else None,
     }
 
 
-def _account(script: Script) -> Account | None:
-    return read_card(script.card, _EXP_DATE, _HOLDER, script.entry_mode) if script.card else None
+def _read_account(script: Script) -> Account | None:
+    return read_card(script.card, _EXP_DATE, _CARD_HOLDER, script.entry_mode) if script.card else None

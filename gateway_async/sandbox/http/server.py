@@ -132,7 +132,7 @@ class Listener:
             await asyncio.wait(tasks)
 
     async def _send_probe(self) -> None:
-        """Send one request and wait for the response, so that all earlier input has been read."""
+        """Send one request, so that all earlier input has been read."""
         reader, writer = await asyncio.open_connection(*self._server.sockets[0].getsockname()[:2])
         writer.write(b"GET /_sandbox HTTP/1.1\r\nhost: probe\r\nconnection: close\r\n\r\n")
         await reader.read()

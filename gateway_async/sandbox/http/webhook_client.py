@@ -149,7 +149,7 @@ def _transport(context: ssl.SSLContext) -> httpx.AsyncHTTPTransport:
 
 
 async def _discard_body(response: httpx.Response, deadline: float) -> None:
-    """Read and discard the response body, up to a limit and the deadline."""
+    """Read and discard the response body, up to a limit."""
     received = 0
     with suppress(TimeoutError, httpx.HTTPError, httpx.StreamError):
         async with asyncio.timeout_at(deadline):

@@ -68,7 +68,7 @@ def _postbacks(gateway: Gateway, table: Table, config: Row, change: Change, rows
 
 
 def _make_data(gateway: Gateway, table: Table, row: Row, expands: str) -> Row:
-    """Return the record in the form of the contract's "Records carried in postbacks"."""
+    """Return the record in the form of postbacks."""
     record = table.show(row) | _DERIVED.get(table.plural, derive_nothing)(gateway, row)
     for name in table.not_in_postbacks:
         del record[name]

@@ -120,7 +120,7 @@ def _decode_part(value: UploadFile | str) -> UploadFile | str:
 
 
 def _unescape(name: str) -> str:
-    """Undo the escapes of browsers and HTTP libraries for quotes and control characters in a name."""
+    """Undo the escapes for quotes and control characters in a name."""
     return _ESCAPED.sub(lambda code: chr(int(code[1], 16)), name)
 
 

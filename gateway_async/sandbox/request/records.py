@@ -100,7 +100,7 @@ async def read_new(call: Call, table: Table) -> tuple[Row, Problems]:
 
 
 async def read_update(call: Call, table: Table) -> tuple[Row, Row, Problems]:
-    """Return the record that the path names, and the fields of the body with their problems.
+    """Return the named record, and the fields of the body.
 
     Raises:
         RefusedError: As in `read_new` and `find_record`.
@@ -112,7 +112,7 @@ async def read_update(call: Call, table: Table) -> tuple[Row, Row, Problems]:
 
 
 def check_values(call: Call, table: Table, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
-    """Return the fields of a record in stored form, with their ids checked."""
+    """Return the fields of a record in stored form, ids checked."""
     values = read_fields(table, body, problems, current=current)
     check_references(call.gateway, call.user, table, values, problems, current=current)
     return values

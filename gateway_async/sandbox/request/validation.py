@@ -17,7 +17,7 @@ __all__ = ["read_fields"]
 
 
 def read_fields(table: Table, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
-    """Return the valid fields of a body in stored form, and report problems with the others.
+    """Return the valid fields of a body in stored form.
 
     `current` is the stored record that a PUT changes; None for a POST.
     """

@@ -58,7 +58,7 @@ class Gateway:
         return {"location_id": self.info.location_id}
 
     def new_row(self, table: Table, user: Row, values: Row) -> Row:
-        """Return a new record with the defaults, the values, an id and timestamps."""
+        """Return a new record with defaults, values, an id and timestamps."""
         now = self.clock.timestamp()
         row: Row = {field.name: field.default for field in table.stored}
         row |= {name: value for name, value in values.items() if name in row and value is not None}

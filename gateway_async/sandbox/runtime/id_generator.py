@@ -18,7 +18,7 @@ class IdGenerator:
     """Creates system ids that always increase.
 
     Each id is greater than the one before, even when the clock is set back or the gateway restarts. `last` is the
-    greatest existing id; empty if there is none.
+    greatest existing id; empty without records.
     """
 
     def __init__(self, clock: Clock, last: str = "") -> None:

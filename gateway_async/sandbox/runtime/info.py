@@ -1,4 +1,4 @@
-"""What a client needs to use a sandbox: address, credentials and ids."""
+"""Address, credentials and ids of a sandbox, as a client needs them."""
 
 from typing import Any
 

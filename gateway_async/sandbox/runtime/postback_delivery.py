@@ -190,7 +190,7 @@ def body_fields(postback: Row, number: int) -> Row:
 
 
 def mask_url(url: str) -> str:
-    """Return a receiver's address without credentials and query string, which may be secret."""
+    """Return an address without credentials and query, which may be secret."""
     scheme, _, rest = url.partition("://")
     address, query, _ = rest.partition("#")[0].partition("?")
     authority, slash, path = address.partition("/")

@@ -36,7 +36,7 @@ _PRIVATE = 0o600
 
 
 def _create(path: str) -> None:
-    """Create a file that only its owner may read, if it does not exist.
+    """Create a missing file, which only its owner may read.
 
     SQLite's side files get the same mode.
 
@@ -52,7 +52,7 @@ def _create(path: str) -> None:
 
 
 def _restrict_mode(path: str) -> None:
-    """Remove the permissions of other users from an existing file and its side files."""
+    """Remove the permissions of other users from the file."""
     if hasattr(os, "geteuid"):  # Windows has no file modes
         for each in (path, f"{path}-wal", f"{path}-shm", f"{path}-journal"):
             with suppress(OSError):
@@ -200,12 +200,12 @@ class Store:
         return self.select(table, f"{where} ORDER BY id", tuple(wanted.values()))
 
     def newest(self, tables: Iterable[Table]) -> str:
-        """Return the greatest id in the tables; empty if there is none."""
+        """Return the greatest id in the tables; empty without records."""
         found = (self._connection.execute(f"SELECT max(id) FROM {table.plural}").fetchone()[0] for table in tables)  # noqa: S608  # names from our own tables
         return max(filter(None, found), default="")
 
     def total(self, table: Table, what: str, where: str, values: Sequence[Any]) -> int:
-        """Return a count or sum over the records that match an SQL condition."""
+        """Return a count or sum over matching records."""
         found = self._connection.execute(f"SELECT {what} FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
         return int(found.fetchone()[0])
 

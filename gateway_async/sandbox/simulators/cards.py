@@ -136,7 +136,7 @@ def passes_luhn(number: str) -> bool:
 
 
 def is_routing(number: str) -> bool:
-    """Return whether a routing number has nine digits and the right check digit."""
+    """Return whether a routing number is nine digits with check digit."""
     return (
         len(number) == len(_ROUTING_WEIGHTS)
         and bool(_DIGITS.fullmatch(number))

@@ -109,7 +109,7 @@ class Plan:
         wanted, _, pattern = self.operation.partition(" ")
         return wanted == method and matches_path(pattern, path)
 
-    def applies(self) -> bool:
+    def count_request(self) -> bool:
         """Count a matching request, and return whether it gets the fault."""
         self.seen += 1
         spent = self.times is not None and self.affected >= self.times
@@ -151,4 +151,4 @@ class Faults:
 
         Every matching plan counts the request.
         """
-        return [plan for plan in self.plans if plan.matches(method, path) and plan.applies()]
+        return [plan for plan in self.plans if plan.matches(method, path) and plan.count_request()]

@@ -65,7 +65,7 @@ _CVV_OF_BRAND = {"amex": {"1234": "M", "9999": "N"}}
 
 
 def decide(cents: int, street: str | None = None, zip_code: str | None = None) -> Outcome:
-    """Approve or decline a card payment by its amount in cents and billing address."""
+    """Approve or decline a card payment by amount and billing address."""
     outcome = TRIGGERS.get(cents, Outcome())
     if outcome.approved and refuses_address(street, zip_code):
         return attrs.evolve(decline("AVS DECLINED"), wait=outcome.wait)

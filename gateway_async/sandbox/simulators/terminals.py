@@ -111,7 +111,7 @@ class Terminals:
         self._arrival = asyncio.Event()
 
     async def process(self, terminal_id: str, action: str, amount: int | None = None) -> Script:
-        """Queue a request at a terminal, wait for its end, and return what the terminal did.
+        """Queue a request at a terminal, and return what happened there.
 
         `action` is shown by control calls. The amount is in cents.
         """

@@ -39,7 +39,7 @@ MACHINE = StateMachine(
 
 
 def allows(trigger: Trigger, row: Row, now: float) -> bool:
-    """Return whether a trigger is allowed for a stored token at a Unix time."""
+    """Return whether a trigger is allowed for a token at a time."""
     return MACHINE.next_state(_state_of(row, now), trigger) is not None
 
 

@@ -11,7 +11,7 @@ from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, TransactionType
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
 
-__all__ = ["MACHINE", "SETTLEABLE", "STARTS", "Start", "State", "Trigger", "next_state"]
+__all__ = ["INITIAL_STATES", "MACHINE", "SETTLEABLE", "InitialState", "State", "Trigger", "next_state"]
 
 
 class State(NumericState):
@@ -43,23 +43,23 @@ class Trigger(StrEnum):
 
 
 @attrs.frozen
-class Start:
+class InitialState:
     """The type and first status of a new transaction when it is approved."""
 
     type_id: TransactionType
     status_id: State
 
 
-STARTS = {
-    ("cc", "sale"): Start(TransactionType.SALE, State.APPROVED),
-    ("cc", "force"): Start(TransactionType.SALE, State.APPROVED),
-    ("cc", "authonly"): Start(TransactionType.SALE, State.AUTHORISED),
-    ("cc", "avsonly"): Start(TransactionType.ADDRESS_CHECK, State.ADDRESS_CHECKED),
-    ("cc", "refund"): Start(TransactionType.REFUND, State.REFUNDED),
-    ("ach", "sale"): Start(TransactionType.BANK_DEBIT, State.PENDING_ORIGINATION),
-    ("ach", "debit"): Start(TransactionType.BANK_DEBIT, State.PENDING_ORIGINATION),
-    ("ach", "credit"): Start(TransactionType.BANK_CREDIT, State.PENDING_ORIGINATION),
-    ("ach", "refund"): Start(TransactionType.BANK_CREDIT, State.PENDING_ORIGINATION),
+INITIAL_STATES = {
+    ("cc", "sale"): InitialState(TransactionType.SALE, State.APPROVED),
+    ("cc", "force"): InitialState(TransactionType.SALE, State.APPROVED),
+    ("cc", "authonly"): InitialState(TransactionType.SALE, State.AUTHORISED),
+    ("cc", "avsonly"): InitialState(TransactionType.ADDRESS_CHECK, State.ADDRESS_CHECKED),
+    ("cc", "refund"): InitialState(TransactionType.REFUND, State.REFUNDED),
+    ("ach", "sale"): InitialState(TransactionType.BANK_DEBIT, State.PENDING_ORIGINATION),
+    ("ach", "debit"): InitialState(TransactionType.BANK_DEBIT, State.PENDING_ORIGINATION),
+    ("ach", "credit"): InitialState(TransactionType.BANK_CREDIT, State.PENDING_ORIGINATION),
+    ("ach", "refund"): InitialState(TransactionType.BANK_CREDIT, State.PENDING_ORIGINATION),
 }
 """The first state of a transaction, by payment method and action of the POST."""
 
