@@ -416,7 +416,10 @@ async def test_a_scheduler_without_workers(tmp_path: Path, monkeypatch: pytest.M
     """When none comes in time, that is said."""
     monkeypatch.setattr(dask, "_FIRST_WORKER_SECONDS", 0.3)
     path = write_rows(tmp_path / "cards.jsonl", [row("k")])
-    with cluster_of(tmp_path, {}, workers=0) as cluster, pytest.raises(InvalidRequestError, match="no worker connected"):
+    with (
+        cluster_of(tmp_path, {}, workers=0) as cluster,
+        pytest.raises(InvalidRequestError, match="no worker connected"),
+    ):
         await migrate_vaults_dask(cluster.address, path, journal=partial(SqliteJournal, tmp_path / "j"), name="m")
 
 
