@@ -25,8 +25,7 @@ from gateway_async import (
 )
 from gateway_async.observe import Event, LeaseRenewalFailed, TerminalProgress, TerminalState
 from gateway_async.sandbox import Sandbox
-
-from .cli.processes import Process, start_python
+from tests.support.processes import Process, start_python
 
 REDIS = os.environ.get("GATEWAY_TEST_REDIS", "")
 TILL = str(Path(__file__).with_name("support") / "terminal_process.py")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .processes import COMMAND, Facts, Process, Serve, Start, start_python
+from tests.support.processes import COMMAND, Facts, Process, Serve, Start, start_python
 
 
 @pytest.fixture

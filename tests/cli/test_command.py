@@ -4,7 +4,7 @@ import importlib.metadata
 
 import pytest
 
-from .processes import run, run_python
+from tests.support.processes import run, run_python
 
 WITHOUT = """
 import sys

@@ -10,8 +10,7 @@ from rich.console import Console
 
 from gateway_async.cli import demo
 from gateway_async.cli.demo import Demo, DemoError, sparkline
-
-from .processes import Ended, Process, Start, run, run_python
+from tests.support.processes import Ended, Process, Start, run, run_python
 
 CHAPTERS = [
     "A gateway of your own",

@@ -12,8 +12,7 @@ import pytest
 
 from gateway_async._wire.postback import postback_of
 from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteInbox
-
-from .processes import Ended, run
+from tests.support.processes import Ended, run
 
 POSTGRES = os.environ.get("GATEWAY_TEST_POSTGRES", "")
 postgres_only = pytest.mark.skipif(

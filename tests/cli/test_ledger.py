@@ -11,8 +11,7 @@ import pytest
 from gateway_async import Intent, SqliteLedger, TransactionCreate
 from gateway_async.ledger._sqlite_store import LedgerFile, Outcome
 from gateway_async.sandbox import Sandbox
-
-from .processes import COMMAND, Ended, run, start_python
+from tests.support.processes import COMMAND, Ended, run, start_python
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 OPEN = Intent(

@@ -19,8 +19,7 @@ from gateway_async._secrets import luhn_valid
 from gateway_async.cli.app import app
 from gateway_async.migration.rows.columns import FIELDS
 from gateway_async.sandbox import Sandbox
-
-from .processes import COMMAND, Ended, Start, start_python
+from tests.support.processes import COMMAND, Ended, Start, start_python
 
 MAPPED = ("--map", "Card No=account_number", "--map", "Expiry=exp_date", "--key", "Customer")
 

@@ -11,8 +11,7 @@ import httpx
 import pytest
 
 from gateway_async import AsyncGateway, ContactCreate, UserApiKey
-
-from .processes import Facts, Process, Serve, Start, run
+from tests.support.processes import Facts, Process, Serve, Start, run
 
 KEYS = [
     "base_url",
