@@ -40,7 +40,7 @@ _MAX_DEFERRED: Final = 100_000
 class WriterBackend(Protocol):
     """A file that a `GroupCommitWriter` writes. All its methods run in the writer's thread."""
 
-    def execute_batch(self, awaited: Sequence[Any], deferred: Sequence[Any]) -> Sequence[Any]:
+    def execute_batch(self, awaited: Sequence[Any], deferred: Sequence[Any], /) -> Sequence[Any]:
         """Execute all operations; when it returns, they are on disk.
 
         Args:
