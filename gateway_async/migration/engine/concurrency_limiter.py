@@ -33,10 +33,14 @@ __all__ = ["ConcurrencyLimiter", "Rate", "SteadyRate"]
 
 _DECREASE: Final = 2 / 3
 _TOLERATED: Final = 0.05
+"""Share of the calls of a round that may fail without being overload."""
+
 _SLOW_FACTOR: Final = 4.0
 """Factor above the usual latency that counts as overload."""
 
 _SLOW_SECONDS: Final = 0.25
+"""Latency up to which a gateway is never overloaded."""
+
 _LATENCY_DRIFT: Final = 1.02
 """Factor by which the usual latency, the lowest so far, may rise each round."""
 
@@ -45,8 +49,8 @@ _OTHER: Final = "other failures"
 _KINDS: Final[Mapping[type[GatewayError], str]] = {
     NotSentError: "not sent",
     ConnectionLostError: "connection lost",
-    DeadlineExceededError: "out of time",
-    MalformedReplyError: "unreadable_row response",
+    DeadlineExceededError: "deadline exceeded",
+    MalformedReplyError: "unreadable response",
     MismatchedReplyError: "response to another request",
 }
 
@@ -113,8 +117,8 @@ class ConcurrencyLimiter:
         self.ceiling = ceiling
         self._rate = rate
         self._resume_at = float("-inf")
-        self._unshared_pause = 0.0
-        self._uncounted_calls = 0
+        self._unshared_pause = 0.0  # a pause that the rate does not know yet
+        self._uncounted_calls = 0  # calls that the client made by itself; the rate does not know them yet
         self._waiting: deque[anyio.Event] = deque()
         self._starting = True
         self._round = _Round()
@@ -149,7 +153,7 @@ class ConcurrencyLimiter:
         self._release_slot()
 
     def observe(self, event: Event) -> None:
-        """Count failed attempts, as an observer of the client. Attempts that the client makes itself count too."""
+        """Count failed attempts, as an observer of the client. The client's own retries and lookups count too."""
         if isinstance(event, AttemptFailed):
             if not _is_expected_response(event):
                 self.record_failure(event.error)
@@ -205,15 +209,15 @@ class ConcurrencyLimiter:
             self.in_flight += 1
             self._waiting.popleft().set()
 
-    def _adapt(self, past: "_Round") -> None:
+    def _adapt(self, finished_round: "_Round") -> None:
         """Lower or raise the limit after a round.
 
         The latency of a round is its median, so that a few slow calls do not matter.
         """
-        latency = median(past.seconds)
+        latency = median(finished_round.seconds)
         slow = latency > self._usual_latency * _SLOW_FACTOR and latency > _SLOW_SECONDS
         self._usual_latency = min(self._usual_latency * _LATENCY_DRIFT, latency)
-        if past.throttled or slow or past.failed > len(past.seconds) * _TOLERATED:
+        if finished_round.throttled or slow or finished_round.failed > len(finished_round.seconds) * _TOLERATED:
             self._starting = False
             self.limit = max(1, int(self.limit * _DECREASE))
         else:

@@ -25,6 +25,8 @@ _MIN_SECONDS: Final = 0.05
 _GAP: Final = 52
 _TITLE: Final = 26
 _FOOT: Final = 34
+"""Lengths in the units of the SVG."""
+
 _STEPS: Final = (1, 2, 5, 10)
 _MAX_TIMES: Final = 8
 _TIME_STEPS: Final = (

@@ -11,7 +11,7 @@ __all__ = ["Reasons", "generalize"]
 _MAX_KINDS: Final = 10_000
 """Maximum number of different reasons; more would not be useful."""
 
-_OWN: Final = (
+_ROW_DETAILS: Final = (
     (re.compile(r", ends in \w+"), ""),
     (re.compile(r"\bline \d+(?= has the same key)"), "another line"),
     (re.compile(r"\bline \d+"), "a line"),
@@ -45,6 +45,6 @@ class Reasons:
 
 def generalize(reason: str) -> str:
     """Return a reason without the details of a single row."""
-    for own, common in _OWN:
-        reason = own.sub(common, reason)
+    for detail, common in _ROW_DETAILS:
+        reason = detail.sub(common, reason)
     return reason

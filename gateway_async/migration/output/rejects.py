@@ -45,7 +45,7 @@ class Rejects:
         self.count += 1
         if self._error is None:
             try:
-                self._opened().add(self._masked(row), _problems(row, end))
+                self._open_writer().add(self._masked(row), _problems(row, end))
             except OSError as error:
                 self._error = error
 
@@ -56,11 +56,11 @@ class Rejects:
             OSError: it could not be written.
         """
         if self._rows is None or self._file is None:
-            self._complain()
+            self._raise_earlier_error()
             AtomicFile.clear(self._path)
             return False
         try:
-            self._complain()
+            self._raise_earlier_error()
             self._rows.finish()
             self._file.finish()
             back_up(self._path)
@@ -78,12 +78,12 @@ class Rejects:
         """
         return back_up(self._path)
 
-    def _complain(self) -> None:
+    def _raise_earlier_error(self) -> None:
         """Raise the error of an earlier write."""
         if self._error is not None:
             raise self._error
 
-    def _opened(self) -> Writer:
+    def _open_writer(self) -> Writer:
         if self._rows is None:
             input_format = self._input_format()
             self._mapping = lru_cache(256)(input_format.mapping.map_names)
