@@ -55,8 +55,8 @@ async def migrate_vaults(
             They are read when they are needed, a few hundred rows ahead.
         journal: the file of the journal, created if it does not exist; or a journal of another kind, which is closed at
             the end.
-        concurrency: maximum number of concurrent calls. It starts with a quarter of that. Then it adapts to latency and
-            errors: up by one, down by a third.
+        concurrency: maximum number of concurrent calls. It starts with a quarter of that, and doubles until the first
+            overload. Then it adapts to latency and errors: up by one, down by a third.
         rate: maximum calls per second; or a `Rate`, which several migrations may share.
         name: name of the migration; by default the name of the journal's file. Ids are made of it.
         give_up_after: seconds without a single response, or without a writable journal, after which it stops.

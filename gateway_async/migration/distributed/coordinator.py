@@ -196,10 +196,10 @@ class Coordinator:
         """Report rows that are not stored. They are read again here, because workers do not return rows."""
         if not self._callbacks.on_row or not result.ends:
             return
-        by_line = {end.line: end for end in result.ends}
+        by_line = {row_result.line: row_result for row_result in result.ends}
         async for row in self._job.rows_of(shard):
-            if end := by_line.pop(row.line, None):
-                self._callbacks.on_row(row, end)
+            if row_result := by_line.pop(row.line, None):
+                self._callbacks.on_row(row, row_result)
 
     # --- progress of the shards
 

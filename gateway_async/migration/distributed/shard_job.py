@@ -135,9 +135,9 @@ class ShardJob:
         allowance = RowAllowance(grant)
         ends: list[RowResult] = []
 
-        def collect(_row: VaultRow, end: RowResult) -> None:
-            if end.state in _NOT_STORED:
-                ends.append(end)
+        def collect(_row: VaultRow, result: RowResult) -> None:
+            if result.state in _NOT_STORED:
+                ends.append(result)
 
         async with self.gateway() as gateway, self._open_rate() as rate:
             report = await migrate_vaults(

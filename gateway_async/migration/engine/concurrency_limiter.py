@@ -1,8 +1,10 @@
 """Limits of concurrency and rate that adapt to the gateway's latency and errors.
 
-The limit grows by addition and shrinks by multiplication (AIMD), as in TCP. It grows by one call after each full round
-without overload. It shrinks by a third if the gateway throttles or more than a twentieth of a round fails, at most once
-a round.
+The limit grows by addition and shrinks by multiplication (AIMD), as in TCP. A round has as many calls as the limit
+allows, at least 20. After each round:
+
+- Without overload the limit grows by one call. Until the first overload it doubles (slow start).
+- It shrinks by a third if the gateway throttles or is slow, or if more than a twentieth of the calls fails.
 """
 
 from collections import Counter, deque
@@ -120,7 +122,7 @@ class ConcurrencyLimiter:
         self._unshared_pause = 0.0  # a pause that the rate does not know yet
         self._uncounted_calls = 0  # calls that the client made by itself; the rate does not know them yet
         self._waiting: deque[anyio.Event] = deque()
-        self._starting = True
+        self._in_slow_start = True
         self._round = _Round()
         self._usual_latency = float("inf")
 
@@ -218,14 +220,14 @@ class ConcurrencyLimiter:
         slow = latency > self._usual_latency * _SLOW_FACTOR and latency > _SLOW_SECONDS
         self._usual_latency = min(self._usual_latency * _LATENCY_DRIFT, latency)
         if finished_round.throttled or slow or finished_round.failed > len(finished_round.seconds) * _TOLERATED:
-            self._starting = False
+            self._in_slow_start = False
             self.limit = max(1, int(self.limit * _DECREASE))
         else:
-            self.limit = min(self.ceiling, self.limit * 2 if self._starting else self.limit + 1)
+            self.limit = min(self.ceiling, self.limit * 2 if self._in_slow_start else self.limit + 1)
 
 
 class _Round:
-    """Durations and failures of as many calls as may run concurrently."""
+    """Durations and failures of the calls of a round."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []

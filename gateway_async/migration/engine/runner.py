@@ -293,7 +293,12 @@ class Runner:
     # --- when the gateway does not respond
 
     def _handle_failure(self, task: RowTask, error: GatewayError, attempts: int, started_at: float) -> bool:
-        """Return whether the row has ended or is deferred. Otherwise it is tried again."""
+        """Return whether the row has ended or is deferred. Otherwise it is tried again.
+
+        After several attempts an error belongs to the row, if other rows succeed meanwhile: an unsent row with an
+        ambiguous error is rejected, any other is deferred. If none succeeds, an ambiguous error stops the run at once,
+        and any other error stops it after `give_up_after`.
+        """
         now = anyio.current_time()
         self._failure = str(error)
         if self._failing_since is None:

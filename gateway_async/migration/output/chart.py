@@ -80,7 +80,8 @@ def _points(samples: Sequence[Sample]) -> Iterator[_Point]:
     """Yield the values between samples, at most about a hundred."""
     if not samples:
         return
-    kept, shortest = [Sample(0.0, 0, 0, samples[0].limit)], max(samples[-1].seconds / _MAX_POINTS, _MIN_SECONDS)
+    kept = [Sample(0.0, 0, 0, samples[0].limit)]
+    shortest = max(samples[-1].seconds / _MAX_POINTS, _MIN_SECONDS)
     for sample in samples:
         if sample.seconds - kept[-1].seconds >= shortest:
             kept.append(sample)

@@ -26,10 +26,10 @@ class Reasons:
         self._counts: Counter[str] = Counter()
         self.others = 0
 
-    def add(self, end: RowResult) -> None:
+    def add(self, result: RowResult) -> None:
         """Count the reasons of a row if it was rejected."""
-        if end.state is RowState.REJECTED:
-            for reason in end.reasons:
+        if result.state is RowState.REJECTED:
+            for reason in result.reasons:
                 self._count(generalize(reason))
 
     def most(self, number: int) -> list[tuple[str, int]]:

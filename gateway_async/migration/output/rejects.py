@@ -40,12 +40,12 @@ class Rejects:
         self._file: AtomicFile | None = None
         self._error: OSError | None = None
 
-    def add(self, row: VaultRow, end: RowResult) -> None:
+    def add(self, row: VaultRow, result: RowResult) -> None:
         """Write a row. `close` raises the error if the disk fails."""
         self.count += 1
         if self._error is None:
             try:
-                self._open_writer().add(self._masked(row), _problems(row, end))
+                self._open_writer().add(self._masked(row), _problems(row, result))
             except OSError as error:
                 self._error = error
 
@@ -107,7 +107,7 @@ class Rejects:
         return mask_row(source, self._mapping(tuple(source)))
 
 
-def _problems(row: VaultRow, end: RowResult) -> list[str]:
-    if row.line is None or not end.reasons:
-        return list(end.reasons)
-    return [f"line {row.line}: {end.reasons[0]}", *end.reasons[1:]]
+def _problems(row: VaultRow, result: RowResult) -> list[str]:
+    if row.line is None or not result.reasons:
+        return list(result.reasons)
+    return [f"line {row.line}: {result.reasons[0]}", *result.reasons[1:]]

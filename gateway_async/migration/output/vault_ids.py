@@ -1,4 +1,4 @@
-"""Output files of a migration: the vault ids by key, and the report."""
+"""Writers of two output files: the vault id of each key, and the text of a report."""
 
 import json
 from collections.abc import AsyncIterable, Callable, Mapping, Sequence
