@@ -12,7 +12,7 @@ def main() -> None:
     It ends the process with exit status 0 for success, 1 for a failure, 2 for wrong usage or a missing extra, or 130
     after Ctrl-C.
     """
-    _never_fail_to_print()
+    _replace_unprintable()
     try:
         from gateway_async.cli.app import app
 
@@ -27,7 +27,7 @@ def main() -> None:
         sys.exit(2)
 
 
-def _never_fail_to_print() -> None:
+def _replace_unprintable() -> None:
     """Print "?" for characters that the output encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -30,24 +30,24 @@ curl -H "developer-id: $GATEWAY_DEVELOPER_ID" \\
      "$GATEWAY_BASE_URL/v2/contacts\""""
 
 
-def sandbox_banner(facts: "SandboxInfo", settings: Mapping[str, str]) -> RenderableType:
+def sandbox_banner(info: "SandboxInfo", settings: Mapping[str, str]) -> RenderableType:
     """Build the banner of a running sandbox.
 
     It shows the sandbox's throw-away credentials on purpose. It has no frame and no padding on the right, because both
     would be copied with the lines and break them.
     """
-    values = attrs.asdict(facts)
-    exports = "\n".join(f"export {name}={values[fact]}" for name, fact in ENVIRONMENT.items())
+    values = attrs.asdict(info)
+    exports = "\n".join(f"export {name}={values[field]}" for name, field in ENVIRONMENT.items())
     others = {name: value for name, value in values.items() if name not in ENVIRONMENT.values()}
     return Group(
-        Rule(Text(f"The sandbox gateway is ready at {facts.base_url}", style="bold green"), align="left"),
+        Rule(Text(f"The sandbox gateway is ready at {info.base_url}", style="bold green"), align="left"),
         _table(settings),
         _part("Paste into your shell, for AsyncGateway.from_env():", Text(indent(exports, "  "), style="cyan")),
         _part("A first call:", Text(indent(FIRST_CALL, "  "), style="cyan")),
         _part("Other values:", _table(others)),
         _part(
             "Faults, clock, terminals and ledger, without credentials:",
-            Text(f"  {facts.base_url}/_sandbox/"),
+            Text(f"  {info.base_url}/_sandbox/"),
         ),
         Rule(),
         Text("Press Ctrl-C to stop.", style="dim"),

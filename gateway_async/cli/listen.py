@@ -124,7 +124,7 @@ def listen(
 def _receiver(username: str | None, password: str | None) -> "PostbackReceiver":
     from gateway_async.postbacks import PostbackReceiver
 
-    logger.addHandler(logging.NullHandler())  # rejected requests are printed by the reporter
+    logger.addHandler(logging.NullHandler())  # `PostbackDisplay` prints rejected requests
     try:
         return PostbackReceiver(username, password)
     except ValueError as error:

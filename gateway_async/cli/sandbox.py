@@ -95,11 +95,11 @@ def sandbox(
         fail(f"cannot use the data file {data}: {describe_error(error, 'a database')}")
 
 
-def _print_json(facts: "SandboxInfo") -> None:
-    typer.echo(json.dumps(attrs.asdict(facts)))
+def _print_json(info: "SandboxInfo") -> None:
+    typer.echo(json.dumps(attrs.asdict(info)))
 
 
 def _print_banner(data: Path | None, terminals: Terminals, delay: float) -> Callable[["SandboxInfo"], None]:
     kept = "in memory, deleted at the end" if data is None else f"kept in {data}"
     card = f"a test card is presented after {delay:g} s" if terminals is Terminals.AUTO else "you present the card"
-    return lambda facts: Console().print(sandbox_banner(facts, {"Records": kept, "Terminals": card}), soft_wrap=True)
+    return lambda info: Console().print(sandbox_banner(info, {"Records": kept, "Terminals": card}), soft_wrap=True)

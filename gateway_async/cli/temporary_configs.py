@@ -66,14 +66,14 @@ class TemporaryConfigs:
         if self.url is None and _is_remote(os.environ.get("GATEWAY_BASE_URL", "")):
             raise typer.BadParameter(f"--url: required, because the gateway cannot reach {address}")
         async with AsyncGateway.from_env() as gateway:
-            made: list[str] = []
+            config_ids: list[str] = []
             try:
                 for new in self._requests(self.url or address):
                     config = await gateway.postback_configs.create(new)
-                    made.append(config.id)
-                yield len(made)
+                    config_ids.append(config.id)
+                yield len(config_ids)
             finally:
-                await _remove(gateway, made)
+                await _remove(gateway, config_ids)
 
     def _requests(self, url: str) -> Iterator["PostbackConfigCreate"]:
         from gateway_async import PostbackConfigCreate
@@ -97,10 +97,10 @@ def _is_remote(base_url: str) -> bool:
     return urlsplit(base_url).hostname not in (*_LOCAL_HOSTS, None)
 
 
-async def _remove(gateway: "AsyncGateway", made: Sequence[str]) -> None:
+async def _remove(gateway: "AsyncGateway", config_ids: Sequence[str]) -> None:
     from gateway_async import GatewayError, NotFoundError, RecordDeletedError
 
-    for config_id in made:
+    for config_id in config_ids:
         try:
             await gateway.postback_configs.delete(config_id)
         except (NotFoundError, RecordDeletedError):

@@ -69,7 +69,7 @@ async def _run(scenario: Scenario, run: ScenarioRun, at: float, method: str) -> 
         with anyio.CancelScope() as scope:
             steps.cancel = _current_task().cancel if method is _TASK else scope.cancel
             try:
-                await steps.through(scenario(gateway))
+                await steps.drive(scenario(gateway))
             except GatewayError as error:
                 steps.error = error
 
@@ -99,8 +99,8 @@ class _Steps:
         return self._left <= 0
 
     @types.coroutine
-    def through(self, awaitable: Awaitable[object]) -> Generator[Any, Any, None]:
-        """Await it as `yield from` does, counting its awaits."""
+    def drive(self, awaitable: Awaitable[object]) -> Generator[Any, Any, None]:
+        """Await `awaitable` as `yield from` does, counting its awaits."""
         coroutine = awaitable.__await__()
         step = partial(coroutine.send, None)
         with suppress(StopIteration):

@@ -19,12 +19,16 @@ Page = Mapping[str, Any]
 
 _NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 
-_MADE: Final = {
+_CREATING: Final = {
     "charged": ("transactions", "transaction_api_id"),
     "refunded": ("transactions", "transaction_api_id"),
     "stored": ("accountvaults", "account_vault_api_id"),
 }
-_KNOWN: Final = frozenset({"done", "unknown"})
+"""Kind of effect that creates a record → the record's list, and the field of its integrator id."""
+
+_REPORTED: Final = frozenset({"done", "unknown"})
+"""Outcomes in a ledger by which an effect is not lost."""
+
 _STORE_AT_TERMINAL: Final = "POST /v2/routeraccountvaults"
 """The one call whose record has no integrator id."""
 
@@ -61,7 +65,7 @@ class Effect:
         A call may have caused it if it created the record with that id, or if its path contains the id.
         """
         shown = {*self.ids, *map(mask_text, self.ids)}  # an id of many digits may look like a card number
-        if self.kind not in _MADE:
+        if self.kind not in _CREATING:
             return not shown.isdisjoint(call.call.split("/"))
         named = not shown.isdisjoint((call.api_id, call.record_id))
         return call.call.startswith("POST ") and (named or (self.is_nameless and _may_have_stored(call)))
@@ -77,7 +81,7 @@ def count_effects(effects: Iterable[Effect]) -> Counter[str]:
     times = Counter[str]()
     for effect in effects:
         times[effect.kind] += effect.times
-    return Counter({kind: times[kind] for kind in _MADE if times[kind]})
+    return Counter({kind: times[kind] for kind in _CREATING if times[kind]})
 
 
 def broken_rules(
@@ -132,7 +136,7 @@ def _may_have_stored(call: CallOutcome) -> bool:
 def _find_lost(effects: Iterable[Effect], calls: Sequence[CallOutcome]) -> Iterator[str]:
     for effect in effects:
         outcomes = {call.outcome for call in calls if effect.is_of(call)}
-        if outcomes.isdisjoint(_KNOWN):
+        if outcomes.isdisjoint(_REPORTED):
             recorded = " and ".join(sorted(outcomes)) or "nothing"
             yield f"{effect.name} was {effect.kind}, and the ledger says {recorded}"
 
@@ -150,14 +154,14 @@ def _find_unreported(calls: Sequence[CallOutcome], listed: int) -> Iterator[str]
 
 
 def _named_effects(page: Page) -> Iterator[Effect]:
-    for kind, (records, field) in _MADE.items():
+    for kind, (records, field) in _CREATING.items():
         for name, times in page[kind].items():
             ids = {row["id"] for row in page[records] if row[field] == name}
             yield Effect(kind, name, frozenset({name, *ids}), times)
 
 
 def _nameless_effects(page: Page) -> Iterator[Effect]:
-    """Yield effects without an integrator id: cards stored at a terminal, and payments that should have call."""
+    """Yield effects without an integrator id: cards stored at a terminal, and payments of clients."""
     saved = {row["account_vault_id"] for row in page["transactions"]}
     for row in page["accountvaults"]:
         if row["account_vault_api_id"] is None and row["id"] not in saved:

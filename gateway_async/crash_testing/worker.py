@@ -49,7 +49,7 @@ def _module(source: str, name: str) -> ModuleType:
     return module
 
 
-async def _run(scenario: Scenario, settings: dict[str, Any], say: Callable[[bytes], object]) -> None:
+async def _run(scenario: Scenario, settings: dict[str, Any], send_line: Callable[[bytes], object]) -> None:
     gateway = AsyncGateway(
         settings["base_url"],
         developer_id=settings["developer_id"],
@@ -59,10 +59,10 @@ async def _run(scenario: Scenario, settings: dict[str, Any], say: Callable[[byte
         **settings["options"],
     )
     async with gateway:
-        say(b"begun\n")
+        send_line(b"begun\n")
         with suppress(*([GatewayError] if settings["may_fail"] else [])):
             await scenario(gateway)
-        say(b"ended\n")
+        send_line(b"ended\n")
 
 
 def main() -> None:

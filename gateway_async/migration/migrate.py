@@ -55,15 +55,15 @@ async def migrate_vaults(
             They are read when they are needed, a few hundred rows ahead.
         journal: the file of the journal, created if it does not exist; or a journal of another kind, which is closed at
             the end.
-        concurrency: maximum number of concurrent calls. It starts with a quarter of that. Then it adapts to latency and
-            errors: up by one, down by a third.
-        rate: maximum calls per second; or a rate that several migrations share.
+        concurrency: maximum number of concurrent calls. It starts with a quarter of that, and doubles until the first
+            overload. Then it adapts to latency and errors: up by one, down by a third.
+        rate: maximum calls per second; or a `Rate`, which several migrations may share.
         name: name of the migration; by default the name of the journal's file. Ids are made of it.
         give_up_after: seconds without a single response, or without a writable journal, after which it stops.
         retry_rejected: send rows again that the gateway rejected in an earlier run, also if they are unchanged. Use it
             after the cause was fixed at the gateway.
-        max_rows: maximum number of rows stored in this run; or an allowance object of the caller. An unknown row counts
-            as stored; a skipped or rejected row does not count. Later rows of the input are not processed.
+        max_rows: maximum number of rows stored in this run; a shard passes a `RowAllowance`. An unknown row counts as
+            stored; a skipped or rejected row does not count. Later rows of the input are not processed.
         stop_when: called ten times a second with the report; returns the reason to stop, or None. Calls in progress are
             finished.
         on_row: called for each row when it ends, in the event loop; must not block.
@@ -140,7 +140,7 @@ class _Monitor:
         self._runner = runner
         self._stop_when = stop_when
         self._on_progress = on_progress
-        self._began = anyio.current_time()
+        self._started_at = anyio.current_time()
         self._samples = Samples()
 
     async def run(self) -> None:
@@ -153,7 +153,7 @@ class _Monitor:
     def update(self) -> None:
         """Update the report, call the callbacks, and stop if asked to."""
         report, limiter = self._report, self._limiter
-        report.seconds = anyio.current_time() - self._began
+        report.seconds = anyio.current_time() - self._started_at
         report.failed_attempts, report.limit, report.in_flight = (
             limiter.failed_attempts,
             limiter.limit,
@@ -164,8 +164,8 @@ class _Monitor:
         report.samples = self._samples.with_one_of(report)
         if self._on_progress:
             self._on_progress(report)
-        if self._stop_when and (why := self._stop_when(report)):
-            self._runner.stop(why)
+        if self._stop_when and (reason := self._stop_when(report)):
+            self._runner.stop(reason)
 
 
 def _gateway_identity(gateway: AsyncGateway) -> str:

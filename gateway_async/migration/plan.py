@@ -29,7 +29,9 @@ _OTHER: Final = "other problems"
 _PLACEHOLDER: Final = "…"
 _LAST_DIGITS: Final = f", ends in {_PLACEHOLDER}"
 _NUMBER: Final = re.compile("([0-9]+)")
-_FILLED_IN: Final = "location_id: is required"
+_CLIENT_ADDS_LOCATION: Final = "location_id: is required"
+"""A problem that does not count, because the client adds the field."""
+
 _BRANDS: Final = (
     ("visa", re.compile("4")),
     ("mc", re.compile("5[1-5]|2(2[2-9]|[3-6]|7[01]|720)")),
@@ -119,7 +121,7 @@ async def plan_migration(
     account. It is in memory, or in a private temporary file if it is large, and is deleted at the end of this call.
 
     Args:
-        rows: as for `migrate_vaults`.
+        rows: the rows, as in `migrate_vaults`.
         rate: maximum calls per second; None for no limit.
         concurrency: number of concurrent calls.
         latency: expected seconds for each call.
@@ -133,7 +135,7 @@ async def plan_migration(
     with closing(_Counter(today or datetime.now(UTC).date())) as count:
         async with aclosing(iterate(rows)) as all_rows:
             async for given in all_rows:
-                count.add(_row(given))
+                count.add(_to_row(given))
                 if on_progress and count.rows % _PROGRESS_ROWS == 0:
                     on_progress(count.rows)
         per_second, assumed = _speed(rate, concurrency, latency)
@@ -147,12 +149,12 @@ def _speed(rate: float | None, concurrency: int, latency: float) -> tuple[float,
     return possible, f"{concurrency} concurrent calls of {latency:g} s"
 
 
-def _row(given: VaultRow | VaultCreate) -> VaultRow:
-    """Return a row with its problems; those of a bare request are found here."""
+def _to_row(given: VaultRow | VaultCreate) -> VaultRow:
+    """Return the row; make one of a bare request, with its problems."""
     if isinstance(given, VaultRow):
         return given
     key = given.account_vault_api_id or ""
-    problems: list[str] = [line for line in problems_of(given) if line != _FILLED_IN]
+    problems: list[str] = [line for line in problems_of(given) if line != _CLIENT_ADDS_LOCATION]
     if not key:
         problems.append("account_vault_api_id: required")
     return VaultRow(key=key, request=given, problems=tuple(problems))
@@ -220,10 +222,10 @@ class _Counter:
 
     def _warnings_of(self, request: VaultCreate) -> Iterator[str]:
         if isinstance(request, CardVaultCreate):
-            left = 2000 * _MONTHS + int(request.exp_date[2:]) * _MONTHS + int(request.exp_date[:2]) - self._month
-            if left < 0:
+            months_left = 2000 * _MONTHS + int(request.exp_date[2:]) * _MONTHS + int(request.exp_date[:2]) - self._month
+            if months_left < 0:
                 yield "exp_date: the card has expired"
-            elif left <= _EXPIRY_WARNING_MONTHS:
+            elif months_left <= _EXPIRY_WARNING_MONTHS:
                 yield f"exp_date: the card expires within {_EXPIRY_WARNING_MONTHS} months"
         if request.billing_zip and re.fullmatch("[0-9]{4}", request.billing_zip):
             yield "billing_zip: has four digits; is a leading zero missing?"
@@ -240,7 +242,7 @@ class _Remarks:
         field, separator, text = text.partition(": ")
         first, *rest = _NUMBER.split(text)  # text and numbers alternate
         parts = [field + separator + first, *rest]
-        kind = "#".join(parts[::2])
+        kind = "#".join(parts[::2])  # the text without its numbers
         if kind not in self._found and len(self._found) >= _MAX_REMARKS:
             kind, parts = _OTHER, [_OTHER]
         others, count, lines = self._found.get(kind, (parts, 0, ()))

@@ -60,21 +60,21 @@ class Window:
 
 
 def stop_on_any(*stops: StopCondition | None) -> StopCondition:
-    """StopCondition as soon as one of the conditions says so; None is a condition that never does."""
+    """Combine conditions: the first reason that one returns counts. None is ignored."""
     conditions = [stop for stop in stops if stop is not None]
     return lambda report: next((reason for stop in conditions if (reason := stop(report))), None)
 
 
 def stop_outside(window: Window, now: Callable[[], datetime]) -> StopCondition:
-    """StopCondition when the window closes."""
+    """Return a condition that stops when the window closes."""
     return lambda _: None if window.contains(now()) else f"the window {window} has closed"
 
 
 def stop_after_seconds(seconds: float) -> StopCondition:
-    """StopCondition after a number of seconds."""
+    """Return a condition that stops after a number of seconds."""
     return lambda report: f"maximum of {seconds:g} seconds reached" if report.seconds >= seconds else None
 
 
 def stop_after_rejects(most: int) -> StopCondition:
-    """StopCondition when more than `most` rows are rejected: the whole file may be wrong."""
+    """Return a condition that stops when more than `most` rows are rejected: the whole file may be wrong."""
     return lambda report: f"more than {most:,} rows were rejected" if report.rejected > most else None

@@ -58,8 +58,8 @@ async def verify_vaults(
 
     Args:
         gateway: a client.
-        journal: journal of the migration; one that is not a path is closed.
-        rows: the migration's input again.
+        journal: the file of the journal, or a `Journal`, which is closed at the end.
+        rows: the migration's input, to compare more values.
         sample: number of accounts to pick at random; None for all.
         concurrency: number of concurrent reads.
         on_progress: called with the result so far ten times a second.
@@ -97,7 +97,7 @@ class _Checker:
         self._concurrency = concurrency
         self._on_progress = on_progress
         self._error: GatewayError | None = None
-        self._unread = 0
+        self._unread_in_a_row = 0
 
     async def check(self, pairs: AsyncGenerator[Pair]) -> None:
         """Check all pairs."""
@@ -124,10 +124,10 @@ class _Checker:
         with self._stop_on_error(scope):
             while True:
                 try:
-                    entry, wanted = await receiver.receive()
+                    entry, request = await receiver.receive()
                 except anyio.EndOfStream:
                     return
-                await self._check_account(entry, wanted)
+                await self._check_account(entry, request)
                 if self.result.stopped:
                     scope.cancel()
 
@@ -140,11 +140,11 @@ class _Checker:
             self._error = error
             scope.cancel()
 
-    async def _check_account(self, entry: StoredRow, wanted: VaultCreate | None) -> None:
+    async def _check_account(self, entry: StoredRow, request: VaultCreate | None) -> None:
         try:
             vault = await self._vaults.get(entry.vault_id)
         except (NotFoundError, RecordDeletedError) as error:
-            self._unread = 0
+            self._unread_in_a_row = 0
             self._add_finding(entry, Verdict.MISSING, (error.meaning,))
         except _FATAL:
             raise
@@ -152,18 +152,18 @@ class _Checker:
             self._add_finding(entry, Verdict.UNREAD, (str(error),))
             self._count_unread(error)
         else:
-            self._unread = 0
-            self._compare(entry, wanted, vault)
+            self._unread_in_a_row = 0
+            self._compare(entry, request, vault)
 
     def _count_unread(self, error: GatewayError) -> None:
         """Stop after many failed reads in a row."""
-        self._unread += 1
-        if self._unread == _MAX_UNREAD:
-            self.result.stopped = f"{self._unread} accounts in a row could not be read: {error}"
+        self._unread_in_a_row += 1
+        if self._unread_in_a_row == _MAX_UNREAD:
+            self.result.stopped = f"{self._unread_in_a_row} accounts in a row could not be read: {error}"
 
-    def _compare(self, entry: StoredRow, wanted: VaultCreate | None, vault: AccountVault) -> None:
+    def _compare(self, entry: StoredRow, request: VaultCreate | None, vault: AccountVault) -> None:
         known = _differences_from_journal(entry, vault)
-        details = dict.fromkeys([*known, *(differences(wanted, vault) if wanted is not None else ())])
+        details = dict.fromkeys([*known, *(differences(request, vault) if request is not None else ())])
         if details:
             self._add_finding(entry, Verdict.DIFFERENT, tuple(details))
         else:
@@ -189,12 +189,12 @@ async def _verify(checker: _Checker, journal: Journal, rows: Any, sample: int | 
     if sample is not None:
         entries = iterate(await _pick(entries, sample, random))
     if rows is None:
-        await checker.check(_without_rows(entries))
+        await checker.check(_pair_without_rows(entries))
         return
     with closing(StoredRows()) as stored_rows:
         async for entry in entries:
             stored_rows.add([entry])
-        await checker.check(_with_rows(stored_rows, rows, checker.result, complete=sample is None))
+        await checker.check(_pair_with_rows(stored_rows, rows, checker.result, complete=sample is None))
 
 
 async def _read_journal(journal: Journal) -> AsyncGenerator[StoredRow]:
@@ -216,20 +216,20 @@ async def _pick(entries: AsyncIterable[StoredRow], number: int, random: Random) 
     seen = 0
     async for entry in entries:
         seen += 1
-        place = len(picked) if len(picked) < number else random.randrange(seen)
-        if place < number:
-            picked[place : place + 1] = [entry]
+        index = len(picked) if len(picked) < number else random.randrange(seen)
+        if index < number:
+            picked[index : index + 1] = [entry]
     return picked
 
 
-async def _without_rows(entries: AsyncGenerator[StoredRow]) -> AsyncGenerator[Pair]:
+async def _pair_without_rows(entries: AsyncGenerator[StoredRow]) -> AsyncGenerator[Pair]:
     """Yield stored accounts without their requests."""
     async with aclosing(entries):  # closes the journal's iterator if the consumer stops early
         async for entry in entries:
             yield entry, None
 
 
-async def _with_rows(
+async def _pair_with_rows(
     stored_rows: StoredRows, rows: Any, result: Verification, *, complete: bool
 ) -> AsyncGenerator[Pair]:
     """Yield stored accounts with their requests. Accounts that the input does not contain come last."""

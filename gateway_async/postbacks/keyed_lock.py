@@ -9,28 +9,28 @@ __all__ = ["KeyedLock"]
 
 
 class KeyedLock:
-    """Holds one lock for each name in use; unused locks are removed."""
+    """Holds one lock for each key in use; unused locks are removed."""
 
     def __init__(self) -> None:
-        self._queues: dict[Hashable, _Queue] = {}
+        self._locks: dict[Hashable, _CountedLock] = {}
 
     @asynccontextmanager
-    async def of(self, name: Hashable) -> AsyncIterator[None]:
-        """Hold the lock of a name during the block."""
-        queue = self._queues.setdefault(name, _Queue())
-        queue.length += 1
+    async def of(self, key: Hashable) -> AsyncIterator[None]:
+        """Hold the lock of a key during the block."""
+        counted = self._locks.setdefault(key, _CountedLock())
+        counted.users += 1
         try:
-            async with queue.lock:
+            async with counted.lock:
                 yield
         finally:
-            queue.length -= 1
-            if not queue.length:
-                del self._queues[name]
+            counted.users -= 1
+            if not counted.users:
+                del self._locks[key]
 
 
-class _Queue:
-    """The lock of one name, and the number of tasks that hold it or wait for it."""
+class _CountedLock:
+    """The lock of one key, and the number of tasks that hold it or wait for it."""
 
     def __init__(self) -> None:
         self.lock = anyio.Lock(fast_acquire=True)
-        self.length = 0
+        self.users = 0

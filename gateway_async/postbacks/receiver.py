@@ -59,9 +59,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PostbackReceiver"]
 
-_MOST_BYTES: Final = 1_048_576
+_DEFAULT_MAX_BYTES: Final = 1_048_576
 _UNAUTHENTICATED: Final = (401, 405)
-"""Rejections that any stranger can cause. Other rejections may be lost payment events, so they are logged louder."""
+"""Rejections that any stranger can cause. Others may be lost payment events, so they are logged as warnings."""
 
 OfContacts = TypeVar("OfContacts", bound=Callable[[Postback[Contact]], Awaitable[None]])
 OfTransactions = TypeVar("OfTransactions", bound=Callable[[Postback[Transaction]], Awaitable[None]])
@@ -96,7 +96,7 @@ class PostbackReceiver:
         password: str | Secret | None,
         *,
         inbox: Inbox | None = None,
-        max_bytes: int = _MOST_BYTES,
+        max_bytes: int = _DEFAULT_MAX_BYTES,
         max_attempts: int = 10,
         concurrency: int = 16,
         handler_seconds: float = 300.0,

@@ -248,7 +248,7 @@ async def _accept_together(accept: Accept, records: Iterable[Changes]) -> int:
     missed: list[bool] = []
     errors: list[Exception] = []
 
-    async def one(changes: Changes) -> None:
+    async def accept_record(changes: Changes) -> None:
         try:
             missed.append(any([await accept(change) for change in changes]))
         except Exception as error:  # noqa: BLE001  raised below, and not in a group
@@ -256,7 +256,7 @@ async def _accept_together(accept: Accept, records: Iterable[Changes]) -> int:
 
     async with anyio.create_task_group() as tasks:
         for changes in records:
-            tasks.start_soon(one, changes)
+            tasks.start_soon(accept_record, changes)
     if errors:
         raise errors[0]
     return sum(missed)

@@ -139,9 +139,9 @@ class Worker:
         if room and self._is_ready():
             with anyio.CancelScope(shield=True):  # a claim lost by cancellation blocks its postback until it expires
                 for claim in await self._inbox.claim(room, self._lease_seconds):
-                    is_under_way = claim.number in self._claims
+                    is_running_here = claim.number in self._claims
                     self._claims[claim.number] = claim
-                    if not is_under_way:
+                    if not is_running_here:
                         tasks.start_soon(self._process, claim, tasks.cancel_scope)
             self._log_available()
 
@@ -204,7 +204,7 @@ class Worker:
         collected = statements.close()
         try:
             completed = await self._retry(lambda: self._complete_latest_claim(claim.number, state, collected))
-        except Exception as error:  # noqa: BLE001  what is wrong with a handler's statement
+        except Exception as error:  # noqa: BLE001  the error of a handler's statement
             await self._fail(claim, error)
             return
         if not completed:

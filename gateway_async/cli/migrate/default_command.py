@@ -23,11 +23,11 @@ class _NamelessContext(typer.Context):
         return super().command_path.rstrip()
 
 
-class _Default(TyperCommand):
+class _DefaultCommand(TyperCommand):
     context_class = _NamelessContext
 
 
-class _WithDefault(TyperGroup):
+class _DefaultCommandGroup(TyperGroup):
     """A group that passes its arguments to `run` unless the first is a command's name."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -46,8 +46,8 @@ def _reflow(command: Callable[..., None]) -> str:
 
 
 migrate = typer.Typer(
-    cls=_WithDefault, add_completion=False, help="Store a file of cards and bank accounts in the vault."
+    cls=_DefaultCommandGroup, add_completion=False, help="Store a file of cards and bank accounts in the vault."
 )
-migrate.command(cls=_Default, help=_reflow(run))(run)
+migrate.command(cls=_DefaultCommand, help=_reflow(run))(run)
 for _command in (verify, journal, fields):
     migrate.command(help=_reflow(_command))(_command)

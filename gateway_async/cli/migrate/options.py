@@ -23,6 +23,7 @@ __all__ = [
     "Input",
     "Key",
     "Mapped",
+    "command_line",
     "create_input",
 ]
 
@@ -133,7 +134,7 @@ def create_input(
 
     Raises:
         BadParameter: the file does not exist, or an option has the wrong form.
-        InvalidRequestError: a column is named for a field that the contract does not have.
+        InvalidRequestError: a column is mapped to a field that the contract does not have.
     """
     if location != "-" and not Path(location).exists():
         raise typer.BadParameter(f"file '{location}' does not exist")

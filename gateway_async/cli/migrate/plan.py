@@ -21,7 +21,7 @@ def show_plan(settings: Settings) -> None:
 
     async def create_plan() -> Plan:
         async with aclosing(settings.input.rows()) as rows:
-            with _shown_while_read(rows, Console(stderr=True)) as show:
+            with _progress_bar(rows, Console(stderr=True)) as show:
                 return await plan_migration(
                     rows, rate=settings.rate, concurrency=settings.concurrency, on_progress=show
                 )
@@ -31,7 +31,7 @@ def show_plan(settings: Settings) -> None:
 
 
 @contextmanager
-def _shown_while_read(rows: Any, console: Console) -> Iterator[Callable[[int], object]]:
+def _progress_bar(rows: Any, console: Console) -> Iterator[Callable[[int], object]]:
     """Show a progress bar on a terminal."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 

@@ -26,7 +26,7 @@ _MAX_REASONS = 10
 
 
 class Status(IntEnum):
-    """The exit status, the first that fits; 130 and 143 are those of Ctrl-C and SIGTERM."""
+    """The exit statuses; the first that applies is used. Ctrl-C exits with 130, SIGTERM with 143."""
 
     COMPLETE = 0
     FAILED = 1

@@ -67,7 +67,7 @@ def _same(path: Path, other: Path) -> bool:
     return path.resolve() == other.resolve() or (path.exists() and other.exists() and path.samefile(other))
 
 
-def _window(text: str | None) -> Window | None:
+def _parse_window(text: str | None) -> Window | None:
     return Window.parse(text) if text else None
 
 
@@ -86,7 +86,7 @@ class Settings:
     retry_rejected: bool
     concurrency: int
     rate: float | None
-    window: Window | None = attrs.field(converter=_window)
+    window: Window | None = attrs.field(converter=_parse_window)
     wait_for_window: bool
     max_seconds: float | None
     max_rows: int | None

@@ -28,10 +28,10 @@ RESPONSE_SECONDS: Final = 5
 """Seconds that a scheduler may take to respond."""
 
 _SHARDS_PER_THREAD: Final = 2
-"""One that is running, and one that waits to follow it."""
+"""One that is running, and one that is queued."""
 
-_COUNTING_SHARE: Final = 10
-"""Counting the journal takes at most a tenth of the time, because millions of rows take a while."""
+_COUNT_PAUSE_FACTOR: Final = 10
+"""Pause after a count of the journal, in multiples of its duration: counting millions of rows takes a while."""
 
 _MAX_GIVEN_UP: Final = 10
 _MAX_PAUSE: Final = 30
@@ -81,7 +81,7 @@ class Coordinator:
         self._running: dict[int, Report] = {}
         self._rows = self._rows_ended = 0
         self._given_up: list[str] = []
-        self._began = self._with_worker = anyio.current_time()
+        self._started_at = self._last_worker_at = anyio.current_time()
         self._submitting = anyio.CancelScope()
 
     async def run(self, shards: Sequence[Any]) -> None:
@@ -100,7 +100,7 @@ class Coordinator:
         if self._given_up:
             self.stop("; ".join(self._given_up))
         self._worker_problem = ""
-        counts = await self._counter.count(at_once=True)
+        counts = await self._counter.count(refresh=True)
         self._totals.update(counts, [], self._seconds())
         if self.report.at_cap and self._max_rows is not None:
             self.report.stopped = describe_cap(self.report, self._max_rows)
@@ -196,10 +196,10 @@ class Coordinator:
         """Report rows that are not stored. They are read again here, because workers do not return rows."""
         if not self._callbacks.on_row or not result.ends:
             return
-        by_line = {end.line: end for end in result.ends}
+        by_line = {row_result.line: row_result for row_result in result.ends}
         async for row in self._job.rows_of(shard):
-            if end := by_line.pop(row.line, None):
-                self._callbacks.on_row(row, end)
+            if row_result := by_line.pop(row.line, None):
+                self._callbacks.on_row(row, row_result)
 
     # --- progress of the shards
 
@@ -235,7 +235,7 @@ class Coordinator:
             self._callbacks.on_progress(self.report)
 
     def _seconds(self) -> float:
-        return anyio.current_time() - self._began
+        return anyio.current_time() - self._started_at
 
     async def _adapt_to_workers(self) -> None:
         """Adapt the number of submitted shards to the worker threads. Without workers, wait up to `give_up_after`."""
@@ -243,8 +243,8 @@ class Coordinator:
         self._slots.total_tokens = max(1, threads * _SHARDS_PER_THREAD)
         self._worker_problem = "" if threads else "no worker is connected"
         if threads:
-            self._with_worker = anyio.current_time()
-        elif anyio.current_time() - self._with_worker > self._job.give_up_after:
+            self._last_worker_at = anyio.current_time()
+        elif anyio.current_time() - self._last_worker_at > self._job.give_up_after:
             self.stop(f"no worker was connected for {self._job.give_up_after:g} s")
         if self.report.stopped and not threads:
             self._submitting.cancel()
@@ -263,13 +263,13 @@ class _Counter:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._counts: Mapping[RowState, int] = {}
-        self._next = float("-inf")
+        self._next_count_at = float("-inf")
 
-    async def count(self, *, at_once: bool = False) -> Mapping[RowState, int]:
-        """Return recent counts of the journal, or current ones; the last known ones while it cannot be read."""
+    async def count(self, *, refresh: bool = False) -> Mapping[RowState, int]:
+        """Return recent counts of the journal, or with `refresh` current ones; the last ones if it cannot be read."""
         began = anyio.current_time()
-        if at_once or began >= self._next:
+        if refresh or began >= self._next_count_at:
             with suppress(JournalError):
                 self._counts = await self._journal.counts()
-            self._next = anyio.current_time() + _COUNTING_SHARE * (anyio.current_time() - began)
+            self._next_count_at = anyio.current_time() + _COUNT_PAUSE_FACTOR * (anyio.current_time() - began)
         return self._counts

@@ -68,7 +68,7 @@ async def migrate_vaults_dask(
     two rows have the same key, one of them is stored and the other is rejected, also if they are in different shards.
 
     Args:
-        scheduler: its address, or a `distributed.Client`, whose scheduler and TLS settings are used.
+        scheduler: a Dask scheduler's address, or a `distributed.Client`, whose scheduler and TLS settings are used.
         path: the file: CSV, JSON Lines or Parquet.
         journal: the address of a PostgreSQL that all processes can reach. Preferably it has no password, because
             workers can take it from `PGPASSWORD` or a password file. Or a function that opens a journal; it is pickled.
@@ -78,8 +78,8 @@ async def migrate_vaults_dask(
         concurrency: maximum number of concurrent calls of each worker.
         gateway: creates a client in a worker; it is pickled, so it should not hold a key.
         rows_per_shard: rows that a worker processes at a time.
-        retries: how often a shard is restarted after it failed, or after Dask gave it up (Dask does after
-            `distributed.scheduler.allowed-failures` dead workers).
+        retries: how often a shard is restarted after a failure. Dask restarts it by itself until
+            `distributed.scheduler.allowed-failures` workers have died, which then counts as one failure.
         give_up_after: seconds without a single success, or without a worker, after which it stops.
         retry_rejected: send rows again that the gateway rejected in an earlier run, also if they are unchanged. Use it
             after the cause was fixed at the gateway.
@@ -130,8 +130,8 @@ async def migrate_vaults_dask(
         job = attrs.evolve(job, name=run.name, since=run.number)
         before = await store.counts()
         callbacks = Callbacks(stop_when, on_row, on_progress)
-        total = ReportTotals(run.name, before)
-        coordinator = Coordinator(client, job, store, total, retries=retries, max_rows=max_rows, callbacks=callbacks)
+        totals = ReportTotals(run.name, before)
+        coordinator = Coordinator(client, job, store, totals, retries=retries, max_rows=max_rows, callbacks=callbacks)
         await coordinator.run(shards)
     return coordinator.report
 

@@ -135,9 +135,9 @@ class ShardJob:
         allowance = RowAllowance(grant)
         ends: list[RowResult] = []
 
-        def keep(_row: VaultRow, end: RowResult) -> None:
-            if end.state in _NOT_STORED:
-                ends.append(end)
+        def collect(_row: VaultRow, result: RowResult) -> None:
+            if result.state in _NOT_STORED:
+                ends.append(result)
 
         async with self.gateway() as gateway, self._open_rate() as rate:
             report = await migrate_vaults(
@@ -150,7 +150,7 @@ class ShardJob:
                 give_up_after=self.give_up_after,
                 max_rows=allowance,
                 stop_when=stop_when,
-                on_row=keep,
+                on_row=collect,
                 on_progress=on_progress,
             )
         return ShardResult(attrs.evolve(report, samples=()), tuple(ends), allowance.used)
@@ -270,22 +270,30 @@ class ReportTotals:
             running: the reports of running shards.
             seconds: seconds since the start.
         """
-        now, report = _add_reports(running), self.report
-        whole = _add_reports([*self._results, *self._suspended.values(), *running])
-        report.stored = max(whole.stored, counts.get(RowState.STORED, 0) - self._before)
-        report.skipped = max(0, whole.stored + whole.skipped - report.stored)
-        report.rejected, report.unknown, report.failed_attempts = whole.rejected, whole.unknown, whole.failed_attempts
-        report.failures = whole.failures
-        report.gateway, report.location = whole.gateway or report.gateway, whole.location or report.location
-        report.in_flight, report.limit, report.waiting = now.in_flight, now.limit or report.limit, now.waiting
+        running_shards, report = _add_reports(running), self.report
+        all_shards = _add_reports([*self._results, *self._suspended.values(), *running])
+        report.stored = max(all_shards.stored, counts.get(RowState.STORED, 0) - self._before)
+        report.skipped = max(0, all_shards.stored + all_shards.skipped - report.stored)
+        report.rejected, report.unknown, report.failed_attempts = (
+            all_shards.rejected,
+            all_shards.unknown,
+            all_shards.failed_attempts,
+        )
+        report.failures = all_shards.failures
+        report.gateway, report.location = all_shards.gateway or report.gateway, all_shards.location or report.location
+        report.in_flight, report.limit, report.waiting = (
+            running_shards.in_flight,
+            running_shards.limit or report.limit,
+            running_shards.waiting,
+        )
         report.seconds = seconds
 
 
-_ADDED: Final = ("stored", "rejected", "unknown", "skipped", "failed_attempts", "in_flight", "limit")
+_SUMMED: Final = ("stored", "rejected", "unknown", "skipped", "failed_attempts", "in_flight", "limit")
 
 
 def _add_reports(reports: Sequence[Report]) -> Report:
-    counts: dict[str, Any] = {name: sum(getattr(report, name) for report in reports) for name in _ADDED}
+    counts: dict[str, Any] = {name: sum(getattr(report, name) for report in reports) for name in _SUMMED}
     failures: Counter[str] = Counter()
     for report in reports:
         failures.update(report.failures)

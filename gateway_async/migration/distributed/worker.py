@@ -62,5 +62,5 @@ class _ProgressSender:
         now = anyio.current_time()
         if now >= self._next:
             self._next = now + TICK_SECONDS
-            facts = attrs.asdict(report, filter=attrs.filters.exclude("samples", "started_at", "ended_at"))
-            self._worker.log_event(self._migration, {"shard": self._start, "report": facts})
+            values = attrs.asdict(report, filter=attrs.filters.exclude("samples", "started_at", "ended_at"))
+            self._worker.log_event(self._migration, {"shard": self._start, "report": values})

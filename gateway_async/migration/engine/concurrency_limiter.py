@@ -1,8 +1,10 @@
 """Limits of concurrency and rate that adapt to the gateway's latency and errors.
 
-The limit grows by addition and shrinks by multiplication (AIMD), as in TCP. It grows by one call after each full round
-without overload. It shrinks by a third if the gateway throttles or more than a twentieth of a round fails, at most once
-a round.
+The limit grows by addition and shrinks by multiplication (AIMD), as in TCP. A round has as many calls as the limit
+allows, at least 20. After each round:
+
+- Without overload the limit grows by one call. Until the first overload it doubles (slow start).
+- It shrinks by a third if the gateway throttles or is slow, or if more than a twentieth of the calls fails.
 """
 
 from collections import Counter, deque
@@ -33,10 +35,14 @@ __all__ = ["ConcurrencyLimiter", "Rate", "SteadyRate"]
 
 _DECREASE: Final = 2 / 3
 _TOLERATED: Final = 0.05
+"""Share of the calls of a round that may fail without being overload."""
+
 _SLOW_FACTOR: Final = 4.0
 """Factor above the usual latency that counts as overload."""
 
 _SLOW_SECONDS: Final = 0.25
+"""Latency up to which a gateway is never overloaded."""
+
 _LATENCY_DRIFT: Final = 1.02
 """Factor by which the usual latency, the lowest so far, may rise each round."""
 
@@ -45,8 +51,8 @@ _OTHER: Final = "other failures"
 _KINDS: Final[Mapping[type[GatewayError], str]] = {
     NotSentError: "not sent",
     ConnectionLostError: "connection lost",
-    DeadlineExceededError: "out of time",
-    MalformedReplyError: "unreadable_row response",
+    DeadlineExceededError: "deadline exceeded",
+    MalformedReplyError: "unreadable response",
     MismatchedReplyError: "response to another request",
 }
 
@@ -113,10 +119,10 @@ class ConcurrencyLimiter:
         self.ceiling = ceiling
         self._rate = rate
         self._resume_at = float("-inf")
-        self._unshared_pause = 0.0
-        self._uncounted_calls = 0
+        self._unshared_pause = 0.0  # a pause that the rate does not know yet
+        self._uncounted_calls = 0  # calls that the client made by itself; the rate does not know them yet
         self._waiting: deque[anyio.Event] = deque()
-        self._starting = True
+        self._in_slow_start = True
         self._round = _Round()
         self._usual_latency = float("inf")
 
@@ -149,7 +155,7 @@ class ConcurrencyLimiter:
         self._release_slot()
 
     def observe(self, event: Event) -> None:
-        """Count failed attempts, as an observer of the client. Attempts that the client makes itself count too."""
+        """Count failed attempts, as an observer of the client. The client's own retries and lookups count too."""
         if isinstance(event, AttemptFailed):
             if not _is_expected_response(event):
                 self.record_failure(event.error)
@@ -205,23 +211,23 @@ class ConcurrencyLimiter:
             self.in_flight += 1
             self._waiting.popleft().set()
 
-    def _adapt(self, past: "_Round") -> None:
+    def _adapt(self, finished_round: "_Round") -> None:
         """Lower or raise the limit after a round.
 
         The latency of a round is its median, so that a few slow calls do not matter.
         """
-        latency = median(past.seconds)
+        latency = median(finished_round.seconds)
         slow = latency > self._usual_latency * _SLOW_FACTOR and latency > _SLOW_SECONDS
         self._usual_latency = min(self._usual_latency * _LATENCY_DRIFT, latency)
-        if past.throttled or slow or past.failed > len(past.seconds) * _TOLERATED:
-            self._starting = False
+        if finished_round.throttled or slow or finished_round.failed > len(finished_round.seconds) * _TOLERATED:
+            self._in_slow_start = False
             self.limit = max(1, int(self.limit * _DECREASE))
         else:
-            self.limit = min(self.ceiling, self.limit * 2 if self._starting else self.limit + 1)
+            self.limit = min(self.ceiling, self.limit * 2 if self._in_slow_start else self.limit + 1)
 
 
 class _Round:
-    """Durations and failures of as many calls as may run concurrently."""
+    """Durations and failures of the calls of a round."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []

@@ -40,7 +40,7 @@ class JournalWriter:
         self._results: list[RowResult] = []
         self._unsent: list[RowStarted] = []
         self._resumed = anyio.Event()
-        self._writing = anyio.Lock()
+        self._write_lock = anyio.Lock()
 
     async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None] | None:
         """Write rows to the journal before they are sent.
@@ -92,7 +92,7 @@ class JournalWriter:
         await self._journal.flush()
 
     async def _write_pending(self) -> None:
-        async with self._writing:
+        async with self._write_lock:
             results, self._results = self._results, []
             unsent, self._unsent = self._unsent, []
             try:
@@ -133,7 +133,11 @@ class JournalWriter:
 def _as_started_earlier(
     rows: Sequence[RowStarted], entries: Sequence[JournalEntry | None]
 ) -> Sequence[JournalEntry | None]:
-    """Give the entries of a repeated write an earlier run's number. Of rows with one key, only the first has one."""
+    """Mark the rows themselves as started by an earlier run (number 0).
+
+    The journal has them because a failed attempt of the same write has stored them after all. Of several rows with one
+    key, only the first is marked. The others remain duplicates.
+    """
     first = {row.key: row for row in reversed(rows)}
     return [
         attrs.evolve(entry, run=0) if entry and first[row.key] is row and _is_same_row(row, entry) else entry

@@ -61,7 +61,7 @@ class RowOperations:
         except ValidationError as error:
             if "account_vault_api_id" in error.fields:
                 self._note_response()
-                return partial(self.find, refused=error)
+                return partial(self.find, create_error=error)
             self._results.record_rejected(task, reasons_from(error))
         except _ROW_ERRORS as error:
             self._results.record_rejected(task, reasons_from(error))
@@ -70,18 +70,18 @@ class RowOperations:
         self._note_response()
         return None
 
-    async def find(self, task: RowTask, refused: StatusError | None = None) -> Step | None:
+    async def find(self, task: RowTask, create_error: StatusError | None = None) -> Step | None:
         """Look up the account under the row's id; without one, return the step that stores it.
 
         Args:
             task: the row.
-            refused: the error of an attempt to store it, which may mean that an account exists already.
+            create_error: the error of a create that the gateway rejected, perhaps because the account exists already.
         """
         api_id = task.journal_row.api_id if task.earlier_entry is None else task.earlier_entry.api_id
         try:
             vault = await self._vaults.get(ApiId(api_id, task.request.location_id))
         except NotFoundError:
-            return self._handle_not_found(task, api_id, refused)
+            return self._handle_not_found(task, api_id, create_error)
         except RecordDeletedError:
             self._results.record_rejected(task, ("account_vault_api_id: the account stored under this id was deleted",))
         except InvalidRequestError as error:
@@ -100,10 +100,10 @@ class RowOperations:
         self._record_found(task, cast("AccountVault", vault))
         return None
 
-    def _handle_not_found(self, task: RowTask, api_id: str, refused: StatusError | None) -> Step | None:
+    def _handle_not_found(self, task: RowTask, api_id: str, create_error: StatusError | None) -> Step | None:
         self._note_response()
-        if refused is not None:
-            self._results.record_rejected(task, reasons_from(refused))
+        if create_error is not None:
+            self._results.record_rejected(task, reasons_from(create_error))
         elif api_id != task.journal_row.api_id:
             self._results.record_rejected(
                 task, (f"account_vault_api_id: an earlier run sent the row as {api_id}",), keep=False
@@ -113,10 +113,10 @@ class RowOperations:
         return None
 
     def _record_found(self, task: RowTask, vault: AccountVault) -> None:
-        others = differences(task.request, vault)
-        if others:
+        differing = differences(task.request, vault)
+        if differing:
             self._results.record_rejected(
-                task, (f"account_vault_api_id: belongs to another account: {'; '.join(others)}",)
+                task, (f"account_vault_api_id: belongs to another account: {'; '.join(differing)}",)
             )
         else:
             self._results.record_stored(task, vault)

@@ -64,10 +64,10 @@ class RedisRate:
         url: `redis://`, `rediss://` or `unix://`, as redis-py takes it. Its password is in no repr, error or log.
         per_second: maximum calls per second; it must be the same in every process.
         name: processes with the same name share the rate.
-        give_up_after: seconds without Redis after which `take` gives up.
+        give_up_after: seconds without Redis after which `acquire` gives up.
 
     Raises:
-        InvalidRequestError: an argument cannot be right; `.problems` names every one.
+        InvalidRequestError: an argument is invalid; `.problems` lists each one.
         ModuleNotFoundError: redis-py is missing: `pip install 'gateway-async[redis]'`.
     """
 
@@ -105,7 +105,7 @@ class RedisRate:
             left = await self._run_script(self._pause_left_script)
             if not left:
                 return
-            await asyncio.sleep(left)  # a pause began meanwhile, so the moment that was taken has passed
+            await asyncio.sleep(left)  # a pause began meanwhile, so the acquired moment has passed
 
     async def pause(self, seconds: float) -> None:
         """Let no call through for some seconds.

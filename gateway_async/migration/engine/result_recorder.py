@@ -25,7 +25,7 @@ class ResultRecorder:
     Args:
         report: counts the results.
         journal_writer: writes them to the journal.
-        allowance: the rows that may be stored; a rejected row gives its one back.
+        allowance: the rows that may be stored; a rejected row gives back what it acquired.
         on_row: called for every row that has ended, also for skipped ones.
     """
 
@@ -51,7 +51,7 @@ class ResultRecorder:
         self._call_back(task.row, _result(task.journal_row, RowState.STORED, **details))
 
     def record_rejected(self, task: RowTask, reasons: Sequence[str], *, keep: bool = True) -> None:
-        """Record that the row is not stored. Without `keep`, the journal keeps what it has under the row's key."""
+        """Record that the row is not stored. If `keep` is false, the journal's entry of its key is not changed."""
         self._return_allowance(task)
         self._report.rejected += 1
         result = _result(task.journal_row, RowState.REJECTED, reasons=_masked(reasons))

@@ -27,7 +27,7 @@ class RowAllowance:
         rows: how many may be stored; None for any number.
 
     Attributes:
-        rows: how many may be stored; None for any number.
+        rows: the same number.
         used: how many are stored, unknown or in progress.
         exhausted: whether a row was held back because all were used.
 
@@ -41,7 +41,7 @@ class RowAllowance:
         self.rows = rows
         self.used = 0
         self.exhausted = False
-        self._under_way = 0
+        self._in_progress = 0
         self._closed = False
         self._changed = anyio.Event()
 
@@ -52,7 +52,7 @@ class RowAllowance:
             Whether one was taken. False if all are used permanently, or the run stops.
         """
         while self.rows is not None and self.used >= self.rows and not self._closed:
-            if not self._under_way:
+            if not self._in_progress:
                 self.exhausted = True
                 return False
             self._changed = anyio.Event()
@@ -60,11 +60,11 @@ class RowAllowance:
         if self._closed:
             return False
         self.used += 1
-        self._under_way += 1
+        self._in_progress += 1
         return True
 
     def charge(self) -> None:
-        """Count a row that another process has stored on this allowance."""
+        """Count a row that another process has already stored."""
         self.used += 1
 
     def give_back(self) -> None:
@@ -73,8 +73,8 @@ class RowAllowance:
         self._changed.set()
 
     def finish(self) -> None:
-        """Count a row as no longer in progress. What it has not given back is used, or waits for a last lookup."""
-        self._under_way -= 1
+        """End the progress of a row. If it has given nothing back, it is stored, unknown or deferred."""
+        self._in_progress -= 1
         self._changed.set()
 
     def close(self) -> None:

@@ -15,14 +15,15 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 _AHEAD: Final = 256
+"""Rows that are read, and tasks that are made, before a worker needs them."""
 
 
 class RowQueue(Generic[R, T]):
-    """Rows from any iterable, made into tasks in batches, for any number of workers.
+    """Rows from any iterable, converted to row tasks in batches, for any number of workers.
 
     Args:
         rows: the source of the rows.
-        start_rows: makes tasks of some rows, in order. The next rows are read meanwhile.
+        start_rows: converts some rows to row tasks, in order. The next rows are read meanwhile.
         admit: decides in order whether a task may be given out, and may wait. False ends the queue before that task.
 
     Attributes:
@@ -45,7 +46,7 @@ class RowQueue(Generic[R, T]):
         self.error: Exception | None = None
 
     async def read(self) -> None:
-        """Read all rows, no faster than they are consumed. Run it as a separate task."""
+        """Read all rows, no faster than they are consumed. It runs concurrently with the workers."""
         with self._reading:
             try:
                 await self._read_all()
@@ -61,7 +62,7 @@ class RowQueue(Generic[R, T]):
                     await self._read.wait_for_room()
 
     async def start(self) -> None:
-        """Make tasks of the rows. Run it as a separate task."""
+        """Convert the rows to row tasks. It runs concurrently with `read` and the workers."""
         while rows := await self._read.get_all():
             tasks = await self._start_rows(rows)
             for index, task in enumerate(tasks):
@@ -78,7 +79,7 @@ class RowQueue(Generic[R, T]):
         return await self._started.get()
 
     def close(self) -> None:
-        """Read no more rows and give out no more tasks. Rows that are being started still become tasks."""
+        """Read no more rows and give out no more tasks. Rows that are being converted still become tasks."""
         self._reading.cancel()
         self._read.close()
         self._started.close()

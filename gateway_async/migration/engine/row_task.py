@@ -26,7 +26,7 @@ class RowTask:
         journal_row: the entry that the journal gets before it is sent.
         earlier_entry: the journal's earlier entry of it; None if it is new.
         sent: whether it may have been sent.
-        admitted: whether it has taken one of the rows that the run may store.
+        admitted: whether it has acquired one row of the allowance.
     """
 
     row: VaultRow

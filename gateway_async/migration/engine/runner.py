@@ -47,12 +47,13 @@ _AMBIGUOUS: Final = (PermissionDeniedError, NotFoundError, MethodNotAllowedError
 """Errors of one row or of all rows. They belong to the row if others get a response meanwhile."""
 
 _MAX_ATTEMPTS: Final = 5
-"""Failed attempts after which an error that no other row gets counts as this row's error."""
+"""Failed attempts after which an error belongs to the row, if other rows succeed meanwhile."""
 
 _OUTAGE_SECONDS: Final = 3.0
 """Seconds without a success after which the user sees the reason."""
 
 _MAX_DEFERRED: Final = 1000
+"""Unresolved rows that are kept for a last lookup; more are recorded as unknown at once."""
 
 
 class Runner:
@@ -60,7 +61,7 @@ class Runner:
 
     Args:
         gateway: stores the accounts.
-        journal: the record of what was done.
+        journal: records the state of each row.
         name: name of the migration.
         limiter: limits the concurrent calls.
         report: updated while rows end.
@@ -121,7 +122,7 @@ class Runner:
         Raises:
             Exception: the exception that `rows` raised. The rows before it have ended.
         """
-        self._run = run
+        self._run_number = run
         queue = RowQueue(rows, self._record_starts, self._admit)
         try:
             await self._process_all(queue)
@@ -152,9 +153,9 @@ class Runner:
 
     async def _process_all(self, queue: RowQueue[Row, RowTask | InvalidRow]) -> None:
         self._queue = queue
-        async with anyio.create_task_group() as reading:
-            reading.start_soon(queue.read)
-            reading.start_soon(queue.start)
+        async with anyio.create_task_group() as reader_tasks:
+            reader_tasks.start_soon(queue.read)
+            reader_tasks.start_soon(queue.start)
             async with anyio.create_task_group() as workers:
                 for _ in range(self._limiter.ceiling):
                     workers.start_soon(self._work, queue)
@@ -175,13 +176,13 @@ class Runner:
         """Look up unresolved rows once more. Those left when the migration stops remain unknown."""
         left = deque(deferred)
 
-        async def look() -> None:
+        async def look_up() -> None:
             while left and not self._stop_signal.reason:
                 await self._find_or_store(left.popleft())
 
         async with anyio.create_task_group() as workers:
             for _ in range(min(self._limiter.ceiling, len(left))):
-                workers.start_soon(look)
+                workers.start_soon(look_up)
         for task in left:
             self._results.record_unfinished(task, self._stop_signal.reason)
 
@@ -205,7 +206,7 @@ class Runner:
         return create_row_task(row, row.request, self._name)
 
     async def _admit(self, task: RowTask | InvalidRow) -> bool:
-        """Admit a row that is not sent, or that acquires an allowance."""
+        """Admit a row that needs no allowance, or acquires one. Rows that are not sent need none."""
         if isinstance(task, InvalidRow) or not self._needs_allowance(task):
             return True
         task.admitted = await self._allowance.acquire()
@@ -213,7 +214,7 @@ class Runner:
 
     def _needs_allowance(self, task: RowTask) -> bool:
         entry = task.earlier_entry
-        return entry is None or (entry.state in UNRESOLVED_STATES and entry.run != self._run)
+        return entry is None or (entry.state in UNRESOLVED_STATES and entry.run != self._run_number)
 
     # --- one row
 
@@ -222,7 +223,7 @@ class Runner:
         entry = task.earlier_entry
         if entry is None:
             await self._run_steps(task, self._operations.store)
-        elif entry.run == self._run:
+        elif entry.run == self._run_number:
             self._results.record_rejected(task, (f"key: {_describe_line(entry)} has the same key",), keep=False)
         elif entry.state in UNRESOLVED_STATES:
             await self._find_or_store(task)
@@ -242,10 +243,10 @@ class Runner:
     async def _run_steps(self, task: RowTask, step: Step) -> None:
         """Run step after step until the row has ended. Temporary errors are retried."""
         started_at, attempts = anyio.current_time(), 0
-        following: Step | None = step
-        while following is not None:
+        next_step: Step | None = step
+        while next_step is not None:
             try:
-                following = await self._run_step(following, task)
+                next_step = await self._run_step(next_step, task)
                 self._failing_since = None
             except StoppedError:
                 return self._results.record_unfinished(task, self._stop_signal.reason)
@@ -255,7 +256,7 @@ class Runner:
             except GatewayError as error:
                 attempts += 1
                 if isinstance(error, OutcomeUnknownError):
-                    task.sent, following = True, partial(self._operations.resolve, error=error)
+                    task.sent, next_step = True, partial(self._operations.resolve, error=error)
                 if self._handle_failure(task, error, attempts, started_at):
                     return None
                 await self._stop_signal.sleep(backoff(attempts))
@@ -271,8 +272,8 @@ class Runner:
                 started_at = anyio.current_time()
             if self._stop_signal.reason:
                 raise StoppedError
-            following: Step | None = await step(task)
-            return following
+            next_step: Step | None = await step(task)
+            return next_step
         finally:
             self._limiter.release(anyio.current_time() - started_at)
 
@@ -292,7 +293,12 @@ class Runner:
     # --- when the gateway does not respond
 
     def _handle_failure(self, task: RowTask, error: GatewayError, attempts: int, started_at: float) -> bool:
-        """Return whether the row has ended or is deferred. Otherwise it is tried again."""
+        """Return whether the row has ended or is deferred. Otherwise it is tried again.
+
+        After several attempts an error belongs to the row, if other rows succeed meanwhile: an unsent row with an
+        ambiguous error is rejected, any other is deferred. If none succeeds, an ambiguous error stops the run at once,
+        and any other error stops it after `give_up_after`.
+        """
         now = anyio.current_time()
         self._failure = str(error)
         if self._failing_since is None:

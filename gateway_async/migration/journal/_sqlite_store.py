@@ -113,29 +113,29 @@ class JournalFile(SqliteStore):
             yield
 
     def start(self, name: str | None, gateway: str) -> JournalRun | JournalError:
-        """Start a run. Return an error if the name or the gateway is another one."""
+        """Start a run. Return an error if the journal belongs to another migration or gateway."""
         self._connection.execute(
             "INSERT INTO migration SELECT ?, 0, ? WHERE NOT EXISTS (SELECT 1 FROM migration)",
             (Path(self.path).stem if name is None else name, gateway),
         )
-        has, at = self._connection.execute("SELECT name, gateway FROM migration").fetchone()
-        if name not in (None, has):
-            return JournalError(self.path, f"it belongs to the migration {has!r}, not to {name!r}")
-        if problem := gateway_mismatch(at, gateway):
+        own_name, own_gateway = self._connection.execute("SELECT name, gateway FROM migration").fetchone()
+        if name not in (None, own_name):
+            return JournalError(self.path, f"it belongs to the migration {own_name!r}, not to {name!r}")
+        if problem := gateway_mismatch(own_gateway, gateway):
             return JournalError(self.path, problem)
         (self.run,) = self._connection.execute(
-            "UPDATE migration SET runs = runs + 1, gateway = ? RETURNING runs", (at or gateway,)
+            "UPDATE migration SET runs = runs + 1, gateway = ? RETURNING runs", (own_gateway or gateway,)
         ).fetchone()
-        return JournalRun(has, self.run)
+        return JournalRun(own_name, self.run)
 
     def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent. Return the known entry of each; None for new rows."""
         now = datetime.now(UTC)
         known = {entry.key: entry for entry in self._entries(_SELECT_BY_KEY, (_json([row.key for row in rows]),))}
-        again = [entry.key for entry in known.values() if entry.state in UNRESOLVED_STATES]
+        unresolved = [entry.key for entry in known.values() if entry.state in UNRESOLVED_STATES]
         entries, new = split_new_rows(rows, known, self.run, now)
-        if again:
-            self._connection.execute(_CLAIM_UNRESOLVED, (self.run, _json(again)))
+        if unresolved:
+            self._connection.execute(_CLAIM_UNRESOLVED, (self.run, _json(unresolved)))
         if new:
             self._connection.execute(_INSERT_STARTS, (self.run, _timestamp(now), _json(new)))
         return entries

@@ -112,7 +112,7 @@ class PostgresJournal:
         table: the name of the first table, with or without a schema; the second has `_runs` added to it.
 
     Raises:
-        InvalidRequestError: an argument cannot be right; `.problems` names every one.
+        InvalidRequestError: an argument is invalid; `.problems` lists each one.
         ModuleNotFoundError: asyncpg is missing: `pip install 'gateway-async[postgres]'`.
     """
 
@@ -143,14 +143,14 @@ class PostgresJournal:
         async with self._transaction() as connection:
             known = await self._read_entries(connection, [row.key for row in rows])
             entries, new = split_new_rows(rows, known, self._run, now)
-            taken = await self._fetch(connection, _INSERT_STARTS, self._run, _json(new)) if new else []
-            outrun = {row.key for row in new} - {row["key"] for row in taken}
-            if outrun:  # another process inserted them first
-                known |= await self._read_entries(connection, [*outrun])
+            inserted = await self._fetch(connection, _INSERT_STARTS, self._run, _json(new)) if new else []
+            inserted_elsewhere = {row.key for row in new} - {row["key"] for row in inserted}
+            if inserted_elsewhere:  # another process was faster
+                known |= await self._read_entries(connection, [*inserted_elsewhere])
                 entries, _ = split_new_rows(rows, known, self._run, now)
-            again = [entry.key for entry in known.values() if entry.state in UNRESOLVED_STATES]
-            if again:
-                await self._fetch(connection, _CLAIM_UNRESOLVED, self._run, again)
+            unresolved = [entry.key for entry in known.values() if entry.state in UNRESOLVED_STATES]
+            if unresolved:
+                await self._fetch(connection, _CLAIM_UNRESOLVED, self._run, unresolved)
         return entries
 
     async def record_results(self, rows: Sequence[RowResult]) -> None:

@@ -134,9 +134,12 @@ class Journal(Protocol):
     async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent; they are on disk when this returns.
 
-        A row is new if its key is not in the journal yet, or was rejected with another fingerprint. Its result is None.
-        For the other rows the existing entry is returned and only `run` is changed, if the state is `sending` or
-        `unknown`. If two rows of `rows` have the same key, the first is new and the second gets the first's entry.
+        A row is new if its key is not in the journal yet, or was rejected with another fingerprint. Other rows are not
+        changed, except that `sending` and `unknown` rows get the number of this run.
+
+        Returns:
+            For each row its entry before this call, or None if it is new. If two new rows have the same key, the second
+            gets the entry of the first.
         """
         ...
 
@@ -148,7 +151,7 @@ class Journal(Protocol):
         ...
 
     async def delete_unsent(self, rows: Sequence[RowStarted]) -> None:
-        """Remove rows that `begin` returned as new and that were not sent; on disk as with `end`."""
+        """Remove new rows of `record_starts` that were not sent; on disk like the results."""
         ...
 
     async def delete_rejected(self) -> None:

@@ -69,7 +69,7 @@ class SqliteJournal:
 
     async def flush(self) -> None:
         """Wait until all changes are on disk."""
-        await self._submit(_nothing, writes=True)
+        await self._submit(_do_nothing, writes=True)
 
     async def entries(
         self, state: RowState | None = None, *, after: str | None = None, limit: int = 5000
@@ -85,8 +85,8 @@ class SqliteJournal:
         """Write pending changes and close the file, in 15 seconds at most; a second close is harmless."""
         await self._writer.aclose()
 
-    async def _submit(self, act: "Callable[[JournalFile], T | JournalError]", *, writes: bool = False) -> T:
-        return cast("T", await self._writer.submit(_Operation(act, writes)))
+    async def _submit(self, function: "Callable[[JournalFile], T | JournalError]", *, writes: bool = False) -> T:
+        return cast("T", await self._writer.submit(_Operation(function, writes)))
 
     def __repr__(self) -> str:
         return f"SqliteJournal({str(self._path)!r})"
@@ -96,12 +96,12 @@ class SqliteJournal:
 class _Operation:
     """An operation on the file."""
 
-    act: Callable[[JournalFile], Any]
+    function: Callable[[JournalFile], Any]
     writes: bool
 
 
-def _nothing(_file: JournalFile) -> None:
-    """Do nothing. Used to wait until all earlier changes are on disk."""
+def _do_nothing(_file: JournalFile) -> None:
+    """Do nothing. Its commit shows that all earlier changes are on disk."""
 
 
 class _Backend:
@@ -113,11 +113,11 @@ class _Backend:
     def execute_batch(self, awaited: Sequence[_Operation], deferred: Sequence[_Operation]) -> Sequence[Any]:
         """Run all operations in one transaction and return the results of `awaited`."""
         if not deferred and not any(each.writes for each in awaited):
-            return [each.act(self._file) for each in awaited]
+            return [each.function(self._file) for each in awaited]
         with self._file.writing():
             for each in deferred:
-                each.act(self._file)
-            return [each.act(self._file) for each in awaited]
+                each.function(self._file)
+            return [each.function(self._file) for each in awaited]
 
     def close(self) -> None:
         """Close the file."""

@@ -35,9 +35,9 @@ class AtomicFile:
         """
         check_owner(self._path)
         self._part.unlink(missing_ok=True)
-        number = create_private(self._part)
-        self._own = os.fstat(number)
-        self._file = open(number, "w", encoding=self._encoding, errors="backslashreplace", newline="")  # noqa: SIM115, PTH123
+        descriptor = create_private(self._part)
+        self._part_status = os.fstat(descriptor)
+        self._file = open(descriptor, "w", encoding=self._encoding, errors="backslashreplace", newline="")  # noqa: SIM115, PTH123
         return self._file
 
     def finish(self) -> None:
@@ -65,7 +65,7 @@ class AtomicFile:
 
     def _is_own(self) -> bool:
         """Return whether the part is still this process's file."""
-        return self._part.exists() and os.path.samestat(self._own, self._part.stat())
+        return self._part.exists() and os.path.samestat(self._part_status, self._part.stat())
 
     def __enter__(self) -> TextIO:
         return self.open()
@@ -93,7 +93,10 @@ def backup_path(path: Path) -> Path:
 
 
 def back_up(path: Path) -> Path | None:
-    """Keep the existing file, readable only by its owner: it may be half corrected. Return its new path, if any."""
+    """Move an existing file to its backup path.
+
+    The backup is readable only by its owner. Return its path; None without a file.
+    """
     if not path.exists():
         return None
     check_owner(path)

@@ -25,6 +25,8 @@ _MIN_SECONDS: Final = 0.05
 _GAP: Final = 52
 _TITLE: Final = 26
 _FOOT: Final = 34
+"""Lengths in the units of the SVG."""
+
 _STEPS: Final = (1, 2, 5, 10)
 _MAX_TIMES: Final = 8
 _TIME_STEPS: Final = (
@@ -78,7 +80,8 @@ def _points(samples: Sequence[Sample]) -> Iterator[_Point]:
     """Yield the values between samples, at most about a hundred."""
     if not samples:
         return
-    kept, shortest = [Sample(0.0, 0, 0, samples[0].limit)], max(samples[-1].seconds / _MAX_POINTS, _MIN_SECONDS)
+    kept = [Sample(0.0, 0, 0, samples[0].limit)]
+    shortest = max(samples[-1].seconds / _MAX_POINTS, _MIN_SECONDS)
     for sample in samples:
         if sample.seconds - kept[-1].seconds >= shortest:
             kept.append(sample)

@@ -14,7 +14,7 @@ __all__ = ["InputFormat", "Writer", "create_writer"]
 
 _ROWS_PER_GROUP: Final = 5000
 _SURPLUS: Final = ""
-"""Key of the cells beyond the last column."""
+"""Key, in a source row, of the cells beyond the last column."""
 
 
 @attrs.frozen(kw_only=True)

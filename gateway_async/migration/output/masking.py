@@ -13,7 +13,7 @@ _NUMBERS: Final = frozenset({"account_number", "routing"})
 _SECRET: Final = frozenset({"track_data", "ticket", "cvv"})
 """Fields that are hidden completely: a track ends in the issuer's discretionary data."""
 
-_UNSURE: Final = re.compile(r"(?:\d\D*){3}", re.DOTALL)
+_POSSIBLE_SECRET: Final = re.compile(r"(?:\d\D*){3}", re.DOTALL)
 """At least as many digits as a CVV has, in a text of unknown meaning."""
 
 _HIDDEN: Final = "************"
@@ -31,7 +31,7 @@ def mask_row(row: Mapping[str, Any], mapping: ColumnMapping) -> dict[str, Any]:
 
 def mask_unreadable(row: Mapping[str, Any]) -> dict[str, Any]:
     """Hide values that may contain a card number."""
-    return {name: _HIDDEN if _UNSURE.search(str(value)) else value for name, value in row.items()}
+    return {name: _HIDDEN if _POSSIBLE_SECRET.search(str(value)) else value for name, value in row.items()}
 
 
 def _mask_cell(field: str | None, value: Any) -> Any:
@@ -45,6 +45,6 @@ def _mask_cell(field: str | None, value: Any) -> Any:
         return {name: _mask_cell(field, inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_mask_cell(field, inner) for inner in value]
-    names_row = field is None or field.endswith("_id")  # a changed id would store the account twice
-    text = (mask_text if names_row else mask_digits)(str(value))
+    is_identifier = field is None or field.endswith("_id")  # a changed id would store the account twice
+    text = (mask_text if is_identifier else mask_digits)(str(value))
     return value if text == str(value) else text

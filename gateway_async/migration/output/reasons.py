@@ -11,7 +11,7 @@ __all__ = ["Reasons", "generalize"]
 _MAX_KINDS: Final = 10_000
 """Maximum number of different reasons; more would not be useful."""
 
-_OWN: Final = (
+_ROW_DETAILS: Final = (
     (re.compile(r", ends in \w+"), ""),
     (re.compile(r"\bline \d+(?= has the same key)"), "another line"),
     (re.compile(r"\bline \d+"), "a line"),
@@ -26,10 +26,10 @@ class Reasons:
         self._counts: Counter[str] = Counter()
         self.others = 0
 
-    def add(self, end: RowResult) -> None:
+    def add(self, result: RowResult) -> None:
         """Count the reasons of a row if it was rejected."""
-        if end.state is RowState.REJECTED:
-            for reason in end.reasons:
+        if result.state is RowState.REJECTED:
+            for reason in result.reasons:
                 self._count(generalize(reason))
 
     def most(self, number: int) -> list[tuple[str, int]]:
@@ -45,6 +45,6 @@ class Reasons:
 
 def generalize(reason: str) -> str:
     """Return a reason without the details of a single row."""
-    for own, common in _OWN:
-        reason = own.sub(common, reason)
+    for detail, common in _ROW_DETAILS:
+        reason = detail.sub(common, reason)
     return reason

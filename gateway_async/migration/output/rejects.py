@@ -40,12 +40,12 @@ class Rejects:
         self._file: AtomicFile | None = None
         self._error: OSError | None = None
 
-    def add(self, row: VaultRow, end: RowResult) -> None:
+    def add(self, row: VaultRow, result: RowResult) -> None:
         """Write a row. `close` raises the error if the disk fails."""
         self.count += 1
         if self._error is None:
             try:
-                self._opened().add(self._masked(row), _problems(row, end))
+                self._open_writer().add(self._masked(row), _problems(row, result))
             except OSError as error:
                 self._error = error
 
@@ -56,11 +56,11 @@ class Rejects:
             OSError: it could not be written.
         """
         if self._rows is None or self._file is None:
-            self._complain()
+            self._raise_earlier_error()
             AtomicFile.clear(self._path)
             return False
         try:
-            self._complain()
+            self._raise_earlier_error()
             self._rows.finish()
             self._file.finish()
             back_up(self._path)
@@ -78,12 +78,12 @@ class Rejects:
         """
         return back_up(self._path)
 
-    def _complain(self) -> None:
+    def _raise_earlier_error(self) -> None:
         """Raise the error of an earlier write."""
         if self._error is not None:
             raise self._error
 
-    def _opened(self) -> Writer:
+    def _open_writer(self) -> Writer:
         if self._rows is None:
             input_format = self._input_format()
             self._mapping = lru_cache(256)(input_format.mapping.map_names)
@@ -107,7 +107,7 @@ class Rejects:
         return mask_row(source, self._mapping(tuple(source)))
 
 
-def _problems(row: VaultRow, end: RowResult) -> list[str]:
-    if row.line is None or not end.reasons:
-        return list(end.reasons)
-    return [f"line {row.line}: {end.reasons[0]}", *end.reasons[1:]]
+def _problems(row: VaultRow, result: RowResult) -> list[str]:
+    if row.line is None or not result.reasons:
+        return list(result.reasons)
+    return [f"line {row.line}: {result.reasons[0]}", *result.reasons[1:]]

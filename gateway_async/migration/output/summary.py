@@ -1,4 +1,4 @@
-"""A report as one sentence, as facts and as as_values values, for the terminal, JSON and HTML."""
+"""A report as one sentence, as facts and as values for JSON. The terminal and the HTML page use them too."""
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping

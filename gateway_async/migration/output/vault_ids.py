@@ -1,4 +1,4 @@
-"""Output files of a migration: the vault ids by key, and the report."""
+"""Writers of two output files: the vault id of each key, and the text of a report."""
 
 import json
 from collections.abc import AsyncIterable, Callable, Mapping, Sequence
@@ -12,9 +12,9 @@ from gateway_async.migration.output.formulas import csv_writer, escape_formula
 __all__ = ["SUFFIXES", "write_report", "write_vault_ids"]
 
 _FIELDS: Final = ("key", "account_vault_id", "account_vault_api_id", "last_four", "brand")
-_SEPARATED: Final[Mapping[str, str]] = {".csv": ",", ".tsv": "\t"}
-_LINES: Final = (".jsonl", ".ndjson")
-SUFFIXES: Final = (*_SEPARATED, *_LINES)
+_DELIMITERS: Final[Mapping[str, str]] = {".csv": ",", ".tsv": "\t"}
+_JSON_LINES: Final = (".jsonl", ".ndjson")
+SUFFIXES: Final = (*_DELIMITERS, *_JSON_LINES)
 """Suffixes of a file of vault ids; they select its format."""
 
 
@@ -53,8 +53,8 @@ def write_report(path: Path, text: str) -> None:
 
 
 def _writer(path: Path, file: TextIO) -> Callable[[Sequence[str | None]], object]:
-    if path.suffix.lower() in _LINES:
+    if path.suffix.lower() in _JSON_LINES:
         return lambda values: file.write(json.dumps(dict(zip(_FIELDS, values, strict=True)), ensure_ascii=False) + "\n")
-    rows = csv_writer(file, _SEPARATED[path.suffix.lower()])
+    rows = csv_writer(file, _DELIMITERS[path.suffix.lower()])
     rows.writerow(_FIELDS)
     return lambda values: rows.writerow(value and escape_formula(value) for value in values)

@@ -46,7 +46,7 @@ _SOURCES: Final[Mapping[str, type[VaultCreate]]] = {
 _BANK_ONLY: Final = ("routing", "is_company", "ach_sec_code")
 _BANK_ACCOUNTS: Final = frozenset({"checking", "savings"})
 _LENGTH_OF_NUMBER: Final = "account_number: must have 4 to 19"
-_FILLED_IN: Final = "location_id: is required"
+_CLIENT_ADDS_LOCATION: Final = "location_id: is required"
 """A problem that does not count, because the client adds the field."""
 
 _SEPARATORS: Final = re.compile(r"[\W_]+")
@@ -112,10 +112,12 @@ def _request(values: dict[str, Any], problems: list[str]) -> VaultCreate | None:
     fields = _own_fields(kind, values, problems)
     missing = [name for name in _required(kind) if name not in fields]
     problems += [f"{name}: required for {KINDS[kind]}" for name in missing]
-    unread = {name for name, value in fields.items() if value is None}
-    skipped = {*missing, *unread}
+    unreadable = {name for name, value in fields.items() if value is None}
+    skipped = {*missing, *unreadable}
     request = kind(**{**fields, **dict.fromkeys(skipped, _PLACEHOLDER)})
-    problems += [line for line in problems_of(request) if line.split(":")[0] not in skipped and line != _FILLED_IN]
+    problems += [
+        line for line in problems_of(request) if line.split(":")[0] not in skipped and line != _CLIENT_ADDS_LOCATION
+    ]
     if isinstance(request, CardVaultCreate) and "account_number" not in skipped:
         problems[:] = _with_card_problems(problems, request.account_number.reveal())
     return None if skipped else request
@@ -194,13 +196,13 @@ def _key(raw: Any, values: Mapping[str, Any], problems: list[str]) -> str:
         return ""
     if not key:
         problems.append("key: required (or account_vault_api_id)")
-    elif _holds_number(f"{key} {api_id}", values):
+    elif _contains_number(f"{key} {api_id}", values):
         problems.append("key: contains the account number (expected another column, because the journal stores keys)")
         return ""
     return key
 
 
-def _holds_number(text: str, values: Mapping[str, Any]) -> bool:
+def _contains_number(text: str, values: Mapping[str, Any]) -> bool:
     """Return whether a key contains the account's number. A key that only looks like a number is fine."""
     numbers = (values.get(name) for name in ("account_number", "track_data", "ticket"))
     bare = _SEPARATORS.sub("", text)

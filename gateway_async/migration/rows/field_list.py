@@ -20,7 +20,7 @@ from gateway_async.models.request import ExactlyOne, NotBoth, Pattern, Required,
 __all__ = ["FieldFacts", "field_list"]
 
 _CODES: Final = (AccountType, AchSecCode, PaymentMethod)
-_READ: Final[Mapping[str, str]] = {
+_LENIENT: Final[Mapping[str, str]] = {
     "exp_date": f"a month and a year, {EXPIRY_FORMS}",
     **dict.fromkeys(("account_number", "routing"), "digits; blanks and dashes between them are left out"),
 }
@@ -67,7 +67,7 @@ def _facts(name: str) -> FieldFacts:
         accounts=tuple(KINDS[kind] for kind in kinds),
         minimum=min((part.min_length for part in lengths), default=None),
         maximum=max((part.max_length for part in lengths if part.max_length), default=None),
-        meaning="; ".join(dict.fromkeys([_READ.get(name) or _value(parts), *_rules(name, kinds)])),
+        meaning="; ".join(dict.fromkeys([_LENIENT.get(name) or _value(parts), *_rules(name, kinds)])),
     )
 
 

@@ -15,7 +15,7 @@ from gateway_async.models.account_vaults import VaultCreate
 __all__ = ["VaultRow", "api_id_of", "fingerprint_of"]
 
 _LENGTH: Final = 32
-_APART: Final = frozenset(
+_SENSITIVE: Final = frozenset(
     {"account_number", "track_data", "ticket", "routing", "ssn4", "dl_number", "dob_year", "extra"}
 )
 """Fields that a fingerprint does not contain in full."""
@@ -52,15 +52,23 @@ def api_id_of(migration: str, key: str) -> str:
 def fingerprint_of(row: VaultRow) -> str:
     """Return a hash that changes when the row's content changes.
 
-    Of an account number it contains only the last four digits, the length and whether the check digit is right.
+    Of an account number it contains only the last four digits, the length and whether the check digit is valid.
     """
     number, routing = _revealed(row.request, "account_number"), _revealed(row.request, "routing")
-    right = number.isascii() and number.isdigit() and luhn_valid(number)
-    content = [*_shown(row.request), number[-4:], len(number), right, routing[-4:], len(routing), *sorted(row.problems)]
+    check_digit_valid = number.isascii() and number.isdigit() and luhn_valid(number)
+    content = [
+        *_public_values(row.request),
+        number[-4:],
+        len(number),
+        check_digit_valid,
+        routing[-4:],
+        len(routing),
+        *sorted(row.problems),
+    ]
     return sha256(repr(content).encode()).hexdigest()[:_LENGTH]
 
 
-def _shown(request: VaultCreate | None) -> Iterator[str]:
+def _public_values(request: VaultCreate | None) -> Iterator[str]:
     """Yield the values of a request without its secrets. A card number inside a text is masked."""
     if request is None:
         return
@@ -76,7 +84,7 @@ def _shown(request: VaultCreate | None) -> Iterator[str]:
 @once_per_class
 def _reader(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[VaultCreate], tuple[Any, ...]]]:
     """Return the fields of a fingerprint, and a getter of their values."""
-    names = tuple(field.name for field in attrs.fields(kind) if field.name not in _APART)
+    names = tuple(field.name for field in attrs.fields(kind) if field.name not in _SENSITIVE)
     return names, attrgetter(*names)
 
 

@@ -61,7 +61,7 @@ def cell_text(raw: Any) -> str:
         case None:
             return ""
         case str():
-            return _bare(raw)
+            return _strip(raw)
         case int():
             return str(raw).lower()
         case float() | Decimal():
@@ -69,7 +69,7 @@ def cell_text(raw: Any) -> str:
         case date():
             return raw.isoformat()
         case bytes():
-            return _bare(raw.decode())
+            return _strip(raw.decode())
         case _:
             raise ValueError(f"must be text, not a {type(raw).__name__}")
 
@@ -86,10 +86,10 @@ def read_value(field: str, text: str) -> Any:
     """
     if field != "track_data" and _CONTROL.search(text):
         raise ValueError("contains a line break or another control character")
-    return _READERS.get(field, _as_it_is)(text)
+    return _READERS.get(field, _unchanged)(text)
 
 
-def _bare(text: str) -> str:
+def _strip(text: str) -> str:
     bare = _INVISIBLE.sub("", text).strip() if not text.isascii() else text.strip()
     formula = _FORMULA.fullmatch(bare) if bare[:1] == "=" else None
     return formula[1].strip() if formula else bare
@@ -102,7 +102,7 @@ def _number(raw: float | Decimal) -> str:
     return str(int(raw)) if exact and raw == int(raw) else str(raw)
 
 
-def _as_it_is(text: str) -> str:
+def _unchanged(text: str) -> str:
     return text
 
 

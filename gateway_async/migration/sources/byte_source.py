@@ -95,11 +95,11 @@ class Bytes:
         """Make the next `read` return these bytes."""
         self._pending.append(data)
 
-    def move_to(self, place: int) -> None:
+    def move_to(self, offset: int) -> None:
         """Continue reading at a byte of the file; only possible if the bytes are not recoded."""
-        self._file.seek(place)
+        self._file.seek(offset)
         self._pending.clear()
-        self.position = place
+        self.position = offset
 
     def close(self) -> None:
         """Close the file. A file that was given open remains open."""
@@ -116,7 +116,7 @@ class _Chunks(Protocol):
         """Return some bytes as soon as there are any."""
         ...
 
-    def seek(self, place: int, /) -> object:
+    def seek(self, offset: int, /) -> object:
         """Go to a byte."""
         ...
 
@@ -126,15 +126,15 @@ class _Chunks(Protocol):
 
 
 class _BorrowedFile:
-    """An open file that may have no method but `read`. It remains open."""
+    """An open file of the caller, with at least the method `read`. It remains open."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.read1 = getattr(file, "read1", file.read)
         self._file = file
 
-    def seek(self, place: int, /) -> object:
+    def seek(self, offset: int, /) -> object:
         """Go to a byte."""
-        return self._file.seek(place)
+        return self._file.seek(offset)
 
     def close(self) -> None:
         """Do nothing: the caller owns the file."""
@@ -158,7 +158,7 @@ class _InterruptiblePipe:
             self._close_file()
         return b""
 
-    def seek(self, _place: int, /) -> object:
+    def seek(self, _offset: int, /) -> object:
         """Raise OSError: a pipe cannot seek."""
         raise OSError("a pipe cannot seek")
 
@@ -237,7 +237,7 @@ def _chunks(file: BinaryIO, total: int | None, given: Given) -> "_Chunks":
 
 
 def _stdin() -> _Chunks:
-    """Return standard input; a pipe or a terminal such that a read can be interrupted."""
+    """Return standard input. Reads of a pipe or a terminal can be interrupted."""
     try:
         descriptor = sys.stdin.fileno()
         mode = os.fstat(descriptor).st_mode

@@ -16,7 +16,7 @@ from gateway_async.migration.sources.records import MAX_RECORD, RawRecord, Shard
 
 __all__ = ["CsvRows"]
 
-_FEW: Final = 2
+_MIN_DELIMITERS: Final = 2
 _DELIMITERS: Final = ",;\t|"
 _SEPARATOR_LINE: Final = re.compile(rb"sep=(.)(?:\r\n|\n|\r)", re.IGNORECASE)
 _HEADER_END: Final = re.compile(rb"[^\r\n][\r\n]")
@@ -33,7 +33,7 @@ class CsvRows:
         shard: the part to read; None for all.
 
     Raises:
-        InvalidRequestError: the header cannot be read, or does not mapping.
+        InvalidRequestError: the header cannot be read, or its columns cannot be mapped.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class CsvRows:
         if separator:
             head, before = head[separator.end() :], before + separator.end()
             delimiter = delimiter or separator[1].decode("latin-1")
-        self.delimiter = delimiter or _sniffed(head, quotechar)
+        self.delimiter = delimiter or _detect_delimiter(head, quotechar)
         self._dialect: dict[str, Any] = (
             {"delimiter": self.delimiter, "quotechar": quotechar}
             if quotechar
@@ -113,7 +113,7 @@ class CsvRows:
             return False
         between = len(self.columns) - 1
         later = chain.from_iterable(cell.splitlines()[1:] for cell in cells)
-        looks_like_row = between >= _FEW and any(line.count(self.delimiter) >= between for line in later)
+        looks_like_row = between >= _MIN_DELIMITERS and any(line.count(self.delimiter) >= between for line in later)
         return len(cells) == len(self.columns) and not looks_like_row
 
     # --- convert records to rows
@@ -176,7 +176,7 @@ def _head(source: Bytes) -> tuple[bytes, int]:
     return head, source.start
 
 
-def _sniffed(head: bytes, quotechar: str | None) -> str:
+def _detect_delimiter(head: bytes, quotechar: str | None) -> str:
     """Return the most frequent delimiter in the first line, ignoring quoted cells."""
     lines = head.decode("latin-1").split("\n" if b"\n" in head else "\r")
     line = next((line for line in lines if line.strip()), "")

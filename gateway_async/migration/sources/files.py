@@ -67,7 +67,7 @@ def read_rows(
         An async iterable. A file with a path can be read several times, a pipe once.
 
     Raises:
-        InvalidRequestError: the format is missing, or an argument cannot be right. Problems of the file itself are
+        InvalidRequestError: the format is missing, or an argument is invalid. Problems of the file itself are
             raised by `await rows.header()`, or by the first row.
     """
     format_name = format or _format_of(source)
@@ -123,41 +123,41 @@ class Rows:
         """Open the file and read its columns. Then `total` is known, too.
 
         Raises:
-            InvalidRequestError: it cannot be opened, is not a file of this format, or its columns do not mapping.
+            InvalidRequestError: it cannot be opened, is not a file of this format, or its columns cannot be mapped.
         """
         if self._peeked is None:
-            reading = await self._open_pass()
+            open_pass = await self._open_pass()
             if self._has_path:
-                self._close(reading)
+                self._close(open_pass)
             else:
-                self._peeked = reading
+                self._peeked = open_pass
         return self.columns
 
     async def __aiter__(self) -> AsyncIterator[VaultRow]:
         """Read the rows from the beginning of the file."""
-        reading, self._peeked = self._peeked or await self._open_pass(), None
+        open_pass, self._peeked = self._peeked or await self._open_pass(), None
         try:
-            while (rows := await anyio.to_thread.run_sync(reading.next, abandon_on_cancel=True)) is not None:
-                self.position = reading.position
+            while (rows := await anyio.to_thread.run_sync(open_pass.next, abandon_on_cancel=True)) is not None:
+                self.position = open_pass.position
                 for row in rows:
                     yield row
         finally:
-            self._close(reading)
+            self._close(open_pass)
 
     async def aclose(self) -> None:
         """Close the file before its end; it can be read again. A file that was given open remains open."""
         self._peeked = None
-        for reading in [*self._open]:
-            self._close(reading)
+        for open_pass in [*self._open]:
+            self._close(open_pass)
 
-    def _close(self, reading: "_Pass") -> None:
-        self._open.discard(reading)
-        reading.close()
+    def _close(self, open_pass: "_Pass") -> None:
+        self._open.discard(open_pass)
+        open_pass.close()
 
     async def _open_pass(self) -> "_Pass":
-        reading = await anyio.to_thread.run_sync(self._open_file, abandon_on_cancel=True)
-        self._open.add(reading)
-        return reading
+        open_pass = await anyio.to_thread.run_sync(self._open_file, abandon_on_cancel=True)
+        self._open.add(open_pass)
+        return open_pass
 
     @property
     def _has_path(self) -> bool:

@@ -26,12 +26,12 @@ class ParquetRows:
         shard: the row groups to read; None for all.
 
     Raises:
-        InvalidRequestError: pyarrow is missing, the file is not Parquet or is cut off, or its columns do not mapping.
+        InvalidRequestError: pyarrow is missing, the file is not Parquet or is cut off, or its columns cannot be mapped.
     """
 
     def __init__(self, given: Given, columns: Columns, *, shard: Shard | None = None) -> None:
         self._file, self._file_handle = _open_file(given)
-        self._closing = self._file_handle is not given
+        self._owns_file = self._file_handle is not given
         self._groups = range(shard.start, shard.end) if shard else range(self._file.num_row_groups)
         self._line = shard.first_line if shard else 1
         self._constants = columns.constants
@@ -59,7 +59,7 @@ class ParquetRows:
     def close(self) -> None:
         """Close the file if it was opened here."""
         self._file.close()
-        if self._closing:
+        if self._owns_file:
             self._file_handle.close()
 
     def _rows(self, batch: Any) -> list[VaultRow]:
@@ -87,7 +87,7 @@ def parquet_shards(given: str | PathLike[str], rows_per_shard: int) -> list[Shar
     Raises:
         InvalidRequestError: the file cannot be read.
     """
-    file, under = _open_file(given)
+    file, file_handle = _open_file(given)
     shards, start, line, rows = [], 0, 1, 0
     for group in range(file.num_row_groups):
         rows += file.metadata.row_group(group).num_rows
@@ -95,7 +95,7 @@ def parquet_shards(given: str | PathLike[str], rows_per_shard: int) -> list[Shar
             shards.append(Shard(start, group + 1, line, rows))
             start, line, rows = group + 1, line + rows, 0
     file.close()
-    under.close()
+    file_handle.close()
     return shards
 
 

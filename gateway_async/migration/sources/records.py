@@ -22,6 +22,8 @@ MAX_RECORD: Final = 1 << 20
 _UNCLOSED: Final = "a quote is not closed, or text follows a closing quote"
 _LONGEST_LINE_END: Final = 2
 _LARGE: Final = 1 << 16
+"""Bytes of an incomplete record above which its end is not searched again until they have doubled."""
+
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 _NEWLINE: Final = re.compile(rb"[\r\n]")
 
@@ -95,7 +97,7 @@ class Splitter:
         self._quote = quote
         self.plausible: Callable[[bytes], bool] | None = None
         self._skipping = False
-        self._minimum = 0
+        self._next_search_size = 0
         self._pending = b""
         if quote is not None:
             self._record, self._open = _patterns(re.escape(quote), re.escape(delimiter))
@@ -103,7 +105,7 @@ class Splitter:
     def feed(self, data: bytes) -> list[RawRecord]:
         """Add bytes, and return the records that end in them."""
         self._pending = self._pending + data if self._pending else data
-        if len(self._pending) < self._minimum:
+        if len(self._pending) < self._next_search_size:
             return []
         return list(self._records(last=False))
 
@@ -124,7 +126,7 @@ class Splitter:
             if self._skipping:
                 at = self._skip_line(data, at)
         self._pending = data[at:]
-        self._minimum = 2 * len(self._pending) if len(self._pending) > _LARGE else 0
+        self._next_search_size = 2 * len(self._pending) if len(self._pending) > _LARGE else 0
 
     def _create_record(self, data: bytes, at: int, found: _RecordEnd) -> RawRecord:
         fits = found.end - at <= self._longest

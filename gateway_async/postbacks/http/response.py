@@ -9,7 +9,7 @@ from gateway_async.errors import PostbackRefusedError
 
 __all__ = ["ReceiverResponse"]
 
-_ALSO: Final[Mapping[int, Mapping[str, str]]] = {
+_EXTRA_HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     401: {"www-authenticate": 'Basic realm="postbacks", charset="UTF-8"'},
     405: {"allow": "POST"},
 }
@@ -32,7 +32,7 @@ class ReceiverResponse:
     @classmethod
     def plain_text(cls, status: int, sentence: str) -> "ReceiverResponse":
         """Make a plain-text response for a rejection or a failure."""
-        headers = {"content-type": "text/plain; charset=utf-8", **_ALSO.get(status, {})}
+        headers = {"content-type": "text/plain; charset=utf-8", **_EXTRA_HEADERS.get(status, {})}
         return cls(status, headers, f"{sentence}\n".encode(errors="replace"))
 
     @classmethod

@@ -119,9 +119,9 @@ def was_missed(row: Row, modified: Any, known: Mapping[str, Any]) -> bool:
     Args:
         row: the listed state.
         modified: when the record was changed, in the database's representation of times.
-        known: the `newest` and `deleted` times of its ordering key. Also, of the latest stored postback that is not
-            older, if there is one: `modified`, `content`, and whether it arrived before the state was listed
-            (`before`).
+        known: a row with two groups of columns. `newest` and `deleted` are the times of its ordering key. `modified`,
+            `content` and `before` describe the latest stored postback that is not older; without one they are None.
+            `before` tells whether it arrived before the state was listed.
     """
     if modified is None:
         return True
@@ -137,7 +137,7 @@ def was_passed_on(row: Row, listed: Iterable[str]) -> bool:
     """Return whether `reconcile` has already passed on a delivered change.
 
     A record is created once, so its CREATE always matches. For an UPDATE, the second of the change and all fields in
-    both versions must match. In doubt, the postback is passed on twice.
+    both versions must match. If in doubt, the result is False, and the change is passed on twice.
 
     Args:
         row: the delivered postback.

@@ -299,7 +299,10 @@ class InboxFile(SqliteStore):
         return bool(self._connection.execute(_DISCARD, values).fetchall())
 
     def prune(self, age: timedelta) -> None:
-        """Delete up to 10,000 postbacks and keys that ended before `age`."""
+        """Delete some postbacks and keys that ended longer than `age` ago.
+
+        It deletes up to 10,000 of each.
+        """
         values = {"before": self._now() - age.total_seconds(), "limit": _PRUNED_ROWS}
         with self._describe_errors(), transaction(self._connection):
             self._connection.execute(_PRUNE_POSTBACKS, values)
