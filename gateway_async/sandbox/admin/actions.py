@@ -235,7 +235,7 @@ def present(gateway: Gateway, terminal_id: str, card: str, entry_mode: EntryMode
     read_test_card(card)
     if entry_mode not in get_args(EntryMode):
         raise ValueError(f"entry_mode: must be one of {', '.join(get_args(EntryMode))}.")
-    return operate_terminal(gateway, terminal_id, lambda to, known: to.present(known, card, entry_mode))
+    return operate_terminal(gateway, terminal_id, lambda terminals, row_id: terminals.present(row_id, card, entry_mode))
 
 
 def operate_terminal(gateway: Gateway, terminal_id: str, act: Callable[[Terminals, str], None]) -> Row:

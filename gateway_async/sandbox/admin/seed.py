@@ -46,7 +46,7 @@ def load_info(gateway: Gateway) -> SandboxInfo:
     try:
         return attrs.evolve(msgspec.json.decode(settings["info"], type=SandboxInfo), base_url=gateway.base_url)
     except msgspec.DecodeError:
-        raise sqlite3.DatabaseError("it was not made by this sandbox") from None
+        raise sqlite3.DatabaseError("the file was not made by this sandbox") from None
 
 
 def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:

@@ -113,7 +113,7 @@ async def pay(gateway: Gateway, paylink_id: str, amount: Amount | None, card: Ac
     values["action"] = ACTIONS[paylink["paylink_action"]]
     with gateway.store.transaction():
         transaction = charge(gateway, paylink, card, outcome, values)
-        paylink = _apply(gateway, paylink, Trigger.PAY if outcome.approved else Trigger.DECLINE)
+        paylink = _apply_trigger(gateway, paylink, Trigger.PAY if outcome.approved else Trigger.DECLINE)
         if outcome.approved:
             notify_about_paylink(gateway, paylink, "paid")
     return transaction, paylink
@@ -139,7 +139,7 @@ def _is_amount(amount: Amount, cents: int) -> bool:
     return False
 
 
-def _apply(gateway: Gateway, paylink: Row, trigger: Trigger) -> Row:
+def _apply_trigger(gateway: Gateway, paylink: Row, trigger: Trigger) -> Row:
     state = MACHINE.next_state(State(paylink["status_id"]), trigger)
     changes = {"status_id": state, "modified_ts": gateway.clock.timestamp()}
     gateway.store.update(PAYLINK, paylink["id"], changes)

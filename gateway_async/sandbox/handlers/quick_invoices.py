@@ -50,7 +50,7 @@ async def create(call: Call) -> Response:
 
 def _create(call: Call, body: Row, files: Any) -> Response:
     gateway, problems = call.gateway, Problems()
-    values = _read(call, body, problems)
+    values = _read_values(call, body, problems)
     uploads = check_files(gateway, call.user, files, problems)
     problems.raise_if_any()
     row = _make_row(call, values)
@@ -72,7 +72,7 @@ async def update(call: Call) -> Response:
     row, problems = find_record(call, QUICK_INVOICE), Problems()
     if MACHINE.next_state(state_of(row), Trigger.CHANGE) is None:
         raise ValidationError({"status_id": ["The invoice is closed."]})
-    values = _read(call, body, problems, current=row)
+    values = _read_values(call, body, problems, current=row)
     problems.raise_if_any()
     closes = values.pop("status_id", None) in _CLOSED
     changed = row | {name: value for name, value in values.items() if name in row}
@@ -109,7 +109,7 @@ async def resend(call: Call) -> Response:
     return empty_response()
 
 
-def _read(call: Call, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
+def _read_values(call: Call, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
     values = check_values(call, QUICK_INVOICE, body, problems, current=current)
     check_products(call.gateway, values, problems, current=current)
     _check_rules((current or {}) | values, problems)
