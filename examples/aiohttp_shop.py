@@ -4,8 +4,8 @@
     export SHOP_USERNAME=shop SHOP_PASSWORD=secret  # the credentials that the gateway sends with a postback
     python examples/aiohttp_shop.py
 
-The gateway calls http://127.0.0.1:8000/postbacks if it has a postback config with that URL: README.md, Postbacks.
-What each outcome of a payment leads to is in orders.py.
+The gateway calls http://127.0.0.1:8000/postbacks if it has a postback config with that URL (docs/postbacks.md).
+The table in orders.py shows the effect of each outcome of a payment.
 """
 
 import os
@@ -22,7 +22,7 @@ GATEWAY = web.AppKey("GATEWAY", AsyncGateway)
 
 async def gateway_context(app: web.Application) -> AsyncIterator[None]:
     """Open one client while the shop runs."""
-    async with AsyncGateway.from_env() as app[GATEWAY], orders.at_work(app[GATEWAY]):
+    async with AsyncGateway.from_env() as app[GATEWAY], orders.run_in_background(app[GATEWAY]):
         yield
 
 

@@ -4,8 +4,8 @@
     export SHOP_USERNAME=shop SHOP_PASSWORD=secret  # the credentials that the gateway sends with a postback
     uvicorn --app-dir examples fastapi_shop:app --port 8000
 
-The gateway calls http://127.0.0.1:8000/postbacks/ if it has a postback config with that URL: README.md, Postbacks.
-What each outcome of a payment leads to is in orders.py.
+The gateway calls http://127.0.0.1:8000/postbacks/ if it has a postback config with that URL (docs/postbacks.md).
+The table in orders.py shows the effect of each outcome of a payment.
 """
 
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ from gateway_async import AsyncGateway
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Open one client while the shop runs."""
-    async with AsyncGateway.from_env() as app.state.gateway, orders.at_work(app.state.gateway):
+    async with AsyncGateway.from_env() as app.state.gateway, orders.run_in_background(app.state.gateway):
         yield
 
 

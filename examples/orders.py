@@ -85,16 +85,16 @@ MESSAGES = {
     CONFLICT: "Another payment has the number of this one. We are looking into it.",
 }
 
-_UNKNOWN = (OPEN, NOT_CHARGED)
-FOLLOWS: Mapping[str, tuple[str, ...]] = {
+_NOT_YET_KNOWN = (OPEN, NOT_CHARGED)
+MAY_FOLLOW: Mapping[str, tuple[str, ...]] = {
     OPEN: (OPEN,),
-    DECLINED: _UNKNOWN,
-    CONFLICT: _UNKNOWN,
-    PARTIAL: (*_UNKNOWN, PARTIAL),
-    PARTIAL_VOIDED: (*_UNKNOWN, PARTIAL),
-    PAID: (*_UNKNOWN, PAID),
-    SETTLED: (*_UNKNOWN, PAID),
-    VOIDED: (*_UNKNOWN, PAID),
+    DECLINED: _NOT_YET_KNOWN,
+    CONFLICT: _NOT_YET_KNOWN,
+    PARTIAL: (*_NOT_YET_KNOWN, PARTIAL),
+    PARTIAL_VOIDED: (*_NOT_YET_KNOWN, PARTIAL),
+    PAID: (*_NOT_YET_KNOWN, PAID),
+    SETTLED: (*_NOT_YET_KNOWN, PAID),
+    VOIDED: (*_NOT_YET_KNOWN, PAID),
 }
 """Status → the statuses that it may follow, so that a late postback changes nothing."""
 
@@ -107,11 +107,11 @@ LATEST = "SELECT * FROM attempts WHERE order_number = ? ORDER BY number DESC LIM
 START = """
 INSERT OR REPLACE INTO attempts (id, order_number, number, amount, card, status, started_at)
 VALUES (?, ?, ?, ?, ?, 'open', ?)"""
-NOTE = """
+RECORD_PAYMENT = """
 UPDATE attempts SET status = ?, payment = ?, approved_amount = ?, product = ?, batch = ?
 WHERE id = ? AND status IN (SELECT value FROM json_each(?))"""
-NOTE_NOT_CHARGED = "UPDATE attempts SET status = 'not charged' WHERE id = ? AND status = 'open'"
-NOTE_SETTLED = "UPDATE attempts SET status = 'settled' WHERE product = ? AND batch = ? AND status = 'paid'"
+RECORD_NOT_CHARGED = "UPDATE attempts SET status = 'not charged' WHERE id = ? AND status = 'open'"
+RECORD_SETTLED = "UPDATE attempts SET status = 'settled' WHERE product = ? AND batch = ? AND status = 'paid'"
 OVERDUE = "SELECT * FROM attempts WHERE status IN ('open', 'partially approved') AND started_at < ?"
 
 receiver = PostbackReceiver(
@@ -204,25 +204,25 @@ async def charge(gateway: AsyncGateway, attempt: Row) -> None:
     except DuplicateError as error:  # another worker was faster, or the database was restored from a backup
         payment = cast("Transaction", await error.fetch())
     except (InvalidRequestError, NotSentError, StatusError):  # the gateway has executed nothing
-        await run(NOTE_NOT_CHARGED, attempt["id"])
+        await execute(RECORD_NOT_CHARGED, attempt["id"])
         raise
-    await conclude(gateway, attempt, payment)
+    await record_outcome(gateway, attempt, payment)
 
 
-async def conclude(gateway: AsyncGateway, attempt: Row, payment: Transaction) -> None:
+async def record_outcome(gateway: AsyncGateway, attempt: Row, payment: Transaction) -> None:
     """Store the outcome of an attempt. Void a payment that was approved only in part.
 
     Raises:
         GatewayError: the part may still be reserved.
     """
-    await run(NOTE, *noted(attempt, payment))
+    await execute(RECORD_PAYMENT, *payment_values(attempt, payment))
     if status_of(attempt, payment) != PARTIAL:
         return
     try:
         payment = await gateway.transactions.void(payment.id)
     except ValidationError:  # another worker has voided it, or it has settled
         payment = await gateway.transactions.get(payment.id)
-    await run(NOTE, *noted(attempt, payment))
+    await execute(RECORD_PAYMENT, *payment_values(attempt, payment))
     if status_of(attempt, payment) == PARTIAL:
         logger.error("attempt %s: %s cannot be voided, please refund it", attempt["id"], payment.auth_amount)
 
@@ -238,9 +238,9 @@ async def look_up(gateway: AsyncGateway, attempt: Row) -> None:
     is_overdue = attempt["started_at"] < time.time() - IN_DOUBT_SECONDS
     async for payment in gateway.transactions.list({"transaction_api_id": attempt["id"]}):
         if payment.transaction_api_id == attempt["id"]:  # the filter matches parts of an id, too
-            return await conclude(gateway, attempt, payment)
+            return await record_outcome(gateway, attempt, payment)
     if is_overdue:
-        await run(NOTE_NOT_CHARGED, attempt["id"])
+        await execute(RECORD_NOT_CHARGED, attempt["id"])
     return None
 
 
@@ -265,12 +265,12 @@ def status_of(attempt: Row, payment: Transaction) -> str:
     return PARTIAL if is_partial else settled
 
 
-def noted(attempt: Row, payment: Transaction) -> tuple[str | Decimal | None, ...]:
-    """Return the values for `NOTE`."""
+def payment_values(attempt: Row, payment: Transaction) -> tuple[str | Decimal | None, ...]:
+    """Return the values for `RECORD_PAYMENT`."""
     status = status_of(attempt, payment)
     approved = None if payment.auth_amount is None else str(payment.auth_amount)
     facts = (payment.id, approved, payment.product_transaction_id, payment.batch)
-    return status, *facts, attempt["id"], json.dumps(FOLLOWS[status])
+    return status, *facts, attempt["id"], json.dumps(MAY_FOLLOW[status])
 
 
 # --- responses to customers
@@ -313,8 +313,8 @@ def explain(error: GatewayError, attempt: Row | None) -> Response:
 @receiver.on("transaction")
 async def on_payment(postback: Postback[Transaction]) -> None:
     """Store that a payment was made, voided or settled."""
-    for attempt in await run("SELECT * FROM attempts WHERE id = ?", postback.record.transaction_api_id):
-        postback.execute(NOTE, *noted(attempt, postback.record))
+    for attempt in await execute("SELECT * FROM attempts WHERE id = ?", postback.record.transaction_api_id):
+        postback.execute(RECORD_PAYMENT, *payment_values(attempt, postback.record))
 
 
 @receiver.on("transactionbatch")
@@ -322,22 +322,22 @@ async def on_batch(postback: Postback[TransactionBatch]) -> None:
     """Store that a batch has moved its money: all of its paid attempts are settled."""
     batch = postback.record
     if batch.processing_status_id == BatchStatus.SETTLED:
-        postback.execute(NOTE_SETTLED, batch.product_transaction_id, str(batch.batch_num))
+        postback.execute(RECORD_SETTLED, batch.product_transaction_id, str(batch.batch_num))
 
 
 @asynccontextmanager
-async def at_work(gateway: AsyncGateway) -> AsyncIterator[None]:
+async def run_in_background(gateway: AsyncGateway) -> AsyncIterator[None]:
     """Handle postbacks and look up open attempts in the background.
 
     The shop also starts if the gateway does not respond.
     """
-    await run(TABLE)
+    await execute(TABLE)
     async with receiver:
         try:
             await receiver.reconcile(gateway, since=datetime.now(UTC) - timedelta(days=3))
         except GatewayError:
-            logger.exception("what came while the shop was down is not known yet")
-        checks = asyncio.create_task(check_overdue(gateway))
+            logger.exception("cannot reconcile: postbacks that the shop missed are not handled yet")
+        checks = asyncio.create_task(check_overdue_attempts(gateway))
         try:
             yield
         finally:
@@ -345,13 +345,13 @@ async def at_work(gateway: AsyncGateway) -> AsyncIterator[None]:
             await asyncio.wait([checks])
 
 
-async def check_overdue(gateway: AsyncGateway) -> None:
+async def check_overdue_attempts(gateway: AsyncGateway) -> None:
     """Look up overdue attempts at intervals.
 
     These have an unknown outcome, or a part that is still reserved.
     """
     while True:
-        for attempt in await run(OVERDUE, time.time() - IN_DOUBT_SECONDS):
+        for attempt in await execute(OVERDUE, time.time() - IN_DOUBT_SECONDS):
             try:
                 await look_up(gateway, attempt)
             except GatewayError as error:
@@ -364,11 +364,11 @@ async def check_overdue(gateway: AsyncGateway) -> None:
 
 async def find(order: str) -> Row | None:
     """Read the latest attempt of an order; None if the order does not exist."""
-    attempts = await run(LATEST, order)
+    attempts = await execute(LATEST, order)
     return attempts[0] if attempts else None
 
 
-async def run(sql: str, *values: Any) -> list[Row]:
+async def execute(sql: str, *values: Any) -> list[Row]:
     """Execute a statement and return its rows."""
     return await use_database(lambda connection: [dict(row) for row in connection.execute(sql, values)])
 

@@ -93,7 +93,8 @@ def _code(sentence: str) -> str:
 def _runs(table: Mapping[int, _Value], kind: Callable[[int, _Value], Hashable]) -> Iterator[_Run[_Value]]:
     """Group consecutive amounts that have the same effect, in ascending order."""
     numbered = enumerate(sorted(table.items()))
-    for _, run in groupby(numbered, lambda one: (one[1][0] - one[0], kind(*one[1]))):
+    # the difference of amount and position is the same for consecutive amounts
+    for _, run in groupby(numbered, lambda pair: (pair[1][0] - pair[0], kind(*pair[1]))):
         yield [item for _, item in run]
 
 
@@ -106,6 +107,10 @@ def _span(first: str, last: str) -> str:
 
 
 def _kind_of_outcome(cents: int, outcome: Outcome) -> Hashable:
+    """Return a key; amounts with equal keys can share a row.
+
+    Declines can share a row if their reason codes are consecutive, as their amounts are.
+    """
     return outcome.verbiage, outcome.approved or outcome.reason_code - cents
 
 

@@ -223,7 +223,7 @@ class Sandbox:
             ValueError: The fault or the operation is unknown, or the plan is inconsistent.
         """
         plan = Plan(operation, fault, nth, times, probability, seed, seconds, retry_after)
-        self._run(actions.add_fault, plan)
+        self._call_async(actions.add_fault, plan)
 
     def scenario(self, name: str) -> None:
         """Plan the faults of a named scenario.
@@ -233,7 +233,7 @@ class Sandbox:
         Raises:
             ValueError: The scenario is unknown.
         """
-        self._run(actions.add_scenario, name)
+        self._call_async(actions.add_scenario, name)
 
     def faults(self) -> list[Row]:
         """Return the planned faults.
@@ -244,7 +244,7 @@ class Sandbox:
 
     def clear_faults(self) -> None:
         """Remove every planned fault."""
-        self._run(actions.clear_faults)
+        self._call_async(actions.clear_faults)
 
     def now(self) -> float:
         """Return the time of the sandbox clock, in Unix seconds."""
@@ -295,7 +295,7 @@ class Sandbox:
             ValueError: The invoice or the card is unknown, the invoice is closed or has expired, or it does not accept
                 the amount.
         """
-        return self._run(actions.pay_quick_invoice, quick_invoice_id, card, amount)
+        return self._call_async(actions.pay_quick_invoice, quick_invoice_id, card, amount)
 
     def file(self, file_id: str) -> bytes:
         """Return the content of a file that is attached to an invoice.
@@ -321,7 +321,7 @@ class Sandbox:
         Raises:
             ValueError: The paylink or the card is unknown, or the paylink is paid or has expired.
         """
-        return self._run(actions.pay_paylink, paylink_id, card)
+        return self._call_async(actions.pay_paylink, paylink_id, card)
 
     def process_batch(self, batch_id: str, processing_status_id: int) -> Row:
         """Change the status of a batch as its processor does.
@@ -404,7 +404,7 @@ class Sandbox:
             RuntimeError: The sandbox was stopped during the wait.
         """
         try:
-            return self._run(actions.wait_for_call, self._or_first_terminal(terminal_id), timeout)
+            return self._call_async(actions.wait_for_call, self._or_first_terminal(terminal_id), timeout)
         except CancelledError:
             raise RuntimeError("The sandbox is not running.") from None
 
@@ -471,7 +471,7 @@ class Sandbox:
         Raises:
             ValueError: The count is negative.
         """
-        self._run(seed.add_vaults, self._current.gateway.first_location, count)
+        self._call_async(seed.add_vaults, self._current.gateway.first_location, count)
 
     def ticket(self, card: str = "4111111111111111", exp_date: str = "1230") -> str:
         """Create a ticket, which can replace a card once.
@@ -496,20 +496,20 @@ class Sandbox:
         Raises:
             TimeoutError: A request or a postback is still in progress.
         """
-        self._run(actions.wait_until_idle, timeout, postbacks)
+        self._call_async(actions.wait_until_idle, timeout, postbacks)
 
     def reset(self) -> None:
         """Cancel waiting calls, delete records and faults, and reset the clock."""
-        self._run(actions.reset)
+        self._call_async(actions.reset)
 
     def _or_first_terminal(self, terminal_id: str | None) -> str:
         return self.terminal_id if terminal_id is None else terminal_id
 
-    def _call(self, act: Callable[[Gateway, Unpack[_Args]], _T], *args: *_Args) -> _T:
-        return self._current.portal.call(act, self._current.gateway, *args)
+    def _call(self, function: Callable[[Gateway, Unpack[_Args]], _T], *args: *_Args) -> _T:
+        return self._current.portal.call(function, self._current.gateway, *args)
 
-    def _run(self, act: Callable[[Gateway, Unpack[_Args]], Awaitable[_T]], *args: *_Args) -> _T:
-        return self._current.portal.call(act, self._current.gateway, *args)
+    def _call_async(self, function: Callable[[Gateway, Unpack[_Args]], Awaitable[_T]], *args: *_Args) -> _T:
+        return self._current.portal.call(function, self._current.gateway, *args)
 
     async def _open(self, portal: BlockingPortal, stack: ExitStack) -> Gateway:
         store = Store(self._data)

@@ -507,4 +507,4 @@ async def test_a_shop_opens_while_the_gateway_is_down(
     sandbox.fault("GET /v2/transactions", "garbage", times=100)
     shop = open_shop()
     assert (await customer.get(f"{shop.url}/orders/1001")).status_code == 404
-    assert any("what came while the shop was down is not known yet" in line for line in shop.said)
+    assert any("cannot reconcile: postbacks that the shop missed are not handled yet" in line for line in shop.said)

@@ -1,7 +1,7 @@
 """The control actions of a gateway.
 
-They control faults, terminals, payments on pages, the ledger, and the reset. An invalid argument raises a ValueError
-whose message begins with the name of the argument.
+They control faults and terminals, pay invoices and paylinks, read the ledger, and reset the gateway. An invalid
+argument raises a ValueError whose message begins with the name of the argument.
 """
 
 import asyncio
@@ -121,14 +121,14 @@ def ledger(gateway: Gateway) -> Row:
     """
     payments = gateway.store.select(TRANSACTION)
     vaults = gateway.store.select(ACCOUNT_VAULT)
-    made = [
+    moved_money = [
         row
         for row in payments
         if row["status_id"] != State.DECLINED and row["type_id"] != TransactionType.ADDRESS_CHECK
     ]
     return {
-        "charged": _count(TRANSACTION, [row for row in made if row["type_id"] not in REFUNDING_TYPES]),
-        "refunded": _count(TRANSACTION, [row for row in made if row["type_id"] in REFUNDING_TYPES]),
+        "charged": _count(TRANSACTION, [row for row in moved_money if row["type_id"] not in REFUNDING_TYPES]),
+        "refunded": _count(TRANSACTION, [row for row in moved_money if row["type_id"] in REFUNDING_TYPES]),
         "stored": _count(ACCOUNT_VAULT, vaults),
         "transactions": [_summarize(TRANSACTION, row) for row in payments],
         "accountvaults": [_summarize(ACCOUNT_VAULT, row) for row in vaults],
@@ -235,7 +235,7 @@ def present(gateway: Gateway, terminal_id: str, card: str, entry_mode: EntryMode
     read_test_card(card)
     if entry_mode not in get_args(EntryMode):
         raise ValueError(f"entry_mode: must be one of {', '.join(get_args(EntryMode))}.")
-    return operate_terminal(gateway, terminal_id, lambda to, known: to.present(known, card, entry_mode))
+    return operate_terminal(gateway, terminal_id, lambda terminals, row_id: terminals.present(row_id, card, entry_mode))
 
 
 def operate_terminal(gateway: Gateway, terminal_id: str, act: Callable[[Terminals, str], None]) -> Row:

@@ -23,7 +23,7 @@ JOBS: tuple[Callable[[Gateway, date], None], ...] = (settle_open_batches, advanc
 """The jobs of every day, which run at the midnight that begins the day; the clock shows that time meanwhile."""
 
 _DAY = timedelta(days=1)
-_LAST_DAY = "last_end_of_day"
+_LAST_DAY_SETTING = "last_end_of_day"
 """The setting with the last day whose jobs have run."""
 
 
@@ -37,7 +37,7 @@ class EndOfDayScheduler:
     def start(self) -> None:
         """Run the jobs missed since the last run, and schedule later ones."""
         self._gateway.clock.on_move = self._catch_up
-        if _LAST_DAY not in self._gateway.store.read_settings():
+        if _LAST_DAY_SETTING not in self._gateway.store.read_settings():
             skip_to_today(self._gateway)
         self._catch_up()
 
@@ -45,7 +45,7 @@ class EndOfDayScheduler:
         gateway = self._gateway
         if self._timer:
             self._timer.cancel()
-        last = date.fromisoformat(gateway.store.read_settings()[_LAST_DAY])
+        last = date.fromisoformat(gateway.store.read_settings()[_LAST_DAY_SETTING])
         today = gateway.clock.date().date()
         if last < today:
             with gateway.store.transaction():
@@ -56,12 +56,13 @@ class EndOfDayScheduler:
 
 def skip_to_today(gateway: Gateway) -> None:
     """Record the jobs of all days up to today as done."""
-    gateway.store.write_setting(_LAST_DAY, gateway.clock.date().date().isoformat())
+    gateway.store.write_setting(_LAST_DAY_SETTING, gateway.clock.date().date().isoformat())
 
 
 def _run_days(gateway: Gateway, last: date, today: date) -> None:
-    planned, day = reminders.plan(gateway, last, today), last + _DAY
+    planned = reminders.plan(gateway, last, today)
     days_with_work = deque([*sorted({*planned, *_effective_days(gateway, last, today)}), today + _DAY])
+    day = last + _DAY
     while day <= today:
         before = gateway.store.change_count
         with gateway.clock.at_time(_midnight(day)):

@@ -1,7 +1,8 @@
 """The effect of each fault on the connection and the response.
 
-Faults named "before", `rate_limit` and `unavailable` prevent the execution of the request. All other faults, such as
-`silence` and `delay`, execute the request first: the record exists, and only the response is affected.
+`reset_before_commit`, `error_before_commit`, `rate_limit` and `unavailable` prevent the execution of the request. All
+other faults, such as `silence` and `delay`, execute the request first: the record exists, and only the response is
+affected. `refuse` closes the port.
 """
 
 import asyncio
@@ -24,13 +25,19 @@ from gateway_async.sandbox.simulators.faults import Plan
 __all__ = ["EFFECTS", "CapturedResponse", "Effect", "FaultContext", "close_port", "with_faults"]
 
 
-_NO_LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
+_RESET_ON_CLOSE = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 _NOT_JSON = b'\x00\xff{"transaction": \xfe\xfe'
 _HTML = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
-_CUT_LENGTH = 10
-_OWN_IDS = ("transaction_api_id", "account_vault_api_id", "quick_invoice_api_id", "paylink_api_id", "contact_api_id")
+_UNANNOUNCED_BYTES = 10
+_API_ID_FIELDS = (
+    "transaction_api_id",
+    "account_vault_api_id",
+    "quick_invoice_api_id",
+    "paylink_api_id",
+    "contact_api_id",
+)
 _OTHER_RECORD = {
-    **dict.fromkeys(_OWN_IDS, "another-customers"),
+    **dict.fromkeys(_API_ID_FIELDS, "another-customers"),
     "id": "ffffffffffffffffffffffff",
     "last_four": "0026",
     "transaction_amount": "9999.99",
@@ -100,7 +107,7 @@ class FaultContext:
     async def reset(self) -> None:
         """Reset the connection."""
         connection = cast("socket.socket", self.transport.get_extra_info("socket"))
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
         self.transport.abort()
         await self.wait_for_disconnect()
 
@@ -165,7 +172,7 @@ def _records(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 async def _wrong_length(context: FaultContext) -> None:
     response = await context.execute()
-    cut = max(0, len(response.body) - _CUT_LENGTH)
+    cut = max(0, len(response.body) - _UNANNOUNCED_BYTES)
     await context.start_response(response, cut)
     await context.send_body(response.body[:cut])
     context.transport.write(response.body[cut:])
@@ -235,7 +242,7 @@ def with_faults(app: ASGIApp, gateway: Gateway) -> ASGIApp:
         if not plans:
             await app(scope, receive, send)
             return
-        request_id, receive = await _id_of(scope, receive)
+        request_id, receive = await _read_request_id(scope, receive)
         refusals = [plan for plan in plans if plan.fault == "refuse"]
         other_faults = [plan for plan in plans if plan.fault != "refuse"][:1]
         for plan in (*refusals, *other_faults):
@@ -250,13 +257,13 @@ def with_faults(app: ASGIApp, gateway: Gateway) -> ASGIApp:
     return run
 
 
-async def _id_of(scope: Scope, receive: Receive) -> tuple[str, Receive]:
+async def _read_request_id(scope: Scope, receive: Receive) -> tuple[str, Receive]:
     """Return the id of a request, and a `receive` with its body.
 
-    The id is the integrator id in the body, or else the last part of the path.
+    The id is the first integrator id in the body, or else the last part of the path.
     """
     first: list[Message] = [await receive()]
-    body_id = _body_id(first[0].get("body", b""))
+    body_id = _find_body_id(first[0].get("body", b""))
 
     async def receive_again() -> Message:
         return first.pop() if first else await receive()
@@ -264,9 +271,9 @@ async def _id_of(scope: Scope, receive: Receive) -> tuple[str, Receive]:
     return body_id or scope["path"].rpartition("/")[2], receive_again
 
 
-def _body_id(body: bytes) -> str | None:
+def _find_body_id(body: bytes) -> str | None:
     try:
         records = _records(msgspec.json.decode(body))
     except (msgspec.DecodeError, RecursionError, AttributeError):
         return None  # not JSON, incomplete, or without a record
-    return next((str(record[name]) for record in records for name in _OWN_IDS if record.get(name)), None)
+    return next((str(record[name]) for record in records for name in _API_ID_FIELDS if record.get(name)), None)

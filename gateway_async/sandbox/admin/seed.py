@@ -28,7 +28,7 @@ from gateway_async.sandbox.simulators.cards import TEST_CARDS, Account, read_car
 __all__ = ["add_location", "add_terminal", "add_ticket", "add_vaults", "delete_records", "load_info"]
 
 
-_BATCH = 5000
+_VAULTS_PER_TRANSACTION = 5000
 _CONTACT = {"first_name": "John", "last_name": "Smith"}
 
 
@@ -46,7 +46,7 @@ def load_info(gateway: Gateway) -> SandboxInfo:
     try:
         return attrs.evolve(msgspec.json.decode(settings["info"], type=SandboxInfo), base_url=gateway.base_url)
     except msgspec.DecodeError:
-        raise sqlite3.DatabaseError("it was not made by this sandbox") from None
+        raise sqlite3.DatabaseError("the file was not made by this sandbox") from None
 
 
 def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:
@@ -137,13 +137,13 @@ async def add_vaults(gateway: Gateway, user: Row, count: int) -> None:
         },
     )
     series = secrets.token_hex(4)
-    for start in range(0, count, _BATCH):
+    for start in range(0, count, _VAULTS_PER_TRANSACTION):
         with gateway.store.transaction():
-            numbers = range(start, min(start + _BATCH, count))
-            gateway.store.insert(ACCOUNT_VAULT, *(_make_vault(gateway, template, series, n) for n in numbers))
+            numbers = range(start, min(start + _VAULTS_PER_TRANSACTION, count))
+            gateway.store.insert(ACCOUNT_VAULT, *(_make_vault_row(gateway, template, series, n) for n in numbers))
         await asyncio.sleep(0)
 
 
-def _make_vault(gateway: Gateway, template: Row, series: str, number: int) -> Row:
+def _make_vault_row(gateway: Gateway, template: Row, series: str, number: int) -> Row:
     own = {"account_vault_api_id": f"seed-{series}-{number}", "title": f"Vault {number}"}
     return template | {"id": gateway.ids.new()} | own

@@ -1,7 +1,7 @@
 """The account source of a vault or a payment.
 
-Exactly one of several request fields names it. Each field has a function that finds its account. The account number
-does not leave that function.
+A request names its account in exactly one of several fields. Each field has a function that finds the account. The
+account number does not leave that function.
 """
 
 from collections.abc import Callable, Mapping

@@ -30,9 +30,8 @@ __all__ = ["add_transaction", "compute_balance", "pay", "remove_transaction", "u
 async def pay(gateway: Gateway, invoice_id: str, amount: Amount | None, card: Account) -> tuple[Row, Row]:
     """Pay an invoice on its page.
 
-    The result is the transaction and the updated invoice.
-
-    The customer is notified if the payment is approved. Without an amount, the remaining balance is paid.
+    Returns the transaction and the updated invoice. The customer is notified if the payment is approved. Without an
+    amount, the remaining balance is paid.
 
     Raises:
         UnknownRecordError: The invoice is unknown.
@@ -42,9 +41,8 @@ async def pay(gateway: Gateway, invoice_id: str, amount: Amount | None, card: Ac
     outcome = decide(cents, allow_partial=bool(invoice["allow_partial_pay"]))
     if outcome.wait:
         await gateway.clock.sleep(outcome.wait)
-        invoice, cents = _find_payable(
-            gateway, invoice_id, show_money(cents)
-        )  # another payment may have arrived in the meantime
+        # another payment may have arrived in the meantime
+        invoice, cents = _find_payable(gateway, invoice_id, show_money(cents))
     values = {
         "transaction_amount": cents,
         "trx_source_id": TransactionSource.QUICK_INVOICE,
@@ -130,18 +128,18 @@ async def _read_transaction(call: Call) -> tuple[Row, Row, Problems]:
 
 
 def _assign(call: Call, invoice: Row, transaction: Row, *, to: str | None) -> Response:
-    by = {"modified_user_id": call.user["id"]}
+    modifier = {"modified_user_id": call.user["id"]}
     with call.gateway.store.transaction():
-        update_record(call, TRANSACTION, transaction, by | {"quick_invoice_id": to})
+        update_record(call, TRANSACTION, transaction, modifier | {"quick_invoice_id": to})
         invoice = update_record(
-            call, QUICK_INVOICE, invoice, by | compute_balance(call.gateway, invoice, more=to is not None)
+            call, QUICK_INVOICE, invoice, modifier | compute_balance(call.gateway, invoice, more=to is not None)
         )
     return json_response({"quickinvoice": _show_with_transactions(call, invoice)})
 
 
 def _show_with_transactions(call: Call, invoice: Row) -> Row:
-    spelled = {"is_active": "active"}
-    record = {spelled.get(name, name): value for name, value in show(call, QUICK_INVOICE, invoice).items()}
+    renamed = {"is_active": "active"}
+    record = {renamed.get(name, name): value for name, value in show(call, QUICK_INVOICE, invoice).items()}
     plain = attrs.evolve(call, expands={})
     return record | {"transactions": [show(plain, TRANSACTION, row) for row in _transactions_of(call.gateway, invoice)]}
 

@@ -11,11 +11,11 @@ __all__ = ["PRODUCTS", "check_product", "check_products", "default_product", "de
 _METHODS = {"cc_product_transaction_id": "cc", "ach_product_transaction_id": "ach"}
 
 PRODUCTS = tuple(_METHODS)
-"""The fields of a payment form that name a merchant account."""
+"""The fields of an invoice or paylink that name a merchant account."""
 
 
 def default_products(gateway: Gateway, user: Row) -> Row:
-    """Return the location's default merchant accounts for a payment form."""
+    """Return the location's default merchant accounts for an invoice or paylink."""
     return {name: default_product(gateway, user, method) for name, method in _METHODS.items()}
 
 

@@ -47,8 +47,8 @@ async def create(call: Call) -> Response:
         problems.add("amount_due", "Amount Due must be greater than 0.00.")
     problems.raise_if_any()
     given = {name: value for name, value in values.items() if value is not None}
-    by = {"created_user_id": call.user["id"], "modified_user_id": call.user["id"]}
-    row = call.gateway.new_row(PAYLINK, call.user, default_products(call.gateway, call.user) | given | by)
+    creator = {"created_user_id": call.user["id"], "modified_user_id": call.user["id"]}
+    row = call.gateway.new_row(PAYLINK, call.user, default_products(call.gateway, call.user) | given | creator)
     with call.gateway.store.transaction():
         call.gateway.store.insert(PAYLINK, row)
         notify_about_paylink(call.gateway, row, "created")
@@ -62,8 +62,8 @@ async def update(call: Call) -> Response:
         raise ValidationError({"status_id": ["The paylink is closed."]})
     _check(call, values, problems, current=row)
     problems.raise_if_any()
-    by = {"modified_user_id": call.user["id"]}
-    return json_response({"paylink": show(call, PAYLINK, update_record(call, PAYLINK, row, values | by))})
+    modifier = {"modified_user_id": call.user["id"]}
+    return json_response({"paylink": show(call, PAYLINK, update_record(call, PAYLINK, row, values | modifier))})
 
 
 async def resend(call: Call) -> Response:
@@ -93,9 +93,8 @@ def _check_delivery(values: Row, problems: Problems) -> None:
 async def pay(gateway: Gateway, paylink_id: str, amount: Amount | None, card: Account) -> tuple[Row, Row]:
     """Pay a paylink on its page.
 
-    The result is the transaction and the updated paylink.
-
-    The customer is notified if the payment is approved. The amount must equal the amount due; None pays the amount due.
+    Returns the transaction and the updated paylink. The customer is notified if the payment is approved. The amount
+    must equal the amount due; None pays the amount due.
 
     Raises:
         UnknownRecordError: The paylink is unknown.
@@ -114,7 +113,7 @@ async def pay(gateway: Gateway, paylink_id: str, amount: Amount | None, card: Ac
     values["action"] = ACTIONS[paylink["paylink_action"]]
     with gateway.store.transaction():
         transaction = charge(gateway, paylink, card, outcome, values)
-        paylink = _apply(gateway, paylink, Trigger.PAY if outcome.approved else Trigger.DECLINE)
+        paylink = _apply_trigger(gateway, paylink, Trigger.PAY if outcome.approved else Trigger.DECLINE)
         if outcome.approved:
             notify_about_paylink(gateway, paylink, "paid")
     return transaction, paylink
@@ -140,7 +139,7 @@ def _is_amount(amount: Amount, cents: int) -> bool:
     return False
 
 
-def _apply(gateway: Gateway, paylink: Row, trigger: Trigger) -> Row:
+def _apply_trigger(gateway: Gateway, paylink: Row, trigger: Trigger) -> Row:
     state = MACHINE.next_state(State(paylink["status_id"]), trigger)
     changes = {"status_id": state, "modified_ts": gateway.clock.timestamp()}
     gateway.store.update(PAYLINK, paylink["id"], changes)

@@ -33,7 +33,7 @@ def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | 
     fixed = _user_values(user) | _outcome_values(values, outcome)
     if account:
         known |= _account_defaults(account)
-        fixed |= _account_values(account) | _check_results(values, account)
+        fixed |= _account_values(account) | _verification_values(values, account)
     row = gateway.new_row(TRANSACTION, user, known | given | fixed)
     with gateway.store.transaction():
         if account and outcome.approved and values.get("save_account") and account.vault_id is None:
@@ -105,7 +105,7 @@ def _account_values(account: Account) -> Row:
     }
 
 
-def _check_results(values: Row, account: Account) -> Row:
+def _verification_values(values: Row, account: Account) -> Row:
     if account.payment_method != "cc":
         return {}
     avs = issuer.check_address(*billing_address(values, account))

@@ -16,13 +16,13 @@ from gateway_async.sandbox.schema.fields import Row, label
 __all__ = ["create", "delete", "update"]
 
 
-_FAMILIES = {
+_PLURALS = {
     "contact": "contacts",
     "transaction": "transactions",
     "transactionbatch": "transactionbatches",
     "accountvault": "accountvaults",
 }
-_OF_A_PRODUCT = frozenset({"transaction", "transactionbatch"})
+_HAS_MERCHANT_ACCOUNT = frozenset({"transaction", "transactionbatch"})
 _FORMATS = ("api-default", "json")
 _BOUNDS = {"number_of_attempts": (1, 5), "attempt_interval": (0, 86_400)}
 """The interval may be below the 300 seconds of production gateways, so that a test need not wait."""
@@ -39,12 +39,12 @@ def _check(row: Row, values: Row, problems: Problems) -> None:
 
 
 def _check_resource(config: Row) -> None:
-    if config["resource"] not in _FAMILIES:
-        raise ValueError(f"must be one of {', '.join(_FAMILIES)}.")
+    if config["resource"] not in _PLURALS:
+        raise ValueError(f"must be one of {', '.join(_PLURALS)}.")
 
 
 def _check_product(config: Row) -> None:
-    if config.get("resource") in _OF_A_PRODUCT and config.get("product_transaction_id") is None:
+    if config.get("resource") in _HAS_MERCHANT_ACCOUNT and config.get("product_transaction_id") is None:
         raise ValueError("cannot be blank.")
 
 
@@ -68,9 +68,9 @@ def _check_format(config: Row) -> None:
 
 
 def _check_expands(config: Row) -> None:
-    family = _FAMILIES.get(config.get("resource", ""))
+    plural = _PLURALS.get(config.get("resource", ""))
     asked = filter(None, (config.get("expands") or "").split(","))
-    if family and set(asked) - EXPANDS[family].keys():
+    if plural and set(asked) - EXPANDS[plural].keys():
         raise ValueError("names an unknown relation.")
 
 

@@ -16,5 +16,5 @@ create = make_create(PRODUCT_FILE)
 
 def can_store_files(gateway: Gateway, location_id: str) -> bool:
     """Return whether a location can store files."""
-    bought = gateway.store.find(PRODUCT_FILE, location_id=location_id)
-    return bought is not None or location_id == gateway.info.location_id
+    product_file = gateway.store.find(PRODUCT_FILE, location_id=location_id)
+    return product_file is not None or location_id == gateway.info.location_id

@@ -50,7 +50,7 @@ async def create(call: Call) -> Response:
 
 def _create(call: Call, body: Row, files: Any) -> Response:
     gateway, problems = call.gateway, Problems()
-    values = _read(call, body, problems)
+    values = _read_values(call, body, problems)
     uploads = check_files(gateway, call.user, files, problems)
     problems.raise_if_any()
     row = _make_row(call, values)
@@ -72,14 +72,14 @@ async def update(call: Call) -> Response:
     row, problems = find_record(call, QUICK_INVOICE), Problems()
     if MACHINE.next_state(state_of(row), Trigger.CHANGE) is None:
         raise ValidationError({"status_id": ["The invoice is closed."]})
-    values = _read(call, body, problems, current=row)
+    values = _read_values(call, body, problems, current=row)
     problems.raise_if_any()
     closes = values.pop("status_id", None) in _CLOSED
-    now = row | {name: value for name, value in values.items() if name in row}
-    now |= {"amount_due": total(now["item_list"]), "modified_user_id": call.user["id"]}
-    now |= compute_balance(call.gateway, now)
-    now = update_record(call, QUICK_INVOICE, row, _close(now) if closes else now)
-    return json_response({"quickinvoice": show(call, QUICK_INVOICE, now)})
+    changed = row | {name: value for name, value in values.items() if name in row}
+    changed |= {"amount_due": total(changed["item_list"]), "modified_user_id": call.user["id"]}
+    changed |= compute_balance(call.gateway, changed)
+    updated = update_record(call, QUICK_INVOICE, row, _close(changed) if closes else changed)
+    return json_response({"quickinvoice": show(call, QUICK_INVOICE, updated)})
 
 
 async def reopen(call: Call) -> Response:
@@ -91,8 +91,8 @@ async def reopen(call: Call) -> Response:
     reopened = MACHINE.next_state(state, Trigger.REOPEN_OVERPAYABLE if row["allow_overpayment"] else Trigger.REOPEN)
     if reopened is None:
         raise ValidationError({"status_id": [f"The invoice is {state} and cannot be reopened."]})
-    now = update_record(call, QUICK_INVOICE, row, codes_of(reopened) | {"modified_user_id": call.user["id"]})
-    return json_response({"quickinvoice": show(call, QUICK_INVOICE, now)})
+    updated = update_record(call, QUICK_INVOICE, row, codes_of(reopened) | {"modified_user_id": call.user["id"]})
+    return json_response({"quickinvoice": show(call, QUICK_INVOICE, updated)})
 
 
 async def resend(call: Call) -> Response:
@@ -109,7 +109,7 @@ async def resend(call: Call) -> Response:
     return empty_response()
 
 
-def _read(call: Call, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
+def _read_values(call: Call, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
     values = check_values(call, QUICK_INVOICE, body, problems, current=current)
     check_products(call.gateway, values, problems, current=current)
     _check_rules((current or {}) | values, problems)
@@ -124,8 +124,8 @@ def _make_row(call: Call, values: Row) -> Row:
     given = {name: value for name, value in values.items() if value is not None}
     due = total(values["item_list"])
     sums = {"amount_due": due, "remaining_balance": due}
-    by = {"created_user_id": user["id"], "modified_user_id": user["id"]}
-    row = gateway.new_row(QUICK_INVOICE, user, _defaults(gateway, user, values) | given | sums | by)
+    creator = {"created_user_id": user["id"], "modified_user_id": user["id"]}
+    row = gateway.new_row(QUICK_INVOICE, user, _defaults(gateway, user, values) | given | sums | creator)
     return _close(row) if closes else row
 
 

@@ -1,7 +1,7 @@
 """Router transactions and router account vaults.
 
 A card is read at a physical terminal. The request stays open until the terminal has finished. A caller that disconnects
-does not stop the terminal. It can find the record later by its integrator id.
+does not stop the terminal. The caller can find the transaction later by its integrator id.
 """
 
 from collections.abc import Callable

@@ -13,14 +13,14 @@ from gateway_async.sandbox.state_machines.transactions import State, Trigger, ne
 __all__ = ["advance_bank_payments", "apply_trigger"]
 
 
-_UNDER_WAY = (State.PENDING_ORIGINATION, State.ORIGINATING, State.ORIGINATED)
+_ADVANCING_STATES = (State.PENDING_ORIGINATION, State.ORIGINATING, State.ORIGINATED)
 
 
 def advance_bank_payments(gateway: Gateway, day: date) -> None:
     """Advance the bank payments at the midnight that begins a day."""
     where = "status_id IN (?, ?, ?) AND coalesce(effective_date, '') <= ?"
     with gateway.store.transaction():
-        for row in gateway.store.select(TRANSACTION, where, (*_UNDER_WAY, day.isoformat())):
+        for row in gateway.store.select(TRANSACTION, where, (*_ADVANCING_STATES, day.isoformat())):
             apply_trigger(gateway, row, Trigger.ORIGINATE)
 
 

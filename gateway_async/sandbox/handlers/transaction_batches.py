@@ -26,7 +26,7 @@ __all__ = ["batch_for", "get", "get_list", "process", "settle", "settle_open_bat
 
 
 _CHANGELOG_MODEL = "TransactionBatch"
-_FAILING_AMOUNT = 630
+_BATCH_ERROR_CENTS = 630
 _NO_USER: Row = {}
 
 get = make_get(TRANSACTION_BATCH)
@@ -96,7 +96,7 @@ def _create_batch(gateway: Gateway, user: Row, payment: Row) -> Row:
 
 
 def _settle(gateway: Gateway, batch: Row, user: Row) -> Row | None:
-    fails = any(row["transaction_amount"] == _FAILING_AMOUNT for row in _open_payments(gateway, batch))
+    fails = any(row["transaction_amount"] == _BATCH_ERROR_CENTS for row in _open_payments(gateway, batch))
     return _change_state(gateway, batch, Trigger.SETTLE_WITH_ERROR if fails else Trigger.SETTLE, user)
 
 

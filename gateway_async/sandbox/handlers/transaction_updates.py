@@ -1,4 +1,4 @@
-"""PUT on a transaction: void, complete, increment, reverse, tip, or edit other fields.
+"""PUT on a transaction: void, complete, increment, reverse, add a tip, or edit other fields.
 
 `transaction_amount` is always the amount to be settled: the new total of an increment, and the remainder of a partial
 reversal. A money field that an action does not use is a problem.

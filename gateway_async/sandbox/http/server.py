@@ -21,7 +21,7 @@ __all__ = ["TRANSPORT", "Listener"]
 TRANSPORT = "gateway_async.sandbox.transport"
 """The ASGI extension through which faults reach the connection."""
 
-_REACHABLE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # the address to connect to when every address is listened on
+_CONNECT_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # the host to connect to when the server listens on all addresses
 _BACKLOG = 4096
 _KEEP_ALIVE = 75
 _BIND_RETRY_SECONDS = 0.05
@@ -82,7 +82,7 @@ class Listener:
     @property
     def url(self) -> str:
         """The address of the server, without a trailing slash."""
-        host = _REACHABLE.get(self.host, self.host)
+        host = _CONNECT_HOSTS.get(self.host, self.host)
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
     async def bind(self) -> None:

@@ -1,7 +1,7 @@
 """Reminders about the due date of an invoice.
 
-Its three `notification_*` fields control them. A reminder is sent while the invoice is open, not fully paid and not
-expired, and only once for each event.
+The three `notification_*` fields of the invoice control them. A reminder is sent while the invoice is open, not fully
+paid and not expired, and only once for each event.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ from gateway_async.sandbox.state_machines.quick_invoices import State, state_of
 __all__ = ["Reminder", "plan"]
 
 
-_REMINDED = frozenset({State.OPEN_UNPAID, State.OPEN_IN_PART})
+_REMINDED_STATES = frozenset({State.OPEN_UNPAID, State.OPEN_IN_PART})
 
 
 @attrs.frozen
@@ -43,7 +43,7 @@ def plan(gateway: Gateway, after: date, until: date) -> dict[date, list[Reminder
     sent = {(row["quick_invoice_id"], row["event"]) for row in gateway.store.select(MESSAGE)}
     planned: defaultdict[date, list[Reminder]] = defaultdict(list)
     for invoice in gateway.store.select(QUICK_INVOICE, ALIVE):
-        if state_of(invoice) not in _REMINDED:
+        if state_of(invoice) not in _REMINDED_STATES:
             continue
         last = min(until.toordinal(), _last_day(invoice))
         for event, day in _events(invoice):
@@ -55,7 +55,7 @@ def plan(gateway: Gateway, after: date, until: date) -> dict[date, list[Reminder
 def _events(invoice: Row) -> Iterator[tuple[Event, int]]:
     """Yield each event with its day, as an ordinal.
 
-    An ordinal can also be a day after the year 9999, which a date cannot.
+    An ordinal can represent a day after the year 9999, and a date cannot.
     """
     due = date.fromisoformat(invoice["due_date"]).toordinal()
     if (days := invoice["notification_days_before_due_date"]) is not None:

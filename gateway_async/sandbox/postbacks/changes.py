@@ -29,8 +29,8 @@ __all__ = ["is_in_effect", "watch"]
 
 
 _WATCHED = (CONTACT, ACCOUNT_VAULT, TRANSACTION, TRANSACTION_BATCH)
-_OF_A_PRODUCT = (TRANSACTION, TRANSACTION_BATCH)
-_DERIVED: Mapping[str, Derive] = {ACCOUNT_VAULT.plural: account_vaults.derive}
+_HAS_MERCHANT_ACCOUNT = (TRANSACTION, TRANSACTION_BATCH)
+_DERIVE_BY_TABLE: Mapping[str, Derive] = {ACCOUNT_VAULT.plural: account_vaults.derive}
 _FLAGS: Mapping[Change, str] = {"CREATE": "on_create", "UPDATE": "on_update", "DELETE": "on_delete"}
 
 
@@ -57,7 +57,7 @@ def _store_postbacks(gateway: Gateway, table: Table, change: Change, rows: Seque
 def _matches(table: Table, config: Row, row: Row) -> bool:
     if row["location_id"] != config["location_id"]:
         return False
-    return table not in _OF_A_PRODUCT or row["product_transaction_id"] == config["product_transaction_id"]
+    return table not in _HAS_MERCHANT_ACCOUNT or row["product_transaction_id"] == config["product_transaction_id"]
 
 
 def _postbacks(gateway: Gateway, table: Table, config: Row, change: Change, rows: Sequence[Row]) -> Iterator[Row]:
@@ -69,7 +69,7 @@ def _postbacks(gateway: Gateway, table: Table, config: Row, change: Change, rows
 
 def _make_data(gateway: Gateway, table: Table, row: Row, expands: str) -> Row:
     """Return the record in the form of postbacks."""
-    record = table.show(row) | _DERIVED.get(table.plural, derive_nothing)(gateway, row)
+    record = table.show(row) | _DERIVE_BY_TABLE.get(table.plural, derive_nothing)(gateway, row)
     for name in table.not_in_postbacks:
         del record[name]
     return record | {name: find(gateway, row) for name, find in read_expands(table.plural, expands).items()}

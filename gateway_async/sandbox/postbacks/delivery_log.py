@@ -18,7 +18,7 @@ from gateway_async.sandbox.state_machines.postbacks import MACHINE, State, Trigg
 __all__ = ["read", "replay"]
 
 
-_NUMBER = re.compile(r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z])")
+_CARD_NUMBER = re.compile(r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z])")
 
 
 def read(gateway: Gateway, **about: str | None) -> list[Row]:
@@ -53,7 +53,7 @@ def _show(row: Row, config: Row) -> Row:
     shown = POSTBACK.show(row) | {"attempts": read_attempts(row), "url": mask_url(config["url"])}
     due = shown.pop("due_ts")
     shown["next_attempt_ts"] = (due or row["created_ts"]) if row["state"] == State.WAITING else None
-    return shown | {"body": body | {"data": _NUMBER.sub(_mask, body["data"])}}
+    return shown | {"body": body | {"data": _CARD_NUMBER.sub(_mask, body["data"])}}
 
 
 def _mask(found: re.Match[str]) -> str:

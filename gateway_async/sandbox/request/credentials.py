@@ -1,8 +1,8 @@
 """Authentication (contract, "Authentication"): a table of schemes.
 
-There is one scheme for each kind of credentials. The first scheme that finds credentials decides. Every scheme also
-needs a developer id. The contract does not show how to obtain a bearer token; the sandbox accepts a token of
-`POST /v2/token`.
+There is one scheme for each kind of credentials. If a request has several kinds, the first scheme in the table
+applies. Every scheme also needs a developer id. The contract does not show how to obtain a bearer token; the sandbox
+accepts a token of `POST /v2/token`.
 """
 
 import base64
@@ -164,12 +164,12 @@ def _check_token(gateway: Gateway, name: str, text: str | None) -> Caller | None
 
 
 def _is_fresh(gateway: Gateway, timestamp: str) -> bool:
-    known = _TIMESTAMP.fullmatch(timestamp)
-    return known is not None and abs(gateway.clock.now() - int(timestamp)) <= _HASH_KEY_SECONDS
+    is_number = _TIMESTAMP.fullmatch(timestamp) is not None
+    return is_number and abs(gateway.clock.now() - int(timestamp)) <= _HASH_KEY_SECONDS
 
 
-def _equal(given: str, known: str) -> bool:
-    return hmac.compare_digest(given.encode(), known.encode())
+def _equal(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode(), expected.encode())
 
 
 def find_token(gateway: Gateway, token: str, trigger: Trigger) -> Row | None:

@@ -38,18 +38,18 @@ __all__ = ["EXPANDS", "Expand", "read_expands"]
 Expand = Callable[[Gateway, Row], Any]
 
 
-def read_expands(family: str, text: str) -> dict[str, Expand]:
+def read_expands(plural: str, text: str) -> dict[str, Expand]:
     """Read the `expand` parameter of a request.
 
     Args:
-        family: The path segment of the record type (`accountvaults`).
+        plural: The plural name of the record type, as in paths (`accountvaults`).
         text: Comma-separated names.
 
     Raises:
         ValidationError: The record type has no such relation.
     """
     names = [name for name in text.split(",") if name]
-    known = EXPANDS.get(family, {})
+    known = EXPANDS.get(plural, {})
     if unknown := [name for name in names if name not in known]:
         raise ValidationError({"expand": [f"Expand names an unknown relation: {unknown[0][:64]!r}."]})
     return {name: known[name] for name in names}

@@ -131,7 +131,7 @@ def _read_record(parts: Iterable[tuple[str, Any]], wrapper: str, arrays: Collect
         path = _NAME.fullmatch(name)
         if path is None or path[1] != wrapper:
             problems.add(name[:_LONGEST_NAME], f"{label(name[:_LONGEST_NAME])} is not a known field.")
-        elif not _put(record, path[2], path[3], value):
+        elif not _set_value(record, path[2], path[3], value):
             problems.add(path[2], f"{label(path[2])} is given twice.")
     problems.raise_if_any()
     if not record:
@@ -139,7 +139,7 @@ def _read_record(parts: Iterable[tuple[str, Any]], wrapper: str, arrays: Collect
     return record | {name: _to_list(record[name]) for name in arrays if name in record}
 
 
-def _put(record: Row, field: str, key: str | None, value: Any) -> bool:
+def _set_value(record: Row, field: str, key: str | None, value: Any) -> bool:
     """Store a value under its field and key; return False if there is a value already."""
     target, name = (record, field) if key is None else (record.setdefault(field, {}), key)
     if not isinstance(target, dict) or name in target:

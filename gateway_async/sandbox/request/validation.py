@@ -43,6 +43,10 @@ def _read_field(field: Field, value: Any, values: Row, problems: Problems) -> No
 
 
 def _is_unchanged(table: Table, field: Field | None, name: str, value: Any, current: Row | None) -> bool:
+    """Return whether a field that cannot be set is harmless.
+
+    It has the stored value, or is computed for each response.
+    """
     if current is None:
         return field is not None and value is None
     if name == "_links":

@@ -19,8 +19,8 @@ from gateway_async.sandbox.simulators.terminals import Terminals
 __all__ = ["Gateway"]
 
 
-_OWN_IDS = {table.api_id: table for table in STORED if table.api_id}
-_NUMBERED = [table for table in STORED if table is not TOKEN]
+_TABLES_BY_API_ID = {table.api_id: table for table in STORED if table.api_id}
+_WITH_SYSTEM_ID = [table for table in STORED if table is not TOKEN]
 """The tables with system ids; the id of a token is its digest."""
 
 
@@ -45,7 +45,7 @@ class Gateway:
     _reserved: set[tuple[str, str, str]] = attrs.field(factory=set, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.ids = IdGenerator(self.clock, self.store.newest(_NUMBERED))
+        self.ids = IdGenerator(self.clock, self.store.newest(_WITH_SYSTEM_ID))
 
     @property
     def base_url(self) -> str:
@@ -68,13 +68,13 @@ class Gateway:
     def is_taken(self, table: Table, location_id: str, api_id: str, *, except_id: str | None = None) -> bool:
         """Return whether an integrator id is in use in a location.
 
-        A record other than the one with the id `except_id`, or a waiting request, may use it. Router requests share the
-        integrator ids of the records that they create.
+        A record or a waiting request may use it. The record with the id `except_id` does not count. Router requests
+        share the integrator ids of the records that they create.
         """
         if (location_id, table.api_id, api_id) in self._reserved:
             return True
         where = {"location_id": location_id, table.api_id: api_id}
-        found = self.store.find(_OWN_IDS[table.api_id], **where)
+        found = self.store.find(_TABLES_BY_API_ID[table.api_id], **where)
         return found is not None and found["deleted_ts"] is None and found["id"] != except_id
 
     @contextmanager

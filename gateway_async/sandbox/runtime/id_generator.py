@@ -10,7 +10,7 @@ from gateway_async.sandbox.simulators.clock import Clock
 __all__ = ["IdGenerator"]
 
 
-_TIME = 16
+_TIME_DIGITS = 16
 """The number of leading hexadecimal digits that increase; the digits after them are random."""
 
 
@@ -23,9 +23,9 @@ class IdGenerator:
 
     def __init__(self, clock: Clock, last: str = "") -> None:
         self._clock = clock
-        self._last = int(last[:_TIME] or "0", 16)
+        self._last = int(last[:_TIME_DIGITS] or "0", 16)
 
     def new(self) -> str:
         """Return a new, unused id."""
         self._last = max(self._last + 1, int(self._clock.now() * 1000) << 16)
-        return f"{self._last:0{_TIME}x}{secrets.token_hex(4)}"
+        return f"{self._last:0{_TIME_DIGITS}x}{secrets.token_hex(4)}"

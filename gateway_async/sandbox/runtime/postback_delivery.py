@@ -37,7 +37,7 @@ class PostbackDelivery:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._timer: Timer | None = None
         self._is_running = self._check_scheduled = False
-        self._ended = 0
+        self._ended_since_cleanup = 0
 
     def start(self) -> None:
         """Start delivering, first the postbacks that an earlier run left."""
@@ -147,12 +147,12 @@ class PostbackDelivery:
             self._count_ended()
 
     def _count_ended(self) -> None:
-        self._ended += 1
-        if self._ended > MOST_ENDED // 10:
+        self._ended_since_cleanup += 1
+        if self._ended_since_cleanup > MOST_ENDED // 10:
             self._delete_old()
 
     def _delete_old(self) -> None:
-        self._ended = 0
+        self._ended_since_cleanup = 0
         newest = f"NOT {WAITING} ORDER BY id DESC LIMIT 1 OFFSET ?"
         for row in self._store.select(POSTBACK, newest, (MOST_ENDED,)):
             self._store.clear(POSTBACK, f"NOT {WAITING} AND id <= ?", (row["id"],))

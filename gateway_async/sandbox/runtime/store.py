@@ -32,10 +32,10 @@ _APPLICATION_ID = 0x67617473
 """Identifies the file as a sandbox file (SQLite's `application_id`)."""
 
 
-_PRIVATE = 0o600
+_PRIVATE_MODE = 0o600
 
 
-def _create(path: str) -> None:
+def _create_file(path: str) -> None:
     """Create a missing file, which only its owner may read.
 
     SQLite's side files get the same mode.
@@ -44,7 +44,7 @@ def _create(path: str) -> None:
         sqlite3.DatabaseError: The file belongs to another user.
     """
     with suppress(OSError):  # if the file cannot be created, SQLite reports the reason
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE))
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_MODE))
         _restrict_mode(path)  # a umask may have removed the owner's own permissions
     with suppress(OSError):
         if hasattr(os, "geteuid") and os.geteuid() not in (0, Path(path).stat().st_uid):
@@ -56,7 +56,7 @@ def _restrict_mode(path: str) -> None:
     if hasattr(os, "geteuid"):  # Windows has no file modes
         for each in (path, f"{path}-wal", f"{path}-shm", f"{path}-journal"):
             with suppress(OSError):
-                Path(each).chmod(_PRIVATE)
+                Path(each).chmod(_PRIVATE_MODE)
 
 
 class Store:
@@ -71,7 +71,7 @@ class Store:
 
     def __init__(self, path: str | None = None) -> None:
         if path:
-            _create(path)
+            _create_file(path)
         self._connection = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=0)
         self._watchers: dict[str, Watcher] = {}
         try:
@@ -89,7 +89,7 @@ class Store:
         with self.transaction():
             self._connection.execute("CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT)")
             for table in STORED:
-                self._create(table)
+                self._create_table(table)
             self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
 
     def _check_application_id(self) -> None:
@@ -219,7 +219,7 @@ class Store:
         if watcher and rows:
             watcher(change, rows)
 
-    def _create(self, table: Table) -> None:
+    def _create_table(self, table: Table) -> None:
         columns = ", ".join(map(_column, table.stored))
         self._connection.execute(f"CREATE TABLE IF NOT EXISTS {table.plural} ({columns}, deleted_ts INTEGER)")
         known = {row[1] for row in self._connection.execute(f"PRAGMA table_info({table.plural})")}
@@ -232,9 +232,7 @@ class Store:
 
 def _column(field: Field) -> str:
     key = " PRIMARY KEY" if field.name == "id" else ""
-    value = (
-        int(field.default) if isinstance(field.default, int) else field.default
-    )  # a code of an enum is written as a number
+    value = int(field.default) if isinstance(field.default, int) else field.default  # an enum's repr is not SQL
     default = f" DEFAULT {value!r}" if value is not None else ""
     return f"{field.name} {field.kind.column}{key}{default}"
 

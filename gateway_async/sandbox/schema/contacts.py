@@ -1,6 +1,6 @@
 """The fields of a contact, from the contract's "Records carried in postbacks".
 
-Gateways to_text the header message type in two ways. The sandbox accepts both and returns `header_message_type_id`, as
+Gateways name the header message type in two ways. The sandbox accepts both and returns `header_message_type_id`, as
 postbacks do.
 """
 

@@ -1,8 +1,8 @@
 """The kinds of field values.
 
-Each kind defines how values are read from JSON, stored in SQLite, shown and searched. Reading is strict about types and
-tolerant of spellings. A flag may be 1, "1" or true, and an amount a number or a string. But a list is never an amount,
-and a number never a title. Money becomes integer cents and is never a float in between.
+Each kind defines how values are read from JSON, stored in SQLite, shown and searched. Reading accepts every known
+form of a value: a flag may be 1, "1" or true, and an amount a number or a string. It refuses other types, such as
+a list as an amount or a number as a title. Money becomes integer cents and is never a float in between.
 """
 
 import json
@@ -98,14 +98,14 @@ def _read_flag(value: Any) -> int:
     return _FLAGS[str(value).lower()]
 
 
-def _read_spelled_flag(value: Any) -> str:
+def _read_raw_flag(value: Any) -> str:
     _read_flag(value)
     return _JSON.encode(value).decode()
 
 
-def is_set(spelled: str) -> bool:
+def is_set(raw: str) -> bool:
     """Return whether a flag that is stored as sent is true."""
-    return bool(_read_flag(json.loads(spelled)))
+    return bool(_read_flag(json.loads(raw)))
 
 
 def _read_money(value: Any) -> int:
@@ -177,7 +177,7 @@ CODE = Kind("TEXT", _read_text)
 INTEGER = Kind("INTEGER", _read_integer)
 FLAG = Kind("INTEGER", _read_flag, show=bool)
 BIT = Kind("INTEGER", _read_flag)
-RAW_FLAG = Kind("TEXT", _read_spelled_flag, show=_show_json)
+RAW_FLAG = Kind("TEXT", _read_raw_flag, show=_show_json)
 MONEY = Kind("INTEGER", _read_money, show=show_money, search=Search.AMOUNT, to_text=show_money)
 DATE = Kind("TEXT", _read_date)
 TIMESTAMP = Kind("INTEGER", _read_integer, search=Search.TIMESTAMP)

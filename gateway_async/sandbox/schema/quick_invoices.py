@@ -1,9 +1,9 @@
 """The fields of a quick invoice and of its attached files.
 
-A further table has the fields of the record that enables file storage. The fields follow the contract's "Quick
-invoice". A field can be set only once if the contract shows no permission to change it by PUT and no gateway is known
-to allow it. `single_payment_min_amount` and `single_payment_max_amount` are known only from responses; here a POST may
-set them. The content of a file is in its own table, which lists never read.
+Two more tables have the fields of the requests that add a transaction and that enable file storage. The fields follow
+the contract's "Quick invoice". A field can be set only once if the contract does not say that a PUT may change it, and
+no gateway is known to allow it. `single_payment_min_amount` and `single_payment_max_amount` are known only from
+responses; here a POST may set them. The content of a file is in its own table, which lists never read.
 """
 
 from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus

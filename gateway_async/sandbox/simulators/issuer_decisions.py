@@ -37,25 +37,33 @@ def decline(text: str, reason_code: int = ReasonCode.DENIED) -> Outcome:
     return Outcome(reason_code, text, text)
 
 
-_DECLINES = {1500: "DECLINED", 1510: "CALL", 1520: "PICK UP CARD", 1530: "RETRY", 1616: "INSUFFICIENT FUNDS"}
-_DECLINES |= {1622: "EXPIRED CARD"}
+_DECLINE_TEXTS = {
+    1500: "DECLINED",
+    1510: "CALL",
+    1520: "PICK UP CARD",
+    1530: "RETRY",
+    1616: "INSUFFICIENT FUNDS",
+    1622: "EXPIRED CARD",
+}
+"""The text of each `reason_code_id`; the text of any other decline is DECLINED."""
 
-_BATCH_ERROR = 30
+_BATCH_ERROR_CENTS = 630
+"""An amount that is approved, but makes the settlement of its batch fail (`handlers/transaction_batches.py`)."""
 
 TRIGGERS = {
     201: Outcome(ReasonCode.PARTIALLY_APPROVED, "PARTIAL APPROVAL", auth_amount=100),
-    500: decline(_DECLINES[1500], 1500),
-    510: decline(_DECLINES[1510], 1510),
-    520: decline(_DECLINES[1520], 1520),
-    530: decline(_DECLINES[1530], 1530),
-    **{600 + n: decline(_DECLINES.get(1600 + n, "DECLINED"), 1600 + n) for n in range(1, 32) if n != _BATCH_ERROR},
+    **{
+        cents: decline(_DECLINE_TEXTS.get(1000 + cents, "DECLINED"), 1000 + cents)
+        for cents in (500, 510, 520, 530, *range(601, 632))
+        if cents != _BATCH_ERROR_CENTS
+    },
     **{800 + seconds: Outcome(wait=seconds) for seconds in range(100)},
 }
 """Amounts in cents and their effects on cards entered by hand or stored in a vault; 6.30 affects the batch instead."""
 
 
-_GOOD = ("5800 nw 39th ave", "32606")
-_REFUSED = ("2831 nw 41st st ste j", "32615")
+_MATCHING_ADDRESS = ("5800 nw 39th ave", "32606")
+_DECLINED_ADDRESS = ("2831 nw 41st st ste j", "32615")
 _AVS = {(True, True): "GOOD", (True, False): "STREET", (False, True): "ZIP", (False, False): "BAD"}
 AVS_ENHANCED = {"GOOD": "Y", "STREET": "A", "ZIP": "Z", "BAD": "N", None: "V"}
 """The `avs_enhanced` code for each `avs` of a card payment; V means that no address was given."""
@@ -74,14 +82,14 @@ def decide(cents: int, street: str | None = None, zip_code: str | None = None) -
 
 def refuses_address(street: str | None, zip_code: str | None) -> bool:
     """Return whether the billing address is the test address that declines."""
-    return (street or "").lower().strip() == _REFUSED[0] or zip_code == _REFUSED[1]
+    return (street or "").lower().strip() == _DECLINED_ADDRESS[0] or zip_code == _DECLINED_ADDRESS[1]
 
 
 def check_address(street: str | None, zip_code: str | None) -> str | None:
     """Return the `avs` of a payment: GOOD, STREET, ZIP, BAD; None without an address."""
     if not street and not zip_code:
         return None
-    return _AVS[(street or "").lower().strip() == _GOOD[0], zip_code == _GOOD[1]]
+    return _AVS[(street or "").lower().strip() == _MATCHING_ADDRESS[0], zip_code == _MATCHING_ADDRESS[1]]
 
 
 def check_cvv(cvv: str | None, brand: str) -> str | None:

@@ -35,14 +35,14 @@ def stop(text: str, reason_code: int = ReasonCode.COMMUNICATION_ERROR) -> Script
     return Script(None, text=text, reason_code=reason_code, wait=0)
 
 
-_MODES = {710: "K"} | dict.fromkeys((711, 712, 713), "S")
-_MODES |= dict.fromkeys((714, 715, 716, 717), "C") | dict.fromkeys((718, 719, 720, 721), "P")
+_ENTRY_MODES = {710: "K"} | dict.fromkeys((711, 712, 713), "S")
+_ENTRY_MODES |= dict.fromkeys((714, 715, 716, 717), "C") | dict.fromkeys((718, 719, 720, 721), "P")
 
 SCRIPTS = {
     501: stop("CONNECT ERROR"),
     531: stop("TIMEOUT"),
     599: stop("ABORTED", ReasonCode.DENIED),
-    **{cents: Script(entry_mode=mode) for cents, mode in _MODES.items()},
+    **{cents: Script(entry_mode=mode) for cents, mode in _ENTRY_MODES.items()},
     **{750 + n: Script(card, "K") for n, card in enumerate(TEST_CARDS.values())},
     **{754 + n: Script(card, "S") for n, card in enumerate(TEST_CARDS.values())},
     770: stop("Transaction Timeout"),

@@ -34,9 +34,9 @@ OVERALL_TIMEOUT = 300.0
 
 Mode = Literal["auto", "manual"]
 
-_OVERALL = stop("Overall Request Timeout")
-_DECLINE = Script(text="DECLINED", reason_code=ReasonCode.DENIED)
-_CANCEL = stop("CANCELLED", ReasonCode.DENIED)
+_OVERALL_TIMEOUT_SCRIPT = stop("Overall Request Timeout")
+_DECLINE_SCRIPT = Script(text="DECLINED", reason_code=ReasonCode.DENIED)
+_CANCEL_SCRIPT = stop("CANCELLED", ReasonCode.DENIED)
 
 
 class NothingWaitsError(Exception):
@@ -85,7 +85,7 @@ class TerminalRequest:
     since: float
     state: State = State.QUEUED
     timers: list[Timer] = attrs.field(factory=list)
-    result: Script = _OVERALL
+    result: Script = _OVERALL_TIMEOUT_SCRIPT
     ended: asyncio.Event = attrs.field(factory=asyncio.Event)
 
 
@@ -142,7 +142,7 @@ class Terminals:
         Raises:
             NothingWaitsError: No call waits at the terminal.
         """
-        self._act(terminal_id, Trigger.DECLINE, _DECLINE)
+        self._act(terminal_id, Trigger.DECLINE, _DECLINE_SCRIPT)
 
     def cancel(self, terminal_id: str) -> None:
         """Press the cancel key.
@@ -150,7 +150,7 @@ class Terminals:
         Raises:
             NothingWaitsError: No call waits at the terminal.
         """
-        self._act(terminal_id, Trigger.CANCEL, _CANCEL)
+        self._act(terminal_id, Trigger.CANCEL, _CANCEL_SCRIPT)
 
     def silence(self, terminal_id: str) -> None:
         """Stop the automatic actions of a terminal until the next manual one."""
@@ -203,7 +203,7 @@ class Terminals:
                 self._clock.call_at(self._clock.now() + wait, lambda: self._end(request, trigger, script))
             )
 
-    def _end(self, request: TerminalRequest, trigger: Trigger, script: Script = _OVERALL) -> None:
+    def _end(self, request: TerminalRequest, trigger: Trigger, script: Script = _OVERALL_TIMEOUT_SCRIPT) -> None:
         """End a call, unless it has already ended."""
         state = MACHINE.next_state(request.state, trigger)
         if state is None:

@@ -26,8 +26,8 @@ class Trigger(StrEnum):
     """The settlements and processor steps that can change a batch."""
 
     SETTLE = "settled by hand or at midnight"
-    SETTLE_WITH_ERROR = "the same, with a transaction of 6.30 in it"
-    PROCESS = "the processor starts it"
+    SETTLE_WITH_ERROR = "settled by hand or at midnight, with a transaction of 6.30 in it"
+    PROCESS = "the processor starts to process it"
     FINISH = "the processor settles it"
     FAIL = "the processor fails"
     RETRY = "the processor will try again"
