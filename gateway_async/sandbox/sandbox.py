@@ -212,7 +212,7 @@ class Sandbox:
         Args:
             operation: Method and path, with ids as `{id}`.
             fault: The name of the fault. `refuse` closes the port after the previous request, or at once for the first.
-            nth: The first matching request, compute_balance from now, that gets the fault.
+            nth: The first matching request, counted from now, that gets the fault.
             times: How many requests get the fault; the default is 1, or no limit with a `probability`.
             probability: The chance from 0 to 1 that a matching request gets the fault; it replaces `nth`.
             seed: Makes the random choice repeatable.
