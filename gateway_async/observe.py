@@ -224,14 +224,14 @@ def is_async(callback: object) -> bool:
     return any(map(inspect.iscoroutinefunction, (callback, getattr(callback, "__call__", None))))  # noqa: B004
 
 
-def call_safely(callback: Callable[[T], object], news: T, name: str) -> None:
+def call_safely(callback: Callable[[T], object], value: T, name: str) -> None:
     """Call a callback; log an exception under `name` and ignore it.
 
     A failing observer must not fail a payment. A `CancelledError` is ignored too: nothing is awaited here, so it can
     only come from a future that the callback itself reads.
     """
     try:
-        _check_done(callback(news))
+        _check_done(callback(value))
     except (Exception, asyncio.CancelledError):
         logger.exception("%s failed", name)
 
@@ -251,8 +251,8 @@ def log_event(event: Event) -> None:
     them.
     """
     level = _level(event)
-    alone = isinstance(event, RecordDiffers) or (isinstance(event, OutcomeLookedUp) and event.cancelled)
-    log = logger if alone else _calls
+    has_no_caller = isinstance(event, RecordDiffers) or (isinstance(event, OutcomeLookedUp) and event.cancelled)
+    log = logger if has_no_caller else _calls
     if log.isEnabledFor(level):
         log.log(level, "%s", mask_text(_sentence(event)))
 

@@ -43,6 +43,20 @@ class CallState(Generic[T]):
         budget: the budget from which retries are withdrawn. None means unlimited, as for the reads of a lookup.
         in_doubt_seconds: for a write: seconds after an attempt in which the gateway may still execute it. This is an
             assumption: the contract gives no limit.
+
+    Attributes:
+        attempt: the number of the last attempt, from 1.
+        attempt_timeout: maximum seconds for all attempts, without the time reserved for a lookup.
+        attempts_until: the time at which the last attempt must end.
+        identity: identifies the call; the same in copies.
+        intent_id: the call's intent in the ledger, if it has one.
+        may_arrive_until: the time until which the gateway may still execute the write.
+        may_have_been_sent: whether an attempt of the call may have been executed.
+        on_lookup: called before each lookup of the outcome.
+        pause: seconds to wait before the next attempt.
+        reached: how far the furthest attempt got that may have been executed.
+        started: the time at which the call started.
+        unresolved: the error of a call that ended with an unknown outcome.
     """
 
     __slots__ = (
@@ -74,7 +88,7 @@ class CallState(Generic[T]):
         in_doubt_seconds: float = 0.0,
     ) -> None:
         self.call = call
-        self.identity = object()  # the same in copies
+        self.identity = object()
         self.budget = budget
         self.in_doubt_seconds = in_doubt_seconds
         self.max_attempts = max_attempts
@@ -111,7 +125,7 @@ class CallState(Generic[T]):
     def record_failure(self, error: GatewayError, *, unclear: bool = False) -> None:
         """Record a failed attempt that the gateway may have executed.
 
-        `unclear` states that it may have, whatever `error` says.
+        With `unclear`, it may have, even if `error` says otherwise.
         """
         if unclear or not is_definite(self.call.kind, error, may_have_been_sent_before=self.may_have_been_sent):
             self.reached = max(self.reached or Reached.SENT, classify(error).reached, key=list(Reached).index)

@@ -98,7 +98,7 @@ class CrashRecovery:
 
     async def _resolve_intent(self, intent: Intent, conclusive_at: float, until: float) -> "_Resolution":
         """Repeat the lookup until its result is final."""
-        if self._ledger_recorder.is_elsewhere(intent):
+        if self._ledger_recorder.is_from_other_gateway(intent):
             reason = f"it was sent to {intent.gateway}: recover it with a client of that gateway"
             return _Resolution("unknown", error=InvalidRequestError(reason))
         lookup = None if intent.outcome_query is None else self._lookup_of(intent.outcome_query)

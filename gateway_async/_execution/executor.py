@@ -1,6 +1,7 @@
 """`CallExecutor`: execute a `Call` with attempts, deadlines and observers.
 
-`_wire/retry_policy.py` makes the decisions; this file only acts on them. No other file uses tenacity.
+`_wire/retry_policy.py` decides what follows a failed attempt; `CallState` knows whether time and attempts are left.
+This file acts on both. No other file uses tenacity.
 """
 
 import random
@@ -202,7 +203,7 @@ class CallExecutor:
             self._terminals.remember_unresolved(state)
 
     async def _prepare(self, call: Call[T]) -> Call[T]:
-        """Return the call to send, after the read on which it depends."""
+        """Execute the call's prerequisite read, if any; return the call to send."""
         if call.prerequisite is None:
             return call
         try:

@@ -142,10 +142,10 @@ class OutcomeResolver:
         conclusive: bool = False,
         cancelled: bool = False,
     ) -> LookupResult[T]:
-        """Look up the result of a write: it was executed, or was not.
+        """Look up whether a write was executed, and emit the event.
 
-        The latter only after a lookup that began at least `grace` seconds from now. With `conclusive`, a list must also
-        prove that the record does not exist.
+        A missing record counts as "not executed" only in a lookup that starts `grace` seconds from now or later. With
+        `conclusive`, a list must also prove that the record does not exist.
         """
         call, outcome = state.call, "unknown"
         state.on_lookup()

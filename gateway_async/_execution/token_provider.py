@@ -93,11 +93,11 @@ class TokenProvider:
         return self._token if anyio.current_time() - self._used_at < lifetime else None
 
     async def _renew(self, call: Call[Any]) -> Token:
-        who = self._credentials
+        login = self._credentials
         try:
             with anyio.fail_after(_LOGIN_SECONDS):
                 token: Token = await self._fetch(
-                    log_in(who.username, who.password, who.domain), unsigned(self._developer_id)
+                    log_in(login.username, login.password, login.domain), unsigned(self._developer_id)
                 )
         except TimeoutError:
             raise NotSentError(f"no login within {_LOGIN_SECONDS:g} s", call=str(call)) from None

@@ -57,9 +57,9 @@ class AttemptResult(enum.Enum):
     REFUSED = Reached.RESPONDED, "other 4xx"
     REFUSED_LATER = Reached.RESPONDED, "404 or other 4xx, after an attempt that may have arrived"
 
-    def __init__(self, reached: Reached, answer: str) -> None:
+    def __init__(self, reached: Reached, response: str) -> None:
         self.reached = reached
-        self.answer = answer
+        self.response = response
 
 
 class NextStep(enum.Enum):
@@ -146,12 +146,15 @@ TABLE: Final[Mapping[AttemptResult, Mapping[Kind, Decision]]] = {
 }
 
 _REFUSALS: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.REFUSED, AttemptResult.REFUSED_LATER})
-"""Refusals. A lookup after one of these is about an earlier attempt, or about whether the integrator id is taken."""
+"""Refusals: the attempt itself changed nothing.
 
-_MAY_ASK: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.OVERLOADED, AttemptResult.FAILED})
+A lookup after one of them finds out about an earlier attempt, or whether the integrator id is taken.
+"""
+
+_HONOUR_RETRY_AFTER: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.OVERLOADED, AttemptResult.FAILED})
 """Responses whose `Retry-After` is honoured."""
 
-_BROKEN_OFF: Final[Mapping[Reached, AttemptResult]] = {
+_RESULT_BY_REACHED: Final[Mapping[Reached, AttemptResult]] = {
     Reached.NOT_CONNECTED: AttemptResult.QUEUED,
     Reached.NOTHING_WRITTEN: AttemptResult.UNWRITTEN,
     Reached.RESPONSE_CUT: AttemptResult.CUT,
@@ -187,7 +190,7 @@ def classify(error: GatewayError, *, may_have_been_sent_before: bool = False) ->
 
 def _classify_alone(error: GatewayError) -> AttemptResult:
     if isinstance(error, NotSentError | ConnectionLostError):
-        return _BROKEN_OFF.get(error.reached, AttemptResult.LOST)
+        return _RESULT_BY_REACHED.get(error.reached, AttemptResult.LOST)
     if isinstance(error, StatusError) and not isinstance(error, AuthenticationError):
         is_refusal = HTTPStatus.BAD_REQUEST <= error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
         result = _STATUSES.get(error.status_code, AttemptResult.REFUSED if is_refusal else AttemptResult.FAILED)
@@ -221,8 +224,10 @@ def backoff(error: GatewayError, attempt: int, chance: float) -> float:
     """
     first, longest = BACK_OFF
     wait = exponential_backoff(attempt, first=first, longest=longest) * chance
-    asked = error.retry_after if isinstance(error, StatusError) and classify(error) in _MAY_ASK else None
-    return (asked or 0.0) + wait
+    retry_after = (
+        error.retry_after if isinstance(error, StatusError) and classify(error) in _HONOUR_RETRY_AFTER else None
+    )
+    return (retry_after or 0.0) + wait
 
 
 def print_table() -> str:
@@ -230,7 +235,7 @@ def print_table() -> str:
     kinds = [kind.value for kind in Kind]
     head = ["how far it got", "what came back", *kinds, "pause before a retry"]
     rows = [
-        [result.reached.value, result.answer, *(str(TABLE[result][kind]) for kind in Kind), _pauses(result)]
+        [result.reached.value, result.response, *(str(TABLE[result][kind]) for kind in Kind), _pauses(result)]
         for result in AttemptResult
     ]
     lines = ["| " + " | ".join(line) + " |" for line in (head, *rows)]
@@ -241,4 +246,4 @@ def _pauses(result: AttemptResult) -> str:
     decisions = TABLE[result].values()
     if not any(NextStep.AGAIN in (each.step, each.if_not_found) for each in decisions):
         return "–"
-    return "as asked, and backoff" if result in _MAY_ASK else "backoff"
+    return "`Retry-After` plus backoff" if result in _HONOUR_RETRY_AFTER else "backoff"

@@ -41,9 +41,9 @@ EXPECTED = """
 | response cut off | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
 | responded | 2xx that does not parse | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
 | responded | response to another request | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
-| responded | 429 | again | again | look up, else again | look up, else again | stop | look up, else stop | as asked, and backoff |
-| responded | 502, 503, 504 | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and backoff |
-| responded | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and backoff |
+| responded | 429 | again | again | look up, else again | look up, else again | stop | look up, else stop | `Retry-After` plus backoff |
+| responded | 502, 503, 504 | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | `Retry-After` plus backoff |
+| responded | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | `Retry-After` plus backoff |
 | responded | 404 | stop | again | look up, else stop | stop | stop | look up, else stop | backoff |
 | responded | 404 or other 4xx, not the gateway's JSON | stop | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
 | responded | other 4xx | stop | stop | stop | stop | stop | stop | – |
