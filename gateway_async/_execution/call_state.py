@@ -133,21 +133,21 @@ class CallState(Generic[T]):
             held = self.attempts_until if self.call.kind is Kind.TERMINAL else 0.0
             self.may_arrive_until = max(anyio.current_time(), held) + self.in_doubt_seconds
 
-    def can_retry(self, error: BaseException, chance: float) -> bool:
+    def can_retry(self, error: BaseException, random_share: float) -> bool:
         """Return whether another attempt is safe, allowed, and can start in time.
 
         The next attempt would start `pause` seconds from now.
 
         Args:
             error: the error of the last attempt.
-            chance: a random number from 0 to 1.
+            random_share: a random number from 0 to 1.
         """
         cause = error.cause if isinstance(error, NotExecutedError) else error
         if not isinstance(cause, GatewayError) or self.attempt >= self.max_attempts:
             return False
         if error is cause and decide(self.call.kind, cause).step is not NextStep.AGAIN:
             return False
-        self.pause = backoff(cause, self.attempt, chance)
+        self.pause = backoff(cause, self.attempt, random_share)
         return anyio.current_time() + self.pause < self.attempts_until
 
     def try_withdraw(self) -> bool:

@@ -25,7 +25,7 @@ LookupOf = Callable[[Mapping[str, Any]], "Call[Any] | None"]
 """Builds the lookup for a stored outcome query, or returns None if that is not possible."""
 
 _MAX_CONCURRENT: Final = 32
-_EVENTS: Final = {"found": "found", "not_made": "not there", "unknown": "unknown"}
+_EVENT_OUTCOMES: Final = {"found": "found", "not_made": "not there", "unknown": "unknown"}
 
 
 class CrashRecovery:
@@ -84,7 +84,7 @@ class CrashRecovery:
                 intent.id, "done" if resolution.outcome == "found" else "not_made", resolution.record
             )
             await self._on_resolved(intent)
-        self._emit(OutcomeLookedUp(call=intent.call, api_id=intent.api_id, outcome=_EVENTS[resolution.outcome]))
+        self._emit(OutcomeLookedUp(call=intent.call, api_id=intent.api_id, outcome=_EVENT_OUTCOMES[resolution.outcome]))
         return Recovered(
             call=intent.call,
             resource=intent.resource,
@@ -139,7 +139,14 @@ def _is_transient(error: GatewayError) -> bool:
 
 @attrs.frozen
 class _Resolution:
-    """Result of a lookup; `is_final` if another lookup would find nothing new."""
+    """Result of a lookup.
+
+    Attributes:
+        outcome: `"found"`, `"not_made"` or `"unknown"`, as in `Recovered`.
+        record: the record that was found.
+        error: the error that prevented the lookup.
+        is_final: whether another lookup would find nothing new.
+    """
 
     outcome: str
     record: Any = None

@@ -162,7 +162,7 @@ class LedgerRecorder:
         ]
 
     def _seconds_in_doubt(self, intent: Intent) -> float:
-        """Return the seconds in doubt, counted from the first sight of an intent.
+        """Return the seconds in doubt from the first sight of an intent.
 
         The time is measured by the monotonic clock, so a change of the wall clock does not shorten it.
         """

@@ -1,4 +1,4 @@
-"""How far a request got: decides whether a failed call may be repeated.
+"""`Progress`: how far a request got, which decides whether a failed call may be repeated.
 
 The sender puts a new `Progress` under `PROGRESS` into the extensions of a request, and the transport updates it. The
 stage `SENDING` is set before any byte can be sent. The stage may therefore be too high, but is never too low.

@@ -22,10 +22,10 @@ __all__ = [
     "IS_SETTLED",
     "LAST_NAME_MATCHES",
     "Evidence",
-    "agrees",
+    "compare_fields",
     "evidence_of",
     "identifies_create",
-    "knows",
+    "is_known",
     "shows",
 ]
 
@@ -73,7 +73,7 @@ def shows(evidence: str, sent: Raw, record: Raw) -> bool:
     return _EVIDENCE[evidence](sent, record)
 
 
-def knows(evidence: str) -> bool:
+def is_known(evidence: str) -> bool:
     """Return whether this version of the package has evidence with this name."""
     return evidence in _EVIDENCE
 
@@ -215,7 +215,7 @@ def evidence_of(action: str) -> Evidence | None:
     return _ACTIONS.get(action)
 
 
-def agrees(*names: str) -> Evidence:
+def compare_fields(*names: str) -> Evidence:
     """Return evidence that the named fields do not differ from the request.
 
     A field that is missing in the record is ignored.

@@ -42,7 +42,7 @@ def read_before(spec: ResourceSpec[R], expected: Mapping[str, Any], then: Callab
     Args:
         spec: the resource that the write creates.
         expected: values that the new record will have, such as its contact.
-        then: function from the outcome query that finds the new record to the result of the read.
+        then: builds the result of the read from the outcome query that finds the new record.
     """
 
     def read(content: Any) -> T:

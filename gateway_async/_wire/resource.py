@@ -17,7 +17,7 @@ from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH, Evidence, evidenc
 from gateway_async._wire.multipart import attachment_problems, form_of, name_problems
 from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
 from gateway_async._wire.pagination import find_row, read_page
-from gateway_async._wire.query import Params, expansion, filters, located
+from gateway_async._wire.query import Params, expansion, filters, segment_and_params
 from gateway_async._wire.response_matching import AMOUNTS, check_belongs, check_changed, differences
 from gateway_async._wire.validation import problems
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
@@ -338,7 +338,7 @@ class ResourceSpec(Generic[R]):
     def _path_and_params(self, ref: Ref, location_id: str | None) -> tuple[str, Params]:
         if isinstance(ref, ApiId) and self.api_id is None:
             raise InvalidRequestError(f"id: {self.plural} are not found by an ApiId")
-        segment, params = located(ref, location_id)
+        segment, params = segment_and_params(ref, location_id)
         return f"{self.path}/{segment}", params
 
     def _identity(self, ref: Ref, scope: Scope) -> Mapping[str, Any]:

@@ -1,7 +1,11 @@
 """The retry policy: a decision table for what to do after a failed attempt.
 
 The table maps how far the request got and what came back (`AttemptResult`), and what a repeated call could change
-(`Kind`), to a `Decision`. `print_table()` returns the table for the documentation. No decision is made outside it.
+(`Kind`), to a `Decision`. `format_table()` returns the table for the documentation.
+
+The table says what is safe. `CallState.can_retry` then checks whether attempts and time are left, and the executor
+withdraws the retry from the budget. One repeat is not in the table: `HttpClient.exchange` sends a request again with a
+new token if the gateway rejects the old one.
 """
 
 import enum
@@ -35,8 +39,8 @@ __all__ = [
     "backoff",
     "classify",
     "decide",
+    "format_table",
     "is_definite",
-    "print_table",
 ]
 
 
@@ -212,7 +216,7 @@ def decide(kind: Kind, error: GatewayError, *, may_have_been_sent_before: bool =
     return TABLE[classify(error, may_have_been_sent_before=may_have_been_sent_before)][kind]
 
 
-def backoff(error: GatewayError, attempt: int, chance: float) -> float:
+def backoff(error: GatewayError, attempt: int, random_share: float) -> float:
     """Return the seconds to wait before the attempt after `attempt`.
 
     The wait is the gateway's `Retry-After`, if any, plus a back-off with full jitter.
@@ -220,17 +224,17 @@ def backoff(error: GatewayError, attempt: int, chance: float) -> float:
     Args:
         error: the error of the last attempt.
         attempt: the number of the last attempt, from 1.
-        chance: a random number from 0 to 1 for the jitter, so that clients do not retry at the same time.
+        random_share: a random number from 0 to 1 for the jitter, so that clients do not retry at the same time.
     """
     first, longest = BACK_OFF
-    wait = exponential_backoff(attempt, first=first, longest=longest) * chance
+    wait = exponential_backoff(attempt, first=first, longest=longest) * random_share
     retry_after = (
         error.retry_after if isinstance(error, StatusError) and classify(error) in _HONOUR_RETRY_AFTER else None
     )
     return (retry_after or 0.0) + wait
 
 
-def print_table() -> str:
+def format_table() -> str:
     """Return the decision table as Markdown."""
     kinds = [kind.value for kind in Kind]
     head = ["how far it got", "what came back", *kinds, "pause before a retry"]

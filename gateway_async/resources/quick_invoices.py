@@ -15,9 +15,9 @@ from gateway_async._wire.evidence import (
     IS_OFF_INVOICE,
     IS_ON_INVOICE,
     IS_REOPENED,
-    agrees,
+    compare_fields,
 )
-from gateway_async._wire.query import located, segment
+from gateway_async._wire.query import segment, segment_and_params
 from gateway_async._wire.resource import ResourceSpec, Scope
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
@@ -63,7 +63,7 @@ class QuickInvoices(DeletableResource[QuickInvoice]):
                 why.
             OutcomeUnknownError: it may have been created; `await error.resolve()` looks it up again.
         """
-        call = QUICK_INVOICE.create(new, self._scope, evidence=agrees("title", "item_list"), files=files)
+        call = QUICK_INVOICE.create(new, self._scope, evidence=compare_fields("title", "item_list"), files=files)
         return await self._executor.execute(await measure_files(call, limits=self._scope.check_limits))
 
     async def update(self, id: str | ApiId, changes: QuickInvoiceUpdate) -> QuickInvoice:  # noqa: A002
@@ -149,7 +149,7 @@ class QuickInvoices(DeletableResource[QuickInvoice]):
         Raises:
             InvalidRequestError: the id cannot be part of a URL, or an `ApiId` has no location.
         """
-        id_segment, params = located(id, self._scope.location_id)
+        id_segment, params = segment_and_params(id, self._scope.location_id)
         query = urlencode(params, quote_via=quote)
         return f"{self._scope.base_url}/#/quickinvoicepay/{id_segment}" + (f"?{query}" if query else "")
 

@@ -12,8 +12,8 @@ from gateway_async._wire.retry_policy import (
     backoff,
     classify,
     decide,
+    format_table,
     is_definite,
-    print_table,
 )
 from gateway_async.errors import (
     AuthenticationError,
@@ -114,7 +114,7 @@ def test_an_earlier_try_changes_the_meaning_of_refusals_only(result: AttemptResu
 
 def test_the_printed_table() -> None:
     """The documentation shows the table that decides."""
-    assert print_table() == EXPECTED.strip()
+    assert format_table() == EXPECTED.strip()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if not kind.is_read])

@@ -82,7 +82,7 @@ def exact(value: Decimal | int | str, problem: str) -> Decimal:
     """Return a finite number of limited size.
 
     Raises:
-        ValueError: `value` is not such a number; the text is `problem`.
+        ValueError: `value` is not such a number; `problem` is the message.
     """
     try:
         number = Decimal(value)
