@@ -224,14 +224,14 @@ def is_async(callback: object) -> bool:
     return any(map(inspect.iscoroutinefunction, (callback, getattr(callback, "__call__", None))))  # noqa: B004
 
 
-def call_safely(callback: Callable[[T], object], value: T, name: str) -> None:
+def call_safely(callback: Callable[[T], object], news: T, name: str) -> None:
     """Call a callback; log an exception under `name` and ignore it.
 
     A failing observer must not fail a payment. A `CancelledError` is ignored too: nothing is awaited here, so it can
     only come from a future that the callback itself reads.
     """
     try:
-        _check_done(callback(value))
+        _check_done(callback(news))
     except (Exception, asyncio.CancelledError):
         logger.exception("%s failed", name)
 
