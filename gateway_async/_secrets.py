@@ -114,7 +114,7 @@ class AccountNumber(Secret):
         return self.reveal()[-4:]
 
 
-_SHORT = 6
+_MAX_SHORT_SECRET = 6
 _SHORTEST, _LONGEST = 13, 19
 """The minimum and maximum number of digits of a card number."""
 
@@ -176,30 +176,30 @@ class _Numbers:
         digits = "".join(text[start:end] for start, end in groups)
         if len(digits) < _SHORTEST:
             return
-        places = [*accumulate((end - start for start, end in groups), initial=0)]
+        offsets = [*accumulate((end - start for start, end in groups), initial=0)]
         simple = [bool(_SIMPLE.fullmatch(text, end, start)) for (_, end), (start, _) in pairwise(groups)]
         sums = _luhn_sums(digits)
-        found = ((first, self._last_group(places, simple, sums, first)) for first in range(len(groups)))
+        found = ((first, self._last_group(offsets, simple, sums, first)) for first in range(len(groups)))
         for first, last in _merged((first, last) for first, last in found if last is not None):
-            yield groups[first][0], groups[last][1], digits[: places[last + 1]][-4:]
+            yield groups[first][0], groups[last][1], digits[: offsets[last + 1]][-4:]
 
     def _last_group(
-        self, places: Sequence[int], simple: Sequence[bool], sums: Sequence[Sequence[int]], first: int
+        self, offsets: Sequence[int], simple: Sequence[bool], sums: Sequence[Sequence[int]], first: int
     ) -> int | None:
         """Find the last group of the longest number from group `first`.
 
         Args:
-            places: the number of digits before each group, and the total.
+            offsets: the number of digits before each group, and the total.
             simple: whether the gap after each group except the last is simple.
             sums: the result of `_luhn_sums`.
             first: the index of the group.
         """
         found, all_simple, small = None, True, False
-        for last in range(first, len(places) - 1):
+        for last in range(first, len(offsets) - 1):
             if last > first:
                 all_simple = all_simple and simple[last - 1]
-                small = small or (last - 1 > first and places[last] - places[last - 1] < self._smallest)
-            begin, end = places[first], places[last + 1]
+                small = small or (last - 1 > first and offsets[last] - offsets[last - 1] < self._smallest)
+            begin, end = offsets[first], offsets[last + 1]
             if end - begin > _LONGEST or (small and not all_simple):
                 break
             own = sums[(end - 1) % 2]
@@ -299,7 +299,7 @@ def detach(error: E) -> E:
 def _mask_value(text: str, secret: Secret) -> str:
     """Mask a secret in `text`. A short one, such as a CVV, is masked only as a separate word."""
     value = secret.reveal()
-    if len(value) > _SHORT:
+    if len(value) > _MAX_SHORT_SECRET:
         return text.replace(value, str(secret))
     return re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", str(secret), text) if value else text
 

@@ -28,7 +28,7 @@ from gateway_async.resources._ledger_lookups import lookup_of
 
 __all__ = ["AsyncGateway", "Options"]
 
-_FOR_DIGITS: Final = str.maketrans("0123456789", "ghijklmnop")
+_DIGIT_TRANSLATION: Final = str.maketrans("0123456789", "ghijklmnop")
 
 
 class Options(TypedDict, total=False):
@@ -145,8 +145,8 @@ class AsyncGateway(_Resources):
             ],
         )
         if verify is False and transport is None:
-            said = f"verify=False: any server can pass for {base_url}, and read card numbers and keys"
-            warnings.warn(said, InsecureConnectionWarning, stacklevel=2)
+            warning = f"verify=False: any server can impersonate {base_url} and read card numbers and keys"
+            warnings.warn(warning, InsecureConnectionWarning, stacklevel=2)
         inner = transport or PooledTransport(
             max_connections=max_connections, max_terminals=max_terminals, verify=verify
         )
@@ -265,7 +265,7 @@ def _new_id() -> str:
 
     A run of digits could be mistaken for a card number.
     """
-    return uuid.uuid4().hex.translate(_FOR_DIGITS)
+    return uuid.uuid4().hex.translate(_DIGIT_TRANSLATION)
 
 
 def _check_arguments(
@@ -306,9 +306,9 @@ def _address_problems(base_url: str, allow_http: bool) -> Iterator[str]:
 
 
 def _is_loopback(host: str) -> bool:
-    """Return whether a host is this machine by its name alone.
+    """Return whether a host is this machine, by name or address.
 
-    A resolver may be wrong about other names.
+    No name is resolved, because a resolver may be wrong.
     """
     if host == "localhost":
         return True

@@ -200,8 +200,8 @@ class StatusError(GatewayError):
         self.fields: Mapping[str, tuple[str, ...]] = MappingProxyType(dict(fields or {}))
         self.retry_after = retry_after
         self.is_from_gateway = is_from_gateway
-        said = "; ".join([*([message] if message else []), *_lines(self.fields)])
-        super().__init__(f"{call or 'the call'}: {self.meaning} ({status_code})" + (f": {said}" if said else ""))
+        details = "; ".join([*([message] if message else []), *_lines(self.fields)])
+        super().__init__(f"{call or 'the call'}: {self.meaning} ({status_code})" + (f": {details}" if details else ""))
 
     def _facts(self) -> dict[str, Any]:
         return {**self.__dict__, "fields": dict(self.fields)}
@@ -244,7 +244,7 @@ class MethodNotAllowedError(StatusError):
 class RecordDeletedError(StatusError):
     """409: the record has been deleted, or its deletion was refused (then `.fields` says why)."""
 
-    meaning = "the record is deleted or cannot be"
+    meaning = "the record is deleted, or its deletion was refused"
 
 
 class ValidationError(StatusError):
@@ -468,8 +468,8 @@ class DeclinedError(GatewayError):
         self.transaction = transaction
         self.reason_code_id = reason_code_id
         self.message = mask_text(message or "")
-        said = f": {self.message}" if message else ""
-        super().__init__(mask_text(f"transaction {transaction.id} was declined (reason {reason_code_id}){said}"))
+        details = f": {self.message}" if message else ""
+        super().__init__(mask_text(f"transaction {transaction.id} was declined (reason {reason_code_id}){details}"))
 
 
 class TerminalBusyError(GatewayError):
@@ -489,8 +489,8 @@ class TerminalBusyError(GatewayError):
         self.holder = holder
         self.advice = advice
         self.call = call
-        held = f"; holder: {mask_text(holder)}" if holder else ""
-        super().__init__(f"terminal {terminal_id} is busy{held}" + (f"; {advice}" if advice else ""))
+        holder_text = f"; holder: {mask_text(holder)}" if holder else ""
+        super().__init__(f"terminal {terminal_id} is busy{holder_text}" + (f"; {advice}" if advice else ""))
 
 
 class LedgerError(GatewayError):

@@ -99,7 +99,7 @@ class RedisTerminalLease:
             problems,
             who="RedisTerminalLease",
             connections=_CONNECTIONS,
-            patience=1.0 if problems else seconds / 6,
+            timeout=1.0 if problems else seconds / 6,
             retries=1,  # both scripts may run twice
         )
         self._acquire = self._redis.register_script(_ACQUIRE)

@@ -251,8 +251,8 @@ def log_event(event: Event) -> None:
     them.
     """
     level = _level(event)
-    alone = isinstance(event, RecordDiffers) or (isinstance(event, OutcomeLookedUp) and event.cancelled)
-    log = logger if alone else _calls
+    has_no_caller = isinstance(event, RecordDiffers) or (isinstance(event, OutcomeLookedUp) and event.cancelled)
+    log = logger if has_no_caller else _calls
     if log.isEnabledFor(level):
         log.log(level, "%s", mask_text(_sentence(event)))
 

@@ -361,7 +361,7 @@ async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> Non
                 await anyio.lowlevel.checkpoint()
         box.present()
     (doubt,) = [event for event in events if isinstance(event, LeaseRenewalFailed)]
-    assert (doubt.terminal_id, doubt.reason) == (box.terminal_id, "other has it")
+    assert (doubt.terminal_id, doubt.reason) == (box.terminal_id, "held by other")
     assert box.ledger()["charged"] == {"mine": 1}
     assert await other.acquire(box.terminal_id, "stolen") is None  # not given back by who had lost it
     await other.release(box.terminal_id, "stolen")

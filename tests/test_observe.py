@@ -52,9 +52,9 @@ SENTENCES: list[tuple[Event, int, str]] = [
     ),
     (OutcomeLookedUp(call=CALL, outcome="unknown"), logging.ERROR, "POST /v2/transactions looked up: unknown"),
     (
-        LeaseRenewalFailed(call=CALL, terminal_id="t", reason="till-8 has it"),
+        LeaseRenewalFailed(call=CALL, terminal_id="t", reason="held by till-8"),
         logging.WARNING,
-        "POST /v2/transactions continues; the lease of terminal t was not renewed: till-8 has it",
+        "POST /v2/transactions continues; the lease of terminal t was not renewed: held by till-8",
     ),
     (
         RetryBudgetExhausted(call=CALL, api_id="order-7"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from gateway_async._execution.token_provider import Fetch, TokenProvider
 from gateway_async._secrets import Secret
-from gateway_async._wire.auth import Signature, SigningCredentials, check_supported, sign, unsigned
+from gateway_async._wire.auth import Signature, SigningCredentials, check_supported, sign, sign_without_credentials
 from gateway_async._wire.call import Call
 from gateway_async.credentials import BearerToken, Credentials, HashKey, PasswordLogin, is_header_text
 from gateway_async.errors import NotSentError
@@ -47,7 +47,7 @@ class Authenticator:
             NotSentError: no token is available, so the request cannot be sent.
         """
         if not call.signed:
-            return unsigned(self._developer_id)
+            return sign_without_credentials(self._developer_id)
         match self._credentials_source:
             case TokenProvider() as provider:
                 return self._sign(await provider.token(call))

@@ -43,6 +43,20 @@ class CallState(Generic[T]):
         budget: the budget from which retries are withdrawn. None means unlimited, as for the reads of a lookup.
         in_doubt_seconds: for a write: seconds after an attempt in which the gateway may still execute it. This is an
             assumption: the contract gives no limit.
+
+    Attributes:
+        attempt: the number of the last attempt, from 1.
+        attempt_timeout: maximum seconds for all attempts, without the time reserved for a lookup.
+        attempts_until: the time at which the last attempt must end.
+        identity: identifies the call; the same in copies.
+        intent_id: the call's intent in the ledger, if it has one.
+        may_arrive_until: the time until which the gateway may still execute the write.
+        may_have_been_sent: whether an attempt of the call may have been executed.
+        on_lookup: called before each lookup of the outcome.
+        pause: seconds to wait before the next attempt.
+        reached: how far the furthest attempt got that may have been executed.
+        started: the time at which the call started.
+        unresolved: the error of a call that ended with an unknown outcome.
     """
 
     __slots__ = (
@@ -74,7 +88,7 @@ class CallState(Generic[T]):
         in_doubt_seconds: float = 0.0,
     ) -> None:
         self.call = call
-        self.identity = object()  # the same in copies
+        self.identity = object()
         self.budget = budget
         self.in_doubt_seconds = in_doubt_seconds
         self.max_attempts = max_attempts
@@ -111,7 +125,7 @@ class CallState(Generic[T]):
     def record_failure(self, error: GatewayError, *, unclear: bool = False) -> None:
         """Record a failed attempt that the gateway may have executed.
 
-        `unclear` states that it may have, whatever `error` says.
+        With `unclear`, it may have, even if `error` says otherwise.
         """
         if unclear or not is_definite(self.call.kind, error, may_have_been_sent_before=self.may_have_been_sent):
             self.reached = max(self.reached or Reached.SENT, classify(error).reached, key=list(Reached).index)
@@ -119,21 +133,21 @@ class CallState(Generic[T]):
             held = self.attempts_until if self.call.kind is Kind.TERMINAL else 0.0
             self.may_arrive_until = max(anyio.current_time(), held) + self.in_doubt_seconds
 
-    def can_retry(self, error: BaseException, chance: float) -> bool:
+    def can_retry(self, error: BaseException, random_share: float) -> bool:
         """Return whether another attempt is safe, allowed, and can start in time.
 
         The next attempt would start `pause` seconds from now.
 
         Args:
             error: the error of the last attempt.
-            chance: a random number from 0 to 1.
+            random_share: a random number from 0 to 1.
         """
         cause = error.cause if isinstance(error, NotExecutedError) else error
         if not isinstance(cause, GatewayError) or self.attempt >= self.max_attempts:
             return False
         if error is cause and decide(self.call.kind, cause).step is not NextStep.AGAIN:
             return False
-        self.pause = backoff(cause, self.attempt, chance)
+        self.pause = backoff(cause, self.attempt, random_share)
         return anyio.current_time() + self.pause < self.attempts_until
 
     def try_withdraw(self) -> bool:

@@ -25,7 +25,7 @@ LookupOf = Callable[[Mapping[str, Any]], "Call[Any] | None"]
 """Builds the lookup for a stored outcome query, or returns None if that is not possible."""
 
 _MAX_CONCURRENT: Final = 32
-_EVENTS: Final = {"found": "found", "not_made": "not there", "unknown": "unknown"}
+_EVENT_OUTCOMES: Final = {"found": "found", "not_made": "not there", "unknown": "unknown"}
 
 
 class CrashRecovery:
@@ -84,7 +84,7 @@ class CrashRecovery:
                 intent.id, "done" if resolution.outcome == "found" else "not_made", resolution.record
             )
             await self._on_resolved(intent)
-        self._emit(OutcomeLookedUp(call=intent.call, api_id=intent.api_id, outcome=_EVENTS[resolution.outcome]))
+        self._emit(OutcomeLookedUp(call=intent.call, api_id=intent.api_id, outcome=_EVENT_OUTCOMES[resolution.outcome]))
         return Recovered(
             call=intent.call,
             resource=intent.resource,
@@ -98,7 +98,7 @@ class CrashRecovery:
 
     async def _resolve_intent(self, intent: Intent, conclusive_at: float, until: float) -> "_Resolution":
         """Repeat the lookup until its result is final."""
-        if self._ledger_recorder.is_elsewhere(intent):
+        if self._ledger_recorder.is_from_other_gateway(intent):
             reason = f"it was sent to {intent.gateway}: recover it with a client of that gateway"
             return _Resolution("unknown", error=InvalidRequestError(reason))
         lookup = None if intent.outcome_query is None else self._lookup_of(intent.outcome_query)
@@ -139,7 +139,14 @@ def _is_transient(error: GatewayError) -> bool:
 
 @attrs.frozen
 class _Resolution:
-    """Result of a lookup; `is_final` if another lookup would find nothing new."""
+    """Result of a lookup.
+
+    Attributes:
+        outcome: `"found"`, `"not_made"` or `"unknown"`, as in `Recovered`.
+        record: the record that was found.
+        error: the error that prevented the lookup.
+        is_final: whether another lookup would find nothing new.
+    """
 
     outcome: str
     record: Any = None

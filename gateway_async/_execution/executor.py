@@ -1,6 +1,7 @@
 """`CallExecutor`: execute a `Call` with attempts, deadlines and observers.
 
-`_wire/retry_policy.py` makes the decisions; this file only acts on them. No other file uses tenacity.
+`_wire/retry_policy.py` decides what follows a failed attempt; `CallState` knows whether time and attempts are left.
+This file acts on both. No other file uses tenacity.
 """
 
 import random
@@ -126,7 +127,7 @@ class CallExecutor:
             return await self._execute(self._new_state(call, self._timeout))
         progress = progress_reporter(call, on_progress)
         async with progress.ticking(), self._terminals.acquire(call, progress):
-            return await self._at_terminal(call, progress)
+            return await self._execute_at_terminal(call, progress)
 
     async def recover(self, lookup_of: LookupOf, wait: float) -> list[Recovered]:
         """Find the outcome of each open intent in the ledger.
@@ -182,7 +183,7 @@ class CallExecutor:
                 "the client belongs to another event loop (expected one client for each loop)", call=str(call)
             )
 
-    async def _at_terminal(self, call: Call[T], progress: ProgressReporter) -> T:
+    async def _execute_at_terminal(self, call: Call[T], progress: ProgressReporter) -> T:
         """Execute a call that has acquired its terminal."""
         self._check_open(call)
         call = await self._prepare(call)
@@ -202,7 +203,7 @@ class CallExecutor:
             self._terminals.remember_unresolved(state)
 
     async def _prepare(self, call: Call[T]) -> Call[T]:
-        """Return the call to send, after the read on which it depends."""
+        """Execute the call's prerequisite read, if any; return the call to send."""
         if call.prerequisite is None:
             return call
         try:
@@ -256,7 +257,7 @@ class CallExecutor:
             raise self._outcome_resolver.final_error(state, error.cause) from error.cause.__cause__
         except NotSentError as error:
             raise self._outcome_resolver.final_error(state, error) from error.__cause__
-        raise self._out_of_time(state)
+        raise self._deadline_error(state)
 
     async def _record_success(self, state: CallState[T], result: T) -> None:
         """Record a result in the ledger.
@@ -267,13 +268,13 @@ class CallExecutor:
         state.may_have_been_sent = True  # never "not_sent", also if `asyncio.Task.cancel` ignores the shield
         await self._ledger_recorder.record_outcome(state.intent_id, "done", result, min(left, RECORDING_SECONDS))
 
-    def _out_of_time(self, state: CallState[Any]) -> GatewayError:
-        call, late = state.call, DeadlineExceededError(state.seconds, call=str(state.call))
+    def _deadline_error(self, state: CallState[Any]) -> GatewayError:
+        call, deadline_exceeded = state.call, DeadlineExceededError(state.seconds, call=str(state.call))
         if call.kind.is_read:
-            return late
+            return deadline_exceeded
         if not state.may_have_been_sent:
             return NotSentError(f"no connection within {state.seconds:g} s", call=str(call))
-        return self._outcome_resolver.unknown(state, late)
+        return self._outcome_resolver.unknown_error(state, deadline_exceeded)
 
     async def _run_attempts(self, state: CallState[T]) -> T:
         """Run the first attempt directly and retries under tenacity.
@@ -337,9 +338,9 @@ class CallExecutor:
         except BaseException:
             state.record_failure(interruption_error("cancelled", call, progress))
             raise
-        late = interruption_error("no response in time", call, progress)
-        state.record_failure(late)
-        raise late
+        timeout_error = interruption_error("no response in time", call, progress)
+        state.record_failure(timeout_error)
+        raise timeout_error
 
     @contextmanager
     def observing(self, observer: Observer) -> Iterator[None]:

@@ -67,7 +67,7 @@ class HttpClient:
         developer_id: sent with every request.
 
     Attributes:
-        gateway: that address, normalized so that all its spellings are equal.
+        gateway: `base_url`, normalized so that all its spellings are equal.
     """
 
     def __init__(self, client: httpx.AsyncClient, base_url: str, credentials: Credentials, developer_id: str) -> None:
@@ -146,7 +146,7 @@ class HttpClient:
 
     async def _send_and_read(self, call: Call[T], progress: Progress, seconds: float, signature: Signature) -> T:
         response = await self._send(call, progress, seconds, signature)
-        progress.stage = Stage.ANSWERED  # also if the transport does not report it
+        progress.stage = Stage.RESPONSE_STARTED  # also if the transport does not report it
         try:
             return read_reply(call, await self._read_body(response, call, signature))
         except (MalformedReplyError, MismatchedReplyError):
@@ -211,8 +211,8 @@ def interruption_error(reason: str, call: Call[Any], progress: Progress) -> Gate
 
 
 def _to_gateway_error(error: Exception, call: Call[Any], progress: Progress, signature: Signature) -> GatewayError:
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    reason = quote_text(said, (*call.secrets, *signature.secrets))
+    description = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    reason = quote_text(description, (*call.secrets, *signature.secrets))
     if isinstance(error, _NOT_SENT) and progress.stage < Stage.SENDING:
         waiting = progress.stage is Stage.QUEUED or isinstance(error, httpx.PoolTimeout)
         reached = Reached.NOT_CONNECTED if waiting else Reached.NOTHING_WRITTEN

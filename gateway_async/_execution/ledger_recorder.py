@@ -32,7 +32,7 @@ _MIN_SECRET: Final = 6
 A short one, such as a CVV, may be part of an amount by chance.
 """
 
-_LONG_ID: Final = re.compile("[0-9a-f]{24,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_GATEWAY_ID: Final = re.compile("[0-9a-f]{24,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 """Ids that a gateway generates.
 
 They are longer than a card number, so a run of digits in one is not a card number.
@@ -101,8 +101,8 @@ class LedgerRecorder:
         left = state.attempts_until - anyio.current_time() + state.in_doubt_seconds
         intent = _intent(call, call.ledger_entry, _utc_now(), timedelta(seconds=left), self._gateway)
         state.intent_id = intent.id
-        for own in (self._in_progress, *self._readers):
-            own.add(intent.id)
+        for in_progress in (self._in_progress, *self._readers):
+            in_progress.add(intent.id)
         try:
             await self._ledger.record_intent(intent)
         except Exception as error:
@@ -147,30 +147,30 @@ class LedgerRecorder:
         """
         if self._ledger is None:
             return []
-        own = set(self._in_progress)  # also calls that end, or start and end, while the ledger is read
-        self._readers.append(own)
+        in_progress = set(self._in_progress)  # also calls that end, or start and end, while the ledger is read
+        self._readers.append(in_progress)
         try:
             intents = await self._ledger.open_intents()
         finally:
-            self._readers = [each for each in self._readers if each is not own]
+            self._readers = [each for each in self._readers if each is not in_progress]
         now = anyio.current_time()
         self._first_seen = {intent.id: self._first_seen.get(intent.id, now) for intent in intents}
         return [
             (intent, max(self._first_seen[intent.id] + self._seconds_in_doubt(intent) - now, 0.0))
             for intent in intents
-            if intent.id not in own
+            if intent.id not in in_progress
         ]
 
     def _seconds_in_doubt(self, intent: Intent) -> float:
-        """Return the seconds in doubt after an intent is first seen.
+        """Return the seconds in doubt from the first sight of an intent.
 
-        No wall clock shortens that time.
+        The time is measured by the monotonic clock, so a change of the wall clock does not shorten it.
         """
         if intent.orphaned and intent.terminal_id is None:
             return self._in_doubt_seconds
         return (intent.conclusive_at - intent.sent_at).total_seconds()
 
-    def is_elsewhere(self, intent: Intent) -> bool:
+    def is_from_other_gateway(self, intent: Intent) -> bool:
         """Return whether an intent belongs to another gateway.
 
         This gateway cannot look it up.
@@ -184,7 +184,7 @@ class LedgerRecorder:
 
 
 def _intent(call: Call[Any], entry: LedgerEntry, now: datetime, left: timedelta, gateway: str) -> Intent:
-    shown, outcome_query = _without_cards(call, entry)
+    shown, outcome_query = _mask_cards(call, entry)
     return Intent(
         id=f"{int(now.timestamp() * 1_000_000):014x}{token_hex(9)}",  # sorted by time: an index grows at its end
         call=str(call),
@@ -200,11 +200,11 @@ def _intent(call: Call[Any], entry: LedgerEntry, now: datetime, left: timedelta,
     )
 
 
-def _without_cards(call: Call[Any], entry: LedgerEntry) -> tuple[Sequence[str], OutcomeQuery | None]:
+def _mask_cards(call: Call[Any], entry: LedgerEntry) -> tuple[Sequence[str], OutcomeQuery | None]:
     """Return the call's id, location and terminal, masked, and its outcome query.
 
-    If anything in the outcome query has to be masked, None is returned for it. If an id could be a card number, its
-    call therefore cannot be looked up after a crash.
+    If anything in the outcome query has to be masked, the query is None. A call whose id could be a card number can
+    therefore not be looked up after a crash.
     """
     secrets = tuple(secret for secret in call.secrets if len(secret.reveal()) > _MIN_SECRET)
     shown = (call.api_id or "", entry.location_id or "", call.terminal_id or "")
@@ -212,8 +212,8 @@ def _without_cards(call: Call[Any], entry: LedgerEntry) -> tuple[Sequence[str], 
     together = "\n".join((*shown, *texts))
     if mask_text(together, secrets) == together:
         return shown, entry.outcome_query
-    harmless = all(_LONG_ID.fullmatch(text) or mask_text(text, secrets) == text for text in texts)
-    return [mask_text(text, secrets) for text in shown], entry.outcome_query if harmless else None
+    has_no_card = all(_GATEWAY_ID.fullmatch(text) or mask_text(text, secrets) == text for text in texts)
+    return [mask_text(text, secrets) for text in shown], entry.outcome_query if has_no_card else None
 
 
 def _texts(outcome_query: OutcomeQuery) -> Iterator[str]:

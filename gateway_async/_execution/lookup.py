@@ -1,4 +1,7 @@
-"""Look up a write: one read, its confirmation, and the check of the record that it finds."""
+"""Look up a write: read its record, confirm that a record is missing, and accept or reject a found one.
+
+`OutcomeResolver` (in the same call) and `CrashRecovery` (after a crash) repeat these lookups.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar, cast
@@ -19,13 +22,15 @@ async def look_up(
 ) -> LookupResult[T]:
     """Read the outcome of a write, and its confirmation if needed.
 
-    A 404 alone does not prove that a record does not exist. It is sufficient to send a write again under the same id.
-    It is not sufficient to report that a write was not executed (`conclusive`), or that a deletion is done. A deletion
-    stays `GONE` if the list contradicts it.
+    A 404 alone does not prove that a record does not exist:
+
+    - To send a write again under the same id, a 404 is sufficient.
+    - To report that a write was not executed (`conclusive`), a list must confirm the 404.
+    - To report that a deletion is done, a list must confirm the 404. If the list contradicts it, the result is `GONE`.
     """
     found = await read(lookup)
-    is_claim = found.status is LookupStatus.GONE or (found.status is LookupStatus.NO_RECORD and conclusive)
-    if lookup.confirmation is None or not is_claim:
+    needs_confirmation = found.status is LookupStatus.GONE or (found.status is LookupStatus.NO_RECORD and conclusive)
+    if lookup.confirmation is None or not needs_confirmation:
         return found
     confirmed = await read(lookup.confirmation())
     is_contradicted = found.status is LookupStatus.GONE and confirmed.status not in _FOUND
@@ -43,7 +48,7 @@ def accept_record(
         found: the result of a lookup that found a record.
         made_up_id: whether the SDK generated the integrator id.
         emit: receives the event of a differing record.
-        facts: the arguments of the error.
+        facts: the arguments of the error, such as `call` and `api_id`.
 
     Raises:
         MismatchedWriteError: the record differs. The caller chose its id, so another request may have created it.

@@ -86,12 +86,12 @@ class OutcomeResolver:
             case NextStep.STOP:
                 raise error
             case _:
-                raise self.unknown(state, error) from error
+                raise self.unknown_error(state, error) from error
 
     async def resolve_cancelled(self, state: CallState[Any]) -> None:
         """Find the outcome of a cancelled write; only the observers receive it."""
         cancelled = ConnectionLostError("cancelled", call=str(state.call))
-        state.unresolved = self.unknown(state, cancelled)
+        state.unresolved = self.unknown_error(state, cancelled)
         with anyio.move_on_after(LOOKUP_SECONDS, shield=True):
             try:
                 found = await self._look_up_write(state, cancelled, _RESOLVE_SECONDS, cancelled=True)
@@ -102,14 +102,14 @@ class OutcomeResolver:
                 await self._ledger_recorder.record_outcome(state.intent_id, "done", found.record)
 
     def final_error(self, state: CallState[Any], error: GatewayError) -> GatewayError:
-        """Return the last attempt's error, or an unknown outcome.
+        """Return the error to raise after the last attempt.
 
-        The outcome is unknown if any attempt of a write may have been executed.
+        It is an `OutcomeUnknownError` if any attempt of a write may have been executed, otherwise `error`.
         """
         is_unresolved = state.may_have_been_sent and not state.call.kind.is_read
-        return self.unknown(state, error) if is_unresolved else error
+        return self.unknown_error(state, error) if is_unresolved else error
 
-    def unknown(
+    def unknown_error(
         self, state: CallState[Any], error: GatewayError, failed: GatewayError | None = None
     ) -> OutcomeUnknownError:
         """Build the error for an unknown outcome.
@@ -142,16 +142,16 @@ class OutcomeResolver:
         conclusive: bool = False,
         cancelled: bool = False,
     ) -> LookupResult[T]:
-        """Look up the result of a write: it was executed, or was not.
+        """Look up whether a write was executed, and emit the event.
 
-        The latter only after a lookup that began at least `grace` seconds from now. With `conclusive`, a list must also
-        prove that the record does not exist.
+        A missing record counts as "not executed" only in a lookup that starts `grace` seconds from now or later. With
+        `conclusive`, a list must also prove that the record does not exist.
         """
         call, outcome = state.call, "unknown"
         state.on_lookup()
         try:
             if call.lookup is None:
-                raise self.unknown(state, error) from error
+                raise self.unknown_error(state, error) from error
             found = await self._run_lookup(call.lookup, grace, conclusive=conclusive)
             if found.status is LookupStatus.NOT_EXECUTED:
                 outcome = "not there"
@@ -164,7 +164,7 @@ class OutcomeResolver:
         except GatewayError as failed:
             if not state.may_have_been_sent:  # such as a 429, which only the lookup could confirm
                 state.record_failure(error, unclear=True)
-            raise self.unknown(state, error, failed) from failed
+            raise self.unknown_error(state, error, failed) from failed
         finally:
             self._emit(OutcomeLookedUp(call=str(call), api_id=call.api_id, outcome=outcome, cancelled=cancelled))
 
@@ -208,7 +208,7 @@ class OutcomeResolver:
             found = await self._look_up_write(state, error, grace, conclusive=conclusive)
             if found.status is LookupStatus.EXECUTED or conclusive:
                 return await self._record_resolution(state, found)
-        raise self.unknown(state, error)
+        raise self.unknown_error(state, error)
 
     async def _record_resolution(self, state: CallState[T], found: LookupResult[T]) -> T | None:
         outcome = "done" if found.status is LookupStatus.EXECUTED else "not_made"
@@ -219,11 +219,11 @@ class OutcomeResolver:
     def _check_can_resolve(self, state: CallState[Any], error: GatewayError) -> None:
         call = state.call
         if call.lookup is not None and call.lookup.has_side_effects:
-            raise self.unknown(state, error)
+            raise self.unknown_error(state, error)
         try:
             self._check_usable(call)
         except GatewayError as refusal:
-            raise self.unknown(state, error, refusal) from None
+            raise self.unknown_error(state, error, refusal) from None
 
 
 def _resolve_seconds(state: CallState[Any], if_not_found: NextStep) -> float:

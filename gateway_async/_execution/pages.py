@@ -30,8 +30,12 @@ _CHECKPOINT_EVERY: Final = 250
 
 Without checkpoints, the read of the next page would not run.
 """
-_REMEMBERED: Final = 25_000
-_STALE_PAGES: Final = 3
+
+_MAX_REMEMBERED_IDS: Final = 25_000
+"""Maximum number of ids in each of the two generations of `_SeenIds`."""
+
+_MAX_STALE_PAGES: Final = 3
+"""Pages in a row without a new record, after which iteration fails."""
 
 
 class Pages(Generic[T]):
@@ -122,20 +126,20 @@ class _PageStream(Generic[T]):
         self._fetch = fetch
         self._prefetch: Prefetch[Page[T]] | None = None
         self._number = 0
-        self._over = False
+        self._ended = False
         self._stale_pages = 0
         self._previous: tuple[Any, ...] = ()
-        self._seen = _Seen()
+        self._seen = _SeenIds()
 
     def __aiter__(self) -> AsyncIterator[Page[T]]:
         return self
 
     async def __anext__(self) -> Page[T]:
-        while not self._over:
+        while not self._ended:
             page = await self._next()
-            fresh = self._fresh(page)
-            if fresh:
-                return attrs.evolve(page, records=fresh)
+            new_records = self._new_records(page)
+            if new_records:
+                return attrs.evolve(page, records=new_records)
         raise StopAsyncIteration
 
     async def _next(self) -> Page[T]:
@@ -144,10 +148,10 @@ class _PageStream(Generic[T]):
         try:
             page = await prefetch.result()
         except BaseException:
-            self._over = True
+            self._ended = True
             raise
-        self._over = is_last(page)
-        if not self._over:
+        self._ended = is_last(page)
+        if not self._ended:
             self._prefetch = self._start()
         return page
 
@@ -155,7 +159,7 @@ class _PageStream(Generic[T]):
         self._number += 1
         return Prefetch(partial(self._fetch, self._number))  # no reference to this stream: dropping it ends the read
 
-    def _fresh(self, page: Page[T]) -> tuple[T, ...]:
+    def _new_records(self, page: Page[T]) -> tuple[T, ...]:
         """Return the page's records that are new.
 
         Raises `MalformedReplyError` instead of iterating without end.
@@ -164,14 +168,14 @@ class _PageStream(Generic[T]):
         if ids and ids == self._previous:
             self._fail(f"page {page.number} repeats the page before it")
         self._previous = ids
-        fresh = tuple(record for record, name in zip(page.records, ids, strict=True) if self._seen.is_new(name))
-        self._stale_pages = 0 if fresh else self._stale_pages + 1
-        if self._stale_pages >= _STALE_PAGES and not self._over:
+        new_records = tuple(record for record, name in zip(page.records, ids, strict=True) if self._seen.is_new(name))
+        self._stale_pages = 0 if new_records else self._stale_pages + 1
+        if self._stale_pages >= _MAX_STALE_PAGES and not self._ended:
             self._fail(f"page {page.number} is the third page in a row without a new record")
-        return fresh
+        return new_records
 
     def _fail(self, reason: str) -> None:
-        self._over = True
+        self._ended = True
         self.cancel()
         raise MalformedReplyError("$.meta.pagination", reason, call=self._call)
 
@@ -205,7 +209,7 @@ class _Records(Generic[T]):
         return record
 
 
-class _Seen:
+class _SeenIds:
     """The ids seen recently, in bounded memory.
 
     There are two generations; the older one is dropped when the younger one is full.
@@ -220,7 +224,7 @@ class _Seen:
             return True
         if name in self._young or name in self._old:
             return False
-        if len(self._young) >= _REMEMBERED:
+        if len(self._young) >= _MAX_REMEMBERED_IDS:
             self._old, self._young = self._young, set()
         self._young.add(name)
         return True

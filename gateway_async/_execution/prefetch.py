@@ -21,14 +21,14 @@ T = TypeVar("T")
 class Prefetch(Generic[T]):
     """Starts `read` immediately; `result()` waits for it."""
 
-    __slots__ = ("__weakref__", "_done", "_error", "_read", "_read_all", "_scope", "_task", "_value")
+    __slots__ = ("__weakref__", "_done", "_error", "_is_complete", "_read", "_scope", "_task", "_value")
 
     def __init__(self, read: Callable[[], Awaitable[T]]) -> None:
         self._read = read
         self._done = anyio.Event()
         self._scope = anyio.CancelScope()
         self._error: BaseException | None = None
-        self._read_all = False
+        self._is_complete = False
         self._value: T
         self._task = _start(self._run, self._done.set)
 
@@ -36,7 +36,7 @@ class Prefetch(Generic[T]):
         try:
             with self._scope:
                 self._value = await self._read()
-                self._read_all = True
+                self._is_complete = True
         except Exception as error:  # noqa: BLE001  raised by `result()`
             self._error = error
         finally:
@@ -51,7 +51,7 @@ class Prefetch(Generic[T]):
             raise
         if self._error is not None:
             raise self._error
-        if not self._read_all:
+        if not self._is_complete:
             raise ConnectionLostError("the prefetch was cancelled")
         return self._value
 

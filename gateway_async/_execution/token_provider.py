@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import anyio
 
-from gateway_async._wire.auth import Signature, sign, unsigned
+from gateway_async._wire.auth import Signature, sign, sign_without_credentials
 from gateway_async._wire.call import Call
 from gateway_async._wire.token_calls import log_in, revoke
 from gateway_async.credentials import AccessToken, PasswordLogin
@@ -27,10 +27,7 @@ _LOGIN_SECONDS: Final = 10.0
 _REVOKE_SECONDS: Final = 2.0
 _IDLE_MINUTES: Final = 15
 _MARGIN_SECONDS: Final = 30.0
-"""Seconds before its expiry at which a token is replaced.
-
-A request with it could arrive too late.
-"""
+"""Seconds before its expiry at which a token is replaced, because a request may take time to arrive."""
 
 
 class TokenProvider:
@@ -93,11 +90,11 @@ class TokenProvider:
         return self._token if anyio.current_time() - self._used_at < lifetime else None
 
     async def _renew(self, call: Call[Any]) -> Token:
-        who = self._credentials
+        login = self._credentials
         try:
             with anyio.fail_after(_LOGIN_SECONDS):
                 token: Token = await self._fetch(
-                    log_in(who.username, who.password, who.domain), unsigned(self._developer_id)
+                    log_in(login.username, login.password, login.domain), sign_without_credentials(self._developer_id)
                 )
         except TimeoutError:
             raise NotSentError(f"no login within {_LOGIN_SECONDS:g} s", call=str(call)) from None

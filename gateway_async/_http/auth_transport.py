@@ -1,6 +1,6 @@
-"""`SignedTransport`: add credentials below httpx.
+"""`SignedTransport`: add credentials in the transport, below `httpx.AsyncClient`.
 
-There, neither httpx's log nor its errors can show them.
+The log and the errors of httpx therefore cannot show them.
 """
 
 from collections.abc import Mapping
@@ -46,8 +46,8 @@ def _signed(request: httpx.Request) -> httpx.Request:
     url = httpx.URL(extensions[TARGET]) if TARGET in extensions else request.url
     if signature.params:
         url = url.copy_merge_params(dict(signature.params))
-    proof = [(name.encode("ascii"), value.encode("ascii")) for name, value in signature.headers]
-    headers = [*request.headers.raw, *proof]
+    signature_headers = [(name.encode("ascii"), value.encode("ascii")) for name, value in signature.headers]
+    headers = [*request.headers.raw, *signature_headers]
     kept = {name: value for name, value in extensions.items() if name not in (SIGNATURE, TARGET)}
     signed = httpx.Request(request.method, url, headers=headers, stream=request.stream, extensions=kept)
     if isinstance(signed.stream, httpx.ByteStream):

@@ -22,16 +22,16 @@ from gateway_async._http.response_parser import ResponseParser
 __all__ = ["Connection", "connect"]
 
 _LOST: Final = (anyio.BrokenResourceError, anyio.BusyResourceError, anyio.ClosedResourceError, OSError, ssl.SSLError)
-_HEARD_EARLY: Final = 64 * 1024
+_MAX_EARLY_BYTES: Final = 64 * 1024
 """Maximum bytes of a response that are read while the request is written."""
 
-_MOST_READ: Final = 64 * 1024
+_MAX_READ: Final = 64 * 1024
 """Maximum bytes for one read.
 
 On asyncio, anyio may have read more and buffers it until the next read.
 """
 
-_CLOSE_WITHIN: Final = 2.0
+_CLOSING_SECONDS: Final = 2.0
 """Maximum seconds for closing."""
 
 # A terminal call is silent for minutes. Probes keep the connection alive in routers, and detect a dead peer.
@@ -54,7 +54,7 @@ _SOCKET_OPTIONS: Final = [
 class Connection:
     """One connection, idle or with one exchange."""
 
-    __slots__ = ("_answer", "_raw", "_sent", "_socket_stream", "_stream", "_tls", "idle_since")
+    __slots__ = ("_raw", "_response", "_sent", "_socket_stream", "_stream", "_tls", "idle_since")
 
     def __init__(self, socket_stream: "_SocketStream", stream: anyio.abc.ByteStream) -> None:
         self.idle_since = 0.0
@@ -63,11 +63,11 @@ class Connection:
         self._raw: Any = stream.extra(anyio.abc.SocketAttribute.raw_socket)  # noqa: S610  anyio's, not Django's
         self._tls: Any = stream.extra(TLSAttribute.ssl_object, None)  # noqa: S610
         self._sent = False
-        self._answer: ResponseParser | None = None
+        self._response: ResponseParser | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether the connection is reusable: no EOF and no unsolicited data is pending."""
+        """Whether an idle connection is usable: no EOF and no unsolicited data is pending."""
         poll = select.poll()
         try:
             poll.register(self._raw.fileno(), select.POLLIN)
@@ -76,7 +76,7 @@ class Connection:
         return not poll.poll(0)
 
     @property
-    def spoke_first(self) -> bool:
+    def sent_unsolicited_data(self) -> bool:
         """Whether the server sent data, or closed, before the first request.
 
         Such data would be mistaken for the response.
@@ -115,20 +115,20 @@ class Connection:
     async def _listen(self, writing: anyio.CancelScope, failures: list[httpx.TransportError]) -> None:
         """Stop writing after the whole response or a failure."""
         try:
-            if await self._is_answered_early():
+            if await self._receives_early_response():
                 writing.cancel()
         except httpx.TransportError as error:
             failures.append(error)
             writing.cancel()
 
-    async def _is_answered_early(self) -> bool:
-        self._answer = answer = ResponseParser()
-        heard = 0
-        while not answer.complete and heard < _HEARD_EARLY:
+    async def _receives_early_response(self) -> bool:
+        self._response = response = ResponseParser()
+        received = 0
+        while not response.complete and received < _MAX_EARLY_BYTES:
             data = await self._receive()
-            heard += len(data)
+            received += len(data)
             await self._feed(data)
-        return answer.complete
+        return response.complete
 
     async def head(self, *, bodiless: bool) -> ResponseParser:
         """Wait for the head of the response.
@@ -139,15 +139,15 @@ class Connection:
         Raises:
             httpx.TransportError: the connection ended before it, or the data is not HTTP.
         """
-        if self._answer is None:
+        if self._response is None:
             data = await self._receive()  # before a parser is created: thousands of calls may wait here
-            self._answer = ResponseParser()
+            self._response = ResponseParser()
             await self._feed(data)
-        while not self._answer.head_seen:
+        while not self._response.head_seen:
             await self._feed(await self._receive())
         if bodiless:
-            self._answer.end_here()
-        return self._answer
+            self._response.end_after_head()
+        return self._response
 
     async def read(self) -> bytes:
         """Wait for more of the body; return b"" at its end.
@@ -155,11 +155,11 @@ class Connection:
         Raises:
             httpx.TransportError: the connection ended before the end of the body.
         """
-        answer = self._answer
-        while answer is not None:
-            if chunk := answer.take():
+        response = self._response
+        while response is not None:
+            if chunk := response.take_body():
                 return chunk
-            if answer.complete:
+            if response.complete:
                 break
             await self._feed(await self._receive())
         return b""
@@ -167,19 +167,19 @@ class Connection:
     def finish(self, now: float) -> bool:
         """End the exchange and return whether the connection can be reused.
 
-        It can if the request was sent completely, and its response is all that has arrived.
+        It can if the request was sent completely, and nothing but its response has arrived.
         """
-        fit = self._sent and self._answer is not None and self._answer.may_follow
-        fit = fit and not self._socket_stream.may_hold_more and (self._tls is None or _is_drained(self._tls))
-        self._sent, self._answer, self.idle_since = False, None, now
-        return fit
+        reusable = self._sent and self._response is not None and self._response.reusable
+        reusable = reusable and not self._socket_stream.may_hold_more and (self._tls is None or _is_drained(self._tls))
+        self._sent, self._response, self.idle_since = False, None, now
+        return reusable
 
     async def aclose(self) -> None:
         """Close immediately, also during an exchange.
 
         Closing is bounded in time and shielded from cancellation. A second close is harmless.
         """
-        with anyio.move_on_after(_CLOSE_WITHIN, shield=True):
+        with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
             try:
                 await self._stream.aclose()
             except _LOST:
@@ -201,10 +201,10 @@ class Connection:
             raise httpx.ReadError(str(error) or "the connection is lost") from error
 
     async def _feed(self, data: bytes) -> None:
-        answer = self._answer
-        if answer is not None and data:
-            answer.feed(data)
-        elif answer is None or not answer.ends_here():
+        response = self._response
+        if response is not None and data:
+            response.feed(data)
+        elif response is None or not response.end_at_eof():
             raise httpx.RemoteProtocolError("the server closed the connection before its response was complete")
 
 
@@ -221,7 +221,7 @@ class _SocketStream(anyio.abc.ByteStream):
         self._stream = stream
         self.may_hold_more = False
 
-    async def receive(self, max_bytes: int = _MOST_READ) -> bytes:
+    async def receive(self, max_bytes: int = _MAX_READ) -> bytes:
         data = await self._stream.receive(max_bytes)
         self.may_hold_more = len(data) >= max_bytes
         return data
@@ -273,7 +273,7 @@ async def connect(host: str, port: int, tls: ssl.SSLContext | None) -> Connectio
             raise httpx.ConnectError(str(error.__cause__ or error) or "the handshake broke off") from error
         raise
     connection = Connection(socket_stream, stream)
-    if connection.spoke_first:
+    if connection.sent_unsolicited_data:
         await connection.aclose()
         raise httpx.ConnectError("the server sent data before the request")
     return connection

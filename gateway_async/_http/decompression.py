@@ -34,11 +34,11 @@ class BoundedDecompressor(httpx.AsyncByteStream):
     The client's `Accept-Encoding` offers no other coding.
     """
 
-    def __init__(self, packed: httpx.AsyncByteStream, coding: str) -> None:
-        self._packed = packed
+    def __init__(self, compressed: httpx.AsyncByteStream, coding: str) -> None:
+        self._compressed = compressed
         self._coding = coding
-        self._chunks: AsyncIterator[bytes] = aiter(packed)
-        self._unpack: _Decompress | None = None
+        self._chunks: AsyncIterator[bytes] = aiter(compressed)
+        self._decompressor: _Decompress | None = None
         self._rest = b""
 
     def __aiter__(self) -> Self:
@@ -54,35 +54,35 @@ class BoundedDecompressor(httpx.AsyncByteStream):
             self._rest = await anext(self._chunks, b"")
             if not self._rest:
                 self._end()
-        unpack = self._unpack = self._unpack or _unpacker(self._coding, self._rest)
-        if unpack.eof:  # zlib would buffer all data after the end
+        decompressor = self._decompressor = self._decompressor or _make_decompressor(self._coding, self._rest)
+        if decompressor.eof:  # zlib would buffer all data after the end
             raise httpx.DecodingError("data follows the compressed body")
         try:
-            piece = unpack.decompress(self._rest, _STEP)
+            piece = decompressor.decompress(self._rest, _STEP)
         except zlib.error as error:
             raise httpx.DecodingError(f"the body does not match its content-encoding: {error}") from None
-        self._rest = unpack.unconsumed_tail or unpack.unused_data
+        self._rest = decompressor.unconsumed_tail or decompressor.unused_data
         return piece
 
     async def aclose(self) -> None:
         """Close the underlying stream."""
-        await self._packed.aclose()
+        await self._compressed.aclose()
 
     def _end(self) -> None:
-        if self._unpack is not None and not self._unpack.eof:
+        if self._decompressor is not None and not self._decompressor.eof:
             raise httpx.DecodingError("the compressed body is cut off")
         raise StopAsyncIteration
 
 
-def _unpacker(coding: str, start: bytes) -> "_Decompress":
+def _make_decompressor(coding: str, start: bytes) -> "_Decompress":
     if coding not in _CODINGS:
         raise httpx.DecodingError(f"the body is encoded as {coding!r}, which was not offered")
-    return zlib.decompressobj(_WITH_HEADER if _has_header(start) else _WITHOUT_HEADER)
+    return zlib.decompressobj(_WITH_HEADER if _starts_with_header(start) else _WITHOUT_HEADER)
 
 
-def _has_header(start: bytes) -> bool:
-    """Return whether a body starts as gzip or zlib.
+def _starts_with_header(start: bytes) -> bool:
+    """Return whether a body starts with a gzip or zlib header.
 
-    The `deflate` of some servers has no header.
+    Some servers send `deflate` without a header.
     """
     return start[:1] in (b"\x1f", b"\x78")

@@ -18,17 +18,26 @@ from gateway_async._http.response_parser import ResponseParser
 
 __all__ = ["Exchange"]
 
-_LATE: Final = "timed out"
-_UNBOUND: Final = contextlib.nullcontext()
-_UNSENDABLE: Final = re.compile(rb"[\r\n\0]")
+_TIMED_OUT: Final = "timed out"
+_NO_TIMEOUT: Final = contextlib.nullcontext()
+_LINE_BREAK: Final = re.compile(rb"[\r\n\0]")
 
 
 @attrs.define(eq=False)
 class Exchange(httpx.AsyncByteStream):
     """One request and its response, until the response is read or dropped.
 
-    It acquires a slot of the pool, holds the connection, and is also the body of the response. Because thousands of
-    calls may wait, one object has all three roles.
+    It acquires a slot of the pool, holds the connection, and is also the body of the response. One object has all three
+    roles to save memory, because thousands of calls may wait.
+
+    Attributes:
+        pool: the pool of the connection.
+        origin: scheme, host and port.
+        tls: the TLS context; None for plain http.
+        timeouts: httpx's timeouts in seconds, by phase.
+        progress: is updated with how far the request got.
+        connection: the connection, while it is in use.
+        has_slot: whether the exchange holds a slot of the pool.
     """
 
     pool: ConnectionPool
@@ -37,7 +46,7 @@ class Exchange(httpx.AsyncByteStream):
     timeouts: dict[str, float | None]
     progress: Progress | None
     connection: Connection | None = None
-    placed: bool = False
+    has_slot: bool = False
 
     async def send(self, request: httpx.Request) -> None:
         """Wait for a slot of the pool and send the request.
@@ -46,10 +55,10 @@ class Exchange(httpx.AsyncByteStream):
         """
         head = _head(request)
         try:
-            self._reached(Stage.QUEUED)
-            await self._borrow(self.pool.limiter)
-            self.placed = True
-            self._reached(Stage.CONNECTING)
+            self._set_stage(Stage.QUEUED)
+            await self._acquire_slot(self.pool.limiter)
+            self.has_slot = True
+            self._set_stage(Stage.CONNECTING)
             async with contextlib.aclosing(_encode_body(request)) as body:
                 # Read the body's first chunks now, so that writing starts as soon as there is a connection.
                 start, more = head + await anext(body, b""), await anext(body, b"")
@@ -69,18 +78,18 @@ class Exchange(httpx.AsyncByteStream):
         """
         connection = cast("Connection", self.connection)
         try:
-            with self._bound("read"):
-                answer = await connection.head(bodiless=bodiless)
-                self._reached(Stage.ANSWERED)
-                return answer
+            with self._timeout_scope("read"):
+                response = await connection.head(bodiless=bodiless)
+                self._set_stage(Stage.RESPONSE_STARTED)
+                return response
         except BaseException:
             await self.aclose()
             raise
         await self.aclose()
-        raise httpx.ReadTimeout(_LATE)
+        raise httpx.ReadTimeout(_TIMED_OUT)
 
     async def _connect(self) -> Connection:
-        await self._borrow(self.pool.connect_limiter)
+        await self._acquire_slot(self.pool.connect_limiter)
         try:
             self.pool.check_open()
             with anyio.move_on_after(self.timeouts.get("connect")) as scope:
@@ -91,25 +100,25 @@ class Exchange(httpx.AsyncByteStream):
                     self.pool.connecting.discard(scope)
                 self.pool.busy.add(connection)
                 return connection
-            raise httpx.ConnectTimeout(_LATE)
+            raise httpx.ConnectTimeout(_TIMED_OUT)
         finally:
             self.pool.connect_limiter.release_on_behalf_of(self)
 
     async def _write(self, connection: Connection, start: bytes, more: bytes, rest: AsyncIterator[bytes]) -> None:
-        self._reached(Stage.SENDING)
-        with self._bound("write"):
+        self._set_stage(Stage.SENDING)
+        with self._timeout_scope("write"):
             return await connection.send(start, more, rest)
-        raise httpx.WriteTimeout(_LATE)
+        raise httpx.WriteTimeout(_TIMED_OUT)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> bytes:
-        with self._bound("read"):
+        with self._timeout_scope("read"):
             if self.connection is not None and (chunk := await self.connection.read()):
                 return chunk
             raise StopAsyncIteration
-        raise httpx.ReadTimeout(_LATE)
+        raise httpx.ReadTimeout(_TIMED_OUT)
 
     async def aclose(self) -> None:
         """End the exchange; return the connection to the pool if it is reusable.
@@ -121,29 +130,29 @@ class Exchange(httpx.AsyncByteStream):
             if connection is not None:
                 await self.pool.release(self.origin, connection)
         finally:
-            if self.placed:
-                self.placed = False
+            if self.has_slot:
+                self.has_slot = False
                 self.pool.limiter.release_on_behalf_of(self)
 
-    def _reached(self, stage: Stage) -> None:
+    def _set_stage(self, stage: Stage) -> None:
         if self.progress is not None:
             self.progress.stage = stage
 
-    async def _borrow(self, limiter: anyio.CapacityLimiter) -> None:
+    async def _acquire_slot(self, limiter: anyio.CapacityLimiter) -> None:
         try:
             limiter.acquire_on_behalf_of_nowait(self)
         except anyio.WouldBlock:
-            with self._bound("pool"):
+            with self._timeout_scope("pool"):
                 return await limiter.acquire_on_behalf_of(self)
-            raise httpx.PoolTimeout(_LATE) from None
+            raise httpx.PoolTimeout(_TIMED_OUT) from None
 
-    def _bound(self, phase: str) -> AbstractContextManager[object, bool | None]:
+    def _timeout_scope(self, phase: str) -> AbstractContextManager[object, bool | None]:
         """Return a cancel scope for the timeout of a phase.
 
         The code after the block raises the timeout error.
         """
         seconds = self.timeouts.get(phase)
-        return _UNBOUND if seconds is None else anyio.move_on_after(seconds)
+        return _NO_TIMEOUT if seconds is None else anyio.move_on_after(seconds)
 
 
 def _head(request: httpx.Request) -> bytes:
@@ -154,7 +163,7 @@ def _head(request: httpx.Request) -> bytes:
     """
     lines = [b"%b %b HTTP/1.1" % (request.method.encode(), request.url.raw_path)]
     lines += [b"%b: %b" % field for field in request.headers.raw]
-    if any(map(_UNSENDABLE.search, lines)):
+    if any(map(_LINE_BREAK.search, lines)):
         raise httpx.LocalProtocolError("a header contains a line break")
     return b"\r\n".join([*lines, b"", b""])
 

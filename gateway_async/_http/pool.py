@@ -1,6 +1,7 @@
-"""`ConnectionPool`: the connections of one kind of call.
+"""`ConnectionPool`: the idle and busy connections of one kind of call (ordinary or terminal).
 
-The cost of a call does not depend on how many others wait. However a call ends, its slot is released.
+`Exchange` waits for a slot of the pool's limiters, takes an idle connection or opens one, and releases both at its end.
+The cost of a call does not depend on how many others wait.
 """
 
 from collections import defaultdict, deque
@@ -14,7 +15,7 @@ __all__ = ["ConnectionPool", "Origin"]
 
 Origin = tuple[str, str, int]
 
-_DIALS_AT_ONCE: Final = 200
+_MAX_CONNECTING: Final = 200
 """New connections that a pool opens at the same time.
 
 More would block the event loop when thousands of calls start.
@@ -37,7 +38,7 @@ class ConnectionPool:
 
     def __init__(self, size: int, *, max_idle: int, keepalive_expiry: float) -> None:
         self.limiter = anyio.CapacityLimiter(size)
-        self.connect_limiter = anyio.CapacityLimiter(_DIALS_AT_ONCE)
+        self.connect_limiter = anyio.CapacityLimiter(_MAX_CONNECTING)
         self.idle: defaultdict[Origin, deque[Connection]] = defaultdict(deque)
         self.busy: set[Connection] = set()
         self.connecting: set[anyio.CancelScope] = set()
@@ -69,14 +70,14 @@ class ConnectionPool:
         Idle connections that have expired, or exceed the maximum, are closed first. Nothing is awaited after the
         connection is on its stack, so the caller can still discard it before another call gets it.
         """
-        fit = connection.finish(anyio.current_time())
+        reusable = connection.finish(anyio.current_time())
         idle = self.idle[origin]
         try:
             while idle and (len(idle) >= self._max_idle or self._has_expired(idle[0])):
                 await idle.popleft().aclose()
         finally:
             self.busy.discard(connection)
-            if fit and not self.closed:
+            if reusable and not self.closed:
                 idle.append(connection)
             else:
                 await connection.aclose()
@@ -86,8 +87,8 @@ class ConnectionPool:
         self.closed = True
         idle = [connection for stack in self.idle.values() for connection in stack]
         self.idle.clear()
-        for dial in self.connecting:
-            dial.cancel()
+        for scope in self.connecting:
+            scope.cancel()
         async with anyio.create_task_group() as closing:
             for connection in (*idle, *self.busy):
                 closing.start_soon(connection.aclose)

@@ -1,4 +1,4 @@
-"""How far a request got: decides whether a failed call may be repeated.
+"""`Progress`: how far a request got, which decides whether a failed call may be repeated.
 
 The sender puts a new `Progress` under `PROGRESS` into the extensions of a request, and the transport updates it. The
 stage `SENDING` is set before any byte can be sent. The stage may therefore be too high, but is never too low.
@@ -27,7 +27,7 @@ class Stage(enum.IntEnum):
     """Finding, opening or securing a connection; nothing of the request is written."""
     SENDING = 3
     """The first byte may have been sent."""
-    ANSWERED = 4
+    RESPONSE_STARTED = 4
     """The head of the response was read."""
 
 
@@ -36,7 +36,7 @@ _REACHED: Final = {
     Stage.QUEUED: Reached.NOT_CONNECTED,
     Stage.CONNECTING: Reached.NOTHING_WRITTEN,
     Stage.SENDING: Reached.SENT,
-    Stage.ANSWERED: Reached.RESPONSE_CUT,
+    Stage.RESPONSE_STARTED: Reached.RESPONSE_CUT,
 }
 """The `Reached` value of a request that ended in each stage."""
 

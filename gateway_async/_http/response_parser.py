@@ -23,12 +23,21 @@ class ResponseParser:
     Attributes:
         head_seen: whether status and headers have arrived.
         complete: whether the whole response has arrived.
-        may_follow: whether the connection can be reused: the response is complete, and nothing follows it.
+        reusable: whether the connection can be reused: the response is complete, and nothing follows it.
     """
 
     __slots__ = (
-        "_chunks", "_framing_bytes", "_header_bytes", "_parser", "complete", "head_seen", "headers", "may_follow",
-        "reason", "status", "version",
+        "_chunks",
+        "_framing_bytes",
+        "_header_bytes",
+        "_parser",
+        "complete",
+        "head_seen",
+        "headers",
+        "reason",
+        "reusable",
+        "status",
+        "version",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -42,7 +51,7 @@ class ResponseParser:
         self.version = b""
         self.head_seen = False
         self.complete = False
-        self.may_follow = False
+        self.reusable = False
 
     def feed(self, data: bytes) -> None:
         """Parse received data.
@@ -56,24 +65,24 @@ class ResponseParser:
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             if not self.complete:
                 raise httpx.RemoteProtocolError(f"not an HTTP response: {error}") from None
-            self.may_follow = False
+            self.reusable = False
         self._check_length()
 
-    def ends_here(self) -> bool:
-        """Return whether the server may end the response by closing the connection.
+    def end_at_eof(self) -> bool:
+        """End the response at EOF; return whether it is complete.
 
-        It may if the head gives neither a length nor a transfer encoding.
+        EOF ends a response only if its head gives neither a length nor a transfer encoding.
         """
         self.complete = self.head_seen and not self._is_measured()
         return self.complete
 
-    def end_here(self) -> None:
+    def end_after_head(self) -> None:
         """Treat the head as the whole response, as after a HEAD request."""
-        fit = self.may_follow if self.complete else self._parser.should_keep_alive()
-        self.complete, self.may_follow = True, fit and not self._chunks
+        keep_alive = self.reusable if self.complete else self._parser.should_keep_alive()
+        self.complete, self.reusable = True, keep_alive and not self._chunks
         self._chunks.clear()
 
-    def take(self) -> bytes:
+    def take_body(self) -> bytes:
         """Return the new part of the body."""
         chunks = b"".join(self._chunks)
         self._chunks.clear()
@@ -82,7 +91,7 @@ class ResponseParser:
     def _check_length(self) -> None:
         framing = 0 if self.complete else self._framing_bytes
         if max(framing, self._header_bytes) > _HEAD_LIMIT:
-            self.may_follow = False
+            self.reusable = False
             part = "framing" if self.head_seen and framing else "head"
             raise httpx.RemoteProtocolError(f"the {part} of the response is longer than {_HEAD_LIMIT} bytes")
 
@@ -93,7 +102,7 @@ class ResponseParser:
 
     def on_message_begin(self) -> None:
         if self.complete:
-            self.may_follow = False
+            self.reusable = False
 
     def on_status(self, reason: bytes) -> None:
         if not self.complete:
@@ -122,4 +131,4 @@ class ResponseParser:
     def on_message_complete(self) -> None:
         if self.head_seen and not self.complete:
             self.complete = True
-            self.may_follow = self._parser.should_keep_alive()
+            self.reusable = self._parser.should_keep_alive()

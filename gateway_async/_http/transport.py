@@ -74,8 +74,8 @@ class PooledTransport(httpx.AsyncBaseTransport):
             RuntimeError: The transport is closed.
         """
         name = request.extensions.get(POOL, "ordinary")
-        if not _is_ours():
-            return await self._foreign[name].handle_async_request(request)
+        if not _is_httpcore_unpatched():
+            return await self._httpx_transports[name].handle_async_request(request)
         progress: Progress | None = request.extensions.get(PROGRESS)
         if progress is not None:
             progress.stage = Stage.QUEUED  # an invalid request fails before anything can be sent
@@ -92,22 +92,22 @@ class PooledTransport(httpx.AsyncBaseTransport):
         bodiless = request.method == "HEAD"
         await exchange.send(request)
         del request  # free its memory: thousands of calls may wait here
-        answer = await exchange.head(bodiless=bodiless)
-        headers = httpx.Headers(answer.headers)
+        response = await exchange.head(bodiless=bodiless)
+        headers = httpx.Headers(response.headers)
         stream: httpx.AsyncByteStream = exchange
-        if packed := coding(headers):
+        if content_coding := coding(headers):
             del headers["content-encoding"]
-            stream = BoundedDecompressor(exchange, packed)
-        facts = {"http_version": answer.version, "reason_phrase": answer.reason}
-        return httpx.Response(answer.status, headers=headers, stream=stream, extensions=facts)
+            stream = BoundedDecompressor(exchange, content_coding)
+        extensions = {"http_version": response.version, "reason_phrase": response.reason}
+        return httpx.Response(response.status, headers=headers, stream=stream, extensions=extensions)
 
     async def aclose(self) -> None:
         """Close every connection, also those in use."""
         with anyio.CancelScope(shield=True):
             for pool in self._pools.values():
                 await pool.aclose()
-        if "_foreign" in self.__dict__:
-            for transport in self._foreign.values():
+        if "_httpx_transports" in self.__dict__:
+            for transport in self._httpx_transports.values():
                 await transport.aclose()
 
     @functools.cached_property
@@ -116,7 +116,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         return self._verify if isinstance(self._verify, ssl.SSLContext) else _make_ssl_context(self._verify)
 
     @functools.cached_property
-    def _foreign(self) -> dict[str, httpx.AsyncHTTPTransport]:
+    def _httpx_transports(self) -> dict[str, httpx.AsyncHTTPTransport]:
         return {
             name: httpx.AsyncHTTPTransport(
                 verify=self._ssl_context,
@@ -146,7 +146,7 @@ def _make_ssl_context(verify: str | bool) -> ssl.SSLContext:
     return context
 
 
-def _is_ours() -> bool:
+def _is_httpcore_unpatched() -> bool:
     """Return whether httpcore is unpatched.
 
     If a test has replaced httpcore's pool, for example with respx, the package's own connections are not used.

@@ -31,13 +31,13 @@ T = TypeVar("T")
 _STEP: Final = 64 * 1024
 """Bytes that are read for each call of a worker thread."""
 
-_LOOK_WITHIN: Final = 10.0
+_CHECK_SECONDS: Final = 10.0
 """Maximum seconds for checking all files before anything is sent.
 
 A network disk may never respond.
 """
 
-_CLOSE_WITHIN: Final = 2.0
+_CLOSING_SECONDS: Final = 2.0
 """Maximum seconds for closing the files."""
 
 
@@ -51,30 +51,31 @@ async def measure_files(call: Call[T], *, limits: bool) -> Call[T]:
         limits: also check the sizes of the files.
 
     Raises:
-        InvalidRequestError: a file cannot be read, or not twice, or is too large; `.problems` says which.
+        InvalidRequestError: a file cannot be read, cannot be read again for a retry, or is too large; `.problems` says
+            which.
         NotSentError: the files cannot be read in time.
     """
     if call.form is None:
         return call
     try:
-        with anyio.fail_after(_LOOK_WITHIN):
-            looked_at = [
-                await anyio.to_thread.run_sync(_looked_at, part, limits, abandon_on_cancel=True)
+        with anyio.fail_after(_CHECK_SECONDS):
+            results = [
+                await anyio.to_thread.run_sync(_check_file, part, limits, abandon_on_cancel=True)
                 for part in call.form.files
             ]
     except TimeoutError:
-        raise NotSentError(f"its files cannot be read within {_LOOK_WITHIN:g} s", call=str(call)) from None
-    problems = [found for found in looked_at if isinstance(found, str)]
+        raise NotSentError(f"its files cannot be read within {_CHECK_SECONDS:g} s", call=str(call)) from None
+    problems = [found for found in results if isinstance(found, str)]
     if problems:
         raise InvalidRequestError(problems)
-    files = tuple(found for found in looked_at if isinstance(found, FilePart))
+    files = tuple(found for found in results if isinstance(found, FilePart))
     return attrs.evolve(call, form=attrs.evolve(call.form, files=files))
 
 
-def _looked_at(part: FilePart, limits: bool) -> FilePart | str:
-    """Return the part with its file's start position, or a problem."""
+def _check_file(part: FilePart, limits: bool) -> FilePart | str:
+    """Check that a file can be read twice; return its part with the start position, or a problem."""
     try:
-        part = attrs.evolve(part, begins=_begin(part.attachment))
+        part = attrs.evolve(part, start=_start_position(part.attachment))
         with ExitStack() as files:
             size = _Source(part, files).size
     except OSError as error:
@@ -86,15 +87,15 @@ def _looked_at(part: FilePart, limits: bool) -> FilePart | str:
     return part
 
 
-def _begin(attachment: Attachment) -> int:
+def _start_position(attachment: Attachment) -> int:
     match attachment.content:
         case bytes() | str() | os.PathLike():
             return 0
         case file:
-            return _standing(file)
+            return _file_position(file)
 
 
-def _standing(file: BinaryIO) -> int:
+def _file_position(file: BinaryIO) -> int:
     if not file.seekable():
         raise ValueError("it is not seekable, so it cannot be sent twice (expected bytes or a path)")
     if not isinstance(cast("object", file.read(0)), bytes):
@@ -111,8 +112,8 @@ class _Source:
     def __init__(self, part: FilePart, files: ExitStack) -> None:
         self._label = part.label
         self._file = _file(part, files)
-        self._begins = part.begins
-        self.size = max(self._file.seek(0, os.SEEK_END) - part.begins, 0)
+        self._start = part.start
+        self.size = max(self._file.seek(0, os.SEEK_END) - part.start, 0)
         self._at = 0
 
     def tell(self) -> int:
@@ -134,7 +135,7 @@ class _Source:
 
     def _read(self, size: int) -> bytes:
         try:
-            self._file.seek(self._begins + self._at)
+            self._file.seek(self._start + self._at)
             return self._file.read(size)
         except Exception as error:  # a caller's own file may raise what looks like a network error
             raise OSError(f"{self._label} cannot be read any more: {error}") from error
@@ -149,25 +150,25 @@ def _file(part: FilePart, files: ExitStack) -> BinaryIO:
         case bytes() as content:
             return io.BytesIO(content)
         case (str() | os.PathLike()) as path:
-            place = Path(path)
-            if place.exists() and not place.is_file():  # opening a pipe would block until its other end is open
+            file_path = Path(path)
+            if file_path.exists() and not file_path.is_file():  # opening a pipe would block until its other end is open
                 raise ValueError("not a regular file")
-            return files.enter_context(place.open("rb", buffering=0))
+            return files.enter_context(file_path.open("rb", buffering=0))
         case file:
-            files.callback(_put_back, file, part.begins)
+            files.callback(_restore_position, file, part.start)
             return file
 
 
-def _put_back(file: BinaryIO, begins: int) -> None:
+def _restore_position(file: BinaryIO, start: int) -> None:
     with suppress(Exception):  # the caller may have closed it meanwhile
-        file.seek(begins)
+        file.seek(start)
 
 
 class Upload:
     """The headers and the body of one attempt; reads the body in steps."""
 
-    def __init__(self, form: Form, files: ExitStack, reading: Lock) -> None:
-        self._reading = reading
+    def __init__(self, form: Form, files: ExitStack, lock: Lock) -> None:
+        self._lock = lock
         parts = [(part.name, _file_part(part, files)) for part in form.files]
         fields = {name: value.reveal() if isinstance(value, Secret) else value for name, value in form.fields}
         request = httpx.Request("POST", "http://encoder", data=fields, files=parts)
@@ -183,7 +184,7 @@ class Upload:
         raise StopAsyncIteration
 
     def _step(self) -> bytes:
-        with self._reading:
+        with self._lock:
             return _step(self._chunks)
 
 
@@ -214,15 +215,15 @@ async def open_upload(form: Form) -> AsyncGenerator[Upload]:
     Raises:
         OSError: a file cannot be read any more.
     """
-    files, reading = ExitStack(), Lock()
+    files, lock = ExitStack(), Lock()
     try:
-        yield await anyio.to_thread.run_sync(Upload, form, files, reading, abandon_on_cancel=True)
+        yield await anyio.to_thread.run_sync(Upload, form, files, lock, abandon_on_cancel=True)
     finally:
-        with anyio.move_on_after(_CLOSE_WITHIN, shield=True):
-            await anyio.to_thread.run_sync(_close, files, reading, abandon_on_cancel=True)
+        with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
+            await anyio.to_thread.run_sync(_close, files, lock, abandon_on_cancel=True)
 
 
-def _close(files: ExitStack, reading: Lock) -> None:
+def _close(files: ExitStack, lock: Lock) -> None:
     # A thread of an abandoned attempt may still read; the next attempt would read the same file at the same time.
-    with reading:
+    with lock:
         files.close()

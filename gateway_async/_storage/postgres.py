@@ -101,5 +101,5 @@ def without_password(dsn: str) -> str:
 
 def in_one_line(error: Exception) -> str:
     """Return an error's text in one line, masked."""
-    said = mask_text(" ".join(str(error).split()))
-    return said or ("no response" if isinstance(error, TimeoutError) else type(error).__name__)
+    text = mask_text(" ".join(str(error).split()))
+    return text or ("no response" if isinstance(error, TimeoutError) else type(error).__name__)

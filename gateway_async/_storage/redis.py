@@ -9,7 +9,7 @@ from gateway_async.errors import InvalidRequestError
 __all__ = ["connect"]
 
 
-def connect(url: str, problems: Sequence[str], *, who: str, connections: int, patience: float, retries: int) -> Any:
+def connect(url: str, problems: Sequence[str], *, who: str, connections: int, timeout: float, retries: int) -> Any:
     """Create a Redis client, which connects on first use.
 
     Args:
@@ -17,7 +17,7 @@ def connect(url: str, problems: Sequence[str], *, who: str, connections: int, pa
         problems: problems with other arguments of `who`; reported together with that of the address.
         who: the name of the class that uses it, for messages.
         connections: maximum number of connections; commands wait for a free one.
-        patience: seconds for connecting, for a response and for a free connection.
+        timeout: seconds for connecting, for a response and for a free connection.
         retries: how often a command is sent again after its connection was lost.
 
     Raises:
@@ -32,9 +32,9 @@ def connect(url: str, problems: Sequence[str], *, who: str, connections: int, pa
             url,
             decode_responses=True,
             max_connections=connections,
-            timeout=patience,
-            socket_connect_timeout=patience,
-            socket_timeout=patience,
+            timeout=timeout,
+            socket_connect_timeout=timeout,
+            socket_timeout=timeout,
             retry=retry(no_backoff(), retries),
         )
     except (TypeError, ValueError, AttributeError):

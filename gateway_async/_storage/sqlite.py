@@ -134,7 +134,7 @@ class FileFormat:
     Attributes:
         kind: the kind of file, for messages, such as "a ledger".
         application_id: the identifier in the file's header, which tells it from the files of other programs.
-        version: of the tables. A file of another version is rejected.
+        version: the version of the tables. A file of another version is rejected.
         schema: the statements that create the tables, separated by semicolons.
         shared_table: the table that marks a store in another program's database; "" if a file cannot be shared.
     """

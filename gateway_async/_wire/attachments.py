@@ -73,7 +73,7 @@ def _is_gone(spec: ResourceSpec[Any], file_id: str, content: Any) -> LookupResul
 
     Without a list of files, the outcome is unknown and a `FieldError` is raised.
     """
-    record = spec.unwrapped(content)
+    record = spec.unwrap(content)
     try:
         ids = [str(file["id"]) for file in record["files"] or ()]
     except (KeyError, TypeError):

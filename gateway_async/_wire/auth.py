@@ -13,7 +13,7 @@ from gateway_async._wire.query import Params
 from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, UserApiKey
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["Signature", "SigningCredentials", "check_supported", "sign", "unsigned"]
+__all__ = ["Signature", "SigningCredentials", "check_supported", "sign", "sign_without_credentials"]
 
 SigningCredentials = UserApiKey | AccessToken | HashKey | BearerToken
 """Credentials that can sign without fetching anything first."""
@@ -65,7 +65,7 @@ def check_supported(credentials: Credentials, call: Call[object]) -> None:
                                   " router account vaults and transactions only")  # fmt: skip
 
 
-def unsigned(developer_id: str) -> Signature:
+def sign_without_credentials(developer_id: str) -> Signature:
     """Return the headers of a request without credentials, such as a login."""
     return Signature(headers=(("developer-id", developer_id),))
 

@@ -112,12 +112,13 @@ class Call(Generic[T]):
         sent: the content to write, with secrets masked, for errors and logs.
         secrets: the secrets in the body, which are masked in quoted response texts.
         terminal_id: the terminal at which the call waits.
-        lookup: the read that finds the outcome.
+        lookup: for a write, the call that finds its outcome; None if that is not possible.
         prerequisite: for a terminal call, a read to do first. Its result is the call to send instead.
         has_side_effects: for a lookup, whether it sends the write again, which could undo a later change.
         follow_up: for a lookup, function from the found record to the lookup of the result, if that is another record.
         ledger_entry: what a ledger stores about the call, if it moves money or stores an account.
-        not_found_result: the result when the gateway says that the record does not exist (404, 409); `...` raises.
+        not_found_result: the result when the gateway says that the record does not exist (404, 409). With `...`, the
+            default, a `StatusError` is raised instead.
         confirmation: for a lookup, builds the list read that must confirm that a record does not exist.
         signed: whether the request carries credentials; a login does not.
         error_class: the error to raise for a refusal, regardless of its status.

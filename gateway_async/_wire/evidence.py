@@ -22,18 +22,18 @@ __all__ = [
     "IS_SETTLED",
     "LAST_NAME_MATCHES",
     "Evidence",
-    "agrees",
+    "compare_fields",
     "evidence_of",
     "identifies_create",
-    "knows",
+    "is_known",
     "shows",
 ]
 
 Raw = Mapping[str, Any]
-Done = Callable[[Raw, Raw], bool]
+Rule = Callable[[Raw, Raw], bool]
 """Function from the sent values and the raw record to whether the write was executed."""
 
-_ORDERS: Final = frozenset({"action", "update_if_exists"})
+_INSTRUCTIONS: Final = frozenset({"action", "update_if_exists"})
 """Fields that are instructions. Records do not contain them."""
 
 _VOIDED: Final = ("201",)
@@ -73,8 +73,8 @@ def shows(evidence: str, sent: Raw, record: Raw) -> bool:
     return _EVIDENCE[evidence](sent, record)
 
 
-def knows(evidence: str) -> bool:
-    """Return whether this version of the package has evidence of that name."""
+def is_known(evidence: str) -> bool:
+    """Return whether this version of the package has evidence with this name."""
     return evidence in _EVIDENCE
 
 
@@ -91,7 +91,7 @@ def _any_record(_: Raw, __: Raw) -> bool:
 
 
 def _fields_match(sent: Raw, record: Raw) -> bool:
-    return all(same_value(value, record.get(name)) for name, value in sent.items() if name not in _ORDERS)
+    return all(same_value(value, record.get(name)) for name, value in sent.items() if name not in _INSTRUCTIONS)
 
 
 def _no_field_differs(sent: Raw, record: Raw) -> bool:
@@ -173,7 +173,7 @@ def _is_raised(sent: Raw, transaction: Raw) -> bool:
     return _fields_match(sent, transaction)
 
 
-_EVIDENCE: Final[Mapping[str, Done]] = {
+_EVIDENCE: Final[Mapping[str, Rule]] = {
     "exists": _any_record,
     "fields_match": _fields_match,
     "no_field_differs": _no_field_differs,
@@ -198,14 +198,14 @@ IS_SETTLED: Final = Evidence("is_settled")
 IS_ON_INVOICE: Final = Evidence("is_on_invoice", ("quick_invoice_id",))
 IS_OFF_INVOICE: Final = Evidence("is_off_invoice", ("quick_invoice_id",))
 
-_SUMS: Final = ("transaction_amount", "tip_amount", "tax", "subtotal_amount")
+_AMOUNTS: Final = ("transaction_amount", "tip_amount", "tax", "subtotal_amount")
 """Fields to compare after an action that moves money. The request's other fields are applied together with them."""
 
 _ACTIONS: Final[Mapping[str, Evidence]] = {
     "void": Evidence("is_voided"),
-    "authcomplete": Evidence("is_completed", _SUMS),
-    "authincrement": Evidence("is_raised", _SUMS),
-    "tipadjust": Evidence("fields_match", _SUMS),
+    "authcomplete": Evidence("is_completed", _AMOUNTS),
+    "authincrement": Evidence("is_raised", _AMOUNTS),
+    "tipadjust": Evidence("fields_match", _AMOUNTS),
     "edit": FIELDS_MATCH,
 }
 
@@ -215,9 +215,9 @@ def evidence_of(action: str) -> Evidence | None:
     return _ACTIONS.get(action)
 
 
-def agrees(*names: str) -> Evidence:
-    """Return evidence that the named fields have the sent values.
+def compare_fields(*names: str) -> Evidence:
+    """Return evidence that the named fields do not differ from the request.
 
-    A field that is missing in the record does not count.
+    A field that is missing in the record is ignored.
     """
     return Evidence("no_field_differs", names)

@@ -31,8 +31,8 @@ __all__ = [
 MAX_FILES: Final = 4
 MAX_FILE_BYTES: Final = 5 * 1024 * 1024
 
-_UNFIT_NAME: Final = 'its name is empty, or has one of [ ] " \\ or a control character'
-_UNFIT: Final = re.compile(r'[\[\]"\\\x00-\x1f]')
+_INVALID_NAME_TEXT: Final = 'its name is empty, or has one of [ ] " \\ or a control character'
+_INVALID_NAME: Final = re.compile(r'[\[\]"\\\x00-\x1f]')
 """Characters that have a special meaning in the name of a part, or need escapes that few servers decode."""
 
 
@@ -44,13 +44,13 @@ class FilePart:
         name: the name of the part, such as `quickinvoice[files][0]`.
         label: the name of the file in problems, such as `files[0]`.
         attachment: the file.
-        begins: the position of an open file when the call was made.
+        start: for an open file, its position when the call was made.
     """
 
     name: str
     label: str
     attachment: Attachment
-    begins: int = 0
+    start: int = 0
 
 
 @attrs.frozen(repr=False)
@@ -64,21 +64,21 @@ class Form:
 def form_of(wrapper: str, content: Mapping[str, Any], files: Sequence[Attachment]) -> Form:
     """Return the form with the content of a JSON body, and `files`."""
     parts = (
-        FilePart(f"{wrapper}[files][{place}]", f"files[{place}]", attachment) for place, attachment in enumerate(files)
+        FilePart(f"{wrapper}[files][{index}]", f"files[{index}]", attachment) for index, attachment in enumerate(files)
     )
-    return Form(tuple(_flattened(wrapper, content)), tuple(parts))
+    return Form(tuple(_flatten(wrapper, content)), tuple(parts))
 
 
-def _flattened(name: str, value: Any) -> Iterator[tuple[str, str | Secret]]:
+def _flatten(name: str, value: Any) -> Iterator[tuple[str, str | Secret]]:
     match value:
         case None:
             return
         case Mapping():
             for key, inner in value.items():
-                yield from _flattened(f"{name}[{key}]", inner)
+                yield from _flatten(f"{name}[{key}]", inner)
         case list() | tuple():
-            for place, inner in enumerate(value):
-                yield from _flattened(f"{name}[{place}]", inner)
+            for index, inner in enumerate(value):
+                yield from _flatten(f"{name}[{index}]", inner)
         case _:
             yield name, _text(value)
 
@@ -114,13 +114,13 @@ def _name_problems(path: str, value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             inside = f"{path}.{key}"
-            if not key or _UNFIT.search(str(key)):
+            if not key or _INVALID_NAME.search(str(key)):
                 shown = mask_text(inside).encode(errors="backslashreplace").decode()
-                yield f"{shown}: cannot be sent with files: {_UNFIT_NAME}"
+                yield f"{shown}: cannot be sent with files: {_INVALID_NAME_TEXT}"
             yield from _name_problems(inside, inner)
     elif isinstance(value, list | tuple):
-        for place, inner in enumerate(value):
-            yield from _name_problems(f"{path}[{place}]", inner)
+        for index, inner in enumerate(value):
+            yield from _name_problems(f"{path}[{index}]", inner)
 
 
 def attachment_problems(files: Sequence[Attachment], *, limits: bool = True) -> Iterator[str]:
@@ -135,8 +135,8 @@ def attachment_problems(files: Sequence[Attachment], *, limits: bool = True) -> 
         return
     if limits and len(files) > MAX_FILES:
         yield f"files: at most {MAX_FILES} can be attached, not {len(files)}"
-    for place, attachment in enumerate(files):
-        yield from (f"files[{place}]: {problem}" for problem in file_problems(attachment))
+    for index, attachment in enumerate(files):
+        yield from (f"files[{index}]: {problem}" for problem in file_problems(attachment))
 
 
 def file_problems(attachment: Attachment) -> Iterator[str]:

@@ -32,8 +32,8 @@ T = TypeVar("T")
 KIND: Final = "new_record"
 """The kind of such an outcome query. Ledgers on disk contain this value, so its meaning must never change."""
 
-_NEWEST: Final = 100
-"""Rows to read. More new rows than this are not expected between two reads."""
+_MAX_ROWS: Final = 100
+"""Maximum rows to read. Between two reads, more new rows than this are not expected."""
 
 
 def read_before(spec: ResourceSpec[R], expected: Mapping[str, Any], then: Callable[[OutcomeQuery], T]) -> Call[T]:
@@ -42,17 +42,17 @@ def read_before(spec: ResourceSpec[R], expected: Mapping[str, Any], then: Callab
     Args:
         spec: the resource that the write creates.
         expected: values that the new record will have, such as its contact.
-        then: function from the outcome query that finds the new record to the result of the read.
+        then: builds the result of the read from the outcome query that finds the new record.
     """
 
     def read(content: Any) -> T:
         rows = list(_rows(spec, content, expected))
-        before = {"ids": [str(row["id"]) for row in rows], "created_ts": max(map(_created, rows), default=0)}
+        before = {"ids": [str(row["id"]) for row in rows], "created_ts": max(map(_created_ts, rows), default=0)}
         return then(
             OutcomeQuery(kind=KIND, resource=spec.resource, id="", expected=expected, evidence=EXISTS.name, sent=before)
         )
 
-    return _newest(spec, expected, read)
+    return _list_newest(spec, expected, read)
 
 
 def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Call[LookupResult[R]]:
@@ -62,7 +62,7 @@ def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Call[Looku
     def read(content: Any) -> LookupResult[R]:
         rows = [row for row in _rows(spec, content, outcome_query.expected) if str(row["id"]) not in known]
         rows = [row for row in rows if not (spec.api_id and row.get(spec.api_id))]  # one with an id is another call's
-        new = [row for row in rows if _created(row) >= since]  # an older one has only moved up in the list
+        new = [row for row in rows if _created_ts(row) >= since]  # an older one has only moved up in the list
         if len(new) > 1:
             ids = mask_text(", ".join(str(row["id"]) for row in new))
             raise FieldError(f".{spec.plural}", f"several records are new: {ids}")
@@ -70,7 +70,7 @@ def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Call[Looku
             return LookupResult(LookupStatus.NOT_EXECUTED)
         return LookupResult(LookupStatus.EXECUTED, structure(spec.record, new[0]))
 
-    return _newest(spec, outcome_query.expected, read)
+    return _list_newest(spec, outcome_query.expected, read)
 
 
 def check_new(outcome_query: OutcomeQuery, record: Mapping[str, Any]) -> None:
@@ -85,8 +85,8 @@ def check_new(outcome_query: OutcomeQuery, record: Mapping[str, Any]) -> None:
         raise MismatchedReplyError(("id is that of a record that existed before",))
 
 
-def _newest(spec: ResourceSpec[Any], expected: Mapping[str, Any], read: Callable[[Any], T]) -> Call[T]:
-    params = (*filters(expected), ("sort", "-created_ts"), ("page", "1"), ("page_size", str(_NEWEST)))
+def _list_newest(spec: ResourceSpec[Any], expected: Mapping[str, Any], read: Callable[[Any], T]) -> Call[T]:
+    params = (*filters(expected), ("sort", "-created_ts"), ("page", "1"), ("page_size", str(_MAX_ROWS)))
     return Call(method="GET", path=spec.path, params=params, read=read)
 
 
@@ -106,6 +106,6 @@ def _rows(spec: ResourceSpec[Any], content: Any, expected: Mapping[str, Any]) ->
             yield row
 
 
-def _created(row: Mapping[str, Any]) -> int:
+def _created_ts(row: Mapping[str, Any]) -> int:
     created = str(row.get("created_ts"))
     return int(created) if created.isascii() and created.isdigit() else 0

@@ -13,7 +13,7 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.time_range import TimeRange
 
-__all__ = ["MAX_PAGE_SIZE", "Params", "expansion", "filters", "list_params", "located", "segment"]
+__all__ = ["MAX_PAGE_SIZE", "Params", "expansion", "filters", "list_params", "segment", "segment_and_params"]
 
 Params = tuple[tuple[str, str], ...]
 
@@ -21,10 +21,10 @@ MAX_PAGE_SIZE: Final = 5000
 _RESERVED: Final = frozenset({"page", "page_size", "sort", "expand", "api_id"})
 
 
-def located(ref: str | ApiId, location_id: str | None) -> tuple[str, Params]:
-    """Return the path segment and the parameters of an id.
+def segment_and_params(ref: str | ApiId, location_id: str | None) -> tuple[str, Params]:
+    """Return the percent-encoded path segment and the parameters of an id.
 
-    The segment is percent-encoded. The parameters tell what kind of id it is.
+    An `ApiId` has the parameters `api_id` and `location_id`; a gateway id has none.
 
     Raises:
         InvalidRequestError: the id is empty or cannot be part of a path, or an `ApiId` has no location.

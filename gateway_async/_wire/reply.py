@@ -50,19 +50,19 @@ _ABSENT: Final = (404, 409)
 _SECONDS: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 _LONGEST_PAUSE: Final = 86_400.0
 """Seconds. A `Retry-After` of more than a day, or in the past, is a mistake and is ignored."""
-_BUSY: Final = (429, 502, 503, 504)
-"""Statuses that do not depend on the content of the request."""
-_TAKEN: Final = re.compile(r"(?i)\b(exists?|already|taken|duplicated?|in use|unique)\b")
+_OVERLOADED: Final = (429, 502, 503, 504)
+"""Statuses of an overloaded gateway. They do not depend on the content of the request."""
+_DUPLICATE_WORDS: Final = re.compile(r"(?i)\b(exists?|already|taken|duplicated?|in use|unique)\b")
 """Words that say that another record has the integrator id. The contract shows no code for this case."""
 _MAY_SAY_BUSY: Final = (403, 409, 422)
 _TERMINAL_BUSY: Final = re.compile(r"(?i)\bterminal\b[^.;\n]*?(?<!not )\b(busy|in use)\b")
 _TERMINAL_FIELD: Final = {"terminal_id": "terminal"}
-_PAGE: Final = 20_000
+_MAX_PAGE_BYTES: Final = 20_000
 """The number of bytes of a page from which text is extracted."""
-_LONGEST_QUOTE: Final = 300
+_MAX_QUOTE: Final = 300
 _SEPARATORS: Final = len("; : …")
 """The maximum number of characters that an error's message adds to each quoted text."""
-_QUOTED: Final = 4096
+_MAX_QUOTED_TOTAL: Final = 4096
 """The maximum number of characters that one error quotes from a response: message, field names and field messages."""
 
 
@@ -102,9 +102,9 @@ def _result(call: Call[T], reply: Reply) -> T:
     if 200 <= reply.status < 300:  # noqa: PLR2004
         return _success(call, reply)
     content = _refusal_content(reply)
-    if call.not_found_result is not ... and _says_absent(reply, content or {}):
-        absent: T = call.not_found_result
-        return absent
+    if call.not_found_result is not ... and _says_not_found(reply, content or {}):
+        not_found: T = call.not_found_result
+        return not_found
     raise _refusal(call, reply, content)
 
 
@@ -112,7 +112,7 @@ def _success(call: Call[T], reply: Reply) -> T:
     try:
         content = decode(reply.body) if reply.body.strip() else None
     except ValueError:
-        problem = "$", f"not JSON: {_description(reply)}"
+        problem = "$", f"not JSON: {_describe_body(reply)}"
     else:
         try:
             return call.read(content)
@@ -134,15 +134,17 @@ def _refusal_content(reply: Reply) -> Mapping[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def _says_absent(reply: Reply, content: Mapping[str, Any]) -> bool:
+def _says_not_found(reply: Reply, content: Mapping[str, Any]) -> bool:
     """Return whether the gateway itself says that the record does not exist.
 
     The gateway's error bodies have a `name`, a `code` or a `status`. A page, an empty body or a proxy's message about
     an unknown route proves nothing.
     """
     status = content.get("status", reply.status)
-    signed = isinstance(content.get("name"), str) or isinstance(content.get("code"), int) or "status" in content
-    return reply.status in _ABSENT and signed and str(status) == str(reply.status)
+    has_error_format = (
+        isinstance(content.get("name"), str) or isinstance(content.get("code"), int) or "status" in content
+    )
+    return reply.status in _ABSENT and has_error_format and str(status) == str(reply.status)
 
 
 def _is_from_gateway(content: Mapping[str, Any]) -> bool:
@@ -151,9 +153,9 @@ def _is_from_gateway(content: Mapping[str, Any]) -> bool:
 
 def _refusal(call: Call[Any], reply: Reply, content: Mapping[str, Any] | None) -> StatusError:
     kind = _ERRORS.get(reply.status, ServerError if reply.status >= 500 else StatusError)  # noqa: PLR2004
-    if call.error_class and reply.status not in _BUSY:
+    if call.error_class and reply.status not in _OVERLOADED:
         kind = call.error_class
-    message, fields = _said(call, reply, content)
+    message, fields = _message_and_fields(call, reply, content)
     facts: dict[str, Any] = {
         "call": str(call),
         "message": message,
@@ -197,10 +199,12 @@ def read_undocumented(record: type[R], wrappers: Sequence[str], content: Any) ->
 def _says_duplicate(field: str, message: str, fields: Mapping[str, tuple[str, ...]]) -> bool:
     """Return whether a refusal says that `field`, an integrator id, is taken."""
     general = [line for line in (message, *fields.get("", ())) if field in line]
-    return any(map(_TAKEN.search, (*fields.get(field, ()), *general)))
+    return any(map(_DUPLICATE_WORDS.search, (*fields.get(field, ()), *general)))
 
 
-def _said(call: Call[Any], reply: Reply, content: Mapping[str, Any] | None) -> tuple[str, dict[str, tuple[str, ...]]]:
+def _message_and_fields(
+    call: Call[Any], reply: Reply, content: Mapping[str, Any] | None
+) -> tuple[str, dict[str, tuple[str, ...]]]:
     """Return the message and the field errors of a refusal.
 
     The body may have `errors` by field, a message, or be an HTML page.
@@ -219,12 +223,12 @@ class _Quotes:
 
     def __init__(self, call: Call[Any], reply: Reply) -> None:
         self._secrets = (*call.secrets, *reply.secrets)
-        self._left = _QUOTED
+        self._left = _MAX_QUOTED_TOTAL
         self.longest_secret = max((len(secret.reveal()) for secret in self._secrets), default=0)
 
     def text(self, text: str) -> str:
         """Quote the beginning of a text."""
-        quoted = quote_text(text, self._secrets, min(_LONGEST_QUOTE, max(self._left, 0)))
+        quoted = quote_text(text, self._secrets, min(_MAX_QUOTE, max(self._left, 0)))
         self._left -= len(quoted) + _SEPARATORS
         return quoted
 
@@ -240,16 +244,16 @@ class _Quotes:
 
 def _fields(errors: Any) -> dict[str, tuple[str, ...]]:
     if isinstance(errors, dict):
-        return {name: tuple(_lines(said)) for name, said in errors.items()}
+        return {name: tuple(_lines(messages)) for name, messages in errors.items()}
     return {"": tuple(_lines(errors))} if errors else {}
 
 
-def _lines(said: Any) -> Iterator[str]:
-    if isinstance(said, dict | list):
-        for inner in said.values() if isinstance(said, dict) else said:
+def _lines(messages: Any) -> Iterator[str]:
+    if isinstance(messages, dict | list):
+        for inner in messages.values() if isinstance(messages, dict) else messages:
             yield from _lines(inner)
-    elif said is not None:
-        yield str(said)
+    elif messages is not None:
+        yield str(messages)
 
 
 _SCRIPT: Final = re.compile(r"(?i)<(?:script|style)\b")
@@ -275,17 +279,17 @@ def _excerpt(call: Call[Any], reply: Reply, quotes: _Quotes) -> str:
     A proxy's text in response to a read is quoted. A body that may contain a secret is only described: the response to
     a login or a write, and any body with a JSON object, which may be a record or a token.
     """
-    text = reply.body[:_PAGE].decode("utf-8", "replace")
+    text = reply.body[:_MAX_PAGE_BYTES].decode("utf-8", "replace")
     if _is_page(reply):
         text = _page_text(text)
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    if len(reply.body) > _PAGE:  # the cut may have split a secret
+    if len(reply.body) > _MAX_PAGE_BYTES:  # the cut may have split a secret
         line = line[: -max(quotes.longest_secret, LONGEST_CARD)]
     quotable = call.kind.is_read and call.signed and "{" not in line and line[:1] != "["
-    return quotes.text(line) if quotable or not line else _description(reply)
+    return quotes.text(line) if quotable or not line else _describe_body(reply)
 
 
-def _description(reply: Reply) -> str:
+def _describe_body(reply: Reply) -> str:
     """Describe the type and the length of the body."""
     size = f"{len(reply.body)} bytes"
     if reply.body.removeprefix(BOM_UTF8).lstrip()[:1] in (b"{", b"["):

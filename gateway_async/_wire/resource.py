@@ -17,7 +17,7 @@ from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH, Evidence, evidenc
 from gateway_async._wire.multipart import attachment_problems, form_of, name_problems
 from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
 from gateway_async._wire.pagination import find_row, read_page
-from gateway_async._wire.query import Params, expansion, filters, located
+from gateway_async._wire.query import Params, expansion, filters, segment_and_params
 from gateway_async._wire.response_matching import AMOUNTS, check_belongs, check_changed, differences
 from gateway_async._wire.validation import problems
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
@@ -104,8 +104,8 @@ class ResourceSpec(Generic[R]):
         Raises:
             InvalidRequestError: `new` or the files are invalid; `.problems` lists every problem.
         """
-        given = _checked_type(new, self.creates)
-        new = self._completed(given, scope)
+        given = _check_type(new, self.creates)
+        new = self._with_defaults(given, scope)
         wrong = attachment_problems(files, limits=scope.check_limits)
         _check(new, scope, *wrong, *(name_problems(new) if files else ()))
         content = _content(new)
@@ -126,7 +126,7 @@ class ResourceSpec(Generic[R]):
             form=form_of(self.name, content, files) if files else None,
             fields=self._fields() | content.keys(),
             read=self._reader(expected),
-            sent=_masked(new),
+            sent=_mask_content(new),
             secrets=(*_secrets_of(new).values(),),
             api_id=name,
             api_id_field=self.api_id or "",
@@ -167,7 +167,7 @@ class ResourceSpec(Generic[R]):
                 raise FieldError(f".{self.plural}", "no record has the integrator id")
             return self._record(row)
 
-        return self._listed({self.api_id or "id": outcome_query.id}, read)
+        return self._list_read({self.api_id or "id": outcome_query.id}, read)
 
     def update(
         self,
@@ -186,9 +186,9 @@ class ResourceSpec(Generic[R]):
             InvalidRequestError: the id or `changes` cannot be sent; `.problems` lists every problem.
         """
         path, params = self.path_and_params(ref, scope)
-        _check(_checked_type(changes, self.updates), scope)
+        _check(_check_type(changes, self.updates), scope)
         content = _content(changes)
-        changed = self._changed(ref, content)
+        changed = self._ref_after_change(ref, content)
         identity = self._identity(changed, scope)
         outcome_query = self.outcome_query(changed, scope, identity, evidence, content) if evidence else None
         return Call(
@@ -199,7 +199,7 @@ class ResourceSpec(Generic[R]):
             body=encode({self.name: content}),
             fields=self._fields() | content.keys(),
             read=self._reader(identity),
-            sent=_masked(changes),
+            sent=_mask_content(changes),
             secrets=(*_secrets_of(changes).values(),),
             api_id=ref.value if isinstance(ref, ApiId) else None,
             lookup=self.lookup(outcome_query) if outcome_query else None,
@@ -219,7 +219,7 @@ class ResourceSpec(Generic[R]):
         sent = _content(changes)
 
         def read(content: Any) -> R:
-            check_changed(action, sent, self.unwrapped(content))
+            check_changed(action, sent, self.unwrap(content))
             return call.read(content)
 
         return attrs.evolve(call, read=read)
@@ -292,7 +292,7 @@ class ResourceSpec(Generic[R]):
 
     def absence(self, ref: Ref, scope: Scope) -> Call[LookupResult[bool]]:
         """Build the list read that confirms that a record does not exist."""
-        return self._listed(self._identity(ref, scope), _is_gone)
+        return self._list_read(self._identity(ref, scope), _is_gone)
 
     def sub_resource(self, ref: Ref, part: "ResourceSpec[P]", scope: Scope) -> "Call[P]":
         """Build the call that reads a sub-resource, such as BIN info.
@@ -312,7 +312,7 @@ class ResourceSpec(Generic[R]):
             read=lambda content: read_page(content, self.plural, number, lambda row: structure(self.record, row)),
         )
 
-    def _completed(self, new: Request, scope: Scope) -> Request:
+    def _with_defaults(self, new: Request, scope: Scope) -> Request:
         """Return `new` with its omitted location and integrator id filled in.
 
         The location is the client's, and the id is generated.
@@ -338,7 +338,7 @@ class ResourceSpec(Generic[R]):
     def _path_and_params(self, ref: Ref, location_id: str | None) -> tuple[str, Params]:
         if isinstance(ref, ApiId) and self.api_id is None:
             raise InvalidRequestError(f"id: {self.plural} are not found by an ApiId")
-        segment, params = located(ref, location_id)
+        segment, params = segment_and_params(ref, location_id)
         return f"{self.path}/{segment}", params
 
     def _identity(self, ref: Ref, scope: Scope) -> Mapping[str, Any]:
@@ -346,7 +346,7 @@ class ResourceSpec(Generic[R]):
             return {self.api_id: ref.value, "location_id": ref.location_id or scope.location_id}
         return {"id": ref}
 
-    def _changed(self, ref: Ref, content: Mapping[str, Any]) -> Ref:
+    def _ref_after_change(self, ref: Ref, content: Mapping[str, Any]) -> Ref:
         """Return the reference of the record after the change.
 
         The change may set another integrator id.
@@ -384,12 +384,12 @@ class ResourceSpec(Generic[R]):
             method="GET",
             path=path,
             params=params,
-            read=lambda content: self._looked_up(outcome_query, self.unwrapped(content)),
+            read=lambda content: self._decide_outcome(outcome_query, self.unwrap(content)),
             not_found_result=LookupResult(LookupStatus.NO_RECORD),
             confirmation=partial(self.listing_lookup, outcome_query),
         )
 
-    def _looked_up(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> LookupResult[R]:
+    def _decide_outcome(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> LookupResult[R]:
         """Decide from the raw record whether the write was executed.
 
         Raises:
@@ -412,7 +412,7 @@ class ResourceSpec(Generic[R]):
     def _identifiers(self) -> frozenset[str]:
         return frozenset({"id", "location_id", self.api_id or "id"})
 
-    def _listed(self, wanted: Mapping[str, Any], read_row: Callable[[Mapping[str, Any] | None], Any]) -> Call[Any]:
+    def _list_read(self, wanted: Mapping[str, Any], read_row: Callable[[Mapping[str, Any] | None], Any]) -> Call[Any]:
         """Build the list read that finds the row with the `wanted` values.
 
         `read_row` gets the row, or None if the complete list does not contain it.
@@ -439,9 +439,9 @@ class ResourceSpec(Generic[R]):
         wanted = {name: outcome_query.id, "location_id": outcome_query.location_id}
 
         def read(row: Mapping[str, Any] | None) -> LookupResult[R]:
-            return LookupResult(LookupStatus.NOT_EXECUTED) if row is None else self._looked_up(outcome_query, row)
+            return LookupResult(LookupStatus.NOT_EXECUTED) if row is None else self._decide_outcome(outcome_query, row)
 
-        return self._listed(wanted, read)
+        return self._list_read(wanted, read)
 
     def _entry(self, location_id: str | None, outcome_query: OutcomeQuery | None) -> LedgerEntry | None:
         if not self.moves_money:
@@ -454,13 +454,13 @@ class ResourceSpec(Generic[R]):
 
     def _reader(self, expected: Mapping[str, Any]) -> Callable[[Any], R]:
         def read(content: Any) -> R:
-            data = self.unwrapped(content)
+            data = self.unwrap(content)
             check_belongs(expected, data)
             return self._record(data)
 
         return read
 
-    def unwrapped(self, content: Any) -> Mapping[str, Any]:
+    def unwrap(self, content: Any) -> Mapping[str, Any]:
         """Return the raw record from the body of a response.
 
         Raises:
@@ -484,7 +484,7 @@ def _names(kinds: tuple[type[Any], ...]) -> frozenset[str]:
     return frozenset(field.name for kind in kinds for field in attrs.fields(kind))
 
 
-def _checked_type(request: Any, kinds: tuple[type[Request], ...]) -> Request:
+def _check_type(request: Any, kinds: tuple[type[Request], ...]) -> Request:
     if not isinstance(request, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise InvalidRequestError(f"request: must be {names}, not {type(request).__name__}")
@@ -518,7 +518,7 @@ def _purpose(content: Mapping[str, Any]) -> dict[str, Any]:
     return {"action": content["action"]} if content.get("action") else {}
 
 
-def _masked(request: Request) -> Mapping[str, Any]:
+def _mask_content(request: Request) -> Mapping[str, Any]:
     """Return a request's content with secrets and personal data masked."""
     shown: dict[str, Any] = dict(request.implied)
     for field in attrs.fields(type(request)):

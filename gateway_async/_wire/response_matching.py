@@ -21,13 +21,13 @@ __all__ = ["AMOUNTS", "check_belongs", "check_changed", "check_refusal", "differ
 _NOT_CHARGED: Final = frozenset({"201", "301"})
 """Statuses with an amount that may be 0: a void sets the amount to 0, and a decline may do so."""
 
-_UNCHANGED: Final[Mapping[str, frozenset[str]]] = {
+_STATUSES_BEFORE: Final[Mapping[str, frozenset[str]]] = {
     "void": frozenset({"101", "102", "111", "121", "131", "132", "133", "134"}),
     "authcomplete": frozenset({"102"}),
 }
 """Action → the values of a transaction's `status_id` that are possible before the action only."""
 
-_TO_A_SUM: Final = frozenset({"authcomplete", "authincrement"})
+_SETS_AMOUNT: Final = frozenset({"authcomplete", "authincrement"})
 """Actions after which a transaction's amount is the one that was sent."""
 
 _ADDED: Final = ("tip_amount", "surcharge_amount", "auth_surcharge_fee")
@@ -36,13 +36,13 @@ _ADDED: Final = ("tip_amount", "surcharge_amount", "auth_surcharge_fee")
 _REMOVABLE: Final = ("surcharge_amount", "tax")
 """Parts of the sent amount that the gateway may drop, as it does with surcharges on debit cards."""
 
-_OTHER_WAY: Final[Mapping[str, frozenset[str]]] = {
+_OPPOSITE_TYPES: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(("sale", "authonly", "force", "debit"), frozenset({"30", "40"})),
     **dict.fromkeys(("refund", "credit"), frozenset({"20", "50"})),
 }
 """Action → the `type_id`s of transactions that move money in the opposite direction."""
 
-_TOP: Final = re.compile(r"[.\[]")
+_PATH_SEPARATOR: Final = re.compile(r"[.\[]")
 
 _MONEY: Final = re.compile(r"-?[0-9]+\.[0-9][0-9]")
 
@@ -76,9 +76,9 @@ def check_changed(action: str, sent: Mapping[str, Any], record: Mapping[str, Any
         MismatchedReplyError: the transaction is in a state from before the action.
     """
     status = record.get("status_id")
-    if str(status) in _UNCHANGED.get(action, ()):
+    if str(status) in _STATUSES_BEFORE.get(action, ()):
         raise MismatchedReplyError((f"status_id is still {status} after {action}",))
-    if action in _TO_A_SUM and sent.get("transaction_amount") is not None:
+    if action in _SETS_AMOUNT and sent.get("transaction_amount") is not None:
         captured = {name: value for name, value in record.items() if name != "auth_amount"}  # still the old amount
         check_belongs({"transaction_amount": sent["transaction_amount"]}, captured)
 
@@ -95,7 +95,7 @@ def check_refusal(named: Iterable[str], own: frozenset[str]) -> None:
     Raises:
         MismatchedReplyError: the refusal names fields of other resources only.
     """
-    fields = {_TOP.split(name, maxsplit=1)[0] for name in named}
+    fields = {_PATH_SEPARATOR.split(name, maxsplit=1)[0] for name in named}
     if own and fields and fields.isdisjoint(own) and fields <= _every_field():
         raise MismatchedReplyError((f"it refuses {', '.join(sorted(fields))}, which the request does not have",))
 
@@ -112,7 +112,7 @@ def _every_field() -> frozenset[str]:
 def _differences(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
     for name, wanted in expected.items():
         if name == "action":
-            yield from _other_way(str(wanted), record)
+            yield from _direction_differences(str(wanted), record)
         elif name == "transaction_amount":
             yield from _amount_differences(expected, record)
         elif name not in _REMOVABLE:
@@ -123,13 +123,13 @@ def _differences(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Iter
                 yield quote_text(f"{name} is {shown!r}, not {wanted!r}")
 
 
-def _other_way(action: str, record: Mapping[str, Any]) -> Iterator[str]:
+def _direction_differences(action: str, record: Mapping[str, Any]) -> Iterator[str]:
     """Yield a difference if the money moved in the opposite direction.
 
     The direction is compared because a record does not contain its action.
     """
     kind = str(record.get("type_id"))
-    if kind in _OTHER_WAY.get(action, ()):
+    if kind in _OPPOSITE_TYPES.get(action, ()):
         yield quote_text(f"type_id is {kind}, which is not the type of a {action}")
 
 

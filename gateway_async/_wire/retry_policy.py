@@ -1,7 +1,11 @@
 """The retry policy: a decision table for what to do after a failed attempt.
 
 The table maps how far the request got and what came back (`AttemptResult`), and what a repeated call could change
-(`Kind`), to a `Decision`. `print_table()` returns the table for the documentation. No decision is made outside it.
+(`Kind`), to a `Decision`. `format_table()` returns the table for the documentation.
+
+The table says what is safe. `CallState.can_retry` then checks whether attempts and time are left, and the executor
+withdraws the retry from the budget. One repeat is not in the table: `HttpClient.exchange` sends a request again with a
+new token if the gateway rejects the old one.
 """
 
 import enum
@@ -35,8 +39,8 @@ __all__ = [
     "backoff",
     "classify",
     "decide",
+    "format_table",
     "is_definite",
-    "print_table",
 ]
 
 
@@ -57,9 +61,9 @@ class AttemptResult(enum.Enum):
     REFUSED = Reached.RESPONDED, "other 4xx"
     REFUSED_LATER = Reached.RESPONDED, "404 or other 4xx, after an attempt that may have arrived"
 
-    def __init__(self, reached: Reached, answer: str) -> None:
+    def __init__(self, reached: Reached, response: str) -> None:
         self.reached = reached
-        self.answer = answer
+        self.response = response
 
 
 class NextStep(enum.Enum):
@@ -146,12 +150,15 @@ TABLE: Final[Mapping[AttemptResult, Mapping[Kind, Decision]]] = {
 }
 
 _REFUSALS: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.REFUSED, AttemptResult.REFUSED_LATER})
-"""Refusals. A lookup after one of these is about an earlier attempt, or about whether the integrator id is taken."""
+"""Refusals: the attempt itself changed nothing.
 
-_MAY_ASK: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.OVERLOADED, AttemptResult.FAILED})
+A lookup after one of them finds out about an earlier attempt, or whether the integrator id is taken.
+"""
+
+_HONOUR_RETRY_AFTER: Final = frozenset({AttemptResult.THROTTLED, AttemptResult.OVERLOADED, AttemptResult.FAILED})
 """Responses whose `Retry-After` is honoured."""
 
-_BROKEN_OFF: Final[Mapping[Reached, AttemptResult]] = {
+_RESULT_BY_REACHED: Final[Mapping[Reached, AttemptResult]] = {
     Reached.NOT_CONNECTED: AttemptResult.QUEUED,
     Reached.NOTHING_WRITTEN: AttemptResult.UNWRITTEN,
     Reached.RESPONSE_CUT: AttemptResult.CUT,
@@ -187,7 +194,7 @@ def classify(error: GatewayError, *, may_have_been_sent_before: bool = False) ->
 
 def _classify_alone(error: GatewayError) -> AttemptResult:
     if isinstance(error, NotSentError | ConnectionLostError):
-        return _BROKEN_OFF.get(error.reached, AttemptResult.LOST)
+        return _RESULT_BY_REACHED.get(error.reached, AttemptResult.LOST)
     if isinstance(error, StatusError) and not isinstance(error, AuthenticationError):
         is_refusal = HTTPStatus.BAD_REQUEST <= error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
         result = _STATUSES.get(error.status_code, AttemptResult.REFUSED if is_refusal else AttemptResult.FAILED)
@@ -209,7 +216,7 @@ def decide(kind: Kind, error: GatewayError, *, may_have_been_sent_before: bool =
     return TABLE[classify(error, may_have_been_sent_before=may_have_been_sent_before)][kind]
 
 
-def backoff(error: GatewayError, attempt: int, chance: float) -> float:
+def backoff(error: GatewayError, attempt: int, random_share: float) -> float:
     """Return the seconds to wait before the attempt after `attempt`.
 
     The wait is the gateway's `Retry-After`, if any, plus a back-off with full jitter.
@@ -217,20 +224,22 @@ def backoff(error: GatewayError, attempt: int, chance: float) -> float:
     Args:
         error: the error of the last attempt.
         attempt: the number of the last attempt, from 1.
-        chance: a random number from 0 to 1 for the jitter, so that clients do not retry at the same time.
+        random_share: a random number from 0 to 1 for the jitter, so that clients do not retry at the same time.
     """
     first, longest = BACK_OFF
-    wait = exponential_backoff(attempt, first=first, longest=longest) * chance
-    asked = error.retry_after if isinstance(error, StatusError) and classify(error) in _MAY_ASK else None
-    return (asked or 0.0) + wait
+    wait = exponential_backoff(attempt, first=first, longest=longest) * random_share
+    retry_after = (
+        error.retry_after if isinstance(error, StatusError) and classify(error) in _HONOUR_RETRY_AFTER else None
+    )
+    return (retry_after or 0.0) + wait
 
 
-def print_table() -> str:
+def format_table() -> str:
     """Return the decision table as Markdown."""
     kinds = [kind.value for kind in Kind]
     head = ["how far it got", "what came back", *kinds, "pause before a retry"]
     rows = [
-        [result.reached.value, result.answer, *(str(TABLE[result][kind]) for kind in Kind), _pauses(result)]
+        [result.reached.value, result.response, *(str(TABLE[result][kind]) for kind in Kind), _pauses(result)]
         for result in AttemptResult
     ]
     lines = ["| " + " | ".join(line) + " |" for line in (head, *rows)]
@@ -241,4 +250,4 @@ def _pauses(result: AttemptResult) -> str:
     decisions = TABLE[result].values()
     if not any(NextStep.AGAIN in (each.step, each.if_not_found) for each in decisions):
         return "–"
-    return "as asked, and backoff" if result in _MAY_ASK else "backoff"
+    return "`Retry-After` plus backoff" if result in _HONOUR_RETRY_AFTER else "backoff"

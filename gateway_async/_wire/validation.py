@@ -84,7 +84,7 @@ def problems(request: Request, *, limits: bool = True) -> list[Problem]:
 
 
 def _value_problems(request: Request, limits: bool) -> Iterator[Problem]:
-    for field in _declared(type(request)):
+    for field in _fields_of_request(type(request)):
         value = getattr(request, field.name)
         if value is None or value is UNSET:
             if value is None and limits and field.required:
@@ -96,8 +96,8 @@ def _value_problems(request: Request, limits: bool) -> Iterator[Problem]:
         elif bounds := field.items:
             yield from (Problem(said, path) for path, said in _items_problems(field.name, value, bounds, limits))
         elif isinstance(value, Sequence) and not isinstance(value, str):
-            for place, text in enumerate(value):
-                yield from (Problem(said, path) for path, said in _unsendable_text(text, f"{field.name}[{place}]"))
+            for index, text in enumerate(value):
+                yield from (Problem(said, path) for path, said in _unsendable_text(text, f"{field.name}[{index}]"))
         elif isinstance(value, Mapping):
             yield from (Problem(reason, path) for path, reason in _unsendable(value, field.name))
         elif limits:
@@ -119,10 +119,10 @@ def _type_problem(field: _Field, value: Any) -> str | None:
         fits = False
     if fits:
         return _encoding_problem(shown)
-    return f"must be {_wanted(field)}, not {kind.__name__}"
+    return f"must be {_expected_types(field)}, not {kind.__name__}"
 
 
-def _wanted(field: _Field) -> str:
+def _expected_types(field: _Field) -> str:
     names = dict.fromkeys(
         _NAMES.get(kind, "a whole number" if issubclass(kind, int) else "text") for kind in field.kinds
     )
@@ -187,7 +187,7 @@ def _cents_problems(written: str, digits: int) -> Iterator[str]:
 def _items_problems(field: str, items: Mapping[Any, Any], bounds: Items, limits: bool) -> Iterator[tuple[str, str]]:
     """Yield the problems of amounts by name. Their total length is checked only if all are valid amounts."""
     wrong = [
-        (_inside(field, name), line)
+        (_join_path(field, name), line)
         for name, amount in items.items()
         for line in _item_problems(name, amount, bounds, limits)
     ]
@@ -211,34 +211,34 @@ def _item_problems(name: Any, amount: Any, bounds: Items, limits: bool) -> Itera
 
 def _rule_problems(request: Request) -> Iterator[Problem]:
     for rule in request.rules:
-        problem = _broken(rule, request)
+        problem = _rule_problem(rule, request)
         if problem:
             yield problem
 
 
-def _broken(rule: Rule, request: Request) -> Problem | None:
+def _rule_problem(rule: Rule, request: Request) -> Problem | None:
     match rule:
         case ExactlyOne(fields):
-            given = _given(request, fields)
+            given = _given_fields(request, fields)
             if len(given) != 1:
                 return Problem(f"exactly one of {', '.join(fields)} is needed", *(given or fields[:1]))
         case NotBoth(fields):
-            given = _given(request, fields)
+            given = _given_fields(request, fields)
             if len(given) > 1:
                 return Problem("only one of them may be given", *given)
         case Together(fields):
-            given = _given(request, fields)
+            given = _given_fields(request, fields)
             if given and len(given) != len(fields):
                 missing = [name for name in fields if name not in given]
                 return Problem(f"must be given together with {', '.join(given)}", *missing)
         case RequiredWhen(field, when, values, given):
-            applies = getattr(request, when) in values and (not given or _given(request, (given,)))
-            if applies and not _given(request, (field,)):
+            applies = getattr(request, when) in values and (not given or _given_fields(request, (given,)))
+            if applies and not _given_fields(request, (field,)):
                 return Problem(f"is required when {when} is {getattr(request, when)}", field)
     return None
 
 
-def _given(request: Request, fields: tuple[str, ...]) -> list[str]:
+def _given_fields(request: Request, fields: tuple[str, ...]) -> list[str]:
     return [name for name in fields if getattr(request, name) not in (None, UNSET)]
 
 
@@ -259,12 +259,12 @@ def _unsendable(value: Any, path: str) -> Iterator[tuple[str, str]]:
             yield path, "must not be a float; use a Decimal or a str"
         case Mapping():
             for key, inner in value.items():
-                inside = _inside(path, key)
-                yield from ((inside, f"its name {reason}") for _, reason in _unsendable_text(key, inside))
-                yield from _unsendable(inner, inside)
+                inner_path = _join_path(path, key)
+                yield from ((inner_path, f"its name {reason}") for _, reason in _unsendable_text(key, inner_path))
+                yield from _unsendable(inner, inner_path)
         case list() | tuple():
-            for place, inner in enumerate(value):
-                yield from _unsendable(inner, f"{path}[{place}]")
+            for index, inner in enumerate(value):
+                yield from _unsendable(inner, f"{path}[{index}]")
         case str():
             yield from _unsendable_text(value, path)
         case Decimal() if not value.is_finite():
@@ -275,7 +275,7 @@ def _unsendable(value: Any, path: str) -> Iterator[tuple[str, str]]:
             yield path, f"cannot be sent as JSON: {type(value).__name__}"
 
 
-def _inside(path: str, key: Any) -> str:
+def _join_path(path: str, key: Any) -> str:
     return mask_text(f"{path}.{key}").encode(errors="backslashreplace").decode()
 
 
@@ -286,11 +286,11 @@ def _unsendable_text(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 @once_per_class
-def _declared(kind: type[Any]) -> tuple[_Field, ...]:
-    return tuple(_field(name, annotation) for name, annotation in fields_of(kind).items())
+def _fields_of_request(kind: type[Any]) -> tuple[_Field, ...]:
+    return tuple(_parse_annotation(name, annotation) for name, annotation in fields_of(kind).items())
 
 
-def _field(name: str, annotation: Any) -> _Field:
+def _parse_annotation(name: str, annotation: Any) -> _Field:
     leaves: list[Any] = []
     codes: list[str] = []
     constraints: list[Any] = []

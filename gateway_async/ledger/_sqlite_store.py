@@ -175,9 +175,10 @@ class LedgerFile(SqliteStore):
 
 
 def _mark_orphaned(path: str) -> None:
-    """Mark the open intents if no other process has the file open.
+    """Mark open intents as orphaned if no other process uses the file.
 
-    The processes that wrote them have then exited. A file that cannot be opened is left to the store, which reports it.
+    The processes that wrote them have then exited. Errors are ignored here: the store opens the file next and reports
+    them.
     """
     if not Path(path).is_file():
         return

@@ -16,7 +16,7 @@ from gateway_async.errors import GatewayError
 __all__ = ["DONE", "Intent", "Ledger", "Recovered"]
 
 
-class _Kept:
+class _Completed:
     """An awaitable that completes immediately."""
 
     __slots__ = ()
@@ -26,10 +26,10 @@ class _Kept:
         yield
 
 
-DONE: Final[Awaitable[None]] = _Kept()
+DONE: Final[Awaitable[None]] = _Completed()
 """Return value of `Ledger.record_outcome` if there is nothing to wait for.
 
-The client then sets no timeout for the wait.
+The client then skips the wait.
 """
 
 

@@ -1,6 +1,7 @@
 """The registry of resources: the attributes of the client, and the models that the package exports.
 
-Register a new resource here; the client, the public index and the guards read this file. Each resource has a module of
+To add an endpoint, add a method to the module of its resource; the methods of `ResourceSpec` build its call. Register a
+new resource here: the client, the public index and the architecture tests read this file. Each resource has a module of
 the attribute's name, with a class of the same name in CamelCase. Names with an underscore are not exported.
 Start at `account_vaults.py`.
 """

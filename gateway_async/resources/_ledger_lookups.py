@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from gateway_async._wire.call import Call
-from gateway_async._wire.evidence import knows
+from gateway_async._wire.evidence import is_known
 from gateway_async._wire.new_record import KIND as NEW_RECORD
 from gateway_async._wire.new_record import new_record
 from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
@@ -30,6 +30,6 @@ def lookup_of(content: Mapping[str, Any]) -> Call[Any] | None:
     """
     try:
         outcome_query = OutcomeQuery.read(content)
-        return _KINDS[outcome_query.kind](outcome_query) if knows(outcome_query.evidence) else None
+        return _KINDS[outcome_query.kind](outcome_query) if is_known(outcome_query.evidence) else None
     except (ValueError, KeyError, InvalidRequestError):
         return None

@@ -1,4 +1,4 @@
-"""The base classes of the resources: what all of them, all listable and all deletable ones have."""
+"""The base classes of the resources: `Resource`, `ListableResource` and `DeletableResource`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
@@ -21,7 +21,7 @@ class Resource:
     """A resource of the client.
 
     Attributes:
-        spec: what the gateway calls it; None if its calls are built without one.
+        spec: the description from which its calls are built; None if they are built without one.
     """
 
     _executor: CallExecutor

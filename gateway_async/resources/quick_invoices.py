@@ -15,9 +15,9 @@ from gateway_async._wire.evidence import (
     IS_OFF_INVOICE,
     IS_ON_INVOICE,
     IS_REOPENED,
-    agrees,
+    compare_fields,
 )
-from gateway_async._wire.query import located, segment
+from gateway_async._wire.query import segment, segment_and_params
 from gateway_async._wire.resource import ResourceSpec, Scope
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
@@ -36,7 +36,7 @@ QUICK_INVOICE: Final = ResourceSpec(
     updates=(QuickInvoiceUpdate,),
     api_id="quick_invoice_api_id",
 )
-_MOVES: Final = {"addTransaction": IS_ON_INVOICE, "removeTransaction": IS_OFF_INVOICE}
+_MOVE_EVIDENCE: Final = {"addTransaction": IS_ON_INVOICE, "removeTransaction": IS_OFF_INVOICE}
 """Action → the evidence in the transaction's record that it was added to or removed from the invoice."""
 
 
@@ -63,7 +63,7 @@ class QuickInvoices(DeletableResource[QuickInvoice]):
                 why.
             OutcomeUnknownError: it may have been created; `await error.resolve()` looks it up again.
         """
-        call = QUICK_INVOICE.create(new, self._scope, evidence=agrees("title", "item_list"), files=files)
+        call = QUICK_INVOICE.create(new, self._scope, evidence=compare_fields("title", "item_list"), files=files)
         return await self._executor.execute(await measure_files(call, limits=self._scope.check_limits))
 
     async def update(self, id: str | ApiId, changes: QuickInvoiceUpdate) -> QuickInvoice:  # noqa: A002
@@ -95,7 +95,7 @@ class QuickInvoices(DeletableResource[QuickInvoice]):
             ValidationError: the gateway refuses, for example because the invoice is closed; `.fields` says why.
             OutcomeUnknownError: it may have been added; `await error.resolve()` looks it up again.
         """
-        return await self._executor.execute(_moved(id, "addTransaction", transaction_id, self._scope))
+        return await self._executor.execute(_move_transaction(id, "addTransaction", transaction_id, self._scope))
 
     async def remove_transaction(self, id: str | ApiId, transaction_id: str) -> QuickInvoice:  # noqa: A002
         """Remove a payment from an invoice. A lost response is handled as in `add_transaction`.
@@ -104,7 +104,7 @@ class QuickInvoices(DeletableResource[QuickInvoice]):
             ValidationError: the gateway refuses, for example because it is not on the invoice; `.fields` says why.
             OutcomeUnknownError: it may have been removed; `await error.resolve()` looks it up again.
         """
-        return await self._executor.execute(_moved(id, "removeTransaction", transaction_id, self._scope))
+        return await self._executor.execute(_move_transaction(id, "removeTransaction", transaction_id, self._scope))
 
     async def resend(self, id: str | ApiId, email: bool = True, sms: bool = True) -> None:  # noqa: A002
         """Send the notification again by email and SMS.
@@ -149,12 +149,12 @@ class QuickInvoices(DeletableResource[QuickInvoice]):
         Raises:
             InvalidRequestError: the id cannot be part of a URL, or an `ApiId` has no location.
         """
-        place, params = located(id, self._scope.location_id)
+        id_segment, params = segment_and_params(id, self._scope.location_id)
         query = urlencode(params, quote_via=quote)
-        return f"{self._scope.base_url}/#/quickinvoicepay/{place}" + (f"?{query}" if query else "")
+        return f"{self._scope.base_url}/#/quickinvoicepay/{id_segment}" + (f"?{query}" if query else "")
 
 
-def _moved(ref: str | ApiId, verb: str, transaction_id: str, scope: Scope) -> Call[QuickInvoice]:
+def _move_transaction(ref: str | ApiId, verb: str, transaction_id: str, scope: Scope) -> Call[QuickInvoice]:
     """Build the call that adds or removes a transaction.
 
     A transaction's record contains the gateway's id of its invoice. If only the invoice's integrator id is known, the
@@ -167,11 +167,11 @@ def _moved(ref: str | ApiId, verb: str, transaction_id: str, scope: Scope) -> Ca
     invoice: Any = call.lookup
 
     def transaction_lookup(invoice_id: str) -> Call[Any]:
-        evidence, sent = _MOVES[verb], {"quick_invoice_id": invoice_id}
-        whose: Any = TRANSACTION.lookup(
+        evidence, sent = _MOVE_EVIDENCE[verb], {"quick_invoice_id": invoice_id}
+        lookup: Any = TRANSACTION.lookup(
             TRANSACTION.outcome_query(transaction_id, scope, {"id": transaction_id}, evidence, sent)
         )
-        return attrs.evolve(whose, follow_up=lambda _: lookup_by_success(QUICK_INVOICE.get(ref, scope)))
+        return attrs.evolve(lookup, follow_up=lambda _: lookup_by_success(QUICK_INVOICE.get(ref, scope)))
 
     if isinstance(ref, ApiId):
         return attrs.evolve(call, lookup=attrs.evolve(invoice, follow_up=lambda found: transaction_lookup(found.id)))

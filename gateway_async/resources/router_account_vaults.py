@@ -59,18 +59,18 @@ class RouterAccountVaults(Resource):
             OutcomeUnknownError: no response came, and the card may have been stored. The lookup found no new vault, or
                 several, which the error lists; `await error.resolve()` looks again.
         """
-        return await self._executor.execute(_stored(new, self._scope), on_progress)
+        return await self._executor.execute(_create_call(new, self._scope), on_progress)
 
 
-def _stored(new: RouterAccountVaultCreate, scope: Scope) -> Call[AccountVault]:
-    """Build the call, with the prerequisite read of the existing vaults."""
+def _create_call(new: RouterAccountVaultCreate, scope: Scope) -> Call[AccountVault]:
+    """Build the call; its prerequisite reads the existing vaults."""
     call = ROUTER_ACCOUNT_VAULT.create(new, scope, kind=Kind.TERMINAL)
-    nameless = {"contact_id": new.contact_id, "account_vault_api_id": None}
+    expected_in_response = {"contact_id": new.contact_id, "account_vault_api_id": None}
 
-    def prepared(outcome_query: OutcomeQuery) -> Call[AccountVault]:
+    def add_lookup(outcome_query: OutcomeQuery) -> Call[AccountVault]:
         def read(content: Any) -> AccountVault:
-            record = ROUTER_ACCOUNT_VAULT.unwrapped(content)
-            check_belongs(nameless, record)
+            record = ROUTER_ACCOUNT_VAULT.unwrap(content)
+            check_belongs(expected_in_response, record)
             check_new(outcome_query, record)
             return call.read(content)
 
@@ -80,4 +80,4 @@ def _stored(new: RouterAccountVaultCreate, scope: Scope) -> Call[AccountVault]:
         )
 
     expected = {"contact_id": new.contact_id, "payment_method": "cc"}
-    return attrs.evolve(call, prerequisite=read_before(ACCOUNT_VAULT, expected, prepared))
+    return attrs.evolve(call, prerequisite=read_before(ACCOUNT_VAULT, expected, add_lookup))

@@ -39,7 +39,7 @@ def reader(operation: str) -> Reader:
     noun = BIN_INFO if path.endswith("/bininfo") else BY_PATH["/".join(path.split("/")[:3])]
     if method == "GET" and path == noun.path:
         return lambda content: read_page(content, noun.plural, 1, partial(structure, noun.record))
-    return lambda content: structure(noun.record, noun.unwrapped(content))
+    return lambda content: structure(noun.record, noun.unwrap(content))
 
 
 def _nothing(content: Any) -> None:

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from gateway_async._wire.retry_policy import print_table
+from gateway_async._wire.retry_policy import format_table
 from gateway_async.models.contacts import Contact, ContactCreate
 
 from . import module_tree
@@ -57,7 +57,7 @@ def test_the_files_that_are_named_exist() -> None:
 
 def test_the_decision_table_is_the_one_that_decides() -> None:
     """The money rules are printed as the code has them."""
-    assert f"\n{print_table()}\n" in read("CONTRIBUTING.md")
+    assert f"\n{format_table()}\n" in read("CONTRIBUTING.md")
 
 
 def test_the_recipe_for_an_endpoint_works(monkeypatch: pytest.MonkeyPatch) -> None:

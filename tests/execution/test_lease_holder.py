@@ -149,7 +149,7 @@ async def test_a_lease_of_another_client_is_reported_once() -> None:
 
     async with Script(post=[taken_over]).gateway(terminal_lease=lease, observers=[events.append]) as gateway:
         assert (await gateway.router_transactions.create(SALE)).approved
-    assert [event.reason for event in events if isinstance(event, LeaseRenewalFailed)] == ["till-8 has it"]
+    assert [event.reason for event in events if isinstance(event, LeaseRenewalFailed)] == ["held by till-8"]
 
 
 async def test_a_store_that_cannot_take_a_lease_back_costs_two_seconds() -> None:

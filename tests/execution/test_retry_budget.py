@@ -7,7 +7,7 @@ import pytest
 import trio.testing
 
 from gateway_async import AsyncGateway, NotFoundError, OutcomeUnknownError, ServerError, TransactionCreate
-from gateway_async._execution.retry_budget import RATIO, STOCK, RetryBudget
+from gateway_async._execution.retry_budget import DEPOSIT, MAX_BALANCE, RetryBudget
 from gateway_async.observe import Event, RetryBudgetExhausted
 
 from .scripted_transport import LOST, NOT_THERE, Script, absent, record
@@ -44,7 +44,7 @@ def test_repeats_are_a_fifth_of_the_calls_over_time() -> None:
     for _ in range(10_000):
         budget.deposit()
         repeats += budget.try_withdraw() + budget.try_withdraw()
-    assert repeats == pytest.approx(10_000 * RATIO + STOCK, abs=2)
+    assert repeats == pytest.approx(10_000 * DEPOSIT + MAX_BALANCE, abs=2)
 
 
 def test_good_times_do_not_pile_up_a_storm() -> None:
@@ -52,7 +52,7 @@ def test_good_times_do_not_pile_up_a_storm() -> None:
     budget = RetryBudget()
     for _ in range(1000):
         budget.deposit()
-    assert sum(budget.try_withdraw() for _ in range(1000)) == STOCK
+    assert sum(budget.try_withdraw() for _ in range(1000)) == MAX_BALANCE
 
 
 def use_up(gateway: AsyncGateway) -> None:
@@ -69,7 +69,7 @@ async def test_a_gateway_that_is_down_is_not_stormed() -> None:
         for _ in range(1000):
             with pytest.raises(ServerError):
                 await gateway.contacts.get("1")
-    assert len(script.asked) == pytest.approx(1000 * (1 + RATIO) + STOCK, abs=2)
+    assert len(script.asked) == pytest.approx(1000 * (1 + DEPOSIT) + MAX_BALANCE, abs=2)
 
 
 async def test_what_is_not_repeated_ends_with_its_real_error_and_says_so(caplog: pytest.LogCaptureFixture) -> None:

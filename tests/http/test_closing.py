@@ -78,7 +78,7 @@ async def test_calls_not_yet_sent_are_not_sent_when_the_transport_is_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A call that waits for a place or a connection then fails, and nothing of it is sent any more."""
-    monkeypatch.setattr(module, "_DIALS_AT_ONCE", 1)
+    monkeypatch.setattr(module, "_MAX_CONNECTING", 1)
     async with (
         serving(answer_never) as peer,
         client(peer, max_connections=3) as http,

@@ -106,7 +106,7 @@ async def test_limit_of_terminals() -> None:
 @pytest.mark.anyio
 async def test_new_connections_are_made_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """While some connections are set up the next ones wait, so that thousands of calls can begin at once."""
-    monkeypatch.setattr(module, "_DIALS_AT_ONCE", 3)
+    monkeypatch.setattr(module, "_MAX_CONNECTING", 3)
     async with serving(answer_never) as peer, client(peer) as http, anyio.create_task_group() as tasks:
         for _ in range(10):
             tasks.start_soon(http.get, secure(peer))
@@ -149,7 +149,9 @@ PHASES = {
     "securing the connection": Phase(Stage.CONNECTING, secure=True),
     "sending": Phase(Stage.SENDING, content=begin_and_stall),
     "waiting for the answer": Phase(Stage.SENDING),
-    "reading the body": Phase(Stage.ANSWERED, once(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal", linger=True)),
+    "reading the body": Phase(
+        Stage.RESPONSE_STARTED, once(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal", linger=True)
+    ),
 }
 
 
@@ -158,7 +160,7 @@ PHASES = {
 async def test_cancelled_calls_leave_nothing_behind(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls that are cancelled, in whichever phase, leave no connection open and no place taken."""
     places_in_all = phase.held if phase.stage is Stage.QUEUED else phase.calls
-    monkeypatch.setattr(module, "_DIALS_AT_ONCE", phase.held)
+    monkeypatch.setattr(module, "_MAX_CONNECTING", phase.held)
     crowd = [Progress() for _ in range(phase.calls)]
     async with serving(phase.script) as peer, client(peer, max_connections=places_in_all) as http:
         async with anyio.create_task_group() as tasks:

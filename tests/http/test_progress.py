@@ -29,7 +29,7 @@ async def test_answered() -> None:
     async with serving() as peer, client(peer) as http:
         for _ in range(2):
             progress, error = await post(http)
-            assert (progress.stage, progress.may_have_been_sent, error) == (Stage.ANSWERED, True, None)
+            assert (progress.stage, progress.may_have_been_sent, error) == (Stage.RESPONSE_STARTED, True, None)
 
 
 async def test_refused_port(closed_port: Peer) -> None:
@@ -129,7 +129,7 @@ async def test_body_that_is_cut_off() -> None:
     """Once the head is there the call counts as answered, though the rest be missing."""
     async with serving(once(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal")) as peer, client(peer) as http:
         progress, error = await post(http)
-        assert (progress.stage, type(error)) == (Stage.ANSWERED, httpx.RemoteProtocolError)
+        assert (progress.stage, type(error)) == (Stage.RESPONSE_STARTED, httpx.RemoteProtocolError)
 
 
 async def test_cancelled_calls() -> None:

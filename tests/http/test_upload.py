@@ -459,7 +459,7 @@ class Silent(Slow):
 
 async def test_a_disk_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking at the files has its own bound; nothing was sent, and that is what the error says."""
-    monkeypatch.setattr(upload, "_LOOK_WITHIN", 0.1)
+    monkeypatch.setattr(upload, "_CHECK_SECONDS", 0.1)
     silent = Silent()
     async with client("https://gateway.test", transport=never_asked()) as gateway:
         with anyio.fail_after(30), pytest.raises(NotSentError, match=r"its files cannot be read within 0\.1 s"):

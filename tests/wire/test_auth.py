@@ -6,7 +6,7 @@ import hmac
 
 import pytest
 
-from gateway_async._wire.auth import Signature, SigningCredentials, check_supported, sign, unsigned
+from gateway_async._wire.auth import Signature, SigningCredentials, check_supported, sign, sign_without_credentials
 from gateway_async._wire.call import Call
 from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, PasswordLogin, UserApiKey
 from gateway_async.errors import InvalidRequestError
@@ -71,7 +71,7 @@ def test_a_hash_key_is_made_afresh() -> None:
 
 def test_without_credentials() -> None:
     """A login goes with the developer id alone."""
-    assert unsigned("dev-1") == Signature(headers=(DEVELOPER,))
+    assert sign_without_credentials("dev-1") == Signature(headers=(DEVELOPER,))
 
 
 SUPPORTED = ["accountvaults", "accountvaults/1/bininfo", "routeraccountvaults", "transactions/1"]

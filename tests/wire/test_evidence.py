@@ -16,7 +16,7 @@ from gateway_async._wire.evidence import (
     IS_SETTLED,
     LAST_NAME_MATCHES,
     Evidence,
-    agrees,
+    compare_fields,
     evidence_of,
     shows,
 )
@@ -96,7 +96,7 @@ def test_a_record_that_is_there_was_made() -> None:
 def test_a_record_that_does_not_contradict(record: dict[str, Any], agreed: bool) -> None:
     """Silence agrees; another value is another record's, that had the same name before."""
     sent = {"title": "Lunch", "item_list": {"Tea": Decimal("2.5")}}
-    assert done(agrees("title", "item_list", "note"), sent, record) is agreed
+    assert done(compare_fields("title", "item_list", "note"), sent, record) is agreed
 
 
 def test_a_contact_has_the_last_name() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.query import expansion, filters, list_params, located
+from gateway_async._wire.query import expansion, filters, list_params, segment_and_params
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.codes import AccountType, TransactionStatus
 from gateway_async.models.identifiers import ApiId
@@ -33,13 +33,16 @@ def problems(function: Any, *arguments: Any) -> tuple[str, ...]:
 
 def test_an_id_is_a_path_segment() -> None:
     """Put the gateway's own id into the path, without parameters."""
-    assert located("54c285f1-8052-06b4", "loc") == ("54c285f1-8052-06b4", ())
+    assert segment_and_params("54c285f1-8052-06b4", "loc") == ("54c285f1-8052-06b4", ())
 
 
 def test_an_api_id_says_what_it_is() -> None:
     """An integrator's id needs the location within which it is unique: its own or the client's."""
-    assert located(ApiId("order-7"), "client") == ("order-7", (("api_id", "1"), ("location_id", "client")))
-    assert located(ApiId("order-7", "own"), "client") == ("order-7", (("api_id", "1"), ("location_id", "own")))
+    assert segment_and_params(ApiId("order-7"), "client") == ("order-7", (("api_id", "1"), ("location_id", "client")))
+    assert segment_and_params(ApiId("order-7", "own"), "client") == (
+        "order-7",
+        (("api_id", "1"), ("location_id", "own")),
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,14 +58,14 @@ def test_an_api_id_says_what_it_is() -> None:
 )
 def test_an_id_is_percent_encoded(value: str, segment: str) -> None:
     """No id can leave its segment."""
-    assert located(value, None) == (segment, ())
-    assert located(ApiId(value), "loc")[0] == segment
+    assert segment_and_params(value, None) == (segment, ())
+    assert segment_and_params(ApiId(value), "loc")[0] == segment
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=3))
 def test_an_encoded_id_decodes_to_itself(value: str) -> None:
     """Encoding is lossless, and leaves nothing that a server would take apart."""
-    segment, _ = located(value, None)
+    segment, _ = segment_and_params(value, None)
     assert unquote(segment) == value
     assert not set(segment) & set("/?#&= ")
 
@@ -87,20 +90,20 @@ def test_an_encoded_id_decodes_to_itself(value: str) -> None:
 )
 def test_what_is_no_id(ref: Any, problem: str) -> None:
     """An id that would address something else is refused before anything is sent."""
-    assert problems(located, ref, "loc") == (problem,)
+    assert problems(segment_and_params, ref, "loc") == (problem,)
 
 
 @pytest.mark.parametrize("location", [None, ""])
 def test_an_api_id_without_a_location_is_refused(location: str | None) -> None:
     """Without a location an integrator's id is ambiguous."""
     message = "location_id: an ApiId needs one, of its own or the client's"
-    assert problems(located, ApiId("order-7"), location) == (message,)
+    assert problems(segment_and_params, ApiId("order-7"), location) == (message,)
 
 
 @pytest.mark.parametrize("location", [5, "\ud800"])
 def test_a_location_is_text(location: Any) -> None:
     """Reject a location that is not text, by its name."""
-    assert problems(located, ApiId("order-7", location), None) == ("location_id: must be text",)
+    assert problems(segment_and_params, ApiId("order-7", location), None) == ("location_id: must be text",)
 
 
 # --- expand

@@ -12,8 +12,8 @@ from gateway_async._wire.retry_policy import (
     backoff,
     classify,
     decide,
+    format_table,
     is_definite,
-    print_table,
 )
 from gateway_async.errors import (
     AuthenticationError,
@@ -41,9 +41,9 @@ EXPECTED = """
 | response cut off | – | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
 | responded | 2xx that does not parse | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | backoff |
 | responded | response to another request | again | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
-| responded | 429 | again | again | look up, else again | look up, else again | stop | look up, else stop | as asked, and backoff |
-| responded | 502, 503, 504 | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and backoff |
-| responded | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | as asked, and backoff |
+| responded | 429 | again | again | look up, else again | look up, else again | stop | look up, else stop | `Retry-After` plus backoff |
+| responded | 502, 503, 504 | again | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | `Retry-After` plus backoff |
+| responded | other 5xx, 3xx, 408 | stop | again | look up, else again | look up, else again | look up, else unknown | look up, else unknown | `Retry-After` plus backoff |
 | responded | 404 | stop | again | look up, else stop | stop | stop | look up, else stop | backoff |
 | responded | 404 or other 4xx, not the gateway's JSON | stop | again | look up, else unknown | look up, else unknown | look up, else unknown | look up, else unknown | backoff |
 | responded | other 4xx | stop | stop | stop | stop | stop | stop | – |
@@ -114,7 +114,7 @@ def test_an_earlier_try_changes_the_meaning_of_refusals_only(result: AttemptResu
 
 def test_the_printed_table() -> None:
     """The documentation shows the table that decides."""
-    assert print_table() == EXPECTED.strip()
+    assert format_table() == EXPECTED.strip()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if not kind.is_read])

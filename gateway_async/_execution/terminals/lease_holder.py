@@ -55,8 +55,8 @@ class LeaseHolder:
     ) -> AsyncIterator[None]:
         """Hold the lease of the call's terminal; release it when the block ends.
 
-        If the outcome of the call is then unknown, the lease lasts for `seconds_unresolved()` more, also when
-        this process exits: the customer may still be at the device.
+        If the outcome of the call is then unknown, the customer may still be at the device. The lease is then extended
+        by `seconds_unresolved()` and stays, even if this process exits.
 
         Raises:
             NotSentError: the store could not be reached.
@@ -102,9 +102,9 @@ class LeaseHolder:
             await anyio.sleep(pause if left is None else min(pause, left))
 
     def _seconds_to_hold(self, seconds_unresolved: float) -> float | None:
-        """Return the seconds to hold a lease, if longer than its default.
+        """Return the seconds to request for a lease; None for its default.
 
-        They are longer if an earlier call is in doubt for longer than a lease lasts.
+        An earlier call may be in doubt for longer than the default.
         """
         return seconds_unresolved if seconds_unresolved > self._lease.seconds else None
 
@@ -118,7 +118,7 @@ class LeaseHolder:
         )  # without the store's frames
 
     async def _acquire_or_renew(self, call: Call[Any], seconds: float | None) -> str | None:
-        """Take or renew the lease; return None, or its owner.
+        """Acquire or renew the lease; return None on success, otherwise the owner that has it.
 
         The store has a third of the lease's duration to respond.
         """
@@ -137,7 +137,7 @@ class LeaseHolder:
                 self._emit_renewal_failure(call, failure)
 
     async def _extend(self, call: Call[Any], seconds: float) -> None:
-        failure = f"the store did not answer within {_RELEASE_SECONDS:g} s"
+        failure = f"the store did not respond within {_RELEASE_SECONDS:g} s"
         with anyio.move_on_after(_RELEASE_SECONDS, shield=True):
             failure = await self._try_renew(call, seconds)
         if failure:
@@ -154,7 +154,7 @@ class LeaseHolder:
             holder = await self._acquire_or_renew(call, seconds)
         except Exception as error:  # noqa: BLE001
             return describe_error(error)
-        return "" if holder is None else f"{holder} has it"
+        return "" if holder is None else f"held by {holder}"
 
     async def release(self, terminal_id: str) -> None:
         """Release a terminal's lease, or leave its queue; a failing store is ignored."""

@@ -41,7 +41,8 @@ class TerminalQueues:
     async def acquire(self, call: Call[Any], progress: ProgressReporter) -> AsyncIterator[None]:
         """Wait for the terminal, then for a free slot, and hold both.
 
-        The terminal must be free in this client and in others, and of earlier calls with an unknown outcome.
+        The terminal is free if no call of this client or of another one uses it, and no earlier call there has an
+        unknown outcome.
 
         Raises:
             TerminalBusyError: the terminal is not free, and the call does not wait any longer.
@@ -136,7 +137,7 @@ class _Queue:
     """The calls for one terminal: the active one and the waiting ones.
 
     Attributes:
-        length: the number of these calls, with those whose wait was just cancelled.
+        length: the number of these calls, including those whose wait was just cancelled.
         gate: lets one call in when the one before leaves. Created only when a call has to wait.
     """
 

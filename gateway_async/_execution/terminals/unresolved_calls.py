@@ -19,11 +19,11 @@ from gateway_async.ledger.protocol import Ledger
 
 __all__ = ["UnresolvedCalls"]
 
-_DEVICE: Final = "let the customer finish there, or press cancel on the device, and try again"
-_RECOVER: Final = (
-    "`await gateway.recover()` looks it up; what it cannot find out: `gateway-async ledger FILE --resolve`"
+_DEVICE_ADVICE: Final = "let the customer finish there, or press cancel on the device, and try again"
+_RECOVER_ADVICE: Final = (
+    "`await gateway.recover()` looks it up; if it stays unknown, run `gateway-async ledger FILE --resolve`"
 )
-_BY_HAND: Final = "nothing can look it up: see at the device, then `gateway-async ledger FILE --resolve`"
+_MANUAL_ADVICE: Final = "it cannot be looked up: check at the device, then run `gateway-async ledger FILE --resolve`"
 
 
 @attrs.frozen
@@ -39,7 +39,7 @@ class UnresolvedCalls:
 
     Args:
         blocks: whether such terminals take no other call. If False, nothing is remembered or checked.
-        ledger: has the calls that were in progress before a crash, if there is a ledger.
+        ledger: contains the calls that were in progress before a crash; None without a ledger.
     """
 
     def __init__(self, *, blocks: bool = True, ledger: Ledger | None = None) -> None:
@@ -102,7 +102,7 @@ class UnresolvedCalls:
             raise TerminalBusyError(
                 call.terminal_id or "",
                 holder=f"an earlier call{_named(call_before.error.api_id)} without a known outcome",
-                advice=f"{_DEVICE}; it is over in {left:.0f} s at the latest",
+                advice=f"{_DEVICE_ADVICE}; the terminal is free in {left:.0f} s at the latest",
                 call=str(call),
             )
 
@@ -116,7 +116,7 @@ class UnresolvedCalls:
             raise TerminalBusyError(
                 call.terminal_id or "",
                 holder=f"a call{_named(first.api_id)} of {first.sent_at:%Y-%m-%d %H:%M:%S} UTC, open in the ledger",
-                advice=_BY_HAND if first.outcome_query is None else _RECOVER,
+                advice=_MANUAL_ADVICE if first.outcome_query is None else _RECOVER_ADVICE,
                 call=str(call),
             )
 

@@ -78,18 +78,18 @@ def decode(body: bytes) -> Any:
         raise ValueError("has a number that is too large, or values nested too deep") from None
 
 
-def exact(value: Decimal | int | str, otherwise: str) -> Decimal:
+def exact(value: Decimal | int | str, problem: str) -> Decimal:
     """Return a finite number of limited size.
 
     Raises:
-        ValueError: `value` is not such a number; the text is `otherwise`.
+        ValueError: `value` is not such a number; `problem` is the message.
     """
     try:
         number = Decimal(value)
     except InvalidOperation:
-        raise ValueError(otherwise) from None
+        raise ValueError(problem) from None
     if not number.is_finite() or number.adjusted() > _LARGEST_EXPONENT:
-        raise ValueError(otherwise)
+        raise ValueError(problem)
     return number
 
 
@@ -105,16 +105,16 @@ def _bool(value: Any, _: Any = None) -> bool:
         raise ValueError("not a boolean") from None
 
 
-def _decimal(value: Any, _: Any = None, otherwise: str = "not an amount") -> Decimal:
+def _decimal(value: Any, _: Any = None, problem: str = "not an amount") -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
-        raise ValueError(otherwise)
-    return exact(value, otherwise)
+        raise ValueError(problem)
+    return exact(value, problem)
 
 
 def _int(value: Any, _: Any = None) -> int:
     if type(value) is int:
         return value
-    number = _decimal(value, otherwise="not a whole number")
+    number = _decimal(value, problem="not a whole number")
     if number != number.to_integral_value():
         raise ValueError("not a whole number")
     return int(number)
@@ -244,7 +244,7 @@ def _record_hook(kind: type[Record], converter: Converter) -> Callable[[Any, Any
     required = [field.name for field in attrs.fields(kind) if field.default is attrs.NOTHING]
 
     def read(data: Any, _: Any) -> Record:
-        values, extra = _sorted_out(data, hooks)
+        values, extra = _split_fields(data, hooks)
         for name in required:
             if values.get(name) is None:
                 raise FieldError(f".{name}", "missing")
@@ -253,7 +253,7 @@ def _record_hook(kind: type[Record], converter: Converter) -> Callable[[Any, Any
     return read
 
 
-def _sorted_out(data: Any, hooks: Mapping[str, tuple[Hook, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split_fields(data: Any, hooks: Mapping[str, tuple[Hook, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split a JSON object into the model's fields and the rest.
 
     The fields' values are converted; the rest is unchanged.
@@ -270,9 +270,9 @@ def _sorted_out(data: Any, hooks: Mapping[str, tuple[Hook, Any]]) -> tuple[dict[
             elif value is not None:
                 hook, kind = hooks[name]
                 try:
-                    values[name] = None if _is_nothing(value, kind) else hook(value, kind)
+                    values[name] = None if _is_empty(value, kind) else hook(value, kind)
                 except ValueError:
-                    if kind not in _MAY_BE_ODD:
+                    if kind not in _TOLERATED_TYPES:
                         raise
                     extra[name] = value
     except FieldError as error:
@@ -282,11 +282,11 @@ def _sorted_out(data: Any, hooks: Mapping[str, tuple[Hook, Any]]) -> tuple[dict[
     return values, extra
 
 
-_MAY_BE_ODD: Final = frozenset({datetime, date, datetime | date, Mapping[str, Any], Sequence[Any]})
+_TOLERATED_TYPES: Final = frozenset({datetime, date, datetime | date, Mapping[str, Any], Sequence[Any]})
 """Types of fields that contain no money, id or code, so that a value that does not fit is tolerated."""
 
 
-def _is_nothing(value: Any, kind: Any) -> bool:
+def _is_empty(value: Any, kind: Any) -> bool:
     return (value == "" and kind is not str) or (value is False and kind is not bool)
 
 

@@ -39,7 +39,7 @@ def encode(content: Any) -> bytes:
     return _encoder.encode(content)
 
 
-def _plainly(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     """Return the plain value of a secret, or of a subclass."""
     match value:
         case Secret():
@@ -52,7 +52,7 @@ def _plainly(value: Any) -> Any:
             return dict(value)
 
 
-_encoder = msgspec.json.Encoder(enc_hook=_plainly, decimal_format="number")
+_encoder = msgspec.json.Encoder(enc_hook=_plain_value, decimal_format="number")
 
 
 def money(amount: Decimal | int | str) -> str:
@@ -105,15 +105,15 @@ def _writer(annotation: Any, converter: Converter) -> Callable[[Any], Any]:
     for constraint in _constraints(annotation):
         match constraint:
             case Items():
-                return _written_items
+                return _write_items
             case Cents():
                 return as_number if constraint.number else money
             case _:
                 pass
-    return partial(_written, converter=converter)
+    return partial(_write, converter=converter)
 
 
-def _written(value: Any, converter: Converter) -> Any:
+def _write(value: Any, converter: Converter) -> Any:
     match value:
         case Mapping():  # free-form: unchanged
             return dict(value)
@@ -123,20 +123,20 @@ def _written(value: Any, converter: Converter) -> Any:
             return converter.unstructure(value)
 
 
-def _written_items(items: Mapping[str, Decimal | int | str]) -> dict[str, Decimal]:
+def _write_items(items: Mapping[str, Decimal | int | str]) -> dict[str, Decimal]:
     return {name: as_number(amount) for name, amount in items.items()}
 
 
 def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], dict[str, Any]]:
     writers = {name: _writer(annotation, converter) for name, annotation in fields_of(kind).items()}
     update = any(field.default is UNSET for field in attrs.fields(kind))
-    left_out: Any = UNSET if update else None
+    omitted: Any = UNSET if update else None
 
     def write(request: Any) -> dict[str, Any]:
         content = dict(request.implied)
         for name, written in writers.items():
             value = getattr(request, name)
-            if value is not left_out and value is not UNSET:
+            if value is not omitted and value is not UNSET:
                 content[name] = None if value is None else written(value)
         return content | dict(request.extra)
 

@@ -80,7 +80,7 @@ class RedisRate:
             _problems(per_second, name, give_up_after),
             who="RedisRate",
             connections=_CONNECTIONS,
-            patience=_RESPONSE_SECONDS,
+            timeout=_RESPONSE_SECONDS,
             retries=0,
         )
         self._between = round(1e6 / per_second)
