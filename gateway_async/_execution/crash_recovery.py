@@ -11,8 +11,8 @@ import anyio
 import attrs
 
 from gateway_async._backoff import exponential_backoffs
+from gateway_async._execution.confirmed_lookup import accept_record, look_up
 from gateway_async._execution.ledger_recorder import LedgerRecorder
-from gateway_async._execution.lookup import accept_record, look_up
 from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import NextStep, decide
 from gateway_async.errors import GatewayError, InvalidRequestError

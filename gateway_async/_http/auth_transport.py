@@ -1,4 +1,4 @@
-"""`SignedTransport`: add credentials in the transport, below `httpx.AsyncClient`.
+"""`AuthTransport`: add credentials in the transport, below `httpx.AsyncClient`.
 
 The log and the errors of httpx therefore cannot show them.
 """
@@ -11,7 +11,7 @@ import httpx
 from gateway_async._http.progress import PROGRESS, Stage
 from gateway_async._wire.auth import Signature
 
-__all__ = ["SIGNATURE", "TARGET", "SignedTransport"]
+__all__ = ["SIGNATURE", "TARGET", "AuthTransport"]
 
 SIGNATURE: Final = "gateway_async.signature"
 """The request extension that holds the `Signature` to add."""
@@ -20,7 +20,7 @@ TARGET: Final = "gateway_async.target"
 """The request extension for the real URL, if the request has a masked one."""
 
 
-class SignedTransport(httpx.AsyncBaseTransport):
+class AuthTransport(httpx.AsyncBaseTransport):
     """Adds the signature to every request and passes it to the inner transport."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:

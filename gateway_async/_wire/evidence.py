@@ -11,6 +11,7 @@ import attrs
 
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.response_matching import is_less, same_value
+from gateway_async.models.codes import QuickInvoiceStatus, TransactionStatus
 
 __all__ = [
     "EXISTS",
@@ -36,9 +37,11 @@ Rule = Callable[[Raw, Raw], bool]
 _INSTRUCTIONS: Final = frozenset({"action", "update_if_exists"})
 """Fields that are instructions. Records do not contain them."""
 
-_VOIDED: Final = ("201",)
-_NOT_COMPLETED: Final = ("102", "201", "301")
-_CLOSED: Final = ("0", "2")
+_VOIDED: Final = str(int(TransactionStatus.VOIDED))
+_NOT_COMPLETED: Final = tuple(
+    str(int(status)) for status in (TransactionStatus.AUTH_ONLY, TransactionStatus.VOIDED, TransactionStatus.DECLINED)
+)
+_CLOSED: Final = tuple(str(int(status)) for status in (QuickInvoiceStatus.CLOSED, QuickInvoiceStatus.CLOSED_2))
 
 
 @attrs.frozen
@@ -144,7 +147,7 @@ def _is_off_invoice(sent: Raw, transaction: Raw) -> bool:
 
 
 def _is_voided(_: Raw, transaction: Raw) -> bool:
-    return str(transaction.get("status_id")) in _VOIDED
+    return str(transaction.get("status_id")) == _VOIDED
 
 
 def _is_completed(sent: Raw, transaction: Raw) -> bool:

@@ -13,17 +13,23 @@ import attrs
 
 from gateway_async._secrets import Secret, quote_text
 from gateway_async.errors import MismatchedReplyError
+from gateway_async.models.codes import OpenInt, TransactionStatus, TransactionType
 from gateway_async.models.record import Record
 from gateway_async.models.request import Request
 
 __all__ = ["AMOUNTS", "check_belongs", "check_changed", "check_refusal", "differences", "is_less", "same_value"]
 
-_NOT_CHARGED: Final = frozenset({"201", "301"})
+
+def _as_texts(*codes: OpenInt) -> frozenset[str]:
+    return frozenset(str(int(code)) for code in codes)
+
+
+_NOT_CHARGED: Final = _as_texts(TransactionStatus.VOIDED, TransactionStatus.DECLINED)
 """Statuses with an amount that may be 0: a void sets the amount to 0, and a decline may do so."""
 
 _STATUSES_BEFORE: Final[Mapping[str, frozenset[str]]] = {
-    "void": frozenset({"101", "102", "111", "121", "131", "132", "133", "134"}),
-    "authcomplete": frozenset({"102"}),
+    "void": _as_texts(*(status for status in TransactionStatus if status.is_approved)),
+    "authcomplete": _as_texts(TransactionStatus.AUTH_ONLY),
 }
 """Action → the values of a transaction's `status_id` that are possible before the action only."""
 
@@ -37,8 +43,8 @@ _REMOVABLE: Final = ("surcharge_amount", "tax")
 """Parts of the sent amount that the gateway may drop, as it does with surcharges on debit cards."""
 
 _OPPOSITE_TYPES: Final[Mapping[str, frozenset[str]]] = {
-    **dict.fromkeys(("sale", "authonly", "force", "debit"), frozenset({"30", "40"})),
-    **dict.fromkeys(("refund", "credit"), frozenset({"20", "50"})),
+    **dict.fromkeys(("sale", "authonly", "force", "debit"), _as_texts(TransactionType.REFUND, TransactionType.CREDIT)),
+    **dict.fromkeys(("refund", "credit"), _as_texts(TransactionType.SALE, TransactionType.DEBIT)),
 }
 """Action → the `type_id`s of transactions that move money in the opposite direction."""
 

@@ -12,6 +12,7 @@ import attrs
 
 from gateway_async._secrets import mask_text
 from gateway_async.crash_testing.report import CallOutcome
+from gateway_async.models.codes import ReasonCode, TransactionSource, TransactionStatus, TransactionType
 
 __all__ = ["Effect", "broken_rules", "count_effects", "effects_of"]
 
@@ -32,12 +33,7 @@ _REPORTED: Final = frozenset({"done", "unknown"})
 _STORE_AT_TERMINAL: Final = "POST /v2/routeraccountvaults"
 """The one call whose record has no integrator id."""
 
-_VOIDED: Final = 201
-_DECLINED: Final = 301
-_AUTH_COMPLETED: Final = 1001
-_NO_MONEY: Final = 21
-_REFUNDS: Final = (30, 40)
-_INTEGRATION: Final = 12
+_REFUNDS: Final = (TransactionType.REFUND, TransactionType.CREDIT)
 """The source of payments made by a client. Payments that customers make on pages of the gateway have other sources."""
 
 
@@ -167,21 +163,25 @@ def _nameless_effects(page: Page) -> Iterator[Effect]:
         if row["account_vault_api_id"] is None and row["id"] not in saved:
             yield Effect("stored", row["id"], frozenset({row["id"]}), is_nameless=True)
     for row in page["transactions"]:
-        if row["transaction_api_id"] is None and _moved_money(row) and row["trx_source_id"] == _INTEGRATION:
+        if (
+            row["transaction_api_id"] is None
+            and _moved_money(row)
+            and row["trx_source_id"] == TransactionSource.INTEGRATION
+        ):
             kind = "refunded" if row["type_id"] in _REFUNDS else "charged"
             yield Effect(kind, row["id"], frozenset({row["id"]}))
 
 
 def _moved_money(row: Page) -> bool:
-    return bool(row["status_id"] != _DECLINED and row["type_id"] != _NO_MONEY)
+    return bool(row["status_id"] != TransactionStatus.DECLINED and row["type_id"] != TransactionType.AVS_ONLY)
 
 
 def _change_effects(page: Page) -> Iterator[Effect]:
     for row in page["transactions"]:
         ids = frozenset(name for name in (row["id"], row["transaction_api_id"]) if name)
-        if row["status_id"] == _VOIDED:
+        if row["status_id"] == TransactionStatus.VOIDED:
             yield Effect("voided", row["id"], ids)
-        elif row["reason_code_id"] == _AUTH_COMPLETED:
+        elif row["reason_code_id"] == ReasonCode.AUTH_COMPLETED:
             yield Effect("captured", row["id"], ids)
 
 

@@ -9,7 +9,7 @@ import anyio.to_thread
 
 from gateway_async import SqliteLedger
 from gateway_async.client import AsyncGateway, Options
-from gateway_async.crash_testing.invariants import broken_rules, count_effects, effects_of
+from gateway_async.crash_testing.invariants import Effect, broken_rules, count_effects, effects_of
 from gateway_async.crash_testing.recording_ledger import RecordingLedger, RecoveryLedger, read_recording
 from gateway_async.crash_testing.report import Crash
 from gateway_async.sandbox import Sandbox
@@ -45,6 +45,7 @@ class ScenarioRun:
         self._sandbox = sandbox
         self._baseline = baseline or {}
         self._prepare = prepare
+        self._before: set[Effect] = set()
         self.ledger = ledger
         self.recording = ledger.with_suffix(".recording")
         self._options = cast("Options", options)

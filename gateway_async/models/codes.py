@@ -6,7 +6,7 @@ its raw value (`status_id == 101` is true, `{101: ...}[status_id]` works). A kno
 """
 
 import enum
-from typing import Self
+from typing import Final, Self
 
 __all__ = [
     "AccountType",
@@ -135,6 +135,25 @@ class TransactionStatus(OpenInt):
     VOIDED = 201
     DECLINED = 301
     CHARGED_BACK = 331
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether the payment was approved; a bank payment is approved once it is accepted."""
+        return self in _APPROVED
+
+
+_APPROVED: Final = frozenset(
+    {
+        TransactionStatus.APPROVED,
+        TransactionStatus.AUTH_ONLY,
+        TransactionStatus.REFUNDED,
+        TransactionStatus.AVS_ONLY,
+        TransactionStatus.PENDING_ORIGINATION,
+        TransactionStatus.ORIGINATING,
+        TransactionStatus.ORIGINATED,
+        TransactionStatus.SETTLED,
+    }
+)
 
 
 class TransactionType(OpenInt):

@@ -56,9 +56,6 @@ __all__ = [
     "TransactionUpdate",
 ]
 
-_APPROVED = frozenset({101, 102, 111, 121, 131, 132, 133, 134})
-_DECLINED = frozenset({136, 301})
-
 Cvv = Annotated[Secret, Pattern("[0-9]{3,4}", "must be three or four digits")]
 Text = Annotated[str, Len(0, 250)]
 Description = Annotated[str, Len(0, 64)]
@@ -182,12 +179,12 @@ class Transaction(Record):
 
         An ACH payment counts as approved once it is accepted.
         """
-        return self.status_id in _APPROVED
+        return self.status_id is not None and self.status_id.is_approved
 
     @property
     def declined(self) -> bool:
         """Return whether the issuer, the terminal or the bank declined."""
-        return self.status_id in _DECLINED
+        return self.status_id in (TransactionStatus.REJECTED, TransactionStatus.DECLINED)
 
     @property
     def voided(self) -> bool:

@@ -8,7 +8,7 @@ import attrs
 from .field_table import Table
 
 Body = Callable[[Any], dict[str, Any]]
-"""From a raw_client to the fields of a request."""
+"""Function from a raw client to the fields of a request."""
 
 
 @attrs.frozen
@@ -33,10 +33,10 @@ class Recipe:
     """How to try one field.
 
     Attributes:
-        way: the way to make the record; the record_type's first one when empty.
-        value: raw_client and length → a value of that length; what the type suggests when None.
-        lengths: those of the row's bounds that can be accepted_values; both when None.
-        values: those of the row's known values that can be accepted_values; all when None.
+        way: the way to make the record; the record type's first one when empty.
+        value: function from the raw client and a length to a value of that length; None for the type's own value.
+        lengths: the bounds of the row that the gateway accepts; None for both.
+        values: the known values of the row that the gateway accepts; None for all.
         beside: other fields it needs; `...` leaves one out.
         becomes: values that come back as others.
         put: whether to try it in a PUT too.

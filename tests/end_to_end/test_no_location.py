@@ -71,7 +71,7 @@ async def test_a_terminals_sale_whose_answer_was_lost_is_found_in_a_list(sandbox
 
 
 async def test_a_ledger_finds_what_another_process_left_open(sandbox: Sandbox, tmp_path: Path) -> None:
-    """The outcome_query outlives the process that made the sale, without a location."""
+    """The outcome query outlives the process that made the sale, without a location."""
     path = str(tmp_path / "payments.db")
     sandbox.fault("POST /v2/transactions", "close_after_commit")
     sandbox.fault("GET /v2/transactions", "error_before_commit", times=1000)

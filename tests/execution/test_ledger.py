@@ -531,7 +531,7 @@ async def test_many_are_looked_up_at_once_and_told_in_order() -> None:
     ],
 )
 async def test_what_nothing_can_tell_is_unknown(outcome_query: Mapping[str, Any] | None) -> None:
-    """No outcome_query, or one that this version does not know: it is listed and stays open."""
+    """No outcome query, or one that this version does not know: it is listed and stays open."""
     script = Script(get=[NOT_THERE])
     found, ledger = await recovered(script, intent(script, outcome_query=outcome_query))
     assert (found, ledger.notes, script.asked) == ([("mine", "unknown", None)], [("aclose",)], [])

@@ -26,7 +26,7 @@ def listed(*rows: dict[str, Any]) -> dict[str, Any]:
 
 
 def asked(*before: dict[str, Any]) -> OutcomeQuery:
-    """The outcome_query that the list before the write gives."""
+    """The outcome query that the list before the write gives."""
     return read_before(ACCOUNT_VAULT, EXPECTED, lambda outcome_query: outcome_query).read(listed(*before))
 
 

@@ -1,4 +1,4 @@
-"""An outcome_query is plain values: what is written of it can be read back."""
+"""An outcome query is plain values: what is written of it can be read back."""
 
 import json
 

@@ -603,7 +603,7 @@ def test_a_ledger_keeps_what_moves_money() -> None:
 
 
 def test_an_entry_holds_what_finds_the_record_again() -> None:
-    """Ids and sums, under the name that the resource has on the client; what has no evidence has no outcome_query."""
+    """Ids and sums, under the name that the resource has on the client; what has no evidence has no outcome query."""
     new = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="5.00", description="x")
     entry = AT_TERMINAL.create(new, SCOPE, kind=Kind.TERMINAL).ledger_entry
     expected = {

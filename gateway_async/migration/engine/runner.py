@@ -83,6 +83,7 @@ class Runner:
         give_up_after: float = 600.0,
     ) -> None:
         self._name = name
+        self._run_number = 0
         self._limiter = limiter
         self._give_up_after = give_up_after
         self._report = report
