@@ -16,6 +16,12 @@ from .receiver import Receiver, configured
 VISA = "4111111111111111"
 _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading them takes longer than most tests
 
+Record = dict[str, Any]
+Listen = Callable[..., Receiver]
+Configure = Callable[..., Record]
+Eventually = Callable[[Callable[[], Any]], Any]
+Errors = Callable[[httpx.Response], dict[str, list[str]]]
+
 
 class Shop:
     """A merchant's client that sends raw JSON for one location of a sandbox."""
@@ -85,6 +91,9 @@ class Shop:
         return {name: value for name, value in record.items() if value is not ...}
 
 
+OpenShop = Callable[[SandboxInfo], Shop]
+
+
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
     """A gateway whose terminals present cards without delay."""
@@ -93,26 +102,26 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def open_shop() -> Iterator[Callable[[SandboxInfo], Shop]]:
+def open_shop() -> Iterator[OpenShop]:
     """Open the client of any location until the test ends."""
     with ExitStack() as stack:
         yield lambda info: stack.enter_context(closing(Shop(info)))
 
 
 @pytest.fixture
-def shop(sandbox: Sandbox, open_shop: Callable[[SandboxInfo], Shop]) -> Shop:
+def shop(sandbox: Sandbox, open_shop: OpenShop) -> Shop:
     """The client of the sandbox's first location."""
     return open_shop(sandbox.info)
 
 
 @pytest.fixture
-def neighbour(sandbox: Sandbox, open_shop: Callable[[SandboxInfo], Shop]) -> Shop:
+def neighbour(sandbox: Sandbox, open_shop: OpenShop) -> Shop:
     """A client in a second location of the same gateway."""
     return open_shop(sandbox.add_location())
 
 
 @pytest.fixture
-def listen() -> Iterator[Callable[..., Receiver]]:
+def listen() -> Iterator[Listen]:
     """Start a receiver; it stops with the test."""
     with ExitStack() as stack:
 
@@ -125,19 +134,19 @@ def listen() -> Iterator[Callable[..., Receiver]]:
 
 
 @pytest.fixture
-def receiver(listen: Callable[..., Receiver]) -> Receiver:
+def receiver(listen: Listen) -> Receiver:
     """A receiver that acknowledges every postback."""
     return listen()
 
 
 @pytest.fixture
-def configure(shop: Shop, receiver: Receiver) -> Callable[..., dict[str, Any]]:
+def configure(shop: Shop, receiver: Receiver) -> Configure:
     """Create a config for the receiver with every switch on, and return the record."""
     return lambda resource="contact", url=receiver.url, **fields: configured(shop, url, resource, **fields)
 
 
 @pytest.fixture
-def eventually() -> Callable[[Callable[[], Any]], Any]:
+def eventually() -> Eventually:
     """Wait until a function returns a true value, and return it."""
 
     def wait(ask: Callable[[], Any]) -> Any:
@@ -149,7 +158,7 @@ def eventually() -> Callable[[Callable[[], Any]], Any]:
 
 
 @pytest.fixture
-def errors() -> Callable[[httpx.Response], dict[str, list[str]]]:
+def errors() -> Errors:
     """Return the problems in a 422."""
 
     def read(response: httpx.Response) -> dict[str, list[str]]:

@@ -4,16 +4,20 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
+
+from .conftest import Errors, OpenShop, Record, Shop
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 ROUTING = "072000326"
 
 
-def test_a_card_is_stored_by_brand_and_digits(shop):
+def test_a_card_is_stored_by_brand_and_digits(shop: Shop) -> None:
     """Of the number, only the brand, the first six and the last four digits are stored."""
     response = shop.vault(account_number="5454545454545454", account_holder_name="John Smith")
     vault = response.json()["accountvault"]
@@ -23,7 +27,7 @@ def test_a_card_is_stored_by_brand_and_digits(shop):
 
 
 @pytest.mark.parametrize("kind", ["cc", "ach"])
-def test_a_vault_carries_the_fields_of_the_contract(shop, kind):
+def test_a_vault_carries_the_fields_of_the_contract(shop: Shop, kind: str) -> None:
     """A vault has every field of the recorded one, in the same JSON types."""
     recorded = json.loads((SAMPLES / f"accountvault-create-{kind}-response.json").read_text())["accountvault"]
     vault = (shop.vault() if kind == "cc" else bank_account(shop)).json()["accountvault"]
@@ -33,14 +37,19 @@ def test_a_vault_carries_the_fields_of_the_contract(shop, kind):
     assert vault["routing"] is None
 
 
-def bank_account(shop, **fields):
+def bank_account(shop: Shop, **fields: Any) -> httpx.Response:
     """Store a bank account."""
-    account = {"payment_method": "ach", "account_number": "7009533657", "account_type": "checking", "routing": ROUTING}
+    account: Record = {
+        "payment_method": "ach",
+        "account_number": "7009533657",
+        "account_type": "checking",
+        "routing": ROUTING,
+    }
     account |= {"account_holder_name": "John Smith", "is_company": 0, "exp_date": ...}
     return shop.vault(**(account | fields))
 
 
-def test_a_bank_account_needs_its_own_fields(shop, errors):
+def test_a_bank_account_needs_its_own_fields(shop: Shop, errors: Errors) -> None:
     """Each missing field of an ACH account is named."""
     names = ("account_type", "routing", "account_holder_name", "is_company")
     assert list(errors(bank_account(shop, **dict.fromkeys(names, ...)))) == list(names)
@@ -50,13 +59,13 @@ def test_a_bank_account_needs_its_own_fields(shop, errors):
     ("field", "value"),
     [("routing", "072000327"), ("routing", "07200032"), ("account_type", "visa"), ("account_number", "12a4")],
 )
-def test_a_bank_account_is_checked(shop, errors, field, value):
+def test_a_bank_account_is_checked(shop: Shop, errors: Errors, field: str, value: str) -> None:
     """A routing number has a check digit, an account number is digits, a type is checking or savings."""
     assert list(errors(bank_account(shop, **{field: value}))) == [field]
 
 
 @pytest.mark.parametrize("number", ["4111111111111112", "1234567890123456", "4111", "4111-1111-1111-1111"])
-def test_a_card_number_is_checked(shop, errors, number):
+def test_a_card_number_is_checked(shop: Shop, errors: Errors, number: str) -> None:
     """A card needs a known brand and the right check digit; no response repeats the number."""
     refused = shop.vault(account_number=number)
     assert errors(refused) == {"account_number": ["Account Number is not a valid card number."]}
@@ -64,13 +73,13 @@ def test_a_card_number_is_checked(shop, errors, number):
 
 
 @pytest.mark.parametrize("exp_date", ["1330", "0030", "12/3", "123"])
-def test_an_expiry_is_a_month_and_a_year(shop, errors, exp_date):
+def test_an_expiry_is_a_month_and_a_year(shop: Shop, errors: Errors, exp_date: str) -> None:
     """MMYY with a month from 01 to 12."""
     assert list(errors(shop.vault(exp_date=exp_date))) == ["exp_date"]
 
 
 @pytest.mark.parametrize("field", ["title", "account_holder_name", "billing_address"])
-def test_a_text_of_a_vault_has_a_character(shop, errors, field):
+def test_a_text_of_a_vault_has_a_character(shop: Shop, errors: Errors, field: str) -> None:
     """The empty string is refused on POST and PUT; null clears a field."""
     path = f"/v2/accountvaults/{shop.vault(**{field: 'x'}).json()['accountvault']['id']}"
     for refused in (shop.vault(**{field: ""}), shop.put("accountvault", path, {field: ""})):
@@ -78,7 +87,7 @@ def test_a_text_of_a_vault_has_a_character(shop, errors, field):
     assert shop.put("accountvault", path, {field: None}).json()["accountvault"][field] is None
 
 
-def test_a_card_needs_an_expiry(shop, errors):
+def test_a_card_needs_an_expiry(shop: Shop, errors: Errors) -> None:
     """A keyed card without an expiry is refused."""
     assert errors(shop.vault(exp_date=...)) == {"exp_date": ["Exp Date cannot be blank."]}
 
@@ -90,7 +99,7 @@ def test_a_card_needs_an_expiry(shop, errors):
         ";4111111111111111=3012?",
     ],
 )
-def test_a_swiped_card_is_read_off_its_track(shop, track):
+def test_a_swiped_card_is_read_off_its_track(shop: Shop, track: str) -> None:
     """Number and expiry are read from the magnetic stripe."""
     response = shop.vault(account_number=..., exp_date=..., track_data=track)
     vault = response.json()["accountvault"]
@@ -98,7 +107,7 @@ def test_a_swiped_card_is_read_off_its_track(shop, track):
     assert "4111111111111111" not in response.text
 
 
-def test_a_ticket_serves_once(shop, sandbox, errors):
+def test_a_ticket_serves_once(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     """A ticket creates one vault and no second one."""
     source = {"account_number": ..., "exp_date": ..., "ticket": sandbox.ticket("371449635398431", "0931")}
     vault = shop.vault(**source).json()["accountvault"]
@@ -106,7 +115,7 @@ def test_a_ticket_serves_once(shop, sandbox, errors):
     assert errors(shop.vault(**source)) == {"ticket": ["ticket provided is not valid"]}
 
 
-def test_a_vault_is_made_from_a_previous_transaction(shop):
+def test_a_vault_is_made_from_a_previous_transaction(shop: Shop) -> None:
     """The transaction is named by its system id or by its api id."""
     sale = shop.pay(account_number="6011000995500000", transaction_api_id="sale-1").json()["transaction"]
     for source in ({"previous_transaction_id": sale["id"]}, {"previous_transaction_api_id": "sale-1"}):
@@ -114,7 +123,7 @@ def test_a_vault_is_made_from_a_previous_transaction(shop):
         assert (vault["account_type"], vault["last_four"], vault["exp_date"]) == ("disc", "0000", "1230")
 
 
-def test_a_vault_is_copied(shop):
+def test_a_vault_is_copied(shop: Shop) -> None:
     """A copy has its own id and the account of the original."""
     first = shop.vault(account_vault_api_id="v1", account_holder_name="Ada").json()["accountvault"]
     for source in ({"previous_account_vault_id": first["id"]}, {"previous_account_vault_api_id": "v1"}):
@@ -123,26 +132,26 @@ def test_a_vault_is_copied(shop):
         assert (copy["title"], copy["last_four"], copy["account_holder_name"]) == ("Copy", "1111", "Ada")
 
 
-def test_a_vault_has_one_source(shop, errors):
+def test_a_vault_has_one_source(shop: Shop, errors: Errors) -> None:
     """No source and two sources are refused."""
     assert list(errors(shop.vault(account_number=...))) == ["account_number"]
     assert list(errors(shop.vault(ticket="T"))) == ["account_number", "ticket"]
 
 
-def test_a_refused_address_check_stores_nothing(shop, errors):
+def test_a_refused_address_check_stores_nothing(shop: Shop, errors: Errors) -> None:
     """With run_avs, the test address that declines prevents the vault."""
     assert list(errors(shop.vault(run_avs=1, billing_zip="32615"))) == ["run_avs"]
     assert shop.get("/v2/accountvaults").json()["accountvaults"] == []
 
 
-def test_a_contact_may_be_named_by_its_api_id(shop, errors):
+def test_a_contact_may_be_named_by_its_api_id(shop: Shop, errors: Errors) -> None:
     """contact_api_id is translated, and contact_id is returned."""
     contact = shop.contact(contact_api_id="137").json()["contact"]
     assert shop.vault(contact_api_id="137").json()["accountvault"]["contact_id"] == contact["id"]
     assert list(errors(shop.vault(contact_api_id="unknown"))) == ["contact_api_id"]
 
 
-def test_the_months_to_expiry_follow_the_clock(shop, sandbox):
+def test_the_months_to_expiry_follow_the_clock(shop: Shop, sandbox: Sandbox) -> None:
     """expiring_in_months is computed for each response and is never below 0."""
     vault = shop.vault(exp_date="1299").json()["accountvault"]
     path = f"/v2/accountvaults/{vault['id']}"
@@ -152,7 +161,7 @@ def test_the_months_to_expiry_follow_the_clock(shop, sandbox):
     assert shop.get(path).json()["accountvault"]["expiring_in_months"] == 0
 
 
-def test_a_vault_is_changed_but_not_its_account(shop, errors):
+def test_a_vault_is_changed_but_not_its_account(shop: Shop, errors: Errors) -> None:
     """Title and expiry can change; the account number cannot."""
     path = f"/v2/accountvaults/{shop.vault().json()['accountvault']['id']}"
     changed = shop.put("accountvault", path, {"title": "Travel", "exp_date": "0135"}).json()["accountvault"]
@@ -161,14 +170,14 @@ def test_a_vault_is_changed_but_not_its_account(shop, errors):
     assert list(errors(refused)) == ["account_number", "account_type"]
 
 
-def test_a_vault_can_be_sent_back_whole(shop):
+def test_a_vault_can_be_sent_back_whole(shop: Shop) -> None:
     """Computed fields are accepted in a PUT."""
     vault = shop.vault().json()["accountvault"]
     changed = shop.put("accountvault", f"/v2/accountvaults/{vault['id']}", vault | {"title": "Travel"})
     assert (changed.status_code, changed.json()["accountvault"]["title"]) == (200, "Travel")
 
 
-def test_bin_info_describes_the_issuer(shop, errors):
+def test_bin_info_describes_the_issuer(shop: Shop, errors: Errors) -> None:
     """The response has the recorded fields; only cards have BIN info."""
     recorded = json.loads((SAMPLES / "bininfo-response.json").read_text())["bininfo"]
     card = shop.vault(account_number="5454545454545454").json()["accountvault"]
@@ -178,7 +187,7 @@ def test_bin_info_describes_the_issuer(shop, errors):
     assert list(errors(shop.get(f"/v2/accountvaults/{account['id']}/bininfo"))) == ["payment_method"]
 
 
-def test_no_account_number_reaches_the_disk(tmp_path, open_shop):
+def test_no_account_number_reaches_the_disk(tmp_path: Path, open_shop: OpenShop) -> None:
     """No column and no data file contains numbers, track data, CVV or routing numbers."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
@@ -194,7 +203,7 @@ def test_no_account_number_reaches_the_disk(tmp_path, open_shop):
         assert secret not in dump
 
 
-def test_expands_show_the_creator_and_the_merchant_account(shop):
+def test_expands_show_the_creator_and_the_merchant_account(shop: Shop) -> None:
     """The user, and the location's merchant account for the payment method, are returned."""
     card, bank = shop.vault().json()["accountvault"], bank_account(shop).json()["accountvault"]
     names = ("created_user", "product_transaction")

@@ -4,19 +4,24 @@ import time
 
 import pytest
 
+from gateway_async.sandbox import Sandbox
 
-def now(shop):
+from .conftest import Shop
+
+
+def now(shop: Shop) -> float:
     """Return the time of the sandbox clock."""
-    return shop.get("/_sandbox/clock").json()["now"]
+    seconds: float = shop.get("/_sandbox/clock").json()["now"]
+    return seconds
 
 
-def test_the_clock_shows_real_time_at_first(shop):
+def test_the_clock_shows_real_time_at_first(shop: Shop) -> None:
     """The clock shows real time until it is moved."""
     assert abs(now(shop) - time.time()) < 60
 
 
 @pytest.mark.parametrize("move", ["http", "python"])
-def test_the_clock_is_moved_on(shop, sandbox, move):
+def test_the_clock_is_moved_on(shop: Shop, sandbox: Sandbox, move: str) -> None:
     """Records created afterwards have the new time."""
     before = now(shop)
     if move == "http":
@@ -27,7 +32,7 @@ def test_the_clock_is_moved_on(shop, sandbox, move):
 
 
 @pytest.mark.parametrize("move", ["http", "python"])
-def test_the_clock_is_set(shop, sandbox, move):
+def test_the_clock_is_set(shop: Shop, sandbox: Sandbox, move: str) -> None:
     """The clock accepts any second from 1970 to the year 9000."""
     if move == "http":
         shop.http.post("/_sandbox/clock", json={"now": 1_781_092_800})
@@ -37,7 +42,7 @@ def test_the_clock_is_set(shop, sandbox, move):
     assert shop.contact().json()["contact"]["created_ts"] - 1_781_092_800 in range(60)
 
 
-def test_ids_grow_even_when_the_clock_is_set_back(shop, sandbox):
+def test_ids_grow_even_when_the_clock_is_set_back(shop: Shop, sandbox: Sandbox) -> None:
     """The newest record stays first in the list."""
     shop.contact(last_name="Old")
     sandbox.advance(-86400)
@@ -49,7 +54,7 @@ def test_ids_grow_even_when_the_clock_is_set_back(shop, sandbox):
     "body",
     ['{"now": 1e30}', '{"advance": -1e12}', '{"now": 1e400}', '{"now": "x"}', '{"advance": NaN}', "[]", '{"x": 1}'],
 )
-def test_an_invalid_time_is_refused(shop, body):
+def test_an_invalid_time_is_refused(shop: Shop, body: str) -> None:
     """The response is a 4xx, and the clock keeps running."""
     answer = shop.http.post("/_sandbox/clock", content=body)
     assert answer.status_code in {400, 422}
@@ -57,14 +62,14 @@ def test_an_invalid_time_is_refused(shop, body):
 
 
 @pytest.mark.parametrize("body", ["", "{}", '{"advance": 1, "now": 1}', '{"advance": null}'])
-def test_the_clock_takes_one_order_at_a_time(shop, body):
+def test_the_clock_takes_one_order_at_a_time(shop: Shop, body: str) -> None:
     """Neither or both of `advance` and `now` are a 400 with the reason."""
     answer = shop.http.post("/_sandbox/clock", content=body)
     expected = "The body must have exactly one of advance and now, in seconds."
     assert (answer.status_code, answer.json()["message"]) == (400, expected)
 
 
-def test_the_control_calls_have_an_index(shop, sandbox):
+def test_the_control_calls_have_an_index(shop: Shop, sandbox: Sandbox) -> None:
     """The root path, with and without a slash, describes each call."""
     calls = shop.get("/_sandbox/").json()["calls"]
     assert shop.get("/_sandbox").json()["calls"] == calls
@@ -74,7 +79,7 @@ def test_the_control_calls_have_an_index(shop, sandbox):
     assert {shop.get(path).status_code for path in paths} == {200}
 
 
-def test_a_reset_restores_the_first_state(shop, sandbox):
+def test_a_reset_restores_the_first_state(shop: Shop, sandbox: Sandbox) -> None:
     """Records, faults and the clock are reset; credentials and the first contact stay."""
     shop.pay(transaction_api_id="t1")
     shop.vault()
@@ -87,7 +92,7 @@ def test_a_reset_restores_the_first_state(shop, sandbox):
     assert shop.pay(transaction_api_id="t1").status_code == 201
 
 
-def test_the_ledger_over_http(shop):
+def test_the_ledger_over_http(shop: Shop) -> None:
     """The ledger counts charges, refunds and stored cards; a decline counts nothing, a void still counts."""
     paid = shop.pay(transaction_api_id="paid").json()["transaction"]
     shop.pay("5.00", transaction_api_id="declined")

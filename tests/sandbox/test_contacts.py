@@ -3,10 +3,12 @@
 import json
 from pathlib import Path
 
+from .conftest import Errors, Shop
+
 SAMPLES = Path(__file__).parents[1] / "samples"
 
 
-def test_a_contact_is_created_and_read_again(shop):
+def test_a_contact_is_created_and_read_again(shop: Shop) -> None:
     """POST with 201 and GET with 200 return the same record."""
     created = shop.contact(first_name="Ada", contact_balance="245.65", email_trx_receipt=1)
     read = shop.get(f"/v2/contacts/{created.json()['contact']['id']}")
@@ -14,7 +16,7 @@ def test_a_contact_is_created_and_read_again(shop):
     assert read.json() == created.json()
 
 
-def test_a_contact_carries_the_fields_of_the_contract(shop):
+def test_a_contact_carries_the_fields_of_the_contract(shop: Shop) -> None:
     """A contact has the fields of the recorded one, and a link to itself."""
     recorded = json.loads(json.loads((SAMPLES / "postback-contact-create.json").read_text())["data"])
     contact = shop.contact().json()["contact"]
@@ -22,7 +24,7 @@ def test_a_contact_carries_the_fields_of_the_contract(shop):
     assert contact["_links"]["self"]["href"] == f"{shop.info.base_url}/v2/contacts/{contact['id']}"
 
 
-def test_values_come_back_in_one_form(shop):
+def test_values_come_back_in_one_form(shop: Shop) -> None:
     """Flags are true and false, money has two decimals, timestamps are integers."""
     contact = shop.contact(email_trx_receipt="1", contact_balance=21).json()["contact"]
     assert contact["email_trx_receipt"] is True
@@ -30,7 +32,7 @@ def test_values_come_back_in_one_form(shop):
     assert isinstance(contact["created_ts"], int)
 
 
-def test_a_contact_is_found_by_the_integrators_own_id(shop):
+def test_a_contact_is_found_by_the_integrators_own_id(shop: Shop) -> None:
     """An api id with any character works like the system id."""
     created = shop.contact(contact_api_id="Ä/b c?%2F").json()
     path = "/v2/contacts/%C3%84%2Fb%20c%3F%252F"
@@ -38,25 +40,25 @@ def test_a_contact_is_found_by_the_integrators_own_id(shop):
         assert shop.get(path, api_id=flag, location_id=shop.info.location_id).json() == created
 
 
-def test_a_lookup_by_api_id_says_which_location(shop, errors):
+def test_a_lookup_by_api_id_says_which_location(shop: Shop, errors: Errors) -> None:
     """An api id without a location is refused."""
     shop.contact(contact_api_id="137")
     assert errors(shop.get("/v2/contacts/137", api_id=1)) == {"location_id": ["Location Id cannot be blank."]}
 
 
-def test_an_api_id_is_unique_in_its_location(shop, errors):
+def test_an_api_id_is_unique_in_its_location(shop: Shop, errors: Errors) -> None:
     """A second contact with the same api id is refused."""
     shop.contact(contact_api_id="137")
     expected = {"contact_api_id": ["contact_api_id already exists in this location"]}
     assert errors(shop.contact(contact_api_id="137")) == expected
 
 
-def test_another_location_may_use_the_same_api_id(shop, neighbour):
+def test_another_location_may_use_the_same_api_id(shop: Shop, neighbour: Shop) -> None:
     """Two locations can use the same api id."""
     assert [place.contact(contact_api_id="137").status_code for place in (shop, neighbour)] == [201, 201]
 
 
-def test_update_if_exists_updates(shop):
+def test_update_if_exists_updates(shop: Shop) -> None:
     """With update_if_exists, a known api id updates that contact."""
     first = shop.contact(contact_api_id="137", last_name="Smith").json()["contact"]
     again = shop.contact(contact_api_id="137", last_name="Jones", update_if_exists=1)
@@ -65,12 +67,12 @@ def test_update_if_exists_updates(shop):
     assert shop.get(f"/v2/contacts/{first['id']}").json()["contact"]["last_name"] == "Jones"
 
 
-def test_update_if_exists_creates_what_is_new(shop):
+def test_update_if_exists_creates_what_is_new(shop: Shop) -> None:
     """With update_if_exists, an unknown api id creates a contact."""
     assert shop.contact(contact_api_id="137", update_if_exists=1).status_code == 201
 
 
-def test_a_change_leaves_the_rest_alone(shop):
+def test_a_change_leaves_the_rest_alone(shop: Shop) -> None:
     """PUT changes only the fields in its body, null among them."""
     contact = shop.contact(first_name="Ada", city="London", company_name="Engines").json()["contact"]
     changed = shop.put("contact", f"/v2/contacts/{contact['id']}", {"city": "Paris", "company_name": None})
@@ -82,7 +84,7 @@ def test_a_change_leaves_the_rest_alone(shop):
     }
 
 
-def test_a_header_message_type_has_two_spellings(shop, errors):
+def test_a_header_message_type_has_two_spellings(shop: Shop, errors: Errors) -> None:
     """Both spellings are accepted, `header_message_type_id` is returned, and different values are refused."""
     contact = shop.contact(header_message_type="3").json()["contact"]
     assert (contact["header_message_type_id"], "header_message_type" in contact) == (3, False)
@@ -98,7 +100,7 @@ def test_a_header_message_type_has_two_spellings(shop, errors):
         assert errors(refused) == expected
 
 
-def test_null_puts_back_a_default(shop):
+def test_null_puts_back_a_default(shop: Shop) -> None:
     """Null makes a flag false and a field without a default null."""
     contact = shop.contact(email_trx_receipt=1, city="Paris").json()["contact"]
     empty = {"email_trx_receipt": None, "city": None}
@@ -106,14 +108,14 @@ def test_null_puts_back_a_default(shop):
     assert (changed["email_trx_receipt"], changed["city"]) == (False, None)
 
 
-def test_a_record_can_be_sent_back_whole(shop):
+def test_a_record_can_be_sent_back_whole(shop: Shop) -> None:
     """Read-only fields with their stored values are accepted in a PUT."""
     contact = shop.contact(contact_balance="1.50").json()["contact"] | {"city": "Paris"}
     changed = shop.put("contact", f"/v2/contacts/{contact['id']}", contact)
     assert (changed.status_code, changed.json()["contact"]["city"]) == (200, "Paris")
 
 
-def test_nothing_is_dropped_in_silence(shop, errors):
+def test_nothing_is_dropped_in_silence(shop: Shop, errors: Errors) -> None:
     """An unknown field, and a read-only field with another value, are problems."""
     assert errors(shop.contact(lastname="Smith", id="me", created_ts=1)) == {
         "lastname": ["Lastname is not a known field."],
@@ -122,7 +124,7 @@ def test_nothing_is_dropped_in_silence(shop, errors):
     }
 
 
-def test_every_problem_is_reported_at_once(shop, errors):
+def test_every_problem_is_reported_at_once(shop: Shop, errors: Errors) -> None:
     """Types, lengths, blanks and references are checked together."""
     bad = shop.contact(last_name=..., location_id="nowhere", city=["Paris"], contact_balance="1.234", date_of_birth="x")
     assert errors(bad) == {
@@ -134,7 +136,7 @@ def test_every_problem_is_reported_at_once(shop, errors):
     }
 
 
-def test_a_required_field_cannot_be_emptied(shop, errors):
+def test_a_required_field_cannot_be_emptied(shop: Shop, errors: Errors) -> None:
     """Null and the empty string count as blank."""
     contact = shop.contact().json()["contact"]
     for blank in (None, ""):
@@ -142,7 +144,7 @@ def test_a_required_field_cannot_be_emptied(shop, errors):
         assert list(problems) == ["last_name"]
 
 
-def test_a_deleted_contact_is_gone(shop):
+def test_a_deleted_contact_is_gone(shop: Shop) -> None:
     """DELETE returns 204; afterwards the record is a 409 and in no list."""
     contact = shop.contact(contact_api_id="137").json()["contact"]
     deleted = shop.http.delete(f"/v2/contacts/{contact['id']}")
@@ -153,9 +155,9 @@ def test_a_deleted_contact_is_gone(shop):
     assert contact["id"] not in [one["id"] for one in shop.get("/v2/contacts").json()["contacts"]]
 
 
-def test_the_api_id_of_a_deleted_record_is_free_again(shop):
+def test_the_api_id_of_a_deleted_record_is_free_again(shop: Shop) -> None:
     """A new contact can use the api id, and is found by it."""
-    where = {"api_id": 1, "location_id": shop.info.location_id}
+    where: dict[str, str | int] = {"api_id": 1, "location_id": shop.info.location_id}
     shop.contact(contact_api_id="137")
     shop.http.delete("/v2/contacts/137", params=where)
     assert shop.get("/v2/contacts/137", **where).status_code == 409
@@ -163,7 +165,7 @@ def test_the_api_id_of_a_deleted_record_is_free_again(shop):
     assert shop.get("/v2/contacts/137", **where).json() == created.json()
 
 
-def test_records_of_another_location_do_not_exist(shop, neighbour):
+def test_records_of_another_location_do_not_exist(shop: Shop, neighbour: Shop) -> None:
     """An id of another location is a 404 for reading and writing."""
     contact = neighbour.contact().json()["contact"]
     for method in ("GET", "PUT", "DELETE"):
@@ -171,7 +173,7 @@ def test_records_of_another_location_do_not_exist(shop, neighbour):
         assert (answer.status_code, answer.json()["status"]) == (404, 404)
 
 
-def test_a_trailing_slash_is_no_redirect(shop):
+def test_a_trailing_slash_is_no_redirect(shop: Shop) -> None:
     """Paths work with and without a trailing slash."""
     contact = shop.contact().json()
     assert shop.get(f"/v2/contacts/{contact['contact']['id']}/").json() == contact

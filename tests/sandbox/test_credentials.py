@@ -3,12 +3,17 @@
 import base64
 import hashlib
 import hmac
+from collections.abc import Callable, Mapping
 
 import httpx
 import pytest
 
+from gateway_async.sandbox import Sandbox, SandboxInfo
 
-def ways(info, key=None):
+Way = tuple[dict[str, str], dict[str, str]]
+
+
+def ways(info: SandboxInfo, key: str | None = None) -> dict[str, Way]:
     """The same credentials in headers, in the query and as Basic."""
     key = info.user_api_key if key is None else key
     pair = {"user-id": info.user_id, "user-api-key": key}
@@ -16,14 +21,15 @@ def ways(info, key=None):
     return {"headers": (pair, {}), "query": ({}, pair), "basic": ({"authorization": f"Basic {basic}"}, {})}
 
 
-def ask(info, headers, query):
+def ask(info: SandboxInfo, headers: Mapping[str, str | bytes], query: Mapping[str, str]) -> httpx.Response:
     """Send a request that needs credentials."""
-    return httpx.get(f"{info.base_url}/v2/contacts", headers=headers, params=query)
+    raw = {name.encode(): value if isinstance(value, bytes) else value.encode() for name, value in headers.items()}
+    return httpx.get(f"{info.base_url}/v2/contacts", headers=raw, params=query)
 
 
 @pytest.mark.parametrize("way", ["headers", "query", "basic"])
 @pytest.mark.parametrize("place", ["headers", "query"])
-def test_a_key_is_accepted_wherever_it_is_sent(sandbox, way, place):
+def test_a_key_is_accepted_wherever_it_is_sent(sandbox: Sandbox, way: str, place: str) -> None:
     """Each way works with the developer id in either part of the request."""
     headers, query = ways(sandbox.info)[way]
     developer = {"developer-id": sandbox.developer_id}
@@ -33,7 +39,7 @@ def test_a_key_is_accepted_wherever_it_is_sent(sandbox, way, place):
 
 @pytest.mark.parametrize("way", ["headers", "query", "basic"])
 @pytest.mark.parametrize("key", ["wrong", "", "ü"])
-def test_a_wrong_key_is_refused(sandbox, way, key):
+def test_a_wrong_key_is_refused(sandbox: Sandbox, way: str, key: str) -> None:
     """The response is a 401 in the usual form."""
     headers, query = ways(sandbox.info, key)[way]
     encoded = {name: value.encode() for name, value in headers.items()}
@@ -41,7 +47,7 @@ def test_a_wrong_key_is_refused(sandbox, way, key):
     assert (answer.status_code, answer.json()["status"], answer.json()["name"]) == (401, 401, "Unauthorized")
 
 
-def test_a_developer_id_is_always_needed(sandbox):
+def test_a_developer_id_is_always_needed(sandbox: Sandbox) -> None:
     """A missing or unknown developer id is a 401."""
     headers, query = ways(sandbox.info)["headers"]
     assert ask(sandbox.info, headers, query).status_code == 401
@@ -51,34 +57,34 @@ def test_a_developer_id_is_always_needed(sandbox):
 @pytest.mark.parametrize(
     "authorization", ["Basic", "Basic !", "Basic /w==", "Basic OmE=", b"Basic \xff", "Bearer x", b"Bearer \xff", ""]
 )
-def test_an_unreadable_authorization_is_refused(sandbox, authorization):
+def test_an_unreadable_authorization_is_refused(sandbox: Sandbox, authorization: str | bytes) -> None:
     """Any unreadable header is a 401."""
     headers = {"developer-id": sandbox.developer_id, "authorization": authorization}
     assert ask(sandbox.info, headers, {}).status_code == 401
 
 
-def test_no_refusal_repeats_a_secret(sandbox):
+def test_no_refusal_repeats_a_secret(sandbox: Sandbox) -> None:
     """The response does not contain the key that was sent."""
     headers, query = ways(sandbox.info, "planted-secret")["query"]
     assert "planted-secret" not in ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, query).text
 
 
 @pytest.fixture
-def token(sandbox):
+def token(sandbox: Sandbox) -> str:
     """Return a token of the sandbox's user."""
     login = {"username": sandbox.username, "password": sandbox.password, "domain": sandbox.domain}
     made = httpx.post(f"{sandbox.base_url}/v2/token", json=login, params={"developer-id": sandbox.developer_id})
     return str(made.json()["token"]["token"])
 
 
-def token_ways(token):
+def token_ways(token: str) -> dict[str, Way]:
     """Return the same token in the header, in the query and as a bearer token."""
     pair, bearer = {"access-token": token}, {"authorization": f"Bearer {token}"}
     return {"headers": (pair, {}), "query": ({}, pair), "bearer": (bearer, {})}
 
 
 @pytest.mark.parametrize("way", ["headers", "query", "bearer"])
-def test_a_token_is_accepted_wherever_it_is_sent(sandbox, token, way):
+def test_a_token_is_accepted_wherever_it_is_sent(sandbox: Sandbox, token: str, way: str) -> None:
     """A token of POST /v2/token also works as a bearer token."""
     headers, query = token_ways(token)[way]
     assert ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, query).status_code == 200
@@ -86,22 +92,28 @@ def test_a_token_is_accepted_wherever_it_is_sent(sandbox, token, way):
 
 @pytest.mark.parametrize("way", ["headers", "query", "bearer"])
 @pytest.mark.parametrize("wrong", ["planted-secret", "0"])
-def test_an_unknown_token_is_refused(sandbox, way, wrong):
+def test_an_unknown_token_is_refused(sandbox: Sandbox, way: str, wrong: str) -> None:
     """The response is a 401 that does not repeat the token."""
     headers, query = token_ways(wrong)[way]
     answer = ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, query)
     assert (answer.status_code, "planted" in answer.text) == (401, False)
 
 
-def signed(info, now, changes=()):
+def signed(info: SandboxInfo, now: float, changes: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the parameters of a hash-key made at a time."""
-    changes, timestamp = dict(changes), str(int(now))
+    changes, timestamp = dict(changes or {}), str(int(now))
     key = changes.pop("key", info.user_hash_key)
     digest = hmac.new(key.encode(), f"{info.user_id}{timestamp}".encode(), hashlib.sha256).hexdigest()
     return {"user-id": info.user_id, "timestamp": timestamp, "hash-key": digest} | changes
 
 
-def ask_signed(sandbox, credentials, place="headers", path="/v2/transactions", method="GET"):
+def ask_signed(
+    sandbox: Sandbox,
+    credentials: dict[str, str],
+    place: str = "headers",
+    path: str = "/v2/transactions",
+    method: str = "GET",
+) -> httpx.Response:
     """Ask for something with a hash-key in headers or in the query."""
     developer = {"developer-id": sandbox.developer_id}
     headers, query = (credentials, {}) if place == "headers" else ({}, credentials)
@@ -127,21 +139,21 @@ def ask_signed(sandbox, credentials, place="headers", path="/v2/transactions", m
         ("DELETE", "/v2/token/x", 403),
     ],
 )
-def test_a_hash_key_serves_at_some_endpoints(sandbox, place, method, path, status):
+def test_a_hash_key_serves_at_some_endpoints(sandbox: Sandbox, place: str, method: str, path: str, status: int) -> None:
     """A hash-key works for account vaults, routers and transactions; elsewhere it is a 403."""
     credentials = signed(sandbox.info, sandbox.now())
     assert ask_signed(sandbox, credentials, place, path, method).status_code == status
 
 
 @pytest.mark.parametrize(("late", "status"), [(-890, 200), (0, 200), (890, 200), (-910, 401), (910, 401)])
-def test_a_hash_key_holds_for_fifteen_minutes(sandbox, late, status):
+def test_a_hash_key_holds_for_fifteen_minutes(sandbox: Sandbox, late: int, status: int) -> None:
     """A hash-key is valid 15 minutes before and after its timestamp, by the sandbox's clock."""
     credentials = signed(sandbox.info, sandbox.now())
     sandbox.advance(late)
     assert ask_signed(sandbox, credentials).status_code == status
 
 
-def test_a_hash_key_serves_again(sandbox):
+def test_a_hash_key_serves_again(sandbox: Sandbox) -> None:
     """A hash-key can be sent repeatedly while it is valid."""
     credentials = signed(sandbox.info, sandbox.now())
     assert [ask_signed(sandbox, credentials).status_code for _ in range(3)] == [200, 200, 200]
@@ -163,21 +175,21 @@ def test_a_hash_key_serves_again(sandbox):
     ],
 )
 @pytest.mark.parametrize("place", ["headers", "query"])
-def test_a_bad_hash_key_is_refused(sandbox, place, changes):
+def test_a_bad_hash_key_is_refused(sandbox: Sandbox, place: str, changes: dict[str, str]) -> None:
     """Any wrong part is a 401 with the gateway's text."""
     answer = ask_signed(sandbox, signed(sandbox.info, sandbox.now(), changes), place)
     assert (answer.status_code, answer.json()["message"]) == (401, "Hash key is invalid")
 
 
 @pytest.mark.parametrize("spelling", [str.upper, lambda digest: base64.b64encode(bytes.fromhex(digest)).decode()])
-def test_a_hash_key_is_lower_case_hex(sandbox, spelling):
+def test_a_hash_key_is_lower_case_hex(sandbox: Sandbox, spelling: Callable[[str], str]) -> None:
     """Other spellings of the same digest are refused."""
     credentials = signed(sandbox.info, sandbox.now())
     credentials["hash-key"] = spelling(credentials["hash-key"])
     assert ask_signed(sandbox, credentials).status_code == 401
 
 
-def test_no_link_repeats_credentials(sandbox, token):
+def test_no_link_repeats_credentials(sandbox: Sandbox, token: str) -> None:
     """Credentials of the query are not in the links of the page."""
     developer = {"developer-id": sandbox.developer_id}
     key = {"user-id": sandbox.user_id, "user-api-key": sandbox.user_api_key}
@@ -187,7 +199,7 @@ def test_no_link_repeats_credentials(sandbox, token):
         assert link == f"{sandbox.base_url}/v2/transactions?status_id=101&page=1"
 
 
-def test_the_first_scheme_decides(sandbox, token):
+def test_the_first_scheme_decides(sandbox: Sandbox, token: str) -> None:
     """A wrong key is refused despite a valid token."""
     headers = {"user-id": sandbox.user_id, "user-api-key": "wrong", "access-token": token}
     assert ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, {}).status_code == 401

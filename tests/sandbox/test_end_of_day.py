@@ -1,55 +1,63 @@
 """The jobs at midnight, both when the clock reaches it and when the clock jumps over it."""
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gateway_async.sandbox import Sandbox
 
+from .conftest import Eventually, OpenShop, Record, Shop
+
 DAY = 86_400
 TODAY = date(2027, 3, 1)
 EMAIL = "ada@example.test"
+SentMessages = Callable[[], list[tuple[str, int]]]
+Batches = Callable[[], list[tuple[int, ...]]]
 
 
-def noon(day):
+def noon(day: date) -> float:
     """Return the middle of a day, in Unix seconds."""
     return datetime(day.year, day.month, day.day, 12, tzinfo=UTC).timestamp()
 
 
-def midnight(day):
+def midnight(day: date) -> int:
     """Return the second at which a day begins."""
     return int(noon(day)) - DAY // 2
 
 
-def on(days):
+def on(days: int) -> date:
     """Return the day some days after today."""
     return TODAY + timedelta(days)
 
 
-def invoiced(shop, **fields):
+def invoiced(shop: Shop, **fields: Any) -> Record:
     """Create an invoice that is due in ten days, and return the record."""
     said = {"title": "Tea", "due_date": on(10).isoformat(), "item_list": {"Cup": 10}, "email": EMAIL}
     said |= {"location_id": shop.info.location_id}
-    return shop.post("quickinvoice", "/v2/quickinvoices", said | fields).json()["quickinvoice"]
+    invoice: Record = shop.post("quickinvoice", "/v2/quickinvoices", said | fields).json()["quickinvoice"]
+    return invoice
 
 
 @pytest.fixture
-def sandbox(sandbox):
+def sandbox(sandbox: Sandbox) -> Sandbox:
     """A gateway whose clock shows noon of a known day."""
     sandbox.set_clock(noon(TODAY))
     return sandbox
 
 
 @pytest.fixture
-def sent_messages(sandbox):
+def sent_messages(sandbox: Sandbox) -> SentMessages:
     """Return the event of each message so far, and its second."""
     return lambda: [(one["event"], one["created_ts"]) for one in sandbox.outbox()]
 
 
 @pytest.fixture
-def batches(shop):
+def batches(shop: Shop) -> Batches:
     """Return `is_open` and `processing_status_id` of each batch, newest first."""
     names = ("is_open", "processing_status_id")
     return lambda: [
@@ -61,7 +69,7 @@ def batches(shop):
 # --- reminders
 
 
-def test_reminders_are_sent_around_the_due_date(shop, sandbox, sent_messages):
+def test_reminders_are_sent_around_the_due_date(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
     """By default, reminders go out three days before, on the day and seven days after."""
     invoiced(shop)
     for _ in range(30):
@@ -70,7 +78,7 @@ def test_reminders_are_sent_around_the_due_date(shop, sandbox, sent_messages):
     assert sent_messages() == expected
 
 
-def test_a_jump_runs_the_jobs_of_every_day(shop, sandbox, sent_messages):
+def test_a_jump_runs_the_jobs_of_every_day(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
     """All jobs run in order before the clock call returns."""
     invoiced(shop)
     invoiced(shop, title="Cake", due_date=on(12).isoformat(), notification_days_after_due_date=1)
@@ -85,7 +93,7 @@ def test_a_jump_runs_the_jobs_of_every_day(shop, sandbox, sent_messages):
     ]
 
 
-def test_the_invoice_controls_its_reminders(shop, sandbox, sent_messages):
+def test_the_invoice_controls_its_reminders(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
     """The three fields set the days; 0 on the due date omits that reminder."""
     fields = {"notification_days_before_due_date": 9, "notification_on_due_date": 0}
     invoiced(shop, **fields, notification_days_after_due_date=1)
@@ -103,14 +111,16 @@ def test_the_invoice_controls_its_reminders(shop, sandbox, sent_messages):
         ({"due_date": "9999-12-31"}, []),
     ],
 )
-def test_only_payable_invoices_are_reminded(shop, sandbox, sent_messages, fields, expected):
+def test_only_payable_invoices_are_reminded(
+    shop: Shop, sandbox: Sandbox, sent_messages: SentMessages, fields: Record, expected: list[str]
+) -> None:
     """A closed or expired invoice, and one without a recipient, get no reminder."""
     invoiced(shop, **fields)
     sandbox.advance(30 * DAY)
     assert [event for event, _ in sent_messages()] == expected
 
 
-def test_paid_invoices_are_not_reminded(shop, sandbox, sent_messages):
+def test_paid_invoices_are_not_reminded(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
     """Full payment ends the reminders, a part does not; deleted invoices get none."""
     gone = invoiced(shop)
     shop.http.delete(f"/v2/quickinvoices/{gone['id']}")
@@ -124,7 +134,7 @@ def test_paid_invoices_are_not_reminded(shop, sandbox, sent_messages):
     assert "6.00" in reminders[0]["text"]
 
 
-def test_no_day_runs_twice(shop, sandbox, sent_messages):
+def test_no_day_runs_twice(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
     """Neither a clock set back nor a later due date repeats a reminder."""
     made = invoiced(shop)
     sandbox.advance(8 * DAY)
@@ -136,7 +146,9 @@ def test_no_day_runs_twice(shop, sandbox, sent_messages):
     assert [event for event, _ in sent_messages()] == ["before due", "due", "after due"]
 
 
-def test_the_clock_runs_into_midnight(shop, sandbox, sent_messages, eventually):
+def test_the_clock_runs_into_midnight(
+    shop: Shop, sandbox: Sandbox, sent_messages: SentMessages, eventually: Eventually
+) -> None:
     """The jobs also run when the clock reaches midnight by itself."""
     invoiced(shop)
     sandbox.set_clock(midnight(on(7)) - 0.2)
@@ -146,7 +158,7 @@ def test_the_clock_runs_into_midnight(shop, sandbox, sent_messages, eventually):
 # --- batches and bank payments
 
 
-def test_a_batch_settles_at_midnight(shop, sandbox, batches):
+def test_a_batch_settles_at_midnight(shop: Shop, sandbox: Sandbox, batches: Batches) -> None:
     """Its payments settle too; a payment of the next day starts another batch."""
     sale = shop.pay().json()["transaction"]
     sandbox.advance(DAY)
@@ -156,7 +168,7 @@ def test_a_batch_settles_at_midnight(shop, sandbox, batches):
     assert batches() == [(1, 1), (0, 2)]
 
 
-def test_a_failed_batch_settles_one_day_later(shop, sandbox, batches):
+def test_a_failed_batch_settles_one_day_later(shop: Shop, sandbox: Sandbox, batches: Batches) -> None:
     """With 6.30 the first settlement fails; one jump over two midnights does the same."""
     shop.pay("6.30")
     sandbox.advance(DAY)
@@ -168,9 +180,9 @@ def test_a_failed_batch_settles_one_day_later(shop, sandbox, batches):
     assert batches() == [(0, 2), (0, 2)]
 
 
-def test_a_bank_payment_waits_for_its_day(shop, sandbox):
+def test_a_bank_payment_waits_for_its_day(shop: Shop, sandbox: Sandbox) -> None:
     """From its `effective_date` on it advances one status each midnight, also in a jump."""
-    bank = {"payment_method": "ach", "action": "debit", "account_number": "12345678", "routing": "072000326"}
+    bank: Record = {"payment_method": "ach", "action": "debit", "account_number": "12345678", "routing": "072000326"}
     bank |= {"account_type": "checking", "account_holder_name": "Ada", "ach_sec_code": "WEB", "exp_date": ...}
     paid = shop.pay(effective_date=on(100).isoformat(), **bank).json()["transaction"]
     sandbox.advance(100 * DAY)
@@ -185,7 +197,9 @@ def test_a_bank_payment_waits_for_its_day(shop, sandbox):
 
 
 @pytest.mark.timeout(20)
-def test_a_far_jump_costs_what_there_is_to_do(shop, sandbox, sent_messages, batches):
+def test_a_far_jump_costs_what_there_is_to_do(
+    shop: Shop, sandbox: Sandbox, sent_messages: SentMessages, batches: Batches
+) -> None:
     """A jump to the year 9000 is fast, with a reminder and a settlement on the way."""
     invoiced(shop, due_date="8000-01-01")
     shop.pay("6.30")
@@ -195,7 +209,7 @@ def test_a_far_jump_costs_what_there_is_to_do(shop, sandbox, sent_messages, batc
     assert batches() == [(0, 2)]
 
 
-def test_a_reset_starts_from_the_current_day(shop, sandbox, sent_messages):
+def test_a_reset_starts_from_the_current_day(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
     """After a far jump, a reset corrects the clock, and the next end of day is today's."""
     sandbox.advance(1000 * DAY)
     sandbox.reset()
@@ -205,7 +219,7 @@ def test_a_reset_starts_from_the_current_day(shop, sandbox, sent_messages):
     assert [event for event, _ in sent_messages()] == ["due"]
 
 
-def test_the_days_of_a_file_continue(tmp_path, open_shop):
+def test_the_days_of_a_file_continue(tmp_path: Path, open_shop: OpenShop) -> None:
     """Jobs due while no sandbox ran are done at the next start, and only once."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:

@@ -3,23 +3,28 @@
 import json
 import socket
 import struct
+from collections.abc import Callable
 from contextlib import closing
 from threading import Thread
 
 import httpx
 import pytest
 
+from gateway_async.sandbox import FaultName, Sandbox, SandboxInfo
 from gateway_async.sandbox.simulators.faults import FAULTS
 from gateway_async.sandbox.simulators.scenarios import SCENARIOS
 
+from .conftest import Eventually, Record, Shop
+
 OPERATION = "POST /v2/transactions"
+PayRaw = Callable[..., tuple[bytes, str]]
 
 
 @pytest.fixture
-def pay_raw(sandbox):
+def pay_raw(sandbox: Sandbox) -> PayRaw:
     """Send one sale over a plain socket, and return every byte until the peer is done."""
 
-    def pay(api_id="t1", idle=0.3):
+    def pay(api_id: str = "t1", idle: float = 0.3) -> tuple[bytes, str]:
         with closing(socket.create_connection(address(sandbox))) as connection:
             connection.settimeout(idle)
             connection.sendall(request_of(sandbox, api_id))
@@ -28,7 +33,7 @@ def pay_raw(sandbox):
     return pay
 
 
-def request_of(info, api_id):
+def request_of(info: SandboxInfo | Sandbox, api_id: str) -> bytes:
     """Return the bytes of one sale."""
     sale = {"action": "sale", "account_number": "4111111111111111", "exp_date": "1230"}
     sale |= {"location_id": info.location_id, "transaction_amount": "1.00", "transaction_api_id": api_id}
@@ -38,13 +43,14 @@ def request_of(info, api_id):
     return f"{head}user-api-key: {info.user_api_key}\r\n\r\n".encode() + body
 
 
-def address(sandbox):
+def address(sandbox: Sandbox) -> tuple[str, int]:
     """Return host and port of a sandbox."""
     url = httpx.URL(sandbox.base_url)
+    assert url.port is not None
     return url.host, url.port
 
 
-def read_all(connection):
+def read_all(connection: socket.socket) -> tuple[bytes, str]:
     """Return every byte received, and how the connection ended: open, closed or reset."""
     received = b""
     try:
@@ -57,16 +63,17 @@ def read_all(connection):
     return received, "closed"
 
 
-def charged(sandbox):
+def charged(sandbox: Sandbox) -> int:
     """Return how often the payment t1 was made."""
-    return sandbox.ledger()["charged"].get("t1", 0)
+    times: int = sandbox.ledger()["charged"].get("t1", 0)
+    return times
 
 
 @pytest.mark.parametrize(
     ("fault", "end", "payments"),
     [("reset_before_commit", "reset", 0), ("reset_after_commit", "reset", 1), ("close_after_commit", "closed", 1)],
 )
-def test_a_response_is_lost(sandbox, pay_raw, fault, end, payments):
+def test_a_response_is_lost(sandbox: Sandbox, pay_raw: PayRaw, fault: FaultName, end: str, payments: int) -> None:
     """No byte comes back, whether or not the payment was made."""
     sandbox.fault(OPERATION, fault)
     assert pay_raw() == (b"", end)
@@ -74,7 +81,7 @@ def test_a_response_is_lost(sandbox, pay_raw, fault, end, payments):
 
 
 @pytest.mark.parametrize(("fault", "payments"), [("error_before_commit", 0), ("error_after_commit", 1)])
-def test_an_error_says_nothing_of_the_payment(shop, sandbox, fault, payments):
+def test_an_error_says_nothing_of_the_payment(shop: Shop, sandbox: Sandbox, fault: FaultName, payments: int) -> None:
     """The response is a 500 in the usual form."""
     sandbox.fault(OPERATION, fault)
     answer = shop.pay(transaction_api_id="t1")
@@ -83,7 +90,7 @@ def test_an_error_says_nothing_of_the_payment(shop, sandbox, fault, payments):
 
 
 @pytest.mark.parametrize(("fault", "status"), [("rate_limit", 429), ("unavailable", 503)])
-def test_a_busy_gateway_says_when_to_come_back(shop, sandbox, fault, status):
+def test_a_busy_gateway_says_when_to_come_back(shop: Shop, sandbox: Sandbox, fault: FaultName, status: int) -> None:
     """Nothing is executed; Retry-After has the seconds, or is omitted."""
     sandbox.fault(OPERATION, fault, retry_after=2.5)
     answer = shop.pay(transaction_api_id="t1")
@@ -93,7 +100,7 @@ def test_a_busy_gateway_says_when_to_come_back(shop, sandbox, fault, status):
     assert charged(sandbox) == 0
 
 
-def test_a_body_is_cut(sandbox, pay_raw):
+def test_a_body_is_cut(sandbox: Sandbox, pay_raw: PayRaw) -> None:
     """The length is that of the whole body, but only half is sent."""
     sandbox.fault(OPERATION, "cut_body")
     received, end = pay_raw()
@@ -103,14 +110,14 @@ def test_a_body_is_cut(sandbox, pay_raw):
     assert charged(sandbox) == 1
 
 
-def test_a_response_comes_twice(sandbox, pay_raw):
+def test_a_response_comes_twice(sandbox: Sandbox, pay_raw: PayRaw) -> None:
     """One connection gets two whole responses, one after the other."""
     sandbox.fault(OPERATION, "double_answer")
     received, end = pay_raw()
     assert (received.count(b"HTTP/1.1 201"), received.count(b'"transaction_api_id":"t1"'), end) == (2, 2, "open")
 
 
-def test_a_response_has_another_record(shop, sandbox):
+def test_a_response_has_another_record(shop: Shop, sandbox: Sandbox) -> None:
     """The response is plausible but has another record; the own one is stored correctly."""
     sandbox.fault(OPERATION, "swap_answer")
     swapped = shop.pay("1.00", transaction_api_id="t1").json()["transaction"]
@@ -119,7 +126,7 @@ def test_a_response_has_another_record(shop, sandbox):
     assert charged(sandbox) == 1
 
 
-def test_a_length_is_wrong(sandbox, pay_raw):
+def test_a_length_is_wrong(sandbox: Sandbox, pay_raw: PayRaw) -> None:
     """The body continues after the announced length."""
     sandbox.fault(OPERATION, "wrong_length")
     received, _ = pay_raw()
@@ -129,27 +136,27 @@ def test_a_length_is_wrong(sandbox, pay_raw):
     assert json.loads(body)["transaction"]["transaction_api_id"] == "t1"
 
 
-def test_a_response_drips(shop, sandbox):
+def test_a_response_drips(shop: Shop, sandbox: Sandbox) -> None:
     """The response arrives byte by byte and complete."""
     sandbox.fault(OPERATION, "drip", seconds=0)
     assert shop.pay(transaction_api_id="t1").json()["transaction"]["transaction_api_id"] == "t1"
 
 
-def test_a_drip_pauses_between_bytes(sandbox, pay_raw):
+def test_a_drip_pauses_between_bytes(sandbox: Sandbox, pay_raw: PayRaw) -> None:
     """With long pauses only the first byte of the body arrives."""
     sandbox.fault(OPERATION, "drip", seconds=60)
     received, end = pay_raw()
     assert (received.partition(b"\r\n\r\n")[2], end) == (b"{", "open")
 
 
-def test_a_gateway_is_silent(sandbox, pay_raw):
+def test_a_gateway_is_silent(sandbox: Sandbox, pay_raw: PayRaw) -> None:
     """The payment is made, and no response comes."""
     sandbox.fault(OPERATION, "silence")
     assert pay_raw() == (b"", "open")
     assert charged(sandbox) == 1
 
 
-def test_a_response_is_delayed(shop, sandbox, eventually):
+def test_a_response_is_delayed(shop: Shop, sandbox: Sandbox, eventually: Eventually) -> None:
     """The payment is made at once; the response waits for the sandbox clock."""
     sandbox.fault(OPERATION, "delay", seconds=3600)
     answers = []
@@ -165,7 +172,7 @@ def test_a_response_is_delayed(shop, sandbox, eventually):
 @pytest.mark.parametrize(
     ("fault", "kind"), [("garbage", "application/json"), ("html", "text/html"), ("empty", "application/json")]
 )
-def test_a_body_is_not_what_it_should_be(shop, sandbox, fault, kind):
+def test_a_body_is_not_what_it_should_be(shop: Shop, sandbox: Sandbox, fault: FaultName, kind: str) -> None:
     """The status is the real one, but the body is not JSON."""
     sandbox.fault(OPERATION, fault)
     answer = shop.pay(transaction_api_id="t1")
@@ -175,7 +182,7 @@ def test_a_body_is_not_what_it_should_be(shop, sandbox, fault, kind):
     assert charged(sandbox) == 1
 
 
-def test_connections_are_refused_for_a_while(shop, sandbox, eventually):
+def test_connections_are_refused_for_a_while(shop: Shop, sandbox: Sandbox, eventually: Eventually) -> None:
     """The port is closed for the given seconds, and idle connections are closed."""
     assert shop.get("/v2/contacts").status_code == 200
     sandbox.fault(OPERATION, "refuse", seconds=3600)
@@ -187,14 +194,14 @@ def test_connections_are_refused_for_a_while(shop, sandbox, eventually):
     assert shop.pay().status_code == 201
 
 
-def test_a_refusal_ends_when_faults_are_cleared(shop, sandbox):
+def test_a_refusal_ends_when_faults_are_cleared(shop: Shop, sandbox: Sandbox) -> None:
     """The same port opens again."""
     sandbox.fault(OPERATION, "refuse", seconds=3600)
     sandbox.clear_faults()
     assert shop.pay().status_code == 201
 
 
-def test_connections_are_refused_behind_a_request(shop, sandbox, eventually):
+def test_connections_are_refused_behind_a_request(shop: Shop, sandbox: Sandbox, eventually: Eventually) -> None:
     """The request before the nth gets its response; then the port is closed."""
     sandbox.fault(OPERATION, "refuse", nth=2, seconds=3600)
     assert shop.pay().status_code == 201
@@ -205,7 +212,7 @@ def test_connections_are_refused_behind_a_request(shop, sandbox, eventually):
     assert [shop.pay().status_code for _ in range(2)] == [201, 201]
 
 
-def test_connections_are_refused_by_chance(shop, sandbox):
+def test_connections_are_refused_by_chance(shop: Shop, sandbox: Sandbox) -> None:
     """The port closes after each affected request."""
     sandbox.fault(OPERATION, "refuse", probability=1, seconds=3600)
     assert shop.pay().status_code == 201
@@ -213,7 +220,7 @@ def test_connections_are_refused_by_chance(shop, sandbox):
         shop.pay()
 
 
-def test_a_refusal_and_another_fault_apply_together(shop, sandbox):
+def test_a_refusal_and_another_fault_apply_together(shop: Shop, sandbox: Sandbox) -> None:
     """The request gets the other fault, and the port is closed after it."""
     sandbox.fault(OPERATION, "refuse", nth=2, seconds=3600)
     sandbox.fault(OPERATION, "unavailable")
@@ -222,17 +229,17 @@ def test_a_refusal_and_another_fault_apply_together(shop, sandbox):
         shop.pay()
 
 
-def test_the_nth_request_is_affected(shop, sandbox):
+def test_the_nth_request_is_affected(shop: Shop, sandbox: Sandbox) -> None:
     """Requests count from the creation of the plan, and as many as planned are affected."""
     shop.pay()
     sandbox.fault(OPERATION, "unavailable", nth=2, times=2)
     assert [shop.pay().status_code for _ in range(5)] == [201, 503, 503, 201, 201]
 
 
-def test_chance_is_repeatable(shop, sandbox):
+def test_chance_is_repeatable(shop: Shop, sandbox: Sandbox) -> None:
     """The same seed affects the same requests."""
 
-    def statuses():
+    def statuses() -> list[int]:
         sandbox.clear_faults()
         sandbox.fault("GET /v2/contacts", "unavailable", probability=0.5, seed=7)
         return [shop.get("/v2/contacts").status_code for _ in range(30)]
@@ -242,7 +249,7 @@ def test_chance_is_repeatable(shop, sandbox):
     assert set(first) == {200, 503}
 
 
-def test_a_plan_is_about_one_operation(shop, sandbox):
+def test_a_plan_is_about_one_operation(shop: Shop, sandbox: Sandbox) -> None:
     """Other methods, paths and record types are unaffected; `{id}` is any id, with a slash in it too."""
     sandbox.fault("GET /v2/contacts/{id}", "unavailable", times=2)
     assert shop.get("/v2/contacts").status_code == 200
@@ -250,13 +257,13 @@ def test_a_plan_is_about_one_operation(shop, sandbox):
     assert [shop.get(f"/v2/contacts/{name}").status_code for name in ("a%2Fb", "c", "d")] == [503, 503, 404]
 
 
-def test_a_plan_may_be_about_one_record(shop, sandbox):
+def test_a_plan_may_be_about_one_record(shop: Shop, sandbox: Sandbox) -> None:
     """A literal id matches only that id."""
     sandbox.fault("GET /v2/contacts/a", "unavailable")
     assert [shop.get(f"/v2/contacts/{name}").status_code for name in ("b", "a")] == [404, 503]
 
 
-def test_a_plan_lists_the_affected_ids(shop, sandbox):
+def test_a_plan_lists_the_affected_ids(shop: Shop, sandbox: Sandbox) -> None:
     """The ids are the integrator ids in the bodies, or the ids in the paths."""
     for operation in (OPERATION, "POST /v2/contacts", "GET /v2/contacts/{id}"):
         sandbox.fault(operation, "error_before_commit")
@@ -267,7 +274,7 @@ def test_a_plan_lists_the_affected_ids(shop, sandbox):
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_a_scenario_is_a_list_of_plans(shop, sandbox, scenario):
+def test_a_scenario_is_a_list_of_plans(shop: Shop, sandbox: Sandbox, scenario: str) -> None:
     """HTTP and Python plan the same."""
     sandbox.scenario(scenario)
     plans = sandbox.faults()
@@ -277,13 +284,13 @@ def test_a_scenario_is_a_list_of_plans(shop, sandbox, scenario):
     assert sandbox.faults() == plans != []
 
 
-def test_a_bad_day_has_every_fault(sandbox):
+def test_a_bad_day_has_every_fault(sandbox: Sandbox) -> None:
     """Each kind of write gets each fault."""
     sandbox.scenario("a bad day")
     assert {plan["fault"] for plan in sandbox.faults()} == set(FAULTS)
 
 
-def test_an_unknown_scenario_is_refused(shop, sandbox):
+def test_an_unknown_scenario_is_refused(shop: Shop, sandbox: Sandbox) -> None:
     """The error lists the known scenarios."""
     answer = shop.http.post("/_sandbox/faults", json={"scenario": "sunshine"})
     assert (answer.status_code, answer.json()["message"].partition(":")[0]) == (422, "scenario")
@@ -291,7 +298,7 @@ def test_an_unknown_scenario_is_refused(shop, sandbox):
         sandbox.scenario("sunshine")
 
 
-def test_waiting_until_nothing_is_under_way(sandbox):
+def test_waiting_until_nothing_is_under_way(sandbox: Sandbox) -> None:
     """A payment of a disconnected caller is still made; an open request is not idle."""
     with closing(socket.create_connection(address(sandbox))) as connection:
         connection.sendall(request_of(sandbox, "left"))
@@ -305,7 +312,7 @@ def test_waiting_until_nothing_is_under_way(sandbox):
     sandbox.wait_until_idle()
 
 
-def test_plans_over_http(shop, sandbox):
+def test_plans_over_http(shop: Shop, sandbox: Sandbox) -> None:
     """Plans are created, shown with their counts, and removed."""
     plan = {"operation": OPERATION, "fault": "unavailable", "nth": 2}
     assert shop.http.post("/_sandbox/faults", json=plan).status_code == 201
@@ -317,7 +324,7 @@ def test_plans_over_http(shop, sandbox):
     assert shop.get("/_sandbox/faults").json() == {"faults": []}
 
 
-def test_a_port_that_was_taken_meanwhile_is_waited_for(shop, sandbox, eventually):
+def test_a_port_that_was_taken_meanwhile_is_waited_for(shop: Shop, sandbox: Sandbox, eventually: Eventually) -> None:
     """An outgoing connection may use the port for a while."""
     host, port = address(sandbox)
     sandbox.fault(OPERATION, "refuse", seconds=10)
@@ -333,7 +340,7 @@ def test_a_port_that_was_taken_meanwhile_is_waited_for(shop, sandbox, eventually
     assert shop.pay().status_code == 201
 
 
-def serves(sandbox):
+def serves(sandbox: Sandbox) -> bool:
     """Return whether the port of a sandbox is open."""
     return sandbox._current.gateway.listener._server.is_serving()
 
@@ -351,9 +358,9 @@ def serves(sandbox):
         ({"probability": 2}, "probability"),
     ],
 )
-def test_an_inconsistent_plan_is_refused(shop, sandbox, wrong, subject):
+def test_an_inconsistent_plan_is_refused(shop: Shop, sandbox: Sandbox, wrong: Record, subject: str) -> None:
     """HTTP and Python name the wrong field first, and nothing is planned."""
-    plan = {"operation": OPERATION, "fault": "html"} | wrong
+    plan: Record = {"operation": OPERATION, "fault": "html"} | wrong
     answer = shop.http.post("/_sandbox/faults", json=plan)
     assert (answer.status_code, answer.json()["message"].partition(":")[0]) == (422, subject)
     with pytest.raises(ValueError, match=f"^{subject}: "):
@@ -370,7 +377,7 @@ def test_an_inconsistent_plan_is_refused(shop, sandbox, wrong, subject):
         [],
     ],
 )
-def test_a_plan_of_the_wrong_shape_is_refused(shop, plan):
+def test_a_plan_of_the_wrong_shape_is_refused(shop: Shop, plan: object) -> None:
     """The response is a 400 with the reason."""
     answer = shop.http.post("/_sandbox/faults", json=plan)
     assert (answer.status_code, answer.json()["status"]) == (400, 400)

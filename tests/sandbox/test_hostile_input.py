@@ -2,6 +2,7 @@
 
 import json
 import socket
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import chain
 
@@ -11,6 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway_async.sandbox import Sandbox
+
+from .conftest import Record, Shop
 
 NOUNS = {
     "contact": "/v2/contacts",
@@ -26,22 +29,22 @@ NOUNS = {
 
 
 @pytest.fixture(scope="module")
-def sandbox():
+def sandbox() -> Iterator[Sandbox]:
     """One sandbox for all tests, which none of them may break."""
     with Sandbox(terminal_delay=0.0) as sandbox:
         yield sandbox
 
 
 @pytest.fixture(autouse=True)
-def _no_log_lines(caplog):
+def _no_log_lines(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Check that no test leaves a traceback in the log."""
     yield
     assert caplog.get_records("call") == []
 
 
-def is_refusal(answer, *statuses):
+def is_refusal(answer: httpx.Response, *statuses: int) -> Record:
     """Check the status and the form of a refusal, and return its body."""
-    body = answer.json()
+    body: Record = answer.json()
     assert answer.status_code in (statuses or (400, 422)), answer.text
     assert set(body) in ({"errors"}, {"name", "message", "code", "status"})
     return body
@@ -76,17 +79,33 @@ def is_refusal(answer, *statuses):
     ],
     ids=lambda body: body[:40].decode("latin-1"),
 )
-def test_a_body_that_is_no_record_is_refused(shop, body):
+def test_a_body_that_is_no_record_is_refused(shop: Shop, body: bytes) -> None:
     """Broken JSON, other wrappers, bad text and endless nesting are 400 or 422, never 500."""
     is_refusal(shop.http.post("/v2/contacts", content=body))
 
 
-WRONG = [None, True, False, 0, -1, 1.5, 10**400, "", "x", "\0", "x" * 300, [], ["x"], {}, {"a": {"b": []}}]
+WRONG: list[object] = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1.5,
+    10**400,
+    "",
+    "x",
+    "\0",
+    "x" * 300,
+    [],
+    ["x"],
+    {},
+    {"a": {"b": []}},
+]
 
 
 @pytest.mark.parametrize("noun", NOUNS)
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
-def test_any_value_in_any_field_is_answered(shop, noun, value):
+def test_any_value_in_any_field_is_answered(shop: Shop, noun: str, value: object) -> None:
     """Each field of each record type gets each kind of wrong value."""
     from gateway_async.sandbox import schema as tables
 
@@ -99,7 +118,7 @@ def test_any_value_in_any_field_is_answered(shop, noun, value):
 
 
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
-def test_any_value_in_any_change_is_answered(shop, value):
+def test_any_value_in_any_change_is_answered(shop: Shop, value: object) -> None:
     """PUT is as strict as POST."""
     from gateway_async.sandbox.schema import BY_PLURAL
 
@@ -124,7 +143,7 @@ def test_any_value_in_any_change_is_answered(shop, value):
 @pytest.mark.parametrize(
     "value", ["", "x", "%00", "%FF", "%ED%A0%80", "'", "%27%20OR%201=1--", ",", "|", "-", "٣", "9" * 99]
 )
-def test_any_filter_on_any_column_is_answered(shop, value):
+def test_any_filter_on_any_column_is_answered(shop: Shop, value: str) -> None:
     """Filters are values, never SQL."""
     from gateway_async.sandbox.schema import BY_PLURAL
 
@@ -138,7 +157,7 @@ def test_any_filter_on_any_column_is_answered(shop, value):
 
 @pytest.mark.parametrize("name", ["%00", "%FF", "%2F", "..%2F..", "%27", "x" * 5000, "%ED%A0%80", "a;b", "%25"])
 @pytest.mark.parametrize("query", ["", "?api_id=1&location_id=LOCATION", "?api_id=perhaps", "?api_id=1&location_id=x"])
-def test_any_id_is_answered(shop, name, query):
+def test_any_id_is_answered(shop: Shop, name: str, query: str) -> None:
     """An unknown id is a 404, an invalid lookup a 422."""
     query = query.replace("LOCATION", shop.info.location_id)
     for method in ("GET", "PUT", "DELETE"):
@@ -147,7 +166,7 @@ def test_any_id_is_answered(shop, name, query):
 
 
 @pytest.mark.parametrize("path", ["/", "/v2", "/v2/nothing", "//", "/v2//contacts", "/v3/contacts", "/v2/contacts/a/b"])
-def test_an_unknown_path_is_404(shop, path):
+def test_an_unknown_path_is_404(shop: Shop, path: str) -> None:
     """The response has the usual form."""
     assert is_refusal(shop.get(path), 404)["status"] == 404
 
@@ -161,28 +180,28 @@ def test_an_unknown_path_is_404(shop, path):
         ("OPTIONS", "/v2/contacts"),
     ],
 )
-def test_an_unknown_method_is_405(shop, method, path):
+def test_an_unknown_method_is_405(shop: Shop, method: str, path: str) -> None:
     """The response lists the allowed methods."""
     answer = shop.http.request(method, path)
     is_refusal(answer, 405)
     assert answer.headers["allow"]
 
 
-def test_a_large_body_is_413(shop):
+def test_a_large_body_is_413(shop: Shop) -> None:
     """The response arrives, and the connection can be used afterwards."""
     answer = shop.http.post("/v2/contacts", content=b"x" * (11 * 1024 * 1024))
     assert is_refusal(answer, 413)["status"] == 413
     assert shop.get("/v2/contacts").status_code == 200
 
 
-def test_a_name_that_comes_twice_is_found_among_many(shop):
+def test_a_name_that_comes_twice_is_found_among_many(shop: Shop) -> None:
     """A repeated name is found at any position, as fast as the body is read."""
     names = [*range(200_000), 199_999]
     body = json.dumps({"contact": {}})[:-2] + ", ".join(f'"{name}": 1' for name in names) + "}}"
     assert "'199999' occurs twice" in is_refusal(shop.http.post("/v2/contacts", content=body), 400)["message"]
 
 
-def test_a_chunked_body_is_bounded_too(shop):
+def test_a_chunked_body_is_bounded_too(shop: Shop) -> None:
     """A body without a length in the header is counted as it arrives."""
     answer = shop.http.post("/v2/contacts", content=(b"x" * 65536 for _ in range(200)))
     is_refusal(answer, 413)
@@ -192,7 +211,7 @@ def test_a_chunked_body_is_bounded_too(shop):
     "sent",
     [b"\x00\x01\x02\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET \xff\xfe HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00"],
 )
-def test_what_is_no_http_is_400(sandbox, sent):
+def test_what_is_no_http_is_400(sandbox: Sandbox, sent: bytes) -> None:
     """The response is JSON, and the connection is closed after it."""
     url = httpx.URL(sandbox.base_url)
     with closing(socket.create_connection((url.host, url.port))) as connection:
@@ -203,7 +222,7 @@ def test_what_is_no_http_is_400(sandbox, sent):
     assert json.loads(received.partition(b"\r\n\r\n")[2])["status"] == 400
 
 
-def test_half_a_request_does_no_harm(shop, sandbox):
+def test_half_a_request_does_no_harm(shop: Shop, sandbox: Sandbox) -> None:
     """A caller that disconnects in the middle of a body leaves nothing behind."""
     keys = "".join(f"{name}: {value}\r\n" for name, value in shop.http.headers.items() if "-" in name)
     url = httpx.URL(sandbox.base_url)
@@ -224,7 +243,7 @@ json_values = st.recursive(
     noun=st.sampled_from(["contact", "accountvault", "transaction", "quickinvoice"]),
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_arbitrary_records_are_answered(shop, data, noun):
+def test_arbitrary_records_are_answered(shop: Shop, data: st.DataObject, noun: str) -> None:
     """Any JSON in any field leads to a record or a refusal."""
     from gateway_async.sandbox.schema import BY_PLURAL
 

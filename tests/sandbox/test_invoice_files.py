@@ -2,6 +2,8 @@
 
 import gc
 import threading
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -11,16 +13,20 @@ from gateway_async.sandbox.handlers.invoice_files import LARGEST_FILE
 from gateway_async.sandbox.request.forms import FORM_LIMIT
 from gateway_async.sandbox.schema import FILE_CONTENT
 
+from .conftest import Errors, OpenShop, Record, Shop
+
 PATH = "/v2/quickinvoices"
+Part = tuple[str, tuple[str | None, str | bytes] | tuple[str | None, str | bytes, str | None]]
 
 
 @pytest.fixture
-def invoice(shop):
+def invoice(shop: Shop) -> Record:
     """An invoice without files."""
-    return shop.invoice().json()["quickinvoice"]
+    record: Record = shop.invoice().json()["quickinvoice"]
+    return record
 
 
-def parts_of(shop, **fields):
+def parts_of(shop: Shop, **fields: Any) -> list[Part]:
     """Return the parts of a form with one item; `...` omits a part."""
     known = {
         "title": "Lunch",
@@ -32,22 +38,24 @@ def parts_of(shop, **fields):
     return [(f"quickinvoice[{name}]", (None, value)) for name, value in texts.items()]
 
 
-def send(shop, *parts, **fields):
+def send(shop: Shop, *parts: Part, **fields: Any) -> httpx.Response:
     """POST an invoice as a form, with further parts."""
     return shop.http.post(PATH, files=[*parts_of(shop, **fields), *parts])
 
 
-def upload(number, content=b"x", name=None, content_type=None):
+def upload(number: int, content: bytes = b"x", name: str | None = None, content_type: str | None = None) -> Part:
     """The part of a form that holds a file."""
     return (f"quickinvoice[files][{number}]", (name or f"{number}.txt", content, content_type))
 
 
-def attach(shop, invoice, content=b"x", name="a.txt", field="file[file]"):
+def attach(
+    shop: Shop, invoice: Record, content: bytes = b"x", name: str = "a.txt", field: str = "file[file]"
+) -> httpx.Response:
     """Attach a file to an invoice."""
     return shop.http.post(f"{PATH}/{invoice['id']}/files", files={field: (name, content)})
 
 
-def names_of(shop, invoice):
+def names_of(shop: Shop, invoice: Record) -> list[str]:
     """Return the names of the files of an invoice."""
     record = shop.get(f"{PATH}/{invoice['id']}", expand="files").json()["quickinvoice"]
     return [file["name"] for file in record["files"]]
@@ -56,7 +64,7 @@ def names_of(shop, invoice):
 # --- forms
 
 
-def test_a_form_says_what_json_says(shop):
+def test_a_form_says_what_json_says(shop: Shop) -> None:
     """A form can have texts, flags, items and numbered tags; items come back as sent."""
     made = send(shop, allow_partial_pay="1", **{"tags][1": "hot", "tags][0": "red", "item_list][a 'b' \"c\"\n%": "2"})
     record = made.json()["quickinvoice"]
@@ -67,7 +75,7 @@ def test_a_form_says_what_json_says(shop):
     assert (expanded["tags"], expanded["files"]) == (["red", "hot"], [])
 
 
-def test_files_come_with_a_form(shop, sandbox):
+def test_files_come_with_a_form(shop: Shop, sandbox: Sandbox) -> None:
     """Files are stored in the order of their numbers, with name, size, type and content."""
     made = send(shop, upload(1, b"two", 'b "2".bin'), upload(0, b"\x00\xff\r\n--", "ä.pdf", "application/pdf"))
     invoice = made.json()["quickinvoice"]
@@ -95,7 +103,7 @@ def test_files_come_with_a_form(shop, sandbox):
         ({"allow_partial_pay": "maybe"}, "allow_partial_pay"),
     ],
 )
-def test_a_part_that_does_not_fit_is_named(shop, errors, fields, named):
+def test_a_part_that_does_not_fit_is_named(shop: Shop, errors: Errors, fields: Record, named: str) -> None:
     """A problem has the name of its field, as with JSON."""
     assert named in errors(send(shop, **fields))
 
@@ -104,18 +112,18 @@ def test_a_part_that_does_not_fit_is_named(shop, errors, fields, named):
     ("name", "named"),
     [("title", "title"), ("contact[title]", "contact[title]"), ("quickinvoice[title]", "title"), ("", "")],
 )
-def test_a_part_of_something_else_is_named(shop, errors, name, named):
+def test_a_part_of_something_else_is_named(shop: Shop, errors: Errors, name: str, named: str) -> None:
     """A part without the wrapper, with another one, or repeated, is refused by name."""
     assert list(errors(send(shop, (name, (None, "Lunch"))))) == [named]
 
 
-def test_a_text_is_no_file(shop, errors):
+def test_a_text_is_no_file(shop: Shop, errors: Errors) -> None:
     """A file instead of a text, or without a number, is a problem of that field."""
     assert list(errors(send(shop, ("quickinvoice[files]", ("a.txt", b"x"))))) == ["files"]
     assert list(errors(send(shop, ("quickinvoice[note]", ("a.txt", b"x"))))) == ["note"]
 
 
-def test_a_form_needs_its_wrapper(shop):
+def test_a_form_needs_its_wrapper(shop: Shop) -> None:
     """A form without parts is a 400, like an empty body."""
     boundary = {"content-type": "multipart/form-data; boundary=b"}
     for body in (b"--b--\r\n", b"--b--"):
@@ -148,7 +156,9 @@ MALFORMED = {
 
 @pytest.mark.parametrize(("content_type", "body"), MALFORMED.values(), ids=MALFORMED)
 @pytest.mark.parametrize("path", [PATH, "files"])
-def test_a_malformed_form_is_400(shop, invoice, caplog, path, content_type, body):
+def test_a_malformed_form_is_400(
+    shop: Shop, invoice: Record, caplog: pytest.LogCaptureFixture, path: str, content_type: str, body: bytes
+) -> None:
     """The response has a message, nothing is logged, and no partial form is accepted."""
     path = path if path == PATH else f"{PATH}/{invoice['id']}/files"
     answer = shop.http.post(path, content=body, headers={"content-type": content_type})
@@ -157,7 +167,7 @@ def test_a_malformed_form_is_400(shop, invoice, caplog, path, content_type, body
     assert [line for line in caplog.records if line.name.startswith(("gateway_async", "python_multipart"))] == []
 
 
-def test_a_form_with_too_many_parts_is_400(shop):
+def test_a_form_with_too_many_parts_is_400(shop: Shop) -> None:
     """A form has at most a thousand parts."""
     assert send(shop, *((f"quickinvoice[item_list][{n}]", (None, "1")) for n in range(1001))).status_code == 400
 
@@ -165,7 +175,7 @@ def test_a_form_with_too_many_parts_is_400(shop):
 # --- limits
 
 
-def test_four_files_of_five_megabytes_are_taken(shop, sandbox):
+def test_four_files_of_five_megabytes_are_taken(shop: Shop, sandbox: Sandbox) -> None:
     """Every byte of the largest form arrives."""
     contents = [bytes([n]) * LARGEST_FILE for n in range(4)]
     made = send(shop, *(upload(n, content) for n, content in enumerate(contents)))
@@ -174,7 +184,7 @@ def test_four_files_of_five_megabytes_are_taken(shop, sandbox):
     assert [sandbox.file(file["id"]) for file in record["files"]] == contents
 
 
-def test_a_fifth_file_is_refused(shop, errors, invoice):
+def test_a_fifth_file_is_refused(shop: Shop, errors: Errors, invoice: Record) -> None:
     """The limit holds with the invoice and after it; removing a file allows another."""
     expected = ["An invoice has at most 4 files."]
     assert errors(send(shop, *(upload(n) for n in range(5)))) == {"files": expected}
@@ -184,7 +194,7 @@ def test_a_fifth_file_is_refused(shop, errors, invoice):
     assert attach(shop, invoice).status_code == 201
 
 
-def test_a_byte_too_many_is_refused(shop, errors, invoice):
+def test_a_byte_too_many_is_refused(shop: Shop, errors: Errors, invoice: Record) -> None:
     """The reason is given, and neither invoice nor file is stored."""
     large = b"x" * (LARGEST_FILE + 1)
     assert errors(send(shop, upload(0, large))) == {"files": ["0.txt is larger than 5242880 bytes."]}
@@ -193,12 +203,12 @@ def test_a_byte_too_many_is_refused(shop, errors, invoice):
     assert names_of(shop, invoice) == []
 
 
-def test_five_large_files_are_named_and_not_too_large_a_form(shop, errors):
+def test_five_large_files_are_named_and_not_too_large_a_form(shop: Shop, errors: Errors) -> None:
     """The form limit allows one file too many, so that its field is named."""
     assert list(errors(send(shop, *(upload(n, b"x" * LARGEST_FILE) for n in range(5))))) == ["files"]
 
 
-def test_a_form_without_end_is_413(shop):
+def test_a_form_without_end_is_413(shop: Shop) -> None:
     """The response arrives, and the connection can be used afterwards."""
     answer = send(shop, upload(0, b"x" * FORM_LIMIT))
     assert (answer.status_code, answer.json()["status"]) == (413, 413)
@@ -206,7 +216,7 @@ def test_a_form_without_end_is_413(shop):
 
 
 @pytest.mark.parametrize("name", ["x" * 256, "\0"])
-def test_a_file_has_a_name(shop, errors, invoice, name):
+def test_a_file_has_a_name(shop: Shop, errors: Errors, invoice: Record, name: str) -> None:
     """The name has 1 to 255 characters."""
     assert list(errors(attach(shop, invoice, name=name))) == ["file"]
 
@@ -214,7 +224,7 @@ def test_a_file_has_a_name(shop, errors, invoice, name):
 # --- one by one
 
 
-def test_a_file_is_attached(shop, sandbox, invoice):
+def test_a_file_is_attached(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
     """The response is 201 with the record; the content type is that of the form."""
     answer = attach(shop, invoice, b"hello")
     file = answer.json()["file"]
@@ -225,14 +235,16 @@ def test_a_file_is_attached(shop, sandbox, invoice):
     assert (shown.content, shown.headers["content-type"]) == (b"hello", "text/plain")
 
 
-def test_a_file_may_be_empty_and_of_no_type(shop, invoice):
+def test_a_file_may_be_empty_and_of_no_type(shop: Shop, invoice: Record) -> None:
     """An untyped file is an octet stream."""
     file = attach(shop, invoice, b"", name="nothing").json()["file"]
     assert (file["size"], file["content_type"]) == (0, "application/octet-stream")
 
 
 @pytest.mark.parametrize("content_type", ["text/\u65e5", "text/\u00e9", "text/\x7f"])
-def test_a_content_type_is_what_a_header_can_carry(shop, invoice, errors, content_type):
+def test_a_content_type_is_what_a_header_can_carry(
+    shop: Shop, invoice: Record, errors: Errors, content_type: str
+) -> None:
     """Other content types are refused, because a response could not show them."""
     head = f'--b\r\ncontent-disposition: form-data; name="file[file]"; filename="a"\r\ncontent-type: {content_type}'
     answer = shop.http.post(
@@ -243,7 +255,7 @@ def test_a_content_type_is_what_a_header_can_carry(shop, invoice, errors, conten
     assert errors(answer) == {"file": ["A file's Content Type must be printable ASCII."]}
 
 
-def test_a_file_is_removed_once(shop, sandbox, invoice):
+def test_a_file_is_removed_once(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
     """The response is 204 without a body, then 404; the content is deleted."""
     kept, gone = (attach(shop, invoice, name=name).json()["file"]["id"] for name in ("a.txt", "b.txt"))
     answer = shop.http.delete(f"{PATH}/{invoice['id']}/files/{gone}")
@@ -257,7 +269,7 @@ def test_a_file_is_removed_once(shop, sandbox, invoice):
     assert [row["id"] for row in sandbox._call(lambda gateway: gateway.store.select(FILE_CONTENT))] == [kept]
 
 
-def test_a_file_belongs_to_its_invoice(shop, neighbour, invoice):
+def test_a_file_belongs_to_its_invoice(shop: Shop, neighbour: Shop, invoice: Record) -> None:
     """Another invoice or location cannot remove it."""
     file = attach(shop, invoice).json()["file"]["id"]
     other = shop.invoice().json()["quickinvoice"]["id"]
@@ -266,7 +278,7 @@ def test_a_file_belongs_to_its_invoice(shop, neighbour, invoice):
     assert names_of(shop, invoice) == ["a.txt"]
 
 
-def test_a_closed_invoice_takes_files_and_a_deleted_one_does_not(shop):
+def test_a_closed_invoice_takes_files_and_a_deleted_one_does_not(shop: Shop) -> None:
     """A receipt can be attached to a closed invoice."""
     invoice = shop.invoice(status_id=0).json()["quickinvoice"]
     file = attach(shop, invoice).json()["file"]["id"]
@@ -276,12 +288,12 @@ def test_a_closed_invoice_takes_files_and_a_deleted_one_does_not(shop):
 
 
 @pytest.mark.parametrize("field", ["file", "files[file]", "file[files]", "quickinvoice[files][0]"])
-def test_a_file_goes_by_its_name(shop, invoice, errors, field):
+def test_a_file_goes_by_its_name(shop: Shop, invoice: Record, errors: Errors, field: str) -> None:
     """The part must be named `file[file]`."""
     assert set(errors(attach(shop, invoice, field=field))) & {field, "files"}
 
 
-def test_a_file_does_not_come_as_json(shop, invoice):
+def test_a_file_does_not_come_as_json(shop: Shop, invoice: Record) -> None:
     """JSON is a 400 with a message."""
     assert shop.post("file", f"{PATH}/{invoice['id']}/files", {"file": "x"}).status_code == 400
 
@@ -289,7 +301,7 @@ def test_a_file_does_not_come_as_json(shop, invoice):
 # --- the service
 
 
-def test_files_need_a_service_that_stores_them(neighbour, errors):
+def test_files_need_a_service_that_stores_them(neighbour: Shop, errors: Errors) -> None:
     """File storage is off in a location until it is enabled; invoices without files need none."""
     invoice = send(neighbour).json()["quickinvoice"]
     expected = ["The File Storage Service is not enabled for this location."]
@@ -301,7 +313,7 @@ def test_files_need_a_service_that_stores_them(neighbour, errors):
     assert (attach(neighbour, invoice).status_code, send(neighbour, upload(0)).status_code) == (201, 201)
 
 
-def test_file_storage_needs_three_fields(shop, neighbour, errors):
+def test_file_storage_needs_three_fields(shop: Shop, neighbour: Shop, errors: Errors) -> None:
     """All three fields are needed, and the location must be the caller's."""
     empty = shop.post("productfile", "/v2/productfiles", {})
     assert set(errors(empty)) == {"title", "product_file_credential_id", "location_id"}
@@ -310,7 +322,7 @@ def test_file_storage_needs_three_fields(shop, neighbour, errors):
     assert errors(foreign) == {"location_id": ["location_id provided is not valid"]}
 
 
-def test_files_outlive_a_restart(tmp_path, open_shop):
+def test_files_outlive_a_restart(tmp_path: Path, open_shop: OpenShop) -> None:
     """Files are stored with their content."""
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
         shop = open_shop(sandbox.info)
@@ -319,7 +331,7 @@ def test_files_outlive_a_restart(tmp_path, open_shop):
         assert sandbox.file(file) == b"hello"
 
 
-def test_a_reset_deletes_files(shop, sandbox, invoice):
+def test_a_reset_deletes_files(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
     """Their content is deleted too."""
     file = attach(shop, invoice).json()["file"]["id"]
     sandbox.reset()
@@ -327,7 +339,7 @@ def test_a_reset_deletes_files(shop, sandbox, invoice):
         sandbox.file(file)
 
 
-def test_large_files_leave_nothing_behind(open_shop):
+def test_large_files_leave_nothing_behind(open_shop: OpenShop) -> None:
     """No thread and no open file remains after the sandbox stops, whatever the form was."""
     before = threading.active_count()
     with Sandbox() as sandbox:
@@ -339,7 +351,7 @@ def test_large_files_leave_nothing_behind(open_shop):
     assert threading.active_count() == before
 
 
-def test_faults_affect_files_too(shop, sandbox, invoice):
+def test_faults_affect_files_too(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
     """An operation with two ids in its path is matched by its pattern."""
     sandbox.fault("DELETE /v2/quickinvoices/{id}/files/{file_id}", "error_after_commit")
     file = attach(shop, invoice).json()["file"]["id"]

@@ -2,51 +2,60 @@
 
 import json
 import threading
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
+from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, State, Trigger, codes_of
+
+from .conftest import Errors, Eventually, OpenShop, Record, Shop
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
 PATH = "/v2/quickinvoices"
+Make = Callable[..., str]
+Step = Callable[[Shop, str], httpx.Response]
 
 
 @pytest.fixture
-def bill(shop):
+def bill(shop: Shop) -> Make:
     """Create an invoice over 21.00 and return its id."""
     return lambda **fields: shop.invoice(**fields).json()["quickinvoice"]["id"]
 
 
 @pytest.fixture
-def sale(shop):
+def sale(shop: Shop) -> Make:
     """Create an approved sale and return its id."""
     return lambda amount="21.00", **fields: shop.pay(amount, **fields).json()["transaction"]["id"]
 
 
-def add(shop, invoice_id, transaction_id):
+def add(shop: Shop, invoice_id: str, transaction_id: object) -> httpx.Response:
     """Add a transaction to an invoice."""
     return shop.put("quickinvoice", f"{PATH}/{invoice_id}/addTransaction", {"transaction_id": transaction_id})
 
 
-def remove(shop, invoice_id, transaction_id):
+def remove(shop: Shop, invoice_id: str, transaction_id: object) -> httpx.Response:
     """Remove a transaction from an invoice."""
     return shop.put("quickinvoice", f"{PATH}/{invoice_id}/removeTransaction", {"transaction_id": transaction_id})
 
 
-def read(shop, invoice_id):
+def read(shop: Shop, invoice_id: str) -> Record:
     """GET an invoice."""
-    return shop.get(f"{PATH}/{invoice_id}").json()["quickinvoice"]
+    record: Record = shop.get(f"{PATH}/{invoice_id}").json()["quickinvoice"]
+    return record
 
 
-def status_of(record):
+def status_of(record: Record) -> tuple[int, int, str]:
     """Return `status_id`, `payment_status_id` and balance of an invoice."""
     return record["status_id"], record["payment_status_id"], record["remaining_balance"]
 
 
-def pay(shop, invoice_id, **body):
+def pay(shop: Shop, invoice_id: str, **body: Any) -> httpx.Response:
     """Pay an invoice by a control call."""
     return shop.http.post(f"/_sandbox/quickinvoices/{invoice_id}/pay", json=body)
 
@@ -54,7 +63,7 @@ def pay(shop, invoice_id, **body):
 # --- on its page
 
 
-def test_a_full_payment_closes_an_invoice(shop, bill):
+def test_a_full_payment_closes_an_invoice(shop: Shop, bill: Make) -> None:
     """By default the whole balance is paid, with a visa; the response shows both records as GET does."""
     invoice_id = bill(contact_id=shop.info.contact_id)
     answer = pay(shop, invoice_id)
@@ -72,14 +81,14 @@ def test_a_full_payment_closes_an_invoice(shop, bill):
     assert read(shop, invoice_id) == invoice
 
 
-def test_a_payment_from_python_is_exact(sandbox, bill):
+def test_a_payment_from_python_is_exact(sandbox: Sandbox, bill: Make) -> None:
     """The records are plain values, and items keep their digits."""
     paid = sandbox.pay_quick_invoice(bill(item_list={"Tea": 1.1}), "1.10", card="5454545454545454")
     assert paid["transaction"]["account_type"] == "mc"
     assert str(paid["quickinvoice"]["item_list"]["Tea"]) == "1.1"
 
 
-def test_an_invoice_is_paid_in_parts_where_it_may_be(shop, bill):
+def test_an_invoice_is_paid_in_parts_where_it_may_be(shop: Shop, bill: Make) -> None:
     """Parts are accepted until nothing remains."""
     invoice_id = bill(allow_partial_pay=1)
     assert status_of(pay(shop, invoice_id, amount="20.00").json()["quickinvoice"]) == (1, 3, "1.00")
@@ -87,7 +96,7 @@ def test_an_invoice_is_paid_in_parts_where_it_may_be(shop, bill):
     assert status_of(pay(shop, invoice_id).json()["quickinvoice"]) == (0, 2, "0.00")
 
 
-def test_an_invoice_is_overpaid_where_it_may_be(shop, bill):
+def test_an_invoice_is_overpaid_where_it_may_be(shop: Shop, bill: Make) -> None:
     """The invoice stays open, and its balance is never below 0.00."""
     invoice_id = bill(allow_overpayment=1)
     assert status_of(pay(shop, invoice_id).json()["quickinvoice"]) == (1, 2, "0.00")
@@ -114,7 +123,9 @@ LIMITS = {"allow_partial_pay": 1, "single_payment_min_amount": "5.00", "single_p
         ({}, "-1", "amount: must be an amount of at most 8 digits and 2 decimals."),
     ],
 )
-def test_a_payment_that_is_not_allowed_is_refused(shop, bill, fields, amount, reason):
+def test_a_payment_that_is_not_allowed_is_refused(
+    shop: Shop, bill: Make, fields: Record, amount: str, reason: str
+) -> None:
     """The response is a 422 with the reason, and nothing is charged."""
     if "ach_product_transaction_id" in fields:
         fields = {"ach_product_transaction_id": shop.info.ach_product_transaction_id}
@@ -124,7 +135,7 @@ def test_a_payment_that_is_not_allowed_is_refused(shop, bill, fields, amount, re
     assert shop.get("/v2/transactions").json()["transactions"] == []
 
 
-def test_the_last_part_may_be_smaller_than_the_smallest(shop, bill):
+def test_the_last_part_may_be_smaller_than_the_smallest(shop: Shop, bill: Make) -> None:
     """Otherwise it could never be paid."""
     invoice_id = bill(**LIMITS)
     for amount in ("9.00", "9.00", "3.00"):
@@ -133,12 +144,12 @@ def test_the_last_part_may_be_smaller_than_the_smallest(shop, bill):
 
 
 @pytest.mark.parametrize("body", [{"amount": "much"}, {"amount": []}, {"card": 1}, {"total": 1}, [1]])
-def test_an_invalid_control_call_is_400(shop, bill, body):
+def test_an_invalid_control_call_is_400(shop: Shop, bill: Make, body: object) -> None:
     """Unknown fields are refused."""
     assert shop.http.post(f"/_sandbox/quickinvoices/{bill()}/pay", json=body).status_code == 400
 
 
-def test_what_cannot_be_paid_is_named(shop, sandbox, bill):
+def test_what_cannot_be_paid_is_named(shop: Shop, sandbox: Sandbox, bill: Make) -> None:
     """An unknown or deleted invoice is a 404, an invalid card a 422; both are ValueErrors in Python."""
     deleted = bill()
     shop.http.delete(f"{PATH}/{deleted}")
@@ -151,7 +162,7 @@ def test_what_cannot_be_paid_is_named(shop, sandbox, bill):
         sandbox.pay_quick_invoice(bill(), card="x")
 
 
-def test_a_declined_payment_pays_nothing(shop, bill):
+def test_a_declined_payment_pays_nothing(shop: Shop, bill: Make) -> None:
     """The payment is a transaction of the invoice, but does not count as paid."""
     invoice_id = bill(allow_partial_pay=1)
     answer = pay(shop, invoice_id, amount="5.00").json()
@@ -160,7 +171,7 @@ def test_a_declined_payment_pays_nothing(shop, bill):
     assert status_of(pay(shop, invoice_id, amount="1.00").json()["quickinvoice"]) == (1, 3, "20.00")
 
 
-def test_a_partial_approval_pays_a_part_where_it_may(shop, bill):
+def test_a_partial_approval_pays_a_part_where_it_may(shop: Shop, bill: Make) -> None:
     """Elsewhere it is a decline."""
     half = pay(shop, bill(item_list={"Tea": 2.01}, allow_partial_pay=1)).json()
     assert (half["transaction"]["reason_code_id"], status_of(half["quickinvoice"])) == (1201, (1, 3, "1.01"))
@@ -168,7 +179,7 @@ def test_a_partial_approval_pays_a_part_where_it_may(shop, bill):
     assert (whole["transaction"]["status_id"], status_of(whole["quickinvoice"])) == (301, (1, 1, "2.01"))
 
 
-def test_a_slow_issuer_charges_once(shop, sandbox, bill, eventually):
+def test_a_slow_issuer_charges_once(shop: Shop, sandbox: Sandbox, bill: Make, eventually: Eventually) -> None:
     """Of two equal payments at the same time, the second finds the invoice closed."""
     invoice_id = bill(item_list={"Tea": 8.6})
     answers = []
@@ -183,7 +194,7 @@ def test_a_slow_issuer_charges_once(shop, sandbox, bill, eventually):
     assert len(shop.get("/v2/transactions").json()["transactions"]) == 1
 
 
-def test_a_payment_is_confirmed_by_message(sandbox, bill):
+def test_a_payment_is_confirmed_by_message(sandbox: Sandbox, bill: Make) -> None:
     """A decline is not."""
     paid, declined = (bill(email="ada@example.test", item_list={"Tea": due}) for due in (4, 5))
     for invoice_id in (paid, declined):
@@ -195,7 +206,7 @@ def test_a_payment_is_confirmed_by_message(sandbox, bill):
 # --- transactions of other channels
 
 
-def test_an_added_transaction_pays(shop, bill, sale):
+def test_an_added_transaction_pays(shop: Shop, bill: Make, sale: Make) -> None:
     """The response has the transactions and `active`; the transaction names its invoice."""
     recorded = json.loads((SAMPLES / "quickinvoice-addtransaction-response.json").read_text())["quickinvoice"]
     invoice_id, transaction_id = bill(allow_partial_pay=1), sale("1.00")
@@ -210,7 +221,7 @@ def test_an_added_transaction_pays(shop, bill, sale):
     assert (transaction["quick_invoice_id"], transaction["trx_source_id"]) == (invoice_id, 12)
 
 
-def test_a_relation_is_expanded_on_the_invoice_alone(shop, bill, sale):
+def test_a_relation_is_expanded_on_the_invoice_alone(shop: Shop, bill: Make, sale: Make) -> None:
     """Its transactions, which may not have the relation, are not expanded."""
     path, body = f"{PATH}/{bill()}/addTransaction", {"transaction_id": sale()}
     record = shop.put("quickinvoice", path, body, expand="payment_url").json()["quickinvoice"]
@@ -218,7 +229,7 @@ def test_a_relation_is_expanded_on_the_invoice_alone(shop, bill, sale):
     assert "payment_url" not in record["transactions"][0]
 
 
-def test_a_removed_transaction_pays_no_more(shop, bill, sale):
+def test_a_removed_transaction_pays_no_more(shop: Shop, bill: Make, sale: Make) -> None:
     """The response has the remaining ones, and the transaction can pay another invoice."""
     invoice_id, transaction_id = bill(allow_partial_pay=1), sale("1.00")
     add(shop, invoice_id, transaction_id)
@@ -230,7 +241,7 @@ def test_a_removed_transaction_pays_no_more(shop, bill, sale):
     assert add(shop, bill(allow_partial_pay=1), transaction_id).status_code == 200
 
 
-def test_a_closed_invoice_stays_closed_when_a_payment_is_taken_back(shop, bill, sale):
+def test_a_closed_invoice_stays_closed_when_a_payment_is_taken_back(shop: Shop, bill: Make, sale: Make) -> None:
     """The invoice can then be reopened and paid again."""
     invoice_id, transaction_id = bill(), sale()
     assert status_of(add(shop, invoice_id, transaction_id).json()["quickinvoice"]) == (0, 2, "0.00")
@@ -251,7 +262,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("fields", "make", "reason"), REFUSED.values(), ids=REFUSED)
-def test_a_transaction_that_does_not_fit_is_refused(shop, bill, errors, fields, make, reason):
+def test_a_transaction_that_does_not_fit_is_refused(
+    shop: Shop, bill: Make, errors: Errors, fields: Record, make: Callable[[Shop], httpx.Response], reason: str
+) -> None:
     """The response is a 422 under `transaction_id`, and both records stay unchanged."""
     invoice_id, transaction_id = bill(**fields), make(shop).json()["transaction"]["id"]
     before = read(shop, invoice_id)
@@ -260,7 +273,7 @@ def test_a_transaction_that_does_not_fit_is_refused(shop, bill, errors, fields, 
     assert shop.get(f"/v2/transactions/{transaction_id}").json()["transaction"]["quick_invoice_id"] is None
 
 
-def test_a_transaction_pays_one_invoice(shop, bill, sale, errors):
+def test_a_transaction_pays_one_invoice(shop: Shop, bill: Make, sale: Make, errors: Errors) -> None:
     """A transaction is added once, and removed from its own invoice only."""
     first, second, transaction_id = bill(allow_overpayment=1), bill(), sale()
     add(shop, first, transaction_id)
@@ -271,7 +284,7 @@ def test_a_transaction_pays_one_invoice(shop, bill, sale, errors):
     assert errors(remove(shop, second, transaction_id)) == foreign
 
 
-def test_a_transaction_is_of_the_same_location(shop, neighbour, bill, errors):
+def test_a_transaction_is_of_the_same_location(shop: Shop, neighbour: Shop, bill: Make, errors: Errors) -> None:
     """One of another location, an unknown one and none are refused."""
     foreign_id = neighbour.pay("21.00").json()["transaction"]["id"]
     invalid, blank = "transaction_id provided is not valid", "Transaction Id cannot be blank."
@@ -282,7 +295,7 @@ def test_a_transaction_is_of_the_same_location(shop, neighbour, bill, errors):
         assert set(errors(more)) == {"transaction_id", "title"}
 
 
-def test_a_void_takes_a_payment_back_and_a_refund_does_not(shop, sandbox, bill):
+def test_a_void_takes_a_payment_back_and_a_refund_does_not(shop: Shop, sandbox: Sandbox, bill: Make) -> None:
     """A void does not count as paid; refunded money is not due again."""
     voided, refunded = (sandbox.pay_quick_invoice(bill())["transaction"] for _ in range(2))
     shop.act(voided, "void")
@@ -292,7 +305,7 @@ def test_a_void_takes_a_payment_back_and_a_refund_does_not(shop, sandbox, bill):
     assert status_of(read(shop, refunded["quick_invoice_id"])) == (0, 2, "0.00")
 
 
-def test_a_partial_reversal_takes_a_part_back(shop, sandbox, bill):
+def test_a_partial_reversal_takes_a_part_back(shop: Shop, sandbox: Sandbox, bill: Make) -> None:
     """The rest of the transaction still counts."""
     paid = sandbox.pay_quick_invoice(bill())["transaction"]
     shop.act(paid, "partialreversal", transaction_amount="20.00")
@@ -300,7 +313,9 @@ def test_a_partial_reversal_takes_a_part_back(shop, sandbox, bill):
 
 
 @pytest.mark.parametrize(("fields", "reopened"), [({}, 422), ({"allow_overpayment": 1}, 200)])
-def test_a_payment_that_grows_pays_a_closed_invoice_in_full(shop, bill, sale, fields, reopened):
+def test_a_payment_that_grows_pays_a_closed_invoice_in_full(
+    shop: Shop, bill: Make, sale: Make, fields: Record, reopened: int
+) -> None:
     """After a tip, for example, it stays closed and can be reopened as a paid one."""
     invoice_id, transaction_id = bill(allow_partial_pay=1, **fields), sale("20.00")
     add(shop, invoice_id, transaction_id)
@@ -310,7 +325,7 @@ def test_a_payment_that_grows_pays_a_closed_invoice_in_full(shop, bill, sale, fi
     assert shop.http.post(f"{PATH}/{invoice_id}/reopen").status_code == reopened
 
 
-def test_a_settled_payment_pays(shop, sandbox, bill):
+def test_a_settled_payment_pays(shop: Shop, sandbox: Sandbox, bill: Make) -> None:
     """Settling its batch changes nothing for the invoice."""
     invoice_id = bill(allow_partial_pay=1)
     batch = sandbox.pay_quick_invoice(invoice_id, "1.00")["transaction"]["transaction_batch_id"]
@@ -327,7 +342,9 @@ def test_a_settled_payment_pays(shop, sandbox, bill):
         ({"allow_partial_pay": 1, "allow_overpayment": 1}, {"Tea": 10}, (1, 2, "0.00")),
     ],
 )
-def test_new_items_are_compared_with_the_paid_amount(shop, bill, fields, items, expected):
+def test_new_items_are_compared_with_the_paid_amount(
+    shop: Shop, bill: Make, fields: Record, items: dict[str, int], expected: tuple[int, int, str]
+) -> None:
     """If nothing remains, the invoice closes, as after a payment."""
     invoice_id = bill(**fields)
     pay(shop, invoice_id, amount="10.00")
@@ -335,7 +352,7 @@ def test_new_items_are_compared_with_the_paid_amount(shop, bill, fields, items, 
     assert status_of(changed.json()["quickinvoice"]) == expected
 
 
-def test_more_items_make_a_paid_invoice_due_again(shop, bill):
+def test_more_items_make_a_paid_invoice_due_again(shop: Shop, bill: Make) -> None:
     """The invoice must be open, which may be overpaid."""
     invoice_id = bill(allow_overpayment=1)
     pay(shop, invoice_id)
@@ -343,7 +360,7 @@ def test_more_items_make_a_paid_invoice_due_again(shop, bill):
     assert status_of(changed.json()["quickinvoice"]) == (1, 3, "1.00")
 
 
-def test_what_is_paid_outlives_a_restart(tmp_path, open_shop):
+def test_what_is_paid_outlives_a_restart(tmp_path: Path, open_shop: OpenShop) -> None:
     """Invoice and payment are stored."""
     from gateway_async.sandbox import Sandbox
 
@@ -357,20 +374,20 @@ def test_what_is_paid_outlives_a_restart(tmp_path, open_shop):
 # --- the state machine of an invoice
 
 
-MOVES = {
+MOVES: dict[Trigger, Step] = {
     Trigger.PAY_PART: lambda shop, one: add(shop, one, shop.pay("0.01").json()["transaction"]["id"]),
     Trigger.CHANGE: lambda shop, one: shop.put("quickinvoice", f"{PATH}/{one}", {"title": "x"}),
     Trigger.CLOSE: lambda shop, one: shop.put("quickinvoice", f"{PATH}/{one}", {"status_id": 0}),
     Trigger.REOPEN: lambda shop, one: shop.http.post(f"{PATH}/{one}/reopen"),
 }
-BEFORE = {
+BEFORE: dict[State, tuple[str, ...]] = {
     State.OPEN_UNPAID: (),
     State.OPEN_IN_PART: ("pay a part",),
     State.CLOSED_UNPAID: ("close",),
     State.CLOSED_IN_PART: ("pay a part", "close"),
     State.CLOSED_PAID: ("pay",),
 }
-STEPS = {
+STEPS: dict[str, Step] = {
     "pay": pay,
     "pay a part": lambda shop, one: pay(shop, one, amount="0.01"),
     "close": MOVES[Trigger.CLOSE],
@@ -378,7 +395,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize(("state", "trigger"), [*product(BEFORE, MOVES)])
-def test_the_table_says_what_happens(shop, bill, state, trigger):
+def test_the_table_says_what_happens(shop: Shop, bill: Make, state: State, trigger: Trigger) -> None:
     """Each allowed transition leads to the state in the table; others are a 422 and change nothing."""
     invoice_id = bill(allow_partial_pay=1)
     for step in BEFORE[state]:

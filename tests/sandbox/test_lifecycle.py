@@ -9,7 +9,10 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -20,6 +23,8 @@ import pytest
 from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.sandbox.runtime.store import _APPLICATION_ID
 
+from .conftest import Eventually, OpenShop
+
 SERVE = """
 import sys
 from attrs import asdict
@@ -27,10 +32,11 @@ from json import dumps
 from gateway_async.sandbox import serve
 serve(port=0, data=sys.argv[1], on_ready=lambda info: print(dumps(asdict(info)), flush=True))
 """
+Serve = Callable[[], tuple[subprocess.Popen[str], SandboxInfo]]
 
 
 @pytest.mark.anyio
-async def test_it_runs_under_any_event_loop():
+async def test_it_runs_under_any_event_loop() -> None:
     """`async with` works on asyncio and trio, and responds while the caller's loop is blocked."""
     async with Sandbox() as sandbox:
         answer = httpx.get(f"{sandbox.base_url}/_sandbox/clock")  # noqa: ASYNC210  # the loop shall be blocked
@@ -38,7 +44,7 @@ async def test_it_runs_under_any_event_loop():
 
 
 @pytest.mark.anyio
-async def test_a_cancelled_block_stops_it():
+async def test_a_cancelled_block_stops_it() -> None:
     """The port is closed after a cancellation."""
     with anyio.CancelScope() as scope:
         async with Sandbox() as sandbox:
@@ -49,7 +55,7 @@ async def test_a_cancelled_block_stops_it():
         await anyio.to_thread.run_sync(httpx.get, url)
 
 
-def test_it_leaves_nothing_behind(eventually):
+def test_it_leaves_nothing_behind(eventually: Eventually) -> None:
     """No thread, socket or task remains after the block, even with waiting requests."""
     before = threading.active_count()
     with Sandbox(terminals="manual") as sandbox:
@@ -63,7 +69,7 @@ def test_it_leaves_nothing_behind(eventually):
     assert threading.active_count() == before
 
 
-def wait_at_terminal(info):
+def wait_at_terminal(info: SandboxInfo) -> None:
     """Run a sale at a terminal, and expect a disconnection."""
     with pytest.raises(httpx.TransportError):
         httpx.post(
@@ -82,12 +88,12 @@ def wait_at_terminal(info):
         )
 
 
-def keys(info):
+def keys(info: SandboxInfo) -> dict[str, str]:
     """Return the headers of a user."""
     return {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
 
 
-def test_it_logs_nothing(caplog, capfd):
+def test_it_logs_nothing(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
     """Neither starting, serving, bad requests nor stopping writes a log line."""
     caplog.set_level(0)
     with (
@@ -100,7 +106,7 @@ def test_it_logs_nothing(caplog, capfd):
     assert (ours, capfd.readouterr()) == ([], ("", ""))
 
 
-def test_a_sandbox_that_does_not_run_says_so():
+def test_a_sandbox_that_does_not_run_says_so() -> None:
     """Before and after the block, its attributes raise RuntimeError."""
     sandbox = Sandbox()
     for _ in range(2):
@@ -120,25 +126,26 @@ def test_a_sandbox_that_does_not_run_says_so():
         ({"terminal_delay": float("nan")}, "terminal_delay"),
     ],
 )
-def test_invalid_options_are_refused(options, subject):
+def test_invalid_options_are_refused(options: dict[str, Any], subject: str) -> None:
     """Options are refused before anything starts."""
     with pytest.raises(ValueError, match=f"^{subject}: "):
         Sandbox(**options)
 
 
-def test_invalid_arguments_are_named(sandbox):
+def test_invalid_arguments_are_named(sandbox: Sandbox) -> None:
     """A negative count and an invalid card are ValueErrors."""
-    for subject, ask in {
+    wrong: dict[str, Callable[[], object]] = {
         "count": lambda: sandbox.add_vaults(-1),
         "card": lambda: sandbox.ticket("4111111111111112"),
         "exp_date": lambda: sandbox.ticket(exp_date="1330"),
         "clock": lambda: sandbox.set_clock(-1),
-    }.items():
+    }
+    for subject, ask in wrong.items():
         with pytest.raises(ValueError, match=f"^{subject}: "):
             ask()
 
 
-def has_ipv6():
+def has_ipv6() -> bool:
     """Return whether this machine can be reached over IPv6."""
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
@@ -158,20 +165,23 @@ needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="needs IPv6")
         pytest.param("::", "[::1]", marks=needs_ipv6),
     ],
 )
-def test_the_address_is_one_that_can_be_reached(host, reached):
+def test_the_address_is_one_that_can_be_reached(host: str, reached: str) -> None:
     """IPv6 is in brackets, and listening on all addresses shows this machine."""
     with Sandbox(host=host) as sandbox:
         assert sandbox.base_url.startswith(f"http://{reached}:")
         assert httpx.get(f"{sandbox.base_url}/_sandbox/clock").status_code == 200
 
 
-def test_a_port_that_is_taken_is_an_error():
+def test_a_port_that_is_taken_is_an_error() -> None:
     """The error is an OSError, and nothing is left half started."""
-    with Sandbox() as sandbox, pytest.raises(OSError, match="in use"), Sandbox(port=httpx.URL(sandbox.base_url).port):
-        pass
+    with Sandbox() as sandbox:
+        port = httpx.URL(sandbox.base_url).port
+        assert port is not None
+        with pytest.raises(OSError, match="in use"), Sandbox(port=port):
+            pass
 
 
-def test_no_repr_shows_a_secret():
+def test_no_repr_shows_a_secret() -> None:
     """Neither the sandbox nor its info shows one."""
     with Sandbox() as sandbox:
         shown = f"{sandbox!r} {sandbox.info!r}"
@@ -179,14 +189,14 @@ def test_no_repr_shows_a_secret():
             assert secret not in shown
 
 
-def test_two_sandboxes_have_nothing_in_common():
+def test_two_sandboxes_have_nothing_in_common() -> None:
     """Each has its own port, credentials and records."""
     with Sandbox() as one, Sandbox() as two:
         assert not set(attrs.asdict(one.info).values()) & set(attrs.asdict(two.info).values()) - {"Sandbox"}
         assert httpx.get(f"{two.base_url}/v2/contacts", headers=keys(one.info)).status_code == 401
 
 
-def test_a_file_keeps_everything(tmp_path, open_shop):
+def test_a_file_keeps_everything(tmp_path: Path, open_shop: OpenShop) -> None:
     """Credentials, ids and records are the same at the next start."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
@@ -198,7 +208,7 @@ def test_a_file_keeps_everything(tmp_path, open_shop):
     assert found | {"_links": {}} == sale | {"_links": {}}
 
 
-def test_a_file_of_an_older_version_gets_the_missing_columns(tmp_path, open_shop):
+def test_a_file_of_an_older_version_gets_the_missing_columns(tmp_path: Path, open_shop: OpenShop) -> None:
     """A missing column is added with the default of its field."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
@@ -212,7 +222,7 @@ def test_a_file_of_an_older_version_gets_the_missing_columns(tmp_path, open_shop
     assert found | {"_links": {}} == contact | {"_links": {}}
 
 
-def test_a_file_belongs_to_one_sandbox_at_a_time(tmp_path):
+def test_a_file_belongs_to_one_sandbox_at_a_time(tmp_path: Path) -> None:
     """A second sandbox is refused, as is a file that is not a database."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path), pytest.raises(sqlite3.DatabaseError, match="locked"), Sandbox(data=path):
@@ -222,7 +232,7 @@ def test_a_file_belongs_to_one_sandbox_at_a_time(tmp_path):
         pass
 
 
-def test_another_programs_database_is_left_alone(tmp_path):
+def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
     """A wrong path must not add tables to another program's file."""
     path = tmp_path / "databases.db"
     with closing(sqlite3.connect(path)) as databases:
@@ -234,9 +244,9 @@ def test_another_programs_database_is_left_alone(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_what_is_made_after_a_restart_is_newer(tmp_path, open_shop):
+def test_what_is_made_after_a_restart_is_newer(tmp_path: Path, open_shop: OpenShop) -> None:
     """The order stays right even if the clock was far ahead before."""
-    made = []
+    made: list[str] = []
     for _ in range(2):
         with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
             shop = open_shop(sandbox.info)
@@ -247,7 +257,7 @@ def test_what_is_made_after_a_restart_is_newer(tmp_path, open_shop):
     assert (listed, sent) == (made[::-1], made)
 
 
-def test_a_file_of_something_else_is_refused(tmp_path):
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     """A file with an incompatible info is refused."""
     path = tmp_path / "sandbox.db"
     with closing(sqlite3.connect(path)) as records:
@@ -260,29 +270,32 @@ def test_a_file_of_something_else_is_refused(tmp_path):
 
 
 @pytest.fixture
-def serve(tmp_path):
+def serve(tmp_path: Path) -> Iterator[Serve]:
     """Start a gateway in its own process, on one file; return the process and its info."""
     processes = []
 
-    def start():
+    def start() -> tuple[subprocess.Popen[str], SandboxInfo]:
         command = [sys.executable, "-c", SERVE, str(tmp_path / "sandbox.db")]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603  # our own script
         processes.append(process)
+        assert process.stdout is not None
         return process, SandboxInfo(**json.loads(process.stdout.readline()))
 
     yield start
     for process in processes:
         process.kill()
         process.wait()
+        assert process.stdout is not None
         process.stdout.close()
 
 
-def test_what_was_answered_survives_a_kill(serve, open_shop, eventually):
+def test_what_was_answered_survives_a_kill(serve: Serve, open_shop: OpenShop, eventually: Eventually) -> None:
     """Every acknowledged payment exists after kill -9, and none twice."""
     process, info = serve()
-    shop, answered = open_shop(info), []
+    shop = open_shop(info)
+    answered: list[str] = []
 
-    def pay():
+    def pay() -> None:
         with suppress(httpx.TransportError):
             while True:
                 answered.append(shop.pay(transaction_api_id=f"t{len(answered)}").json()["transaction"]["id"])
@@ -299,7 +312,7 @@ def test_what_was_answered_survives_a_kill(serve, open_shop, eventually):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_cleanly(serve, number, eventually):
+def test_a_signal_ends_it_cleanly(serve: Serve, number: int, eventually: Eventually) -> None:
     """The exit code is 0, even with a waiting request."""
     process, info = serve()
     waiting = threading.Thread(target=wait_at_terminal, args=(info,))

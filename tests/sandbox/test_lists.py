@@ -1,29 +1,35 @@
 """Lists: pages, order and filters, and the invalid queries that they refuse."""
 
 from itertools import chain
+from typing import Any
 
+import httpx
 import pytest
+
+from gateway_async.sandbox import Sandbox
+
+from .conftest import Errors, Record, Shop
 
 
 @pytest.fixture
-def seven(shop):
+def seven(shop: Shop) -> list[Record]:
     """Create seven payments of 1.00 to 7.00, with the api ids t1 to t7."""
     return [shop.pay(f"{n}.00", transaction_api_id=f"t{n}").json()["transaction"] for n in range(1, 8)]
 
 
-def api_ids(response):
+def api_ids(response: httpx.Response) -> list[str]:
     """Return the api ids of a list, in its order."""
     assert response.status_code == 200, response.text
     return [one["transaction_api_id"] for one in response.json()["transactions"]]
 
 
-def payments(shop, **query):
+def payments(shop: Shop, **query: Any) -> list[str]:
     """Return the api ids of the payments that a query finds."""
     return api_ids(shop.get("/v2/transactions", **query))
 
 
 @pytest.mark.usefixtures("seven")
-def test_a_page_comes_with_its_meta(shop):
+def test_a_page_comes_with_its_meta(shop: Shop) -> None:
     """The requested page is 1-based, currentPage 0-based, and links name the pages."""
     meta = shop.get("/v2/transactions", page_size=3, sort="transaction_amount").json()["meta"]
     url = f"{shop.info.base_url}/v2/transactions?page_size=3&sort=transaction_amount&page="
@@ -40,7 +46,7 @@ def test_a_page_comes_with_its_meta(shop):
 
 
 @pytest.mark.usefixtures("seven")
-def test_the_last_page_has_no_next(shop):
+def test_the_last_page_has_no_next(shop: Shop) -> None:
     """The page has only its own link."""
     body = shop.get("/v2/transactions", page_size=3, page=3).json()
     assert list(body["meta"]["pagination"]["links"]) == ["self"]
@@ -48,14 +54,14 @@ def test_the_last_page_has_no_next(shop):
 
 
 @pytest.mark.usefixtures("seven")
-def test_the_newest_come_first(shop):
+def test_the_newest_come_first(shop: Shop) -> None:
     """The default order is by id, descending; every page continues the previous one."""
     pages = [payments(shop, page_size=3, page=n) for n in (1, 2, 3)]
     assert [*chain(*pages)] == ["t7", "t6", "t5", "t4", "t3", "t2", "t1"]
 
 
 @pytest.mark.usefixtures("seven")
-def test_a_page_beyond_the_end_is_empty(shop):
+def test_a_page_beyond_the_end_is_empty(shop: Shop) -> None:
     """The page has the true meta, however far it is."""
     for page in (4, 10**14):
         body = shop.get("/v2/transactions", page_size=3, page=page).json()
@@ -63,13 +69,13 @@ def test_a_page_beyond_the_end_is_empty(shop):
         assert body["meta"]["pagination"]["pageCount"] == 3
 
 
-def test_an_empty_list_has_no_pages(shop):
+def test_an_empty_list_has_no_pages(shop: Shop) -> None:
     """Its pageCount is 0, and the default page size is 20."""
     pagination = shop.get("/v2/transactions").json()["meta"]["pagination"]
     assert (pagination["totalCount"], pagination["pageCount"], pagination["perPage"]) == (0, 0, 20)
 
 
-def test_a_page_holds_5000_at_most(shop):
+def test_a_page_holds_5000_at_most(shop: Shop) -> None:
     """A larger page size becomes 5000."""
     assert shop.get("/v2/contacts", page_size=9999).json()["meta"]["pagination"]["perPage"] == 5000
 
@@ -96,7 +102,7 @@ def test_a_page_holds_5000_at_most(shop):
     ],
 )
 @pytest.mark.usefixtures("seven")
-def test_filters(shop, query, found):
+def test_filters(shop: Shop, query: dict[str, str], found: list[str]) -> None:
     """Codes and numbers match exactly, commas any of several, pipes ranges; texts and api ids match substrings."""
     assert payments(shop, **query) == found
 
@@ -105,7 +111,7 @@ def test_filters(shop, query, found):
     ("span", "days"),
     [("today", 0), ("yesterday", 1), ("this week", 2), ("last week", 7), ("this month", 9), ("last month", 31)],
 )
-def test_named_ranges_are_calendar_ranges(shop, sandbox, span, days):
+def test_named_ranges_are_calendar_ranges(shop: Shop, sandbox: Sandbox, span: str, days: int) -> None:
     """On Wednesday the 10th: days are UTC, weeks start on Monday, months on the 1st."""
     wednesday = 1_781_092_800  # 2026-06-10 12:00 UTC
     http = shop.http
@@ -116,7 +122,7 @@ def test_named_ranges_are_calendar_ranges(shop, sandbox, span, days):
     assert sandbox.ledger()["charged"] == {span: 1}
 
 
-def test_a_custom_range_includes_both_ends(shop):
+def test_a_custom_range_includes_both_ends(shop: Shop) -> None:
     """created_ts=custom has _from and _to, either of which may be missing."""
     now = shop.pay(transaction_api_id="t1").json()["transaction"]["created_ts"]
     inside = {"created_ts": "custom", "created_ts_from": now, "created_ts_to": now}
@@ -155,19 +161,19 @@ def test_a_custom_range_includes_both_ends(shop):
         ({"status_id": ["101", "301"]}, "status_id"),
     ],
 )
-def test_what_cannot_be_understood_is_named(shop, errors, query, field):
+def test_what_cannot_be_understood_is_named(shop: Shop, errors: Errors, query: dict[str, str], field: str) -> None:
     """No parameter is guessed or ignored."""
     assert list(errors(shop.get("/v2/transactions", **query))) == [field]
 
 
-def test_a_list_has_only_the_callers_location(shop, neighbour):
+def test_a_list_has_only_the_callers_location(shop: Shop, neighbour: Shop) -> None:
     """No query shows records of another location."""
     neighbour.pay(transaction_api_id="theirs")
     assert payments(shop) == []
     assert payments(shop, location_id=neighbour.info.location_id) == []
 
 
-def test_expand_adds_related_records(shop):
+def test_expand_adds_related_records(shop: Shop) -> None:
     """A contact is a record without secrets, or null."""
     shop.pay(transaction_api_id="with", contact_id=shop.info.contact_id)
     shop.pay(transaction_api_id="without")
@@ -179,21 +185,21 @@ def test_expand_adds_related_records(shop):
     assert shop.info.user_api_key not in str(body)
 
 
-def test_links_do_not_repeat_credentials(shop):
+def test_links_do_not_repeat_credentials(shop: Shop) -> None:
     """Credentials in a query string are in no link."""
     keys = {"developer-id": shop.info.developer_id, "user-id": shop.info.user_id}
     response = shop.get("/v2/contacts", **keys, **{"user-api-key": shop.info.user_api_key})
     assert shop.info.user_api_key not in response.text
 
 
-def test_long_any_of_lists_are_fine(shop):
+def test_long_any_of_lists_are_fine(shop: Shop) -> None:
     """Thousands of values fit in one query."""
     sale = shop.pay(transaction_api_id="t1").json()["transaction"]
     assert payments(shop, id=",".join([sale["id"], *map(str, range(5000))])) == ["t1"]
 
 
 @pytest.mark.parametrize("noun", ["contact", "accountvault", "transaction"])
-def test_a_filter_by_an_integrators_own_id_finds_its_like(shop, noun):
+def test_a_filter_by_an_integrators_own_id_finds_its_like(shop: Shop, noun: str) -> None:
     """A filter matches substrings, a lookup by path is exact."""
     make, api_id = FAMILIES[noun]
     for name in ("1", "12"):
@@ -211,14 +217,14 @@ FAMILIES = {
 }
 
 
-def test_an_unknown_range_is_refused_with_the_known_ones(shop, errors):
+def test_an_unknown_range_is_refused_with_the_known_ones(shop: Shop, errors: Errors) -> None:
     """The message lists today, yesterday, the weeks, the months and custom."""
     spans = "today, yesterday, this week, last week, last 30 days, this month, last month, custom"
     expected = {"created_ts": [f"Created Ts must be a Unix timestamp or one of {spans}."]}
     assert errors(shop.get("/v2/contacts", created_ts="nonsense")) == expected
 
 
-def test_large_lists_stream(shop, sandbox):
+def test_large_lists_stream(shop: Shop, sandbox: Sandbox) -> None:
     """Many vaults arrive page by page, each exactly once."""
     sandbox.add_vaults(12_000)
     pages = [shop.get("/v2/accountvaults", page_size=5000, page=n, sort="created_ts").json() for n in (1, 2, 3)]
@@ -227,7 +233,7 @@ def test_large_lists_stream(shop, sandbox):
     assert len(set(ids)) == 12_000
 
 
-def test_a_wrong_expand_is_noticed_before_anything_is_done(shop, sandbox, errors):
+def test_a_wrong_expand_is_noticed_before_anything_is_done(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     """A POST with an unknown relation creates no payment."""
     sale = {"action": "sale", "account_number": "4111111111111111", "exp_date": "1230", "transaction_amount": "1.00"}
     sale["location_id"] = shop.info.location_id

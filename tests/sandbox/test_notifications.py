@@ -1,29 +1,39 @@
 """The outbox: which messages customers get, and which not."""
 
+from collections.abc import Callable
+from typing import Any
+
+import httpx
 import pytest
 
+from gateway_async.sandbox import Sandbox
+
+from .conftest import Record, Shop
+
 PHONE, EMAIL = "5551234567", "ada@example.test"
+SentMessages = Callable[..., list[tuple[str, str, str]]]
 
 
 @pytest.fixture
-def invoice(shop):
+def invoice(shop: Shop) -> Callable[..., Record]:
     """Create an invoice of 21.00 with an address for each channel, and return the record."""
 
-    def make(**fields):
-        said = {"title": "Tea", "due_date": "2030-01-31", "item_list": {"Cup": 10, "Pot": 11}}
+    def make(**fields: Any) -> Record:
+        said: Record = {"title": "Tea", "due_date": "2030-01-31", "item_list": {"Cup": 10, "Pot": 11}}
         said |= {"location_id": shop.info.location_id, "email": EMAIL, "cell_phone": PHONE, "send_text_to_pay": 1}
-        return shop.post("quickinvoice", "/v2/quickinvoices", said | fields).json()["quickinvoice"]
+        record: Record = shop.post("quickinvoice", "/v2/quickinvoices", said | fields).json()["quickinvoice"]
+        return record
 
     return make
 
 
 @pytest.fixture
-def sent_messages(sandbox):
+def sent_messages(sandbox: Sandbox) -> SentMessages:
     """Return channel, address and event of each message so far."""
     return lambda **about: [(one["channel"], one["to"], one["event"]) for one in sandbox.outbox(**about)]
 
 
-def resend(shop, invoice, **query):
+def resend(shop: Shop, invoice: Record, **query: Any) -> httpx.Response:
     """Ask for an invoice to be sent again."""
     return shop.http.post(f"/v2/quickinvoices/{invoice['id']}/resend", params=query)
 
@@ -34,13 +44,15 @@ def resend(shop, invoice, **query):
 @pytest.mark.parametrize(
     ("method", "channels"), [(0, []), (1, ["email"]), (2, ["sms"]), (3, ["email", "sms"]), (..., ["email"])]
 )
-def test_a_paylink_is_sent_by_its_delivery_method(shop, sandbox, method, channels):
+def test_a_paylink_is_sent_by_its_delivery_method(
+    shop: Shop, sandbox: Sandbox, method: object, channels: list[str]
+) -> None:
     """The message is sent on creation; 0 sends nothing, and the default is an e-mail."""
     shop.paylink(email=EMAIL, cell_phone=PHONE, delivery_method=method)
     assert [one["channel"] for one in sandbox.outbox()] == channels
 
 
-def test_a_paylink_message_has_the_link(shop, sandbox):
+def test_a_paylink_message_has_the_link(shop: Shop, sandbox: Sandbox) -> None:
     """The message has the amount and the merchant's words, and is about the paylink only."""
     paylink = shop.paylink(email=EMAIL, description="Engines").json()["paylink"]
     (message,) = sandbox.outbox()
@@ -59,7 +71,7 @@ def test_a_paylink_message_has_the_link(shop, sandbox):
 
 
 @pytest.mark.parametrize("nowhere", [{"email": "ada.example.test"}, {"cell_phone": "555"}, {"email": ...}])
-def test_a_message_needs_a_usable_recipient(shop, sandbox, nowhere):
+def test_a_message_needs_a_usable_recipient(shop: Shop, sandbox: Sandbox, nowhere: Record) -> None:
     """An address has an @ and a phone ten digits; resending without one is not an error."""
     method = 2 if "cell_phone" in nowhere else 1
     paylink = shop.paylink(delivery_method=method, **nowhere).json()["paylink"]
@@ -67,7 +79,7 @@ def test_a_message_needs_a_usable_recipient(shop, sandbox, nowhere):
     assert sandbox.outbox() == []
 
 
-def test_a_paylink_is_resent_and_confirmed(shop, sandbox, sent_messages):
+def test_a_paylink_is_resent_and_confirmed(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
     """The channels are the same; a decline sends nothing."""
     paylink = shop.paylink("5.00", email=EMAIL, cell_phone=PHONE, delivery_method=3).json()["paylink"]
     sandbox.pay_paylink(paylink["id"])
@@ -80,7 +92,7 @@ def test_a_paylink_is_resent_and_confirmed(shop, sandbox, sent_messages):
     assert "thank you" in sandbox.outbox()[-1]["text"]
 
 
-def test_a_paid_paylink_asks_for_no_payment(shop, sandbox):
+def test_a_paid_paylink_asks_for_no_payment(shop: Shop, sandbox: Sandbox) -> None:
     """The resent message says that nothing is left to pay."""
     paylink = shop.paylink(email=EMAIL).json()["paylink"]
     sandbox.pay_paylink(paylink["id"])
@@ -91,7 +103,9 @@ def test_a_paid_paylink_asks_for_no_payment(shop, sandbox):
 # --- invoices
 
 
-def test_an_invoice_is_sent_when_it_is_made_only_if_asked_for(invoice, sent_messages):
+def test_an_invoice_is_sent_when_it_is_made_only_if_asked_for(
+    invoice: Callable[..., Record], sent_messages: SentMessages
+) -> None:
     """`send_email` sends it at once, with a text if `send_text_to_pay` is set."""
     invoice()
     assert sent_messages() == []
@@ -101,7 +115,7 @@ def test_an_invoice_is_sent_when_it_is_made_only_if_asked_for(invoice, sent_mess
     assert sent_messages(quick_invoice_id=later["id"]) == [("email", EMAIL, "created")]
 
 
-def test_an_invoice_message_has_the_link(invoice, sandbox, shop):
+def test_an_invoice_message_has_the_link(invoice: Callable[..., Record], sandbox: Sandbox, shop: Shop) -> None:
     """The message has the remaining balance, and the note to the customer."""
     made = invoice(send_email=1, note="Thank you for your order.")
     link = f"{shop.info.base_url}/quickinvoice/?id={made['id']}"
@@ -120,27 +134,35 @@ def test_an_invoice_message_has_the_link(invoice, sandbox, shop):
         ({"email": 1, "sms": 1}, ["email", "sms"]),
     ],
 )
-def test_an_invoice_is_sent_again(invoice, shop, sandbox, query, channels):
+def test_an_invoice_is_sent_again(
+    invoice: Callable[..., Record], shop: Shop, sandbox: Sandbox, query: dict[str, int], channels: list[str]
+) -> None:
     """The invoice goes by e-mail and text, or by the one that is not excluded."""
     assert resend(shop, invoice(), **query).status_code == 204
     assert [(one["channel"], one["event"]) for one in sandbox.outbox()] == [(way, "resend") for way in channels]
 
 
-def test_an_invoice_is_sent_by_what_is_available(invoice, shop, sent_messages):
+def test_an_invoice_is_sent_by_what_is_available(
+    invoice: Callable[..., Record], shop: Shop, sent_messages: SentMessages
+) -> None:
     """Without an address for one channel, the other one is used."""
     resend(shop, invoice(email=None))
     resend(shop, invoice(send_text_to_pay=0))
     assert sent_messages() == [("sms", PHONE, "resend"), ("email", EMAIL, "resend")]
 
 
-def test_a_contacts_address_serves_where_the_invoice_has_none(invoice, shop, sent_messages):
+def test_a_contacts_address_serves_where_the_invoice_has_none(
+    invoice: Callable[..., Record], shop: Shop, sent_messages: SentMessages
+) -> None:
     """The address is that of the invoice's contact."""
     contact = shop.contact(email="charles@example.test").json()["contact"]
     invoice(send_email=1, email=None, contact_id=contact["id"], send_text_to_pay=0)
     assert sent_messages() == [("email", "charles@example.test", "created")]
 
 
-def test_a_payment_sends_an_email(invoice, shop, sandbox, sent_messages):
+def test_a_payment_sends_an_email(
+    invoice: Callable[..., Record], shop: Shop, sandbox: Sandbox, sent_messages: SentMessages
+) -> None:
     """A payment sends no text; a decline sends nothing."""
     made = invoice(item_list={"Pot": "5.00", "Cup": "16.00"}, allow_partial_pay=1)
     for amount in ("5.00", "16.00"):
@@ -149,7 +171,7 @@ def test_a_payment_sends_an_email(invoice, shop, sandbox, sent_messages):
 
 
 @pytest.mark.parametrize(("attach", "names"), [(0, []), (1, ["menu.txt", "map.txt"])])
-def test_files_go_with_emails_if_asked_for(shop, sandbox, attach, names):
+def test_files_go_with_emails_if_asked_for(shop: Shop, sandbox: Sandbox, attach: int, names: list[str]) -> None:
     """Files are attached only if `attach_files_to_email` is 1, and never to a text."""
     form = {"title": "Tea", "due_date": "2030-01-31", "item_list][Cup": "10", "location_id": shop.info.location_id}
     form |= {"email": EMAIL, "cell_phone": PHONE, "send_text_to_pay": "1", "send_email": "1"}
@@ -163,7 +185,7 @@ def test_files_go_with_emails_if_asked_for(shop, sandbox, attach, names):
 # --- the outbox
 
 
-def test_the_outbox_over_http(shop, sandbox, invoice):
+def test_the_outbox_over_http(shop: Shop, sandbox: Sandbox, invoice: Callable[..., Record]) -> None:
     """HTTP and Python show the same, newest last, also for one paylink or invoice."""
     made = invoice(send_email=1)
     paylink = shop.paylink(email=EMAIL).json()["paylink"]

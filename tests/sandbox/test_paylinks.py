@@ -1,11 +1,17 @@
 """Paylinks: creation, changes while they are unpaid, messages, and payment on their page."""
 
 import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.state_machines.paylinks import MACHINE, State, Trigger
+
+from .conftest import Errors, Eventually, OpenShop, Record, Shop
 
 DAY = 86_400
 FIELDS = {
@@ -34,28 +40,29 @@ FIELDS = {
 
 
 @pytest.fixture
-def create(shop):
+def create(shop: Shop) -> Callable[..., Record]:
     """Create a paylink and return the record."""
     return lambda amount=21, **fields: shop.paylink(amount, **fields).json()["paylink"]
 
 
 @pytest.fixture
-def pay(shop):
+def pay(shop: Shop) -> Callable[..., httpx.Response]:
     """Pay a paylink on its page over HTTP."""
     return lambda paylink, **body: shop.http.post(f"/_sandbox/paylinks/{paylink['id']}/pay", json=body)
 
 
-def read(shop, paylink):
+def read(shop: Shop, paylink: Record) -> Record:
     """Return the record as it is now."""
-    return shop.get(f"/v2/paylinks/{paylink['id']}").json()["paylink"]
+    record: Record = shop.get(f"/v2/paylinks/{paylink['id']}").json()["paylink"]
+    return record
 
 
-def change(shop, paylink, **fields):
+def change(shop: Shop, paylink: Record, **fields: Any) -> httpx.Response:
     """PUT some fields."""
     return shop.put("paylink", f"/v2/paylinks/{paylink['id']}", fields)
 
 
-def test_a_paylink_is_created_and_read_again(shop):
+def test_a_paylink_is_created_and_read_again(shop: Shop) -> None:
     """POST with 201 and GET with 200 return the same record, with the fields of the contract."""
     created = shop.paylink(21)
     paylink = created.json()["paylink"]
@@ -66,7 +73,7 @@ def test_a_paylink_is_created_and_read_again(shop):
     assert paylink["_links"]["self"]["href"] == f"{shop.info.base_url}/v2/paylinks/{paylink['id']}"
 
 
-def test_what_is_left_out_has_a_default(create, sandbox):
+def test_what_is_left_out_has_a_default(create: Callable[..., Record], sandbox: Sandbox) -> None:
     """Both merchant accounts of the location, a sale, sent by e-mail, unpaid."""
     paylink = create()
     expected = {
@@ -85,7 +92,7 @@ def test_what_is_left_out_has_a_default(create, sandbox):
     assert {name: paylink[name] for name in expected} == expected
 
 
-def test_the_sent_values_are_stored(create, shop):
+def test_the_sent_values_are_stored(create: Callable[..., Record], shop: Shop) -> None:
     """Every field of a POST comes back in the form of responses."""
     said = {
         "amount_due": "0.01",
@@ -105,7 +112,7 @@ def test_the_sent_values_are_stored(create, shop):
 
 
 @pytest.mark.parametrize("missing", ["location_id", "amount_due"])
-def test_a_paylink_needs_a_location_and_an_amount(shop, errors, missing):
+def test_a_paylink_needs_a_location_and_an_amount(shop: Shop, errors: Errors, missing: str) -> None:
     """A paylink without one of them is refused."""
     assert list(errors(shop.paylink(**{missing: ...}))) == [missing]
 
@@ -123,12 +130,12 @@ def test_a_paylink_needs_a_location_and_an_amount(shop, errors, missing):
         ("active", 0),
     ],
 )
-def test_invalid_values_are_named(shop, errors, field, value):
+def test_invalid_values_are_named(shop: Shop, errors: Errors, field: str, value: object) -> None:
     """The problem has the name of the field."""
     assert list(errors(shop.paylink(**{field: value}))) == [field]
 
 
-def test_a_text_message_needs_a_phone(shop, create, errors):
+def test_a_text_message_needs_a_phone(shop: Shop, create: Callable[..., Record], errors: Errors) -> None:
     """The rule holds for delivery methods 2 and 3, on POST and on PUT."""
     expected = {"cell_phone": ["Cell Phone cannot be blank when Delivery Method is 2 or 3."]}
     for method in (2, 3):
@@ -139,7 +146,7 @@ def test_a_text_message_needs_a_phone(shop, create, errors):
     assert change(shop, paylink, cell_phone=None, delivery_method=1).status_code == 200
 
 
-def test_a_merchant_account_serves_its_own_method(shop, errors):
+def test_a_merchant_account_serves_its_own_method(shop: Shop, errors: Errors) -> None:
     """A bank account takes no cards, and another location's account is unknown here."""
     info = shop.info
     crossed = shop.paylink(cc_product_transaction_id=info.ach_product_transaction_id)
@@ -147,7 +154,7 @@ def test_a_merchant_account_serves_its_own_method(shop, errors):
     assert list(errors(shop.paylink(ach_product_transaction_id="nowhere"))) == ["ach_product_transaction_id"]
 
 
-def test_one_merchant_account_must_be_left(shop, create, errors):
+def test_one_merchant_account_must_be_left(shop: Shop, create: Callable[..., Record], errors: Errors) -> None:
     """Either can be removed, but not both."""
     paylink = create()
     assert (
@@ -156,15 +163,15 @@ def test_one_merchant_account_must_be_left(shop, create, errors):
     assert list(errors(change(shop, paylink, cc_product_transaction_id=None))) == ["cc_product_transaction_id"]
 
 
-def test_the_contacts_own_id_is_translated(shop, create):
+def test_the_contacts_own_id_is_translated(shop: Shop, create: Callable[..., Record]) -> None:
     """`contact_api_id` is sent, `contact_id` is returned."""
     contact = shop.contact(contact_api_id="c1").json()["contact"]
     assert create(contact_api_id="c1")["contact_id"] == contact["id"]
 
 
-def test_a_paylink_is_found_changed_resent_and_deleted_by_its_own_id(shop, errors):
+def test_a_paylink_is_found_changed_resent_and_deleted_by_its_own_id(shop: Shop, errors: Errors) -> None:
     """`?api_id=1` works on every path with an id, and the id is unique in its location."""
-    where = {"api_id": 1, "location_id": shop.info.location_id}
+    where: dict[str, str | int] = {"api_id": 1, "location_id": shop.info.location_id}
     created = shop.paylink(paylink_api_id="p 1").json()
     assert shop.get("/v2/paylinks/p%201", **where).json() == created
     expected = {"paylink_api_id": ["paylink_api_id already exists in this location"]}
@@ -174,12 +181,12 @@ def test_a_paylink_is_found_changed_resent_and_deleted_by_its_own_id(shop, error
     assert shop.http.delete("/v2/paylinks/p%201", params=where).status_code == 204
 
 
-def test_an_empty_api_id_is_null(create):
+def test_an_empty_api_id_is_null(create: Callable[..., Record]) -> None:
     """Any number of paylinks may have no api id."""
     assert [create(paylink_api_id="")["paylink_api_id"] for _ in range(2)] == [None, None]
 
 
-def test_the_amount_is_set_once(shop, create, errors):
+def test_the_amount_is_set_once(shop: Shop, create: Callable[..., Record], errors: Errors) -> None:
     """A PUT may only repeat it, so that a record can be sent back whole."""
     paylink = create()
     assert errors(change(shop, paylink, amount_due=22)) == {"amount_due": ["Amount Due cannot be set."]}
@@ -187,7 +194,7 @@ def test_the_amount_is_set_once(shop, create, errors):
     assert (changed.status_code, changed.json()["paylink"]["description"]) == (200, "Engines")
 
 
-def test_lists_are_filtered(shop, create):
+def test_lists_are_filtered(shop: Shop, create: Callable[..., Record]) -> None:
     """Any column can be filtered, as for all record types."""
     create(description="Tea")
     paylink = create(description="Engines")
@@ -196,7 +203,7 @@ def test_lists_are_filtered(shop, create):
     assert found["meta"]["pagination"]["totalCount"] == 1
 
 
-def test_every_relation_can_be_asked_for(shop, create):
+def test_every_relation_can_be_asked_for(shop: Shop, create: Callable[..., Record]) -> None:
     """Relations that the sandbox does not have are null or empty."""
     paylink = create(contact_id=shop.info.contact_id)
     names = "contact,email_blacklist,sms_blacklist,location,tags,created_user,payment_url"
@@ -210,7 +217,9 @@ def test_every_relation_can_be_asked_for(shop, create):
     assert found["payment_url"] == f"{shop.info.base_url}?paylink_id={paylink['id']}"
 
 
-def test_a_deleted_paylink_is_gone(shop, create, pay):
+def test_a_deleted_paylink_is_gone(
+    shop: Shop, create: Callable[..., Record], pay: Callable[..., httpx.Response]
+) -> None:
     """DELETE returns 204 without a body; afterwards every request is refused, the page's too."""
     paylink = create()
     path = f"/v2/paylinks/{paylink['id']}"
@@ -226,7 +235,9 @@ def test_a_deleted_paylink_is_gone(shop, create, pay):
 
 
 @pytest.mark.parametrize(("action", "status_id"), [("sale", 101), ("auth-only", 102), ("authonly", 102)])
-def test_a_payment_makes_a_transaction(shop, create, pay, action, status_id):
+def test_a_payment_makes_a_transaction(
+    shop: Shop, create: Callable[..., Record], pay: Callable[..., httpx.Response], action: str, status_id: int
+) -> None:
     """The transaction has the whole amount and the paylink's action, id and source."""
     paylink = create("12.34", paylink_action=action, contact_id=shop.info.contact_id)
     paid = pay(paylink, card="5454545454545454")
@@ -247,7 +258,7 @@ def test_a_payment_makes_a_transaction(shop, create, pay, action, status_id):
     assert shop.get("/v2/transactions", paylink_id=paylink["id"]).json()["meta"]["pagination"]["totalCount"] == 1
 
 
-def test_a_payment_pays_it(shop, create, pay):
+def test_a_payment_pays_it(shop: Shop, create: Callable[..., Record], pay: Callable[..., httpx.Response]) -> None:
     """`status_id` is 1 afterwards."""
     paylink = create()
     assert pay(paylink).json()["paylink"] == read(shop, paylink)
@@ -255,7 +266,9 @@ def test_a_payment_pays_it(shop, create, pay):
 
 
 @pytest.mark.parametrize("amount", ["5.00", "2.01"])
-def test_a_decline_leaves_it_unpaid(shop, create, pay, amount):
+def test_a_decline_leaves_it_unpaid(
+    shop: Shop, create: Callable[..., Record], pay: Callable[..., httpx.Response], amount: str
+) -> None:
     """The customer may try again; a partial approval is a decline too."""
     paylink = create(amount)
     tried = pay(paylink)
@@ -263,7 +276,7 @@ def test_a_decline_leaves_it_unpaid(shop, create, pay, amount):
     assert read(shop, paylink)["status_id"] == 0
 
 
-def test_only_the_whole_amount_pays_it(create, pay):
+def test_only_the_whole_amount_pays_it(create: Callable[..., Record], pay: Callable[..., httpx.Response]) -> None:
     """Another amount is refused with the amount due."""
     paylink = create(21)
     for other in ("20.99", "21.01", "-1", 1e9):
@@ -272,7 +285,9 @@ def test_only_the_whole_amount_pays_it(create, pay):
     assert [pay(paylink, amount=amount).status_code for amount in (21, "21.00")] == [200, 422]
 
 
-def test_what_cannot_be_paid_says_why(shop, sandbox, create, pay):
+def test_what_cannot_be_paid_says_why(
+    shop: Shop, sandbox: Sandbox, create: Callable[..., Record], pay: Callable[..., httpx.Response]
+) -> None:
     """A paid or expired paylink, one without an account for cards, and an invalid card are refused."""
     paid, bank = create(), create()
     expired = create(expire_date="2026-01-01")
@@ -289,7 +304,9 @@ def test_what_cannot_be_paid_says_why(shop, sandbox, create, pay):
     assert sandbox.ledger()["transactions"][1:] == []
 
 
-def test_it_can_be_paid_until_its_last_day_ends(shop, sandbox, create, pay):
+def test_it_can_be_paid_until_its_last_day_ends(
+    shop: Shop, sandbox: Sandbox, create: Callable[..., Record], pay: Callable[..., httpx.Response]
+) -> None:
     """Days are UTC; a later date makes it payable again."""
     sandbox.set_clock(1_800_000_000 // DAY * DAY + DAY - 60)
     paylink, late = create(expire_date="2027-01-15"), create(expire_date="2027-01-15")
@@ -300,7 +317,9 @@ def test_it_can_be_paid_until_its_last_day_ends(shop, sandbox, create, pay):
     assert pay(late).status_code == 200
 
 
-def test_two_customers_at_once_pay_once(sandbox, create, pay, eventually):
+def test_two_customers_at_once_pay_once(
+    sandbox: Sandbox, create: Callable[..., Record], pay: Callable[..., httpx.Response], eventually: Eventually
+) -> None:
     """The issuer takes two seconds for 8.02; the second payment is refused."""
     paylink, paid = create("8.02"), []
     customers = [threading.Thread(target=lambda: paid.append(pay(paylink).status_code)) for _ in range(2)]
@@ -314,7 +333,7 @@ def test_two_customers_at_once_pay_once(sandbox, create, pay, eventually):
     assert (sorted(paid), len(sandbox.ledger()["transactions"])) == ([200, 422], 1)
 
 
-def test_python_pays_it_too(sandbox, create):
+def test_python_pays_it_too(sandbox: Sandbox, create: Callable[..., Record]) -> None:
     """`pay_paylink` returns the transaction and the paylink as plain values, and raises ValueError."""
     paylink = create()
     paid = sandbox.pay_paylink(paylink["id"])
@@ -331,14 +350,16 @@ def test_python_pays_it_too(sandbox, create):
 
 @pytest.mark.parametrize("trigger", Trigger)
 @pytest.mark.parametrize("state", State)
-def test_the_state_machine_is_the_table(shop, create, pay, state, trigger):
+def test_the_state_machine_is_the_table(
+    shop: Shop, create: Callable[..., Record], pay: Callable[..., httpx.Response], state: State, trigger: Trigger
+) -> None:
     """Each transition leads to the state in the table; any other is a 422."""
+    paylink = create("5.00" if (state, trigger) == (State.UNPAID, Trigger.DECLINE) else "21")
     act = {
         Trigger.CHANGE: lambda: change(shop, paylink, description="x"),
         Trigger.DECLINE: lambda: pay(paylink),
         Trigger.PAY: lambda: pay(paylink),
     }
-    paylink = create("5.00" if (state, trigger) == (State.UNPAID, Trigger.DECLINE) else "21")
     if state is State.PAID:
         pay(paylink)
     answer, after = act[trigger](), MACHINE.next_state(state, trigger)
@@ -346,14 +367,16 @@ def test_the_state_machine_is_the_table(shop, create, pay, state, trigger):
     assert read(shop, paylink)["status_id"] == (state if after is None else after)
 
 
-def test_a_closed_paylink_cannot_be_changed(shop, create, pay, errors):
+def test_a_closed_paylink_cannot_be_changed(
+    shop: Shop, create: Callable[..., Record], pay: Callable[..., httpx.Response], errors: Errors
+) -> None:
     """The reason is the same for any PUT."""
     paylink = create()
     pay(paylink)
     assert errors(change(shop, paylink, description=1)) == {"status_id": ["The paylink is closed."]}
 
 
-def test_a_file_stores_paylinks_and_messages(tmp_path, open_shop):
+def test_a_file_stores_paylinks_and_messages(tmp_path: Path, open_shop: OpenShop) -> None:
     """Both are the same in the next run."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
@@ -364,7 +387,7 @@ def test_a_file_stores_paylinks_and_messages(tmp_path, open_shop):
         assert sandbox.outbox() == sent
 
 
-def test_a_reset_deletes_them(sandbox, shop, create):
+def test_a_reset_deletes_them(sandbox: Sandbox, shop: Shop, create: Callable[..., Record]) -> None:
     """Paylinks and messages are deleted."""
     create(email="ada@example.test")
     sandbox.reset()

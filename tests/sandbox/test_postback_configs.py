@@ -1,22 +1,28 @@
 """Postback configs: required values, the form of responses, and secrets that are not shown."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
 
+from .conftest import Errors, OpenShop, Record, Shop
+
 SAMPLES = Path(__file__).parents[1] / "samples"
 PATH = "/v2/postbackconfigs"
 RESOURCES = ("contact", "transaction", "transactionbatch", "accountvault")
+Create = Callable[..., httpx.Response]
 
 
 @pytest.fixture
-def configure(shop):
+def configure(shop: Shop) -> Create:
     """Create a config, for contacts by default; `...` leaves a field out."""
 
-    def create(query=None, **fields):
+    def create(query: Record | None = None, **fields: Any) -> httpx.Response:
         config = {"location_id": shop.info.location_id, "resource": "contact", "url": "https://127.0.0.1/receiver"}
         config = {name: value for name, value in (config | fields).items() if value is not ...}
         return shop.post("postbackconfig", PATH, config, **(query or {}))
@@ -25,7 +31,7 @@ def configure(shop):
 
 
 @pytest.mark.parametrize("resource", ["contact", "transaction"])
-def test_a_config_comes_back_as_recorded(shop, configure, resource):
+def test_a_config_comes_back_as_recorded(shop: Shop, configure: Create, resource: str) -> None:
     """The response is 201 with every recorded field, in its spelling."""
     sample = json.loads((SAMPLES / f"postbackconfig-create-{resource}-response.json").read_text())["postbackconfig"]
     given = {name: sample[name] for name in ("resource", "on_create", "on_update", "on_delete", "is_active", "url")}
@@ -39,7 +45,7 @@ def test_a_config_comes_back_as_recorded(shop, configure, resource):
     assert config["_links"]["self"]["href"] == f"{shop.info.base_url}{PATH}/{config['id']}"
 
 
-def test_what_is_left_out_has_a_default(configure):
+def test_what_is_left_out_has_a_default(configure: Create) -> None:
     """The defaults are `api-default`, one attempt and 300 seconds; active, with every switch off."""
     config = configure().json()["postbackconfig"]
     assert (config["format"], config["number_of_attempts"], config["attempt_interval"]) == ("api-default", 1, 300)
@@ -49,7 +55,7 @@ def test_what_is_left_out_has_a_default(configure):
 
 @pytest.mark.parametrize("spelling", [1, "1", True, 0, "0", False])
 @pytest.mark.parametrize("flag", ["on_create", "on_update", "on_delete", "is_active"])
-def test_a_flag_comes_back_in_its_spelling(shop, configure, flag, spelling):
+def test_a_flag_comes_back_in_its_spelling(shop: Shop, configure: Create, flag: str, spelling: object) -> None:
     """A flag has the type in which it was sent, then and later."""
     config = configure(**{flag: spelling}).json()["postbackconfig"]
     changed = shop.put("postbackconfig", f"{PATH}/{config['id']}", {"expands": ""}).json()["postbackconfig"]
@@ -58,7 +64,7 @@ def test_a_flag_comes_back_in_its_spelling(shop, configure, flag, spelling):
 
 
 @pytest.mark.parametrize("resource", RESOURCES)
-def test_four_resources_can_be_watched(shop, configure, errors, resource):
+def test_four_resources_can_be_watched(shop: Shop, configure: Create, errors: Errors, resource: str) -> None:
     """Transactions and batches need a merchant account that exists."""
     product = {"product_transaction_id": shop.info.ach_product_transaction_id}
     assert configure(resource=resource, **product).status_code == 201
@@ -102,7 +108,7 @@ def test_four_resources_can_be_watched(shop, configure, errors, resource):
         ("postback", 1),
     ],
 )
-def test_invalid_values_are_named(configure, errors, field, value):
+def test_invalid_values_are_named(configure: Create, errors: Errors, field: str, value: object) -> None:
     """The response is a 422 with only the name of that field."""
     assert list(errors(configure(**{field: value}))) == [field]
 
@@ -119,13 +125,13 @@ def test_invalid_values_are_named(configure, errors, field, value):
         ("expands", "location,tags,changelogs"),
     ],
 )
-def test_valid_values_are_stored(configure, field, value):
+def test_valid_values_are_stored(configure: Create, field: str, value: object) -> None:
     """Bounds are included; an interval may be shorter than in production."""
     response = configure(**{field: value})
     assert (response.status_code, response.json()["postbackconfig"][field]) == (201, value)
 
 
-def test_a_config_is_changed(shop, sandbox, configure, errors):
+def test_a_config_is_changed(shop: Shop, sandbox: Sandbox, configure: Create, errors: Errors) -> None:
     """A PUT may have some fields; the rules apply to the whole config."""
     sandbox.set_clock(4_000_000_000)
     config = configure(number_of_attempts=3).json()["postbackconfig"]
@@ -140,7 +146,7 @@ def test_a_config_is_changed(shop, sandbox, configure, errors):
     assert shop.put("postbackconfig", path, changed.json()["postbackconfig"]).status_code == 200
 
 
-def test_credentials_show_only_when_asked_for(shop, configure):
+def test_credentials_show_only_when_asked_for(shop: Shop, configure: Create) -> None:
     """Neither POST nor PUT shows them, only `expand`."""
     secret = {"basic_auth_username": "shop", "basic_auth_password": "planted"}
     made = configure(**secret)
@@ -153,14 +159,14 @@ def test_credentials_show_only_when_asked_for(shop, configure):
 
 
 @pytest.mark.parametrize(("method", "tail"), [("GET", ""), ("GET", "/x"), ("HEAD", ""), ("POST", "/x"), ("PUT", "")])
-def test_configs_are_not_read(shop, method, tail):
+def test_configs_are_not_read(shop: Shop, method: str, tail: str) -> None:
     """The response is a 405 with the allowed methods."""
     response = shop.http.request(method, PATH + tail)
     assert response.status_code == 405
     assert set(response.headers["allow"].split(", ")) == ({"PUT", "DELETE"} if tail else {"POST"})
 
 
-def test_a_config_is_deleted(shop, neighbour, configure):
+def test_a_config_is_deleted(shop: Shop, neighbour: Shop, configure: Create) -> None:
     """204, then 409; 404 for an unknown config and for one of another location."""
     path = f"{PATH}/{configure().json()['postbackconfig']['id']}"
     assert neighbour.http.delete(path).status_code == 404
@@ -169,7 +175,7 @@ def test_a_config_is_deleted(shop, neighbour, configure):
     assert shop.put("postbackconfig", path, {"is_active": 1}).status_code == 409
 
 
-def test_configs_outlive_a_restart(tmp_path, open_shop):
+def test_configs_outlive_a_restart(tmp_path: Path, open_shop: OpenShop) -> None:
     """Their secrets and the spelling of their flags are stored."""
     config = {"resource": "contact", "url": "http://127.0.0.1/", "on_create": "1", "basic_auth_password": "planted"}
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:

@@ -8,6 +8,9 @@ import ssl
 import subprocess
 import sys
 import threading
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -16,7 +19,8 @@ import trustme
 from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.sandbox.http import webhook_client
 
-from .receiver import DAY, PATH, closed_port, configured, ends, reconfigure
+from .conftest import Configure, Eventually, Listen, OpenShop, Shop
+from .receiver import DAY, PATH, Receiver, closed_port, configured, ends, reconfigure
 
 SERVE = """
 import sys
@@ -31,7 +35,9 @@ serve(port=0, data=sys.argv[1], on_ready=lambda info: print(dumps(asdict(info)),
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 299])
-def test_any_2xx_acknowledges(shop, sandbox, receiver, configure, status):
+def test_any_2xx_acknowledges(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, status: int
+) -> None:
     """No further attempt follows."""
     configure(number_of_attempts=3)
     receiver.answers[:] = [status]
@@ -43,7 +49,9 @@ def test_any_2xx_acknowledges(shop, sandbox, receiver, configure, status):
 
 
 @pytest.mark.parametrize("status", [302, 307, 400, 404, 500, 503])
-def test_anything_else_is_a_failure(shop, sandbox, receiver, configure, status):
+def test_anything_else_is_a_failure(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, status: int
+) -> None:
     """A redirect is a failure too, and is not followed."""
     receiver.headers["location"] = f"http://127.0.0.1:{receiver.port}/elsewhere"
     receiver.answers[:] = [status]
@@ -55,7 +63,7 @@ def test_anything_else_is_a_failure(shop, sandbox, receiver, configure, status):
     assert (attempt["status"], attempt["error"]) == (status, None)
 
 
-def test_repeats_come_by_the_clock(shop, sandbox, receiver, configure):
+def test_repeats_come_by_the_clock(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """The config sets how often and after how many seconds; the body has the number of the attempt."""
     configure(number_of_attempts=3, attempt_interval=600)
     receiver.answers[:] = [500] * 9
@@ -73,7 +81,9 @@ def test_repeats_come_by_the_clock(shop, sandbox, receiver, configure):
     assert len({one.fields["data"] for one in receiver.requests}) == 1
 
 
-def test_an_interval_of_nothing_repeats_at_once(shop, sandbox, receiver, configure):
+def test_an_interval_of_nothing_repeats_at_once(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
+) -> None:
     """Attempts follow each other until one succeeds."""
     configure(number_of_attempts=5, attempt_interval=0)
     receiver.answers[:] = [500, 500]
@@ -81,7 +91,9 @@ def test_an_interval_of_nothing_repeats_at_once(shop, sandbox, receiver, configu
     assert ends(sandbox) == [("delivered", [1, 2, 3])]
 
 
-def test_a_repeat_comes_by_itself(shop, sandbox, receiver, configure, eventually):
+def test_a_repeat_comes_by_itself(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, eventually: Eventually
+) -> None:
     """The clock need not be moved."""
     configure(number_of_attempts=2, attempt_interval=1)
     receiver.answers[:] = [500]
@@ -90,7 +102,9 @@ def test_a_repeat_comes_by_itself(shop, sandbox, receiver, configure, eventually
     assert ends(sandbox) == [("delivered", [1, 2])]
 
 
-def test_first_attempts_keep_their_order(shop, sandbox, receiver, configure):
+def test_first_attempts_keep_their_order(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
+) -> None:
     """The order holds when some of them fail."""
     configure(number_of_attempts=2, attempt_interval=300)
     receiver.answers[:] = [500, 204] * 10
@@ -104,7 +118,9 @@ def test_first_attempts_keep_their_order(shop, sandbox, receiver, configure):
     assert [one.data["last_name"] for one in receiver.requests[20:]] == names[::2]
 
 
-def test_a_slow_receiver_delays_no_other(shop, sandbox, listen, receiver, configure, eventually):
+def test_a_slow_receiver_delays_no_other(
+    shop: Shop, sandbox: Sandbox, listen: Listen, receiver: Receiver, configure: Configure, eventually: Eventually
+) -> None:
     """Neither other receivers nor responses of the gateway are delayed."""
     slow = listen()
     slow.may_answer.clear()
@@ -122,7 +138,9 @@ def test_a_slow_receiver_delays_no_other(shop, sandbox, listen, receiver, config
     assert len(slow.requests) == 3
 
 
-def test_an_attempt_has_a_limit(shop, sandbox, receiver, configure, monkeypatch):
+def test_an_attempt_has_a_limit(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The limit is real time: ten seconds, less in this test; a moved clock does not end an attempt."""
     assert webhook_client.SECONDS == 10
     monkeypatch.setattr(webhook_client, "SECONDS", 0.3)
@@ -135,7 +153,7 @@ def test_an_attempt_has_a_limit(shop, sandbox, receiver, configure, monkeypatch)
     assert (attempt["status"], attempt["error"]) == (None, "no response within 0.3 seconds")
 
 
-def test_the_status_is_enough(shop, sandbox, receiver, configure):
+def test_the_status_is_enough(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """A body that is too long, or incomplete, changes nothing."""
     configure()
     receiver.headers["content-length"] = "1000000"
@@ -146,7 +164,9 @@ def test_the_status_is_enough(shop, sandbox, receiver, configure):
     assert ends(sandbox) == [("delivered", [1])] * 2
 
 
-def test_a_body_that_never_comes_is_not_waited_for(shop, sandbox, configure, monkeypatch):
+def test_a_body_that_never_comes_is_not_waited_for(
+    shop: Shop, sandbox: Sandbox, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The attempt ends at its limit, and counts as acknowledged."""
     monkeypatch.setattr(webhook_client, "SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -160,7 +180,7 @@ def test_a_body_that_never_comes_is_not_waited_for(shop, sandbox, configure, mon
     assert ends(sandbox) == [("delivered", [1])]
 
 
-def test_a_closed_port_is_not_reached(shop, sandbox, configure):
+def test_a_closed_port_is_not_reached(shop: Shop, sandbox: Sandbox, configure: Configure) -> None:
     """The log says so."""
     configure(url=f"http://127.0.0.1:{closed_port()}/")
     shop.contact()
@@ -168,17 +188,18 @@ def test_a_closed_port_is_not_reached(shop, sandbox, configure):
     assert sandbox.postbacks()[0]["attempts"][0]["error"] == "cannot connect"
 
 
-def test_a_peer_without_http_has_not_acknowledged(shop, sandbox, configure):
+def test_a_peer_without_http_has_not_acknowledged(shop: Shop, sandbox: Sandbox, configure: Configure) -> None:
     """Neither has one that disconnects."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
-        def answer(text):
-            connection, _ = server.accept()
-            connection.recv(65536)
-            connection.sendall(text)
-            connection.close()
+        def answer(*texts: bytes) -> None:
+            for text in texts:
+                connection, _ = server.accept()
+                connection.recv(65536)
+                connection.sendall(text)
+                connection.close()
 
-        talk = threading.Thread(target=lambda: [answer(text) for text in (b"200 fine\r\n\r\n", b"", b"HTTP/1.1 200")])
+        talk = threading.Thread(target=answer, args=(b"200 fine\r\n\r\n", b"", b"HTTP/1.1 200"))
         talk.start()
         configure(url=f"http://127.0.0.1:{server.getsockname()[1]}/", number_of_attempts=3, attempt_interval=0)
         shop.contact()
@@ -206,10 +227,12 @@ def test_a_peer_without_http_has_not_acknowledged(shop, sandbox, configure):
         "http://127.0.0.1@receiver.test/",
     ],
 )
-def test_nothing_leaves_this_machine(shop, sandbox, configure, monkeypatch, url):
+def test_nothing_leaves_this_machine(
+    shop: Shop, sandbox: Sandbox, configure: Configure, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
     """No connection is made, and no name is resolved."""
 
-    def resolve(*args, **_options):
+    def resolve(*args: object, **_options: object) -> None:
         raise AssertionError(args)
 
     configure(url=url)
@@ -220,7 +243,9 @@ def test_nothing_leaves_this_machine(shop, sandbox, configure, monkeypatch, url)
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "hooks.localhost", "127.0.0.1"])
-def test_this_machine_has_many_names(shop, sandbox, receiver, configure, host):
+def test_this_machine_has_many_names(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, host: str
+) -> None:
     """All of them are reached, with the name as written."""
     configure(url=f"http://{host}:{receiver.port}/")
     shop.contact()
@@ -229,7 +254,7 @@ def test_this_machine_has_many_names(shop, sandbox, receiver, configure, host):
 
 
 @pytest.mark.parametrize("host", ["[::1]", "[::ffff:127.0.0.1]", "127.255.0.9"])
-def test_every_loopback_address_is_this_machine(shop, sandbox, configure, host):
+def test_every_loopback_address_is_this_machine(shop: Shop, sandbox: Sandbox, configure: Configure, host: str) -> None:
     """The attempt is made, whether or not the port is open."""
     configure(url=f"http://{host}:{closed_port()}/")
     shop.contact()
@@ -237,12 +262,14 @@ def test_every_loopback_address_is_this_machine(shop, sandbox, configure, host):
     assert sandbox.postbacks()[0]["attempts"][0]["error"] == "cannot connect"
 
 
-def test_an_allowed_host_is_resolved_once(receiver, open_shop, monkeypatch):
+def test_an_allowed_host_is_resolved_once(
+    receiver: Receiver, open_shop: OpenShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The connection goes to the found address, with the configured name."""
     asked = []
     real = socket.getaddrinfo
 
-    def resolve(host, port, *args, **options):
+    def resolve(host: str, port: int, *args: Any, **options: Any) -> list[Any]:
         if host != "receiver.test":
             return real(host, port, *args, **options)
         asked.append(host)
@@ -263,13 +290,15 @@ def test_an_allowed_host_is_resolved_once(receiver, open_shop, monkeypatch):
 @pytest.mark.parametrize(
     "hosts", ["receiver.test", [""], ["http://a.test"], ["a.test:80"], ["a.test/x"], ["*"], ["a b"]]
 )
-def test_an_invalid_host_is_refused(hosts):
+def test_an_invalid_host_is_refused(hosts: Any) -> None:
     """The host is refused before anything starts."""
     with pytest.raises(ValueError, match=r"^postback_hosts: "):
         Sandbox(postback_hosts=hosts)
 
 
-def test_certificates_are_checked(tmp_path, listen, open_shop, monkeypatch):
+def test_certificates_are_checked(
+    tmp_path: Path, listen: Listen, open_shop: OpenShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The authorities are those of OpenSSL, and the name must match the address."""
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -292,7 +321,9 @@ def test_certificates_are_checked(tmp_path, listen, open_shop, monkeypatch):
 # --- configs that change
 
 
-def test_a_changed_config_applies_to_later_attempts(shop, sandbox, receiver, listen, configure):
+def test_a_changed_config_applies_to_later_attempts(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, listen: Listen, configure: Configure
+) -> None:
     """Address, credentials and format of repeats change; the record does not."""
     other = listen()
     config = configure(number_of_attempts=2)
@@ -311,7 +342,9 @@ def test_a_changed_config_applies_to_later_attempts(shop, sandbox, receiver, lis
 
 
 @pytest.mark.parametrize("how", ["deleted", "not active"])
-def test_a_deleted_config_delivers_nothing_more(shop, sandbox, receiver, configure, how):
+def test_a_deleted_config_delivers_nothing_more(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, how: str
+) -> None:
     """Waiting postbacks are cancelled, and stay so if the config is active again."""
     config = configure(number_of_attempts=5)
     receiver.answers[:] = [500]
@@ -334,7 +367,15 @@ def test_a_deleted_config_delivers_nothing_more(shop, sandbox, receiver, configu
 
 
 @pytest.mark.parametrize(("status", "state"), [(204, "delivered"), (500, "cancelled")])
-def test_an_attempt_under_way_may_still_arrive(shop, sandbox, receiver, configure, eventually, status, state):
+def test_an_attempt_under_way_may_still_arrive(
+    shop: Shop,
+    sandbox: Sandbox,
+    receiver: Receiver,
+    configure: Configure,
+    eventually: Eventually,
+    status: int,
+    state: str,
+) -> None:
     """After its config is deleted it may succeed, but it is not repeated."""
     config = configure(number_of_attempts=5, attempt_interval=0)
     receiver.answers[:] = [status]
@@ -349,7 +390,7 @@ def test_an_attempt_under_way_may_still_arrive(shop, sandbox, receiver, configur
 # --- other runs
 
 
-def test_what_waits_outlives_a_restart(tmp_path, listen, open_shop):
+def test_what_waits_outlives_a_restart(tmp_path: Path, listen: Listen, open_shop: OpenShop) -> None:
     """Attempts continue, at most one interval later, even if the clock had been moved."""
     path, port = tmp_path / "sandbox.db", closed_port()
     with Sandbox(data=path) as sandbox:
@@ -366,7 +407,9 @@ def test_what_waits_outlives_a_restart(tmp_path, listen, open_shop):
     assert (receiver.requests[0].data["id"], receiver.requests[0].data["last_name"]) == (contact["id"], "Kept")
 
 
-def test_an_aborted_attempt_is_repeated(tmp_path, receiver, open_shop, eventually):
+def test_an_aborted_attempt_is_repeated(
+    tmp_path: Path, receiver: Receiver, open_shop: OpenShop, eventually: Eventually
+) -> None:
     """The repetition has the same number, because its result is unknown."""
     path = tmp_path / "sandbox.db"
     receiver.may_answer.clear()
@@ -383,11 +426,14 @@ def test_an_aborted_attempt_is_repeated(tmp_path, receiver, open_shop, eventuall
     assert received == [("One", "1"), ("One", "1"), ("Two", "1")]
 
 
-def test_acknowledged_changes_are_reported_after_a_kill(tmp_path, receiver, open_shop, eventually):
+def test_acknowledged_changes_are_reported_after_a_kill(
+    tmp_path: Path, receiver: Receiver, open_shop: OpenShop, eventually: Eventually
+) -> None:
     """After kill -9 the next run delivers one postback for each acknowledged contact."""
     command = [sys.executable, "-c", SERVE, str(tmp_path / "sandbox.db")]
     receiver.may_answer.clear()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603  # our own script
+    assert process.stdout is not None
     shop = open_shop(SandboxInfo(**json.loads(process.stdout.readline())))
     configured(shop, receiver.url)
     made = [shop.contact().json()["contact"]["id"] for _ in range(20)]
@@ -401,7 +447,7 @@ def test_acknowledged_changes_are_reported_after_a_kill(tmp_path, receiver, open
     assert list(dict.fromkeys(one.data["id"] for one in receiver.requests)) == made
 
 
-def test_a_sandbox_can_be_started_again(receiver, open_shop):
+def test_a_sandbox_can_be_started_again(receiver: Receiver, open_shop: OpenShop) -> None:
     """The sandbox delivers again."""
     sandbox = Sandbox()
     for _ in range(2):
@@ -412,19 +458,21 @@ def test_a_sandbox_can_be_started_again(receiver, open_shop):
             assert ends(sandbox) == [("delivered", [1])]
 
 
-def test_a_receiver_may_ask_back(shop, sandbox, listen, configure):
+def test_a_receiver_may_ask_back(
+    shop: Shop, sandbox: Sandbox, listen: Listen, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Waiting for idleness includes the effects of a receiver's requests."""
     receiver = listen()
     serve = receiver.serve
 
-    def serve_and_ask(handler):
+    def serve_and_ask(handler: BaseHTTPRequestHandler) -> None:
         if not receiver.requests:
             keys = {name: shop.http.headers[name] for name in ("developer-id", "user-id", "user-api-key")}
             body = {"contact": {"last_name": "Echo", "location_id": shop.info.location_id}}
             httpx.post(f"{shop.info.base_url}/v2/contacts", headers=keys, json=body)
         serve(handler)
 
-    receiver.serve = serve_and_ask
+    monkeypatch.setattr(receiver, "serve", serve_and_ask)
     configure(url=receiver.url)
     shop.contact(last_name="First")
     sandbox.wait_until_idle()

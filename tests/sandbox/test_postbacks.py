@@ -2,51 +2,55 @@
 
 import base64
 import json
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.runtime import postback_delivery
 from gateway_async.sandbox.runtime.store import Store
 from gateway_async.sandbox.schema import CONTACT
 
-from .receiver import ALL, DAY, ends, reconfigure
+from .conftest import Configure, Eventually, Record, Shop
+from .receiver import ALL, DAY, Receiver, ends, reconfigure
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 CARD = "4111111111111111"
-BANK = {"payment_method": "ach", "action": "debit", "account_number": "12345678", "routing": "072000326"}
+BANK: Record = {"payment_method": "ach", "action": "debit", "account_number": "12345678", "routing": "072000326"}
 BANK |= {"account_type": "checking", "account_holder_name": "Ada", "ach_sec_code": "WEB", "exp_date": ...}
 
 
-def sample(name):
+def sample(name: str) -> Record:
     """Return the record of a recorded postback."""
-    return json.loads(json.loads((SAMPLES / f"postback-{name}.json").read_text())["data"])
+    record: Record = json.loads(json.loads((SAMPLES / f"postback-{name}.json").read_text())["data"])
+    return record
 
 
 # --- which changes are reported
 
 
-def change_contact(shop):
+def change_contact(shop: Shop) -> None:
     """Create, change and delete a contact."""
     path = f"/v2/contacts/{shop.contact().json()['contact']['id']}"
     assert shop.put("contact", path, {"city": "Gainesville"}).status_code == 200
     assert shop.http.delete(path).status_code == 204
 
 
-def change_vault(shop):
+def change_vault(shop: Shop) -> None:
     """Create, change and delete an account vault."""
     path = f"/v2/accountvaults/{shop.vault().json()['accountvault']['id']}"
     assert shop.put("accountvault", path, {"title": "Card"}).status_code == 200
     assert shop.http.delete(path).status_code == 204
 
 
-def change_transaction(shop):
+def change_transaction(shop: Shop) -> None:
     """Create and void a payment."""
     assert shop.act(shop.pay().json()["transaction"], "void").status_code == 200
 
 
-def change_batch(shop):
+def change_batch(shop: Shop) -> None:
     """Open a batch and settle it."""
     shop.pay()
     (batch,) = shop.get("/v2/transactionbatches").json()["transactionbatches"]
@@ -63,7 +67,9 @@ CHANGES = {
 
 @pytest.mark.parametrize("switch", [*ALL, "none", "all"])
 @pytest.mark.parametrize("resource", CHANGES)
-def test_the_switches_decide(shop, sandbox, receiver, configure, resource, switch):
+def test_the_switches_decide(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, resource: str, switch: str
+) -> None:
     """Only changes that the config asks for are reported, in their order."""
     change, types = CHANGES[resource]
     on = {name: int(switch in {name, "all"}) for name in ALL}
@@ -75,7 +81,9 @@ def test_the_switches_decide(shop, sandbox, receiver, configure, resource, switc
 
 
 @pytest.mark.parametrize("spelling", [1, "1", True, "true"])
-def test_a_switch_is_on_in_every_spelling(shop, sandbox, receiver, configure, spelling):
+def test_a_switch_is_on_in_every_spelling(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, spelling: object
+) -> None:
     """A switch is off as "0" and false."""
     configure(on_create=spelling)
     configure(on_create="0")
@@ -85,7 +93,9 @@ def test_a_switch_is_on_in_every_spelling(shop, sandbox, receiver, configure, sp
     assert len(receiver.requests) == 1
 
 
-def test_only_its_own_location_and_merchant_account(shop, neighbour, sandbox, receiver, configure):
+def test_only_its_own_location_and_merchant_account(
+    shop: Shop, neighbour: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
+) -> None:
     """A contact elsewhere and a bank payment are not reported to a config for cards."""
     for resource in CHANGES:
         configure(resource)
@@ -99,7 +109,9 @@ def test_only_its_own_location_and_merchant_account(shop, neighbour, sandbox, re
     assert sorted(receiver.summaries()) == [("transaction", "CREATE"), ("transactionbatch", "CREATE")]
 
 
-def test_an_inactive_config_reports_nothing(shop, sandbox, receiver, configure):
+def test_an_inactive_config_reports_nothing(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
+) -> None:
     """Changes before its activation are not reported later."""
     config = configure(is_active=0)
     shop.contact(last_name="Before")
@@ -109,7 +121,9 @@ def test_an_inactive_config_reports_nothing(shop, sandbox, receiver, configure):
     assert [one.data["last_name"] for one in receiver.requests] == ["After"]
 
 
-def test_a_contact_updated_by_a_create_is_an_update(shop, sandbox, receiver, configure):
+def test_a_contact_updated_by_a_create_is_an_update(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
+) -> None:
     """The effect is that of `update_if_exists`."""
     configure()
     for _ in range(2):
@@ -118,13 +132,15 @@ def test_a_contact_updated_by_a_create_is_an_update(shop, sandbox, receiver, con
     assert receiver.summaries("type") == [("CREATE",), ("UPDATE",)]
 
 
-def test_every_cause_of_a_change_is_reported(shop, sandbox, receiver, configure):
+def test_every_cause_of_a_change_is_reported(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
+) -> None:
     """End of day, terminals, payment pages and the processor are included."""
     for resource in ("transaction", "transactionbatch", "accountvault"):
         configure(resource)
     configure("transaction", product_transaction_id=shop.info.ach_product_transaction_id)
 
-    def reported_by(act):
+    def reported_by(act: Callable[[], object]) -> list[tuple[str, str]]:
         before = len(receiver.requests)
         act()
         sandbox.wait_until_idle()
@@ -151,7 +167,7 @@ def test_every_cause_of_a_change_is_reported(shop, sandbox, receiver, configure)
     assert reported_by(lambda: sandbox.process_batch(batch["id"], 5))[-1] == ("transactionbatch", "UPDATE")
 
 
-def test_one_settle_is_one_update(shop, sandbox, receiver, configure):
+def test_one_settle_is_one_update(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """The batch has one postback, and so has each payment in it."""
     configure("transactionbatch", on_create=0)
     configure("transaction", on_create=0)
@@ -161,7 +177,7 @@ def test_one_settle_is_one_update(shop, sandbox, receiver, configure):
     assert sorted(receiver.summaries("resource")) == [("transaction",)] * 2 + [("transactionbatch",)]
 
 
-def test_each_day_of_a_jump_is_reported(shop, sandbox, receiver, configure):
+def test_each_day_of_a_jump_is_reported(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """After three midnights, each step of a bank payment has the second of its midnight."""
     configure("transaction", product_transaction_id=shop.info.ach_product_transaction_id, on_create=0)
     shop.pay(**BANK)
@@ -171,10 +187,12 @@ def test_each_day_of_a_jump_is_reported(shop, sandbox, receiver, configure):
     assert all(one.data["modified_ts"] % DAY == 0 for one in receiver.requests)
 
 
-def test_a_rolled_back_change_is_not_reported(shop, sandbox, receiver, configure, monkeypatch):
+def test_a_rolled_back_change_is_not_reported(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A payment that fails after its record was stored leaves neither."""
 
-    def fail(*_args):
+    def fail(*_args: object) -> None:
         raise RuntimeError("behind the record")
 
     configure("transaction")
@@ -186,10 +204,10 @@ def test_a_rolled_back_change_is_not_reported(shop, sandbox, receiver, configure
     assert (receiver.requests, sandbox.postbacks(), sandbox.ledger()["transactions"]) == ([], [], [])
 
 
-def test_a_change_without_its_postback_is_rolled_back():
+def test_a_change_without_its_postback_is_rolled_back() -> None:
     """Both are one transaction, also outside of a request."""
 
-    def fail(*_args):
+    def fail(*_args: object) -> None:
         raise RuntimeError("not noted")
 
     store = Store()
@@ -197,11 +215,12 @@ def test_a_change_without_its_postback_is_rolled_back():
         store.insert(CONTACT, {"id": "c1", "last_name": "Kept"})
         before = store.select(CONTACT)
         store.watch(CONTACT, fail)
-        for change in (
+        changes: tuple[Callable[[], object], ...] = (
             lambda: store.insert(CONTACT, {"id": "c2"}),
             lambda: store.update(CONTACT, "c1", {"last_name": "Changed"}),
             lambda: store.delete(CONTACT, "c1"),
-        ):
+        )
+        for change in changes:
             with pytest.raises(RuntimeError, match="not noted"):
                 change()
             assert store.select(CONTACT) == before
@@ -218,7 +237,15 @@ def test_a_change_without_its_postback_is_rolled_back():
         ("transactionbatch", "transactionbatch-update", change_batch),
     ],
 )
-def test_the_body_is_shaped_as_recorded(shop, sandbox, receiver, configure, resource, name, act):
+def test_the_body_is_shaped_as_recorded(
+    shop: Shop,
+    sandbox: Sandbox,
+    receiver: Receiver,
+    configure: Configure,
+    resource: str,
+    name: str,
+    act: Callable[[Shop], object],
+) -> None:
     """The fields have the recorded order and types; change logs too."""
     expands = "changelogs" if resource == "transactionbatch" else ""
     configure(resource, expands=expands)
@@ -236,7 +263,9 @@ def test_the_body_is_shaped_as_recorded(shop, sandbox, receiver, configure, reso
         assert [entry["action"] for entry in sent["changelogs"]] == ["UPDATE", "CREATE"]
 
 
-def test_an_account_vault_is_sent_as_in_responses(shop, sandbox, receiver, configure):
+def test_an_account_vault_is_sent_as_in_responses(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
+) -> None:
     """The postback has no links and no account number."""
     configure("accountvault")
     vault = shop.vault(title="Card").json()["accountvault"]
@@ -250,7 +279,15 @@ def test_an_account_vault_is_sent_as_in_responses(shop, sandbox, receiver, confi
     ("format_", "content_type", "number"),
     [("api-default", "application/x-www-form-urlencoded", "1"), ("json", "application/json", 1)],
 )
-def test_the_four_fields(shop, sandbox, receiver, configure, format_, content_type, number):
+def test_the_four_fields(
+    shop: Shop,
+    sandbox: Sandbox,
+    receiver: Receiver,
+    configure: Configure,
+    format_: str,
+    content_type: str,
+    number: object,
+) -> None:
     """The body is a form, or JSON if configured; `data` is a JSON text in both."""
     configure(format=format_)
     contact = shop.contact(last_name="Žižek & Söhne = 100 %").json()["contact"]
@@ -263,7 +300,7 @@ def test_the_four_fields(shop, sandbox, receiver, configure, format_, content_ty
     assert json.loads(sent.fields["data"]) == contact
 
 
-def test_a_deletion_carries_the_record(shop, sandbox, receiver, configure):
+def test_a_deletion_carries_the_record(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """The record is the one before the deletion."""
     configure(on_create=0, on_update=0)
     change_contact(shop)
@@ -272,7 +309,7 @@ def test_a_deletion_carries_the_record(shop, sandbox, receiver, configure):
     assert (sent.fields["type"], sent.data["city"], sent.data["last_name"]) == ("DELETE", "Gainesville", "Smith")
 
 
-def test_expands_add_what_is_related(shop, sandbox, receiver, configure):
+def test_expands_add_what_is_related(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """Expands work as `expand` does for responses."""
     configure("transaction", expands="contact,account_vault,changelogs,tags")
     contact = shop.contact(last_name="Lovelace").json()["contact"]
@@ -285,7 +322,9 @@ def test_expands_add_what_is_related(shop, sandbox, receiver, configure):
     assert (data["changelogs"], data["tags"]) == ([], [])
 
 
-def test_the_record_is_as_it_was_at_the_change(shop, sandbox, receiver, configure, eventually):
+def test_the_record_is_as_it_was_at_the_change(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, eventually: Eventually
+) -> None:
     """Later changes do not show in a waiting postback, nor in its expanded records."""
     receiver.may_answer.clear()
     configure("transaction", expands="contact")
@@ -311,7 +350,9 @@ def test_the_record_is_as_it_was_at_the_change(shop, sandbox, receiver, configur
         ({}, None),
     ],
 )
-def test_credentials_are_sent_when_both_are_set(shop, sandbox, receiver, configure, fields, expected):
+def test_credentials_are_sent_when_both_are_set(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, fields: Record, expected: str | None
+) -> None:
     """Credentials are Basic authorization; those in the address are not sent."""
     configure(url=receiver.url.replace("//", "//user:word@"), **fields)
     shop.contact()
@@ -324,7 +365,9 @@ def test_credentials_are_sent_when_both_are_set(shop, sandbox, receiver, configu
 
 
 @pytest.mark.parametrize("more", ["?key=planted", "#@receiver.test/", "#?", "?a#@receiver.test"])
-def test_the_log_shows_where_it_went_and_no_secret_of_its_address(shop, sandbox, receiver, configure, more):
+def test_the_log_shows_where_it_went_and_no_secret_of_its_address(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, more: str
+) -> None:
     """Credentials and query of the url are omitted; the host is the one that was reached."""
     configure(url=receiver.url.replace("//", "//user:planted@") + more)
     shop.contact()
@@ -335,7 +378,7 @@ def test_the_log_shows_where_it_went_and_no_secret_of_its_address(shop, sandbox,
     assert {postback["url"], attempt["url"]} == {receiver.url + "?…" * more.startswith("?")}
 
 
-def test_the_log_shows_what_was_sent(shop, sandbox, receiver, configure):
+def test_the_log_shows_what_was_sent(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """The log has time, address and result; HTTP shows the same, also for one config or record."""
     names = ("config_id", "url", "resource", "type", "record_id", "state", "next_attempt_ts")
     sandbox.set_clock(4_000_000_000)
@@ -362,7 +405,9 @@ def test_the_log_shows_what_was_sent(shop, sandbox, receiver, configure):
     assert sandbox.postbacks(config_id=config["id"], record_id=vault["id"]) == []
 
 
-def test_the_log_shows_when_the_next_attempt_is_due(shop, sandbox, receiver, configure):
+def test_the_log_shows_when_the_next_attempt_is_due(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure
+) -> None:
     """The time is that of the sandbox's clock."""
     configure(number_of_attempts=2, attempt_interval=500)
     receiver.answers[:] = [500]
@@ -372,7 +417,14 @@ def test_the_log_shows_when_the_next_attempt_is_due(shop, sandbox, receiver, con
     assert 490 < one["next_attempt_ts"] - sandbox.now() <= 500
 
 
-def test_the_log_shows_no_secret(shop, sandbox, receiver, configure, capfd, caplog):
+def test_the_log_shows_no_secret(
+    shop: Shop,
+    sandbox: Sandbox,
+    receiver: Receiver,
+    configure: Configure,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """Credentials, queries and card numbers are hidden; the receiver gets the card number."""
     caplog.set_level(0)
     login = {"basic_auth_username": "planted-name", "basic_auth_password": "planted-word"}
@@ -389,7 +441,7 @@ def test_the_log_shows_no_secret(shop, sandbox, receiver, configure, capfd, capl
     assert receiver.requests[0].path == "/hook?key=planted-key"
 
 
-def test_a_replay_sends_it_once_more(shop, sandbox, receiver, configure):
+def test_a_replay_sends_it_once_more(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """The record is the same and the numbering continues, for delivered and failed postbacks."""
     configure()
     receiver.answers[:] = [204, 500]
@@ -408,7 +460,7 @@ def test_a_replay_sends_it_once_more(shop, sandbox, receiver, configure):
     assert (unknown.status_code, unknown.json()["message"]) == (404, "postback nothing: not found.")
 
 
-def test_a_replay_need_not_wait(shop, sandbox, receiver, configure):
+def test_a_replay_need_not_wait(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """A postback that waits for its next attempt is sent at once."""
     configure(number_of_attempts=3, attempt_interval=DAY)
     receiver.answers[:] = [500]
@@ -418,7 +470,9 @@ def test_a_replay_need_not_wait(shop, sandbox, receiver, configure):
     assert ends(sandbox) == [("delivered", [1, 2])]
 
 
-def test_the_log_keeps_the_newest(shop, sandbox, receiver, configure, monkeypatch):
+def test_the_log_keeps_the_newest(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The limit is for ended postbacks; waiting ones are always stored."""
     monkeypatch.setattr(postback_delivery, "MOST_ENDED", 10)
     configure(number_of_attempts=2)
@@ -432,7 +486,9 @@ def test_the_log_keeps_the_newest(shop, sandbox, receiver, configure, monkeypatc
     assert json.loads(kept[-1]["body"]["data"])["last_name"] == "Smith 39"
 
 
-def test_a_reset_deletes_them(shop, sandbox, receiver, configure, eventually):
+def test_a_reset_deletes_them(
+    shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure, eventually: Eventually
+) -> None:
     """Attempts in progress end too, and the new first contact is not reported."""
     receiver.may_answer.clear()
     configure(number_of_attempts=3)

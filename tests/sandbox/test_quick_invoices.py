@@ -2,8 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
+
+from gateway_async.sandbox import Sandbox
+
+from .conftest import Errors, Record, Shop
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -11,22 +17,23 @@ PATH = "/v2/quickinvoices"
 
 
 @pytest.fixture
-def invoice(shop):
+def invoice(shop: Shop) -> Record:
     """An invoice over 21.00."""
-    return shop.invoice().json()["quickinvoice"]
+    record: Record = shop.invoice().json()["quickinvoice"]
+    return record
 
 
-def change(shop, invoice, **fields):
+def change(shop: Shop, invoice: Record, **fields: Any) -> httpx.Response:
     """PUT an invoice."""
     return shop.put("quickinvoice", f"{PATH}/{invoice['id']}", fields)
 
 
-def act(shop, invoice, verb, **query):
+def act(shop: Shop, invoice: Record, verb: str, **query: Any) -> httpx.Response:
     """POST an action on an invoice."""
     return shop.http.post(f"{PATH}/{invoice['id']}/{verb}", params=query)
 
 
-def status_of(answer):
+def status_of(answer: httpx.Response) -> tuple[int, int]:
     """Return `status_id` and `payment_status_id` of a response, which must be a success."""
     assert answer.is_success, answer.text
     record = answer.json()["quickinvoice"]
@@ -36,7 +43,7 @@ def status_of(answer):
 # --- what they take and say
 
 
-def test_an_invoice_is_created_and_read_again(shop):
+def test_an_invoice_is_created_and_read_again(shop: Shop) -> None:
     """POST with 201 and GET with 200 return the same record."""
     created = shop.invoice(note="Enjoy", expire_date="2030-02-28")
     read = shop.get(f"{PATH}/{created.json()['quickinvoice']['id']}")
@@ -44,7 +51,7 @@ def test_an_invoice_is_created_and_read_again(shop):
     assert read.json() == created.json()
 
 
-def test_an_invoice_looks_like_the_recorded_one(shop):
+def test_an_invoice_looks_like_the_recorded_one(shop: Shop) -> None:
     """The recorded fields have the recorded order and values."""
     recorded = json.loads((SAMPLES / "quickinvoice-create-response.json").read_text())["quickinvoice"]
     sent = json.loads((SAMPLES / "quickinvoice-create-request.json").read_text())["quickinvoice"]
@@ -64,13 +71,13 @@ def test_an_invoice_looks_like_the_recorded_one(shop):
     }
 
 
-def test_its_link_is_of_its_own_form(shop, invoice):
+def test_its_link_is_of_its_own_form(shop: Shop, invoice: Record) -> None:
     """The link is the contract's `/v2/quickinvoice/view?id=…`."""
     expected = f"{shop.info.base_url}/v2/quickinvoice/view?id={invoice['id']}"
     assert invoice["_links"]["self"]["href"] == expected
 
 
-def test_what_is_left_out_has_its_default(shop, invoice):
+def test_what_is_left_out_has_its_default(shop: Shop, invoice: Record) -> None:
     """Reminders are 3 days before, on and 7 days after the due date; cards use the location's account."""
     assert [invoice[f"notification_{when}_due_date"] for when in ("days_before", "on", "days_after")] == [3, 1, 7]
     assert (invoice["single_payment_min_amount"], invoice["single_payment_max_amount"]) == ("0.00", "9999999.99")
@@ -78,7 +85,7 @@ def test_what_is_left_out_has_its_default(shop, invoice):
     assert products == (shop.info.cc_product_transaction_id, None)
 
 
-def test_a_named_merchant_account_is_the_only_one(shop, errors):
+def test_a_named_merchant_account_is_the_only_one(shop: Shop, errors: Errors) -> None:
     """With one of the two ids the other stays null; each must support its payment method."""
     ach = shop.info.ach_product_transaction_id
     record = shop.invoice(ach_product_transaction_id=ach).json()["quickinvoice"]
@@ -88,7 +95,7 @@ def test_a_named_merchant_account_is_the_only_one(shop, errors):
 
 
 @pytest.mark.parametrize("items", [{"Tea": 1.1, "Cake": "2.20"}, {"Tea": 0}, {"a]b": "0.10", "ü": 20}])
-def test_items_come_back_as_they_were_sent(shop, items):
+def test_items_come_back_as_they_were_sent(shop: Shop, items: dict[str, Any]) -> None:
     """Numbers stay numbers and strings strings; the sum is exact, with two decimals."""
     record = shop.invoice(item_list=items).json()["quickinvoice"]
     assert record["item_list"] == items
@@ -117,20 +124,20 @@ def test_items_come_back_as_they_were_sent(shop, items):
     ],
     ids=lambda items: str(items)[:30],
 )
-def test_items_have_names_and_amounts(shop, errors, items):
+def test_items_have_names_and_amounts(shop: Shop, errors: Errors, items: object) -> None:
     """Other items, a sum of more than ten digits and a list that is too long are named."""
     assert list(errors(shop.invoice(item_list=items))) == ["item_list"]
 
 
-def test_the_largest_sum_is_taken(shop):
+def test_the_largest_sum_is_taken(shop: Shop) -> None:
     """The sum is a decimal(10,2)."""
     items = {"Tea": 99999999, "Cake": "0.99"}
     assert shop.invoice(item_list=items).json()["quickinvoice"]["amount_due"] == "99999999.99"
 
 
-def test_what_is_required_is_named(shop, errors):
+def test_what_is_required_is_named(shop: Shop, errors: Errors) -> None:
     """Title, due date, items and location are required."""
-    body = {"quickinvoice": {}}
+    body: dict[str, Record] = {"quickinvoice": {}}
     assert set(errors(shop.http.post(PATH, json=body))) == {"title", "due_date", "item_list", "location_id"}
 
 
@@ -150,19 +157,19 @@ def test_what_is_required_is_named(shop, errors):
         ({"amount_due": "1.00"}, "amount_due"),
     ],
 )
-def test_fields_that_do_not_fit_are_named(shop, errors, fields, named):
+def test_fields_that_do_not_fit_are_named(shop: Shop, errors: Errors, fields: Record, named: str) -> None:
     """Each has one problem, under its own name."""
     assert list(errors(shop.invoice(**fields))) == [named]
 
 
-def test_fields_that_fit_together_are_taken(shop):
+def test_fields_that_fit_together_are_taken(shop: Shop) -> None:
     """Examples are a phone for texts, a licence with its state, and one proof of identity."""
     fields = {"send_text_to_pay": 1, "cell_phone": "2485551234", "dl_number": "A1", "dl_state": "OK", "ssn4": "1234"}
     record = shop.invoice(**fields).json()["quickinvoice"]
     assert {name: record[name] for name in fields} == fields
 
 
-def test_the_contact_fills_the_email(shop):
+def test_the_contact_fills_the_email(shop: Shop) -> None:
     """The invoice must have no address of its own; a contact's api id works too."""
     shop.contact(contact_api_id="ada", email="ada@example.test")
     ours = shop.invoice(contact_api_id="ada").json()["quickinvoice"]
@@ -171,9 +178,9 @@ def test_the_contact_fills_the_email(shop):
     assert ours["contact_id"] == own["contact_id"] is not None
 
 
-def test_an_own_id_serves_on_every_verb(shop):
+def test_an_own_id_serves_on_every_verb(shop: Shop) -> None:
     """The api id is unique in its location, and an empty one is null."""
-    where = {"api_id": 1, "location_id": shop.info.location_id}
+    where: dict[str, str | int] = {"api_id": 1, "location_id": shop.info.location_id}
     created = shop.invoice(quick_invoice_api_id="i 1").json()["quickinvoice"]
     assert list(shop.invoice(quick_invoice_api_id="i 1").json()["errors"]) == ["quick_invoice_api_id"]
     assert [shop.invoice(quick_invoice_api_id="").status_code for _ in range(2)] == [201, 201]
@@ -193,7 +200,7 @@ def test_an_own_id_serves_on_every_verb(shop):
 # --- lists and relations
 
 
-def test_every_relation_of_the_contract_can_be_expanded(shop):
+def test_every_relation_of_the_contract_can_be_expanded(shop: Shop) -> None:
     """Records and lists allow it; relations that the sandbox does not have are null or empty."""
     contact = {"contact_id": shop.info.contact_id}
     invoice = shop.invoice(tags=["red", "hot"], **contact).json()["quickinvoice"]
@@ -210,7 +217,7 @@ def test_every_relation_of_the_contract_can_be_expanded(shop):
     assert listed == record
 
 
-def test_a_list_can_be_filtered(shop):
+def test_a_list_can_be_filtered(shop: Shop) -> None:
     """Filters are by status, amount, text and due date, as for other records."""
     cheap = shop.invoice(item_list={"Tea": 5}, title="Tea").json()["quickinvoice"]
     shop.invoice(title="Dinner", due_date="2031-01-31")
@@ -225,7 +232,7 @@ def test_a_list_can_be_filtered(shop):
     assert shop.get(PATH, status_id=0).json()["meta"]["pagination"]["totalCount"] == 0
 
 
-def test_invoices_of_another_location_do_not_exist(shop, neighbour, invoice):
+def test_invoices_of_another_location_do_not_exist(shop: Shop, neighbour: Shop, invoice: Record) -> None:
     """Every request for one is a 404."""
     path = f"{PATH}/{invoice['id']}"
     assert neighbour.get(path).status_code == 404
@@ -237,7 +244,7 @@ def test_invoices_of_another_location_do_not_exist(shop, neighbour, invoice):
 # --- changed
 
 
-def test_a_change_recomputes_the_sum(shop, invoice):
+def test_a_change_recomputes_the_sum(shop: Shop, invoice: Record) -> None:
     """All other fields stay."""
     changed = change(shop, invoice, item_list={"Tea": "3.5"}, title="Tea").json()["quickinvoice"]
     expected = {"item_list": {"Tea": "3.5"}, "title": "Tea", "amount_due": "3.50", "remaining_balance": "3.50"}
@@ -273,7 +280,7 @@ FIXED = {
 }
 
 
-def test_a_change_takes_what_the_contract_allows(shop, invoice):
+def test_a_change_takes_what_the_contract_allows(shop: Shop, invoice: Record) -> None:
     """Allowed are the fields known to be allowed on PUT, a new contact and its api id."""
     changed = change(shop, invoice, **CHANGEABLE).json()["quickinvoice"]
     assert {name: changed[name] for name in CHANGEABLE} == CHANGEABLE
@@ -281,18 +288,20 @@ def test_a_change_takes_what_the_contract_allows(shop, invoice):
     assert change(shop, invoice, contact_api_id="ada").json()["quickinvoice"]["contact_id"]
 
 
-def test_a_change_takes_nothing_else(shop, invoice, errors):
+def test_a_change_takes_nothing_else(shop: Shop, invoice: Record, errors: Errors) -> None:
     """All others are set once, or never."""
     assert set(errors(change(shop, invoice, **FIXED))) == set(FIXED)
 
 
-def test_an_invoice_can_be_sent_back_whole(shop, invoice):
+def test_an_invoice_can_be_sent_back_whole(shop: Shop, invoice: Record) -> None:
     """The record may be a response of addTransaction, with `active`, transactions and files."""
     invoice |= {"active": 1, "transactions": [], "files": []}
     assert change(shop, invoice, **invoice | {"title": "x"}).json()["quickinvoice"]["title"] == "x"
 
 
-def test_a_merchant_account_is_changed_before_the_first_payment_only(shop, sandbox, errors):
+def test_a_merchant_account_is_changed_before_the_first_payment_only(
+    shop: Shop, sandbox: Sandbox, errors: Errors
+) -> None:
     """One of the two remains."""
     name, other = "cc_product_transaction_id", "ach_product_transaction_id"
     invoice = shop.invoice(allow_partial_pay=1).json()["quickinvoice"]
@@ -308,32 +317,32 @@ def test_a_merchant_account_is_changed_before_the_first_payment_only(shop, sandb
 
 
 @pytest.mark.parametrize("status_id", [0, 2, "0"])
-def test_a_change_of_status_closes(shop, invoice, errors, status_id):
+def test_a_change_of_status_closes(shop: Shop, invoice: Record, errors: Errors, status_id: int | str) -> None:
     """0 and 2 close, 0 is returned; a closed invoice cannot be changed."""
     assert status_of(change(shop, invoice, status_id=status_id)) == (0, 1)
     for fields in ({"title": "x"}, {"status_id": 1}, {}):
         assert errors(change(shop, invoice, **fields)) == {"status_id": ["The invoice is closed."]}
 
 
-def test_an_invoice_may_be_closed_from_the_start(shop):
+def test_an_invoice_may_be_closed_from_the_start(shop: Shop) -> None:
     """The invoice can be reopened later."""
     closed = shop.invoice(status_id=2)
     assert status_of(closed) == (0, 1)
     assert status_of(act(shop, closed.json()["quickinvoice"], "reopen")) == (1, 1)
 
 
-def test_a_status_of_open_changes_nothing(shop, invoice):
+def test_a_status_of_open_changes_nothing(shop: Shop, invoice: Record) -> None:
     """The record has that status already."""
     assert status_of(change(shop, invoice, status_id=1)) == (1, 1)
 
 
-def test_an_open_invoice_is_not_reopened(shop, invoice, errors):
+def test_an_open_invoice_is_not_reopened(shop: Shop, invoice: Record, errors: Errors) -> None:
     """The response is a 422 under `status_id`."""
     expected = {"status_id": ["The invoice is open, unpaid and cannot be reopened."]}
     assert errors(act(shop, invoice, "reopen")) == expected
 
 
-def test_a_paid_invoice_is_reopened_only_where_it_may_be_overpaid(shop, sandbox, errors):
+def test_a_paid_invoice_is_reopened_only_where_it_may_be_overpaid(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     """The conditions are the contract's, on the payment status."""
     paid = shop.invoice().json()["quickinvoice"]
     sandbox.pay_quick_invoice(paid["id"])
@@ -344,7 +353,7 @@ def test_a_paid_invoice_is_reopened_only_where_it_may_be_overpaid(shop, sandbox,
     assert status_of(act(shop, more, "reopen")) == (1, 2)
 
 
-def test_a_partly_paid_invoice_is_reopened(shop, sandbox):
+def test_a_partly_paid_invoice_is_reopened(shop: Shop, sandbox: Sandbox) -> None:
     """The invoice keeps its payments."""
     invoice = shop.invoice(allow_partial_pay=1).json()["quickinvoice"]
     sandbox.pay_quick_invoice(invoice["id"], "1.00")
@@ -352,7 +361,7 @@ def test_a_partly_paid_invoice_is_reopened(shop, sandbox):
     assert status_of(act(shop, invoice, "reopen")) == (1, 3)
 
 
-def test_an_expired_invoice_is_not_reopened(shop, sandbox, errors):
+def test_an_expired_invoice_is_not_reopened(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     """The invoice expires at the midnight after its expire date."""
     today = sandbox._current.gateway.clock.date().date().isoformat()
     invoice = shop.invoice(expire_date=today, status_id=0).json()["quickinvoice"]
@@ -362,22 +371,22 @@ def test_an_expired_invoice_is_not_reopened(shop, sandbox, errors):
     assert errors(act(shop, invoice, "reopen")) == {"expire_date": ["The invoice has expired."]}
 
 
-def test_a_deleted_invoice_is_gone(shop, invoice):
+def test_a_deleted_invoice_is_gone(shop: Shop, invoice: Record) -> None:
     """204 without a body, then 409 for every request; an unknown one is a 404."""
     path = f"{PATH}/{invoice['id']}"
     assert (answer := shop.http.delete(path)).status_code == 204
     assert answer.content == b""
-    body = {"json": {"quickinvoice": {"transaction_id": "x"}}}
+    body = {"quickinvoice": {"transaction_id": "x"}}
     for method, verb in [("GET", ""), ("PUT", ""), ("DELETE", ""), ("POST", "/reopen"), ("POST", "/resend")]:
-        assert shop.http.request(method, f"{path}{verb}", **body).status_code == 409
-        assert shop.http.request(method, f"{PATH}/unknown{verb}", **body).status_code == 404
+        assert shop.http.request(method, f"{path}{verb}", json=body).status_code == 409
+        assert shop.http.request(method, f"{PATH}/unknown{verb}", json=body).status_code == 404
     assert shop.get(PATH).json()["quickinvoices"] == []
 
 
 # --- messages
 
 
-def sent_messages(sandbox, invoice):
+def sent_messages(sandbox: Sandbox, invoice: Record) -> list[tuple[str, str]]:
     """Return event and channel of each message about an invoice."""
     return [(message["event"], message["channel"]) for message in sandbox.outbox(quick_invoice_id=invoice["id"])]
 
@@ -385,7 +394,7 @@ def sent_messages(sandbox, invoice):
 REACHABLE = {"email": "ada@example.test", "cell_phone": "2485551234", "send_text_to_pay": 1}
 
 
-def test_a_new_invoice_is_sent_if_asked_for(shop, sandbox):
+def test_a_new_invoice_is_sent_if_asked_for(shop: Shop, sandbox: Sandbox) -> None:
     """`send_email` sends at once; without it nothing is sent."""
     silent = shop.invoice(**REACHABLE).json()["quickinvoice"]
     loud = shop.invoice(send_email=1, **REACHABLE).json()["quickinvoice"]
@@ -400,7 +409,7 @@ def test_a_new_invoice_is_sent_if_asked_for(shop, sandbox):
     ("query", "channels"),
     [({}, ["email", "sms"]), ({"sms": 0}, ["email"]), ({"email": 0}, ["sms"]), ({"sms": "true"}, ["email", "sms"])],
 )
-def test_a_message_is_resent(shop, sandbox, query, channels):
+def test_a_message_is_resent(shop: Shop, sandbox: Sandbox, query: Record, channels: list[str]) -> None:
     """The message goes by e-mail and text, or by one of them."""
     invoice = shop.invoice(**REACHABLE).json()["quickinvoice"]
     answer = act(shop, invoice, "resend", **query)
@@ -411,6 +420,6 @@ def test_a_message_is_resent(shop, sandbox, query, channels):
 @pytest.mark.parametrize(
     ("query", "named"), [({"sms": 0, "email": 0}, "email"), ({"sms": "no"}, "sms"), ({"email": ""}, "email")]
 )
-def test_a_message_needs_a_channel(shop, invoice, errors, query, named):
+def test_a_message_needs_a_channel(shop: Shop, invoice: Record, errors: Errors, query: Record, named: str) -> None:
     """Neither channel, and an invalid flag, are a 422."""
     assert list(errors(act(shop, invoice, "resend", **query))) == [named]

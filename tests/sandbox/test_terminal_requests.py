@@ -1,5 +1,6 @@
 """The state machine of a request at a terminal."""
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -7,21 +8,23 @@ import pytest
 from gateway_async.sandbox import NothingWaitsError, Sandbox
 from gateway_async.sandbox.state_machines.terminal_requests import MACHINE, State, Trigger
 
+from .conftest import Eventually, OpenShop
+
 
 @pytest.fixture
-def manual():
+def manual() -> Iterator[Sandbox]:
     """A gateway whose terminals do nothing automatically."""
     with Sandbox(terminals="manual") as sandbox:
         yield sandbox
 
 
 @pytest.fixture
-def queue(manual, open_shop, eventually):
+def queue(manual: Sandbox, open_shop: OpenShop, eventually: Eventually) -> Iterator[Callable[[int], None]]:
     """Make some calls wait at the terminal."""
     shop = open_shop(manual.info)
     with ThreadPoolExecutor(8) as pool:
 
-        def fill(count):
+        def fill(count: int) -> None:
             for number in range(1, count + 1):
                 pool.submit(shop.at_terminal, f"{number}.00")
                 eventually(lambda: len(states(manual)) == number)  # noqa: B023  # waited for within the loop
@@ -30,12 +33,12 @@ def queue(manual, open_shop, eventually):
         manual.reset()
 
 
-def states(manual):
+def states(manual: Sandbox) -> list[str]:
     """Return the states of the calls at the terminal."""
     return [call["state"] for call in manual.terminals()[0]["waiting"]]
 
 
-def test_the_next_request_is_active_at_once(manual, queue):
+def test_the_next_request_is_active_at_once(manual: Sandbox, queue: Callable[[int], None]) -> None:
     """There is never a moment without an active request while others wait."""
     queue(3)
     assert states(manual) == ["waiting for a card", "queued", "queued"]
@@ -48,7 +51,7 @@ def test_the_next_request_is_active_at_once(manual, queue):
         manual.present()
 
 
-def test_the_time_in_the_queue_counts(manual, queue, eventually):
+def test_the_time_in_the_queue_counts(manual: Sandbox, queue: Callable[[int], None], eventually: Eventually) -> None:
     """A queued call ends 300 seconds after its arrival."""
     queue(2)
     manual.advance(300)
@@ -56,7 +59,7 @@ def test_the_time_in_the_queue_counts(manual, queue, eventually):
     assert states(manual) == []
 
 
-def test_an_aborted_request_leaves_the_queue(manual, queue):
+def test_an_aborted_request_leaves_the_queue(manual: Sandbox, queue: Callable[[int], None]) -> None:
     """After a reset, the next call is active."""
     queue(2)
     manual.reset()
@@ -65,7 +68,7 @@ def test_an_aborted_request_leaves_the_queue(manual, queue):
     assert states(manual) == ["waiting for a card"]
 
 
-def test_an_ended_request_never_changes():
+def test_an_ended_request_never_changes() -> None:
     """No transition starts at an end, and every request can reach one."""
     unfinished = {State.QUEUED, State.WAITING}
     assert {before for before, _ in MACHINE.transitions} == unfinished

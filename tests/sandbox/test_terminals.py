@@ -2,42 +2,46 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
-from gateway_async.sandbox import NothingWaitsError, Sandbox
+from gateway_async.sandbox import NothingWaitsError, Sandbox, SandboxInfo
+
+from .conftest import Errors, Eventually, OpenShop, Record, Shop
 
 
 @pytest.fixture
-def manual():
+def manual() -> Iterator[Sandbox]:
     """A gateway whose terminals do nothing automatically."""
     with Sandbox(terminals="manual") as sandbox:
         yield sandbox
 
 
 @pytest.fixture
-def counter(manual, open_shop):
+def counter(manual: Sandbox, open_shop: OpenShop) -> Shop:
     """The client of that gateway."""
     return open_shop(manual.info)
 
 
 @pytest.fixture
-def pool():
+def pool() -> Iterator[ThreadPoolExecutor]:
     """Threads for waiting calls."""
     with ThreadPoolExecutor(8) as pool:
         yield pool
 
 
-def wait_for(manual, count):
+def wait_for(manual: Sandbox, count: int) -> list[Record]:
     """Wait until some calls are at the first terminal, and return them."""
+    waiting: list[Record]
     while len(waiting := manual.terminals()[0]["waiting"]) != count:
         pass
     return waiting
 
 
-def test_a_terminal_left_alone_approves(shop):
+def test_a_terminal_left_alone_approves(shop: Shop) -> None:
     """The response is 201 under `routertransaction`, with a link to the transactions endpoint."""
     response = shop.at_terminal("12.50", transaction_api_id="t1", billing_zip="12345")
     sale = response.json()["routertransaction"]
@@ -48,7 +52,7 @@ def test_a_terminal_left_alone_approves(shop):
     assert read == sale
 
 
-def test_a_terminal_stores_a_card(shop):
+def test_a_terminal_stores_a_card(shop: Shop) -> None:
     """The response is an `accountvault` whose `active` is the string "1"."""
     response = shop.store_at_terminal()
     vault = response.json()["accountvault"]
@@ -69,7 +73,7 @@ def test_a_terminal_stores_a_card(shop):
         ("7.76", "Signature Storage Timeout"),
     ],
 )
-def test_trigger_amounts_end_with_their_text(shop, amount, text):
+def test_trigger_amounts_end_with_their_text(shop: Shop, amount: str, text: str) -> None:
     """The text is in verbiage and response_message of a declined transaction."""
     made = shop.at_terminal(amount).json()["routertransaction"]
     assert (made["status_id"], made["verbiage"], made["response_message"]) == (301, text, text)
@@ -82,7 +86,7 @@ ENTRIES |= {"7.54": "S visa", "7.55": "S mc", "7.56": "S amex", "7.57": "S disc"
 
 
 @pytest.mark.parametrize(("amount", "entry"), ENTRIES.items())
-def test_trigger_amounts_choose_card_and_entry(shop, amount, entry):
+def test_trigger_amounts_choose_card_and_entry(shop: Shop, amount: str, entry: str) -> None:
     """Amounts choose keyed, swiped, chip or contactless, and the brand."""
     made = shop.at_terminal(amount).json()["routertransaction"]
     assert (made["status_id"], f"{made['entry_mode_id']} {made['account_type']}") == (101, entry)
@@ -90,7 +94,7 @@ def test_trigger_amounts_choose_card_and_entry(shop, amount, entry):
 
 
 @pytest.mark.parametrize(("amount", "reason"), [("5.00", 1500), ("6.16", 1616), ("2.01", 1201)])
-def test_the_issuers_triggers_work_at_terminals(shop, amount, reason):
+def test_the_issuers_triggers_work_at_terminals(shop: Shop, amount: str, reason: int) -> None:
     """Amounts that decline a keyed card decline here too."""
     made = shop.at_terminal(amount).json()["routertransaction"]
     assert (made["reason_code_id"], made["last_four"]) == (reason, "1111")
@@ -107,7 +111,9 @@ def test_the_issuers_triggers_work_at_terminals(shop, amount, reason):
         ({"tip_amount": "1.00"}, {"tip_amount": ["Tip Amount is not a known field."]}),
     ],
 )
-def test_a_terminal_call_is_checked_before_it_waits(counter, errors, fields, named):
+def test_a_terminal_call_is_checked_before_it_waits(
+    counter: Shop, errors: Errors, fields: Record, named: dict[str, list[str]]
+) -> None:
     """Invalid calls do not reach the terminal."""
     assert errors(counter.at_terminal(**fields)) == named
 
@@ -124,7 +130,7 @@ OPTIONAL = {
 }
 
 
-def test_a_terminal_call_has_optional_fields(shop):
+def test_a_terminal_call_has_optional_fields(shop: Shop) -> None:
     """Optional fields are stored in the transaction, and the contact may be named by its api id."""
     contact = shop.contact(contact_api_id="c1").json()["contact"]
     product = {"product_transaction_id": shop.info.cc_product_transaction_id}
@@ -136,17 +142,17 @@ def test_a_terminal_call_has_optional_fields(shop):
 
 
 @pytest.mark.parametrize("field", ["title", "account_vault_api_id", "billing_address", "billing_zip", "contact_api_id"])
-def test_a_store_takes_five_fields(counter, errors, field):
+def test_a_store_takes_five_fields(counter: Shop, errors: Errors, field: str) -> None:
     """Any other field is refused before the terminal waits."""
     assert list(errors(counter.store_at_terminal(**{field: "12345"}))) == [field]
 
 
-def test_a_terminal_of_another_location_is_not_found(shop, neighbour, errors):
+def test_a_terminal_of_another_location_is_not_found(shop: Shop, neighbour: Shop, errors: Errors) -> None:
     """Terminals belong to one location."""
     assert list(errors(shop.at_terminal(terminal_id=neighbour.info.terminal_id))) == ["terminal_id"]
 
 
-def test_a_person_presents_a_card(manual, counter, pool):
+def test_a_person_presents_a_card(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
     """In manual mode the call waits until a card is presented."""
     sale = pool.submit(counter.at_terminal, "12.50")
     call = manual.wait_for_call()
@@ -157,7 +163,9 @@ def test_a_person_presents_a_card(manual, counter, pool):
 
 
 @pytest.mark.parametrize(("act", "text", "card"), [("decline", "DECLINED", "1111"), ("cancel", "CANCELLED", None)])
-def test_a_person_declines_or_cancels(manual, counter, pool, act, text, card):
+def test_a_person_declines_or_cancels(
+    manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, act: str, text: str, card: str | None
+) -> None:
     """Both lead to a declined transaction with the reason."""
     sale = pool.submit(counter.at_terminal)
     manual.wait_for_call()
@@ -166,7 +174,7 @@ def test_a_person_declines_or_cancels(manual, counter, pool, act, text, card):
     assert (made["status_id"], made["verbiage"], made["last_four"]) == (301, text, card)
 
 
-def test_a_cancelled_store_is_refused(manual, counter, pool, errors):
+def test_a_cancelled_store_is_refused(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, errors: Errors) -> None:
     """Without a card, nothing is stored."""
     stored = pool.submit(counter.store_at_terminal)
     manual.wait_for_call()
@@ -174,7 +182,7 @@ def test_a_cancelled_store_is_refused(manual, counter, pool, errors):
     assert errors(stored.result()) == {"terminal_id": ["CANCELLED"]}
 
 
-def test_the_same_over_http(manual, counter, pool):
+def test_the_same_over_http(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
     """The control calls do what the methods do, and show the waiting calls."""
     url = f"/_sandbox/terminals/{manual.terminal_id}"
     sale = pool.submit(counter.at_terminal)
@@ -186,7 +194,9 @@ def test_the_same_over_http(manual, counter, pool):
 
 
 @pytest.mark.parametrize("act", ["present", "decline", "cancel"])
-def test_a_call_that_was_ended_waits_no_more(manual, counter, pool, act):
+def test_a_call_that_was_ended_waits_no_more(
+    manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, act: str
+) -> None:
     """The response to the control call shows the next call as the active one."""
     url = f"/_sandbox/terminals/{manual.terminal_id}/{act}"
     sales = []
@@ -208,7 +218,9 @@ def test_a_call_that_was_ended_waits_no_more(manual, counter, pool, act):
         ("nowhere/silence", {}, 404, "terminal nowhere: not found."),
     ],
 )
-def test_a_control_call_says_what_is_wrong(manual, counter, path, body, status, message):
+def test_a_control_call_says_what_is_wrong(
+    manual: Sandbox, counter: Shop, path: str, body: Record, status: int, message: str
+) -> None:
     """The message starts with the subject."""
     here = manual.terminal_id
     answer = counter.http.post(f"/_sandbox/terminals/{path.replace('HERE', here)}", json=body)
@@ -216,7 +228,7 @@ def test_a_control_call_says_what_is_wrong(manual, counter, path, body, status, 
 
 
 @pytest.mark.anyio
-async def test_a_call_is_waited_for(manual, counter, pool):
+async def test_a_call_is_waited_for(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
     """A waiting task wakes when a call comes, on asyncio and trio, and gets the call."""
     called = pool.submit(manual.wait_for_call)
     sale = pool.submit(counter.at_terminal, "12.50")
@@ -226,13 +238,13 @@ async def test_a_call_is_waited_for(manual, counter, pool):
     assert sale.result().status_code == 201
 
 
-def test_a_call_that_does_not_come(manual):
+def test_a_call_that_does_not_come(manual: Sandbox) -> None:
     """The timeout is real time, and the error names the terminal."""
     with pytest.raises(TimeoutError, match=f"terminal {manual.terminal_id}: no call arrived within 0.01 seconds."):
         manual.wait_for_call(timeout=0.01)
 
 
-def test_a_sandbox_that_stops_ends_all_waits(pool, eventually):
+def test_a_sandbox_that_stops_ends_all_waits(pool: ThreadPoolExecutor, eventually: Eventually) -> None:
     """Waits end at once, with the error of a sandbox that does not run."""
     with Sandbox(terminals="manual") as sandbox:
         waiting = pool.submit(sandbox.wait_for_call, timeout=3600)
@@ -241,7 +253,7 @@ def test_a_sandbox_that_stops_ends_all_waits(pool, eventually):
         waiting.result()
 
 
-def test_after_300_seconds_it_is_over(manual, counter, pool):
+def test_after_300_seconds_it_is_over(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
     """Without a card, the result is Overall Request Timeout."""
     sale = pool.submit(counter.at_terminal)
     manual.wait_for_call()
@@ -251,7 +263,7 @@ def test_after_300_seconds_it_is_over(manual, counter, pool):
     assert sale.result().json()["routertransaction"]["verbiage"] == "Overall Request Timeout"
 
 
-def test_calls_for_one_terminal_queue_in_order(manual, counter, pool):
+def test_calls_for_one_terminal_queue_in_order(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
     """Calls are served one at a time, in the order of arrival."""
     sales = []
     for number in range(1, 5):
@@ -265,7 +277,7 @@ def test_calls_for_one_terminal_queue_in_order(manual, counter, pool):
         wait_for(manual, 4 - number)
 
 
-def test_terminals_do_not_wait_for_each_other(manual, counter, pool):
+def test_terminals_do_not_wait_for_each_other(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
     """A card at one terminal changes nothing at the other."""
     other = manual.add_terminal()
     first = pool.submit(counter.at_terminal)
@@ -279,7 +291,7 @@ def test_terminals_do_not_wait_for_each_other(manual, counter, pool):
     assert first.result().status_code == 201
 
 
-def test_a_caller_who_hangs_up_does_not_stop_the_sale(manual, counter):
+def test_a_caller_who_hangs_up_does_not_stop_the_sale(manual: Sandbox, counter: Shop) -> None:
     """The terminal continues, and the record is found by its api id."""
     with pytest.raises(Exception, match="timed out"):
         counter.http.post(
@@ -303,7 +315,9 @@ def test_a_caller_who_hangs_up_does_not_stop_the_sale(manual, counter):
     assert found.json()["transaction"]["status_id"] == 101
 
 
-def test_an_api_id_is_taken_while_its_call_waits(manual, counter, pool, errors):
+def test_an_api_id_is_taken_while_its_call_waits(
+    manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, errors: Errors
+) -> None:
     """The same id at a second terminal is refused at once."""
     other = manual.add_terminal()
     first = pool.submit(counter.at_terminal, transaction_api_id="t1")
@@ -314,7 +328,7 @@ def test_an_api_id_is_taken_while_its_call_waits(manual, counter, pool, errors):
     assert manual.ledger()["charged"] == {"t1": 1}
 
 
-def test_a_silent_terminal_waits_for_the_overall_time(shop, sandbox, pool):
+def test_a_silent_terminal_waits_for_the_overall_time(shop: Shop, sandbox: Sandbox, pool: ThreadPoolExecutor) -> None:
     """In auto mode too, the call waits for a manual action or its timeout."""
     sandbox.silence()
     sale = pool.submit(shop.at_terminal)
@@ -326,7 +340,7 @@ def test_a_silent_terminal_waits_for_the_overall_time(shop, sandbox, pool):
     assert sandbox.terminals()[0]["silent"] is True
 
 
-def test_7_71_waits_for_the_overall_time(shop, sandbox, pool):
+def test_7_71_waits_for_the_overall_time(shop: Shop, sandbox: Sandbox, pool: ThreadPoolExecutor) -> None:
     """The trigger is the only one whose text comes at the timeout."""
     sale = pool.submit(shop.at_terminal, "7.71")
     sandbox.wait_for_call()
@@ -334,7 +348,9 @@ def test_7_71_waits_for_the_overall_time(shop, sandbox, pool):
     assert sale.result().json()["routertransaction"]["verbiage"] == "Overall Request Timeout"
 
 
-def test_8_xx_waits_as_long_as_it_says(shop, sandbox, pool, eventually):
+def test_8_xx_waits_as_long_as_it_says(
+    shop: Shop, sandbox: Sandbox, pool: ThreadPoolExecutor, eventually: Eventually
+) -> None:
     """8.45 is approved after 45 seconds of the sandbox clock, with and without a terminal."""
     at_terminal = pool.submit(shop.at_terminal, "8.45")
     sandbox.wait_for_call()
@@ -348,7 +364,7 @@ def test_8_xx_waits_as_long_as_it_says(shop, sandbox, pool, eventually):
     assert keyed.result().json()["transaction"]["status_id"] == 101
 
 
-def test_an_action_needs_a_waiting_call(manual):
+def test_an_action_needs_a_waiting_call(manual: Sandbox) -> None:
     """A method without a call to act on says so."""
     for act in (manual.present, manual.decline, manual.cancel):
         with pytest.raises(NothingWaitsError, match=f"terminal {manual.terminal_id}: no call waits there."):
@@ -356,35 +372,35 @@ def test_an_action_needs_a_waiting_call(manual):
 
 
 @pytest.mark.parametrize("act", ["present", "decline", "cancel", "silence", "wait_for_call"])
-def test_an_unknown_terminal_is_named(manual, act):
+def test_an_unknown_terminal_is_named(manual: Sandbox, act: str) -> None:
     """Every method with a terminal names it."""
     with pytest.raises(ValueError, match=r"^terminal nowhere: not found"):
         getattr(manual, act)("nowhere")
 
 
-def test_what_is_presented_is_checked(manual):
+def test_what_is_presented_is_checked(manual: Sandbox) -> None:
     """Card and entry mode are checked, whether or not a call waits."""
     with pytest.raises(ValueError, match=r"^card: is not a valid card number"):
         manual.present(card="4111111111111112")
     with pytest.raises(ValueError, match=r"^entry_mode: must be one of S, K, C, P, F, B"):
-        manual.present(entry_mode="X")
+        manual.present(entry_mode="X")  # type: ignore[arg-type]
 
 
-def test_many_calls_wait_at_once(manual, eventually):
+def test_many_calls_wait_at_once(manual: Sandbox, eventually: Eventually) -> None:
     """Hundreds of open requests at as many terminals are all served."""
     terminals = [manual.add_terminal() for _ in range(200)]
 
-    async def sell(terminal_id):
+    async def sell(terminal_id: str) -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(manual.base_url).port)
         writer.write(request(manual.info, terminal_id))
         status = await reader.readline()
         writer.close()
         return status
 
-    def everywhere_waiting():
+    def everywhere_waiting() -> bool:
         return sum(len(one["waiting"]) for one in manual.terminals()) == len(terminals)
 
-    async def sell_everywhere():
+    async def sell_everywhere() -> list[bytes]:
         sales = [asyncio.ensure_future(sell(one)) for one in terminals]
         await asyncio.to_thread(eventually, everywhere_waiting)
         manual.advance(300)
@@ -394,7 +410,7 @@ def test_many_calls_wait_at_once(manual, eventually):
     assert {one["status_id"] for one in manual.ledger()["transactions"]} == {301}
 
 
-def request(info, terminal_id):
+def request(info: SandboxInfo, terminal_id: str) -> bytes:
     """Return the bytes of a sale at a terminal."""
     sale = {"action": "sale", "payment_method": "cc", "location_id": info.location_id, "transaction_amount": "1.00"}
     body = json.dumps({"routertransaction": sale | {"terminal_id": terminal_id}})

@@ -4,36 +4,39 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
-from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.sandbox.state_machines.tokens import MACHINE
+
+from .conftest import Errors, Shop
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 MINUTES = 60
 
 
-def log_in(info, **changes):
+def log_in(info: SandboxInfo | Sandbox, **changes: Any) -> httpx.Response:
     """Log in with only the developer id; `...` omits a field."""
     login = {"username": info.username, "password": info.password, "domain": info.domain} | changes
     login = {name: value for name, value in login.items() if value is not ...}
     return httpx.post(f"{info.base_url}/v2/token", json=login, headers={"developer-id": info.developer_id})
 
 
-def token_of(info):
+def token_of(info: SandboxInfo | Sandbox) -> str:
     """Return a token."""
     return str(log_in(info).json()["token"]["token"])
 
 
-def ask(info, token, path="/v2/contacts"):
+def ask(info: SandboxInfo | Sandbox, token: str, path: str = "/v2/contacts") -> int:
     """The status of a request with a token."""
     headers = {"developer-id": info.developer_id, "access-token": token}
     return httpx.get(info.base_url + path, headers=headers).status_code
 
 
-def test_a_login_answers_with_a_token(sandbox):
+def test_a_login_answers_with_a_token(sandbox: Sandbox) -> None:
     """The response is 201 in the recorded form, with 15 minutes."""
     recorded = json.loads((SAMPLES / "token-create-response.json").read_text())["token"]
     response = log_in(sandbox.info)
@@ -46,7 +49,7 @@ def test_a_login_answers_with_a_token(sandbox):
     assert ask(sandbox.info, token["token"]) == 200
 
 
-def test_each_login_has_a_token_of_its_own(sandbox):
+def test_each_login_has_a_token_of_its_own(sandbox: Sandbox) -> None:
     """The first stays valid after the second."""
     first, second = token_of(sandbox.info), token_of(sandbox.info)
     assert first != second
@@ -56,14 +59,14 @@ def test_each_login_has_a_token_of_its_own(sandbox):
 @pytest.mark.parametrize(
     ("field", "message"), [("username", "invalid user"), ("domain", "invalid user"), ("password", "invalid password")]
 )
-def test_a_wrong_login_says_what_is_wrong(sandbox, field, message):
+def test_a_wrong_login_says_what_is_wrong(sandbox: Sandbox, field: str, message: str) -> None:
     """The response is a 401 whose message repeats nothing of the login."""
     response = log_in(sandbox.info, **{field: "planted"})
     assert (response.status_code, response.json()["message"]) == (401, message)
     assert "planted" not in response.text
 
 
-def test_the_login_of_another_domain_is_another_users(sandbox):
+def test_the_login_of_another_domain_is_another_users(sandbox: Sandbox) -> None:
     """User names are unique within a domain only."""
     second = sandbox.add_location()
     assert log_in(sandbox.info, username=second.username).json()["message"] == "invalid user"
@@ -72,12 +75,12 @@ def test_the_login_of_another_domain_is_another_users(sandbox):
 
 @pytest.mark.parametrize("value", [..., "", None, 7, ["x"]])
 @pytest.mark.parametrize("field", ["username", "password", "domain"])
-def test_a_login_has_three_fields(sandbox, errors, field, value):
+def test_a_login_has_three_fields(sandbox: Sandbox, errors: Errors, field: str, value: object) -> None:
     """Each is a required text."""
     assert list(errors(log_in(sandbox.info, **{field: value}))) == [field]
 
 
-def test_a_login_is_a_flat_object(sandbox, errors):
+def test_a_login_is_a_flat_object(sandbox: Sandbox, errors: Errors) -> None:
     """The login has no wrapper, and no further field."""
     developer = {"developer-id": sandbox.developer_id}
     for body in (b"[]", b'"x"', b"", b"{"):
@@ -86,14 +89,14 @@ def test_a_login_is_a_flat_object(sandbox, errors):
     assert list(errors(log_in(sandbox.info, remember=True))) == ["remember"]
 
 
-def test_a_login_needs_the_developer_id_only(sandbox):
+def test_a_login_needs_the_developer_id_only(sandbox: Sandbox) -> None:
     """Without it, any login is a 401."""
     login = {"username": sandbox.username, "password": sandbox.password, "domain": sandbox.domain}
     response = httpx.post(f"{sandbox.base_url}/v2/token", json=login, headers={"user-id": sandbox.user_id})
     assert response.status_code == 401
 
 
-def test_a_token_idles_out(sandbox):
+def test_a_token_idles_out(sandbox: Sandbox) -> None:
     """A token expires after 15 minutes without a request, and not before."""
     token = token_of(sandbox.info)
     sandbox.advance(15 * MINUTES - 5)
@@ -107,7 +110,7 @@ def test_a_token_idles_out(sandbox):
 @pytest.mark.parametrize(
     ("path", "status"), [("/v2/contacts/unknown", 404), ("/v2/contacts?sort=x", 422), ("/v2/nowhere", 404)]
 )
-def test_only_success_keeps_a_token_alive(sandbox, path, status):
+def test_only_success_keeps_a_token_alive(sandbox: Sandbox, path: str, status: int) -> None:
     """A refused request does not extend it."""
     token = token_of(sandbox.info)
     sandbox.advance(10 * MINUTES)
@@ -116,7 +119,7 @@ def test_only_success_keeps_a_token_alive(sandbox, path, status):
     assert ask(sandbox.info, token) == 401
 
 
-def test_a_wait_at_a_terminal_ends_no_token(sandbox, shop):
+def test_a_wait_at_a_terminal_ends_no_token(sandbox: Sandbox, shop: Shop) -> None:
     """A response after 15 minutes extends it again."""
     token = token_of(sandbox.info)
     sandbox.advance(14 * MINUTES)
@@ -126,7 +129,7 @@ def test_a_wait_at_a_terminal_ends_no_token(sandbox, shop):
     assert ask(sandbox.info, token) == 200
 
 
-def test_a_token_is_revoked(sandbox, shop):
+def test_a_token_is_revoked(sandbox: Sandbox, shop: Shop) -> None:
     """204, and it ends at once; a second time it is a 404, like an unknown one."""
     token, other = token_of(sandbox.info), token_of(sandbox.info)
     answers = [shop.http.delete(f"/v2/token/{token}") for _ in range(2)]
@@ -136,7 +139,7 @@ def test_a_token_is_revoked(sandbox, shop):
     assert token not in answers[1].text
 
 
-def test_a_token_revokes_itself(sandbox):
+def test_a_token_revokes_itself(sandbox: Sandbox) -> None:
     """A token can be the credential of its own revocation."""
     token = token_of(sandbox.info)
     headers = {"developer-id": sandbox.developer_id, "access-token": token}
@@ -144,33 +147,33 @@ def test_a_token_revokes_itself(sandbox):
     assert [httpx.delete(url, headers=headers).status_code for _ in range(2)] == [204, 401]
 
 
-def test_an_expired_token_is_not_found(sandbox, shop):
+def test_an_expired_token_is_not_found(sandbox: Sandbox, shop: Shop) -> None:
     """An expired token cannot be revoked."""
     token = token_of(sandbox.info)
     sandbox.advance(15 * MINUTES)
     assert shop.http.delete(f"/v2/token/{token}").status_code == 404
 
 
-def test_another_users_token_is_not_found(sandbox, neighbour):
+def test_another_users_token_is_not_found(sandbox: Sandbox, neighbour: Shop) -> None:
     """Users can revoke only their own tokens."""
     token = token_of(sandbox.info)
     assert neighbour.http.delete(f"/v2/token/{token}").status_code == 404
     assert ask(sandbox.info, token) == 200
 
 
-def test_a_token_cannot_be_read(shop):
+def test_a_token_cannot_be_read(shop: Shop) -> None:
     """The response is a 405."""
     assert shop.get("/v2/token").status_code == 405
     assert shop.get("/v2/token/x").status_code == 405
 
 
-def test_a_token_sees_its_own_location(sandbox, neighbour):
+def test_a_token_sees_its_own_location(sandbox: Sandbox, neighbour: Shop) -> None:
     """A token sees what its user sees."""
     theirs = neighbour.contact().json()["contact"]
     assert ask(sandbox.info, token_of(sandbox.info), f"/v2/contacts/{theirs['id']}") == 404
 
 
-def test_a_token_outlives_a_restart(tmp_path):
+def test_a_token_outlives_a_restart(tmp_path: Path) -> None:
     """A revoked one stays revoked, and no file contains either."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
@@ -185,6 +188,6 @@ def test_a_token_outlives_a_restart(tmp_path):
     assert revoked not in dump
 
 
-def test_the_state_machine_is_printed():
+def test_the_state_machine_is_printed() -> None:
     """The table is in words."""
     assert MACHINE.to_markdown().splitlines()[-1] == "| valid | DELETE | revoked |"

@@ -3,11 +3,15 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.state_machines.transaction_batches import MACHINE
+
+from .conftest import Errors, OpenShop, Record, Shop
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 DAY = 24 * 60 * 60
@@ -15,48 +19,52 @@ MORNING = datetime(2099, 3, 11, 9, tzinfo=UTC).timestamp()
 """A Wednesday in the future: the clock does not repeat a day."""
 
 
-def batches(shop, **query):
+def batches(shop: Shop, **query: Any) -> list[Record]:
     """Return the batches that a query finds."""
     response = shop.get("/v2/transactionbatches", **query)
     assert response.status_code == 200, response.text
-    return response.json()["transactionbatches"]
+    found: list[Record] = response.json()["transactionbatches"]
+    return found
 
 
-def numbers(shop, **query):
+def numbers(shop: Shop, **query: Any) -> list[int]:
     """Return their numbers."""
     return [batch["batch_num"] for batch in batches(shop, **query)]
 
 
-def settle(shop, batch_id, **query):
+def settle(shop: Shop, batch_id: str, **query: Any) -> httpx.Response:
     """Settle a batch."""
     return shop.http.post(f"/v2/transactionbatches/{batch_id}/settle", params=query)
 
 
-def settled(shop, batch_id):
+def settled(shop: Shop, batch_id: str) -> Record:
     """Return the batch of a settlement's response."""
     response = settle(shop, batch_id)
     assert response.status_code == 200, response.text
-    return response.json()["transactionbatch"]
+    batch: Record = response.json()["transactionbatch"]
+    return batch
 
 
-def paid(shop, *args, **fields):
+def paid(shop: Shop, *args: Any, **fields: Any) -> Record:
     """Create a payment."""
-    return shop.pay(*args, **fields).json()["transaction"]
+    payment: Record = shop.pay(*args, **fields).json()["transaction"]
+    return payment
 
 
-def again(shop, payment):
+def again(shop: Shop, payment: Record) -> Record:
     """Return a payment as it is now."""
-    return shop.get(f"/v2/transactions/{payment['id']}").json()["transaction"]
+    record: Record = shop.get(f"/v2/transactions/{payment['id']}").json()["transaction"]
+    return record
 
 
-def bank_payment(shop, **fields):
+def bank_payment(shop: Shop, **fields: Any) -> Record:
     """Create a payment from a bank account."""
     account = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}
     account |= {"account_type": "checking", "account_holder_name": "Test Account", "ach_sec_code": "WEB"}
     return paid(shop, "10.00", **(account | fields))
 
 
-def test_a_batch_begins_with_its_first_payment(shop):
+def test_a_batch_begins_with_its_first_payment(shop: Shop) -> None:
     """No batch is ever empty; the payment has its id and number."""
     assert batches(shop) == []
     sale = paid(shop)
@@ -68,7 +76,7 @@ def test_a_batch_begins_with_its_first_payment(shop):
     assert batch["created_ts"] == sale["created_ts"]
 
 
-def test_a_batch_carries_the_fields_of_the_contract(shop):
+def test_a_batch_carries_the_fields_of_the_contract(shop: Shop) -> None:
     """A batch has the recorded fields and types, the file name, and no location."""
     recorded = json.loads((SAMPLES / "transactionbatch-list-response.json").read_text())["transactionbatches"][0]
     paid(shop)
@@ -80,7 +88,7 @@ def test_a_batch_carries_the_fields_of_the_contract(shop):
 
 
 @pytest.mark.parametrize("action", ["sale", "force", "refund"])
-def test_what_has_money_to_settle_is_in_a_batch(shop, action):
+def test_what_has_money_to_settle_is_in_a_batch(shop: Shop, action: str) -> None:
     """Such payments are sales, forces and refunds, partial approvals, and sales at terminals."""
     first, part = paid(shop, action=action), paid(shop, "2.01", action=action)
     at_terminal = shop.at_terminal().json()["routertransaction"]
@@ -88,14 +96,14 @@ def test_what_has_money_to_settle_is_in_a_batch(shop, action):
 
 
 @pytest.mark.parametrize(("action", "amount"), [("authonly", "12.50"), ("avsonly", "0.00"), ("sale", "5.00")])
-def test_payments_without_money_are_in_no_batch(shop, action, amount):
+def test_payments_without_money_are_in_no_batch(shop: Shop, action: str, amount: str) -> None:
     """Such payments are authorisations, address checks and declines."""
     made = paid(shop, amount, action=action)
     assert (made["transaction_batch_id"], made["batch"]) == (None, None)
     assert batches(shop) == []
 
 
-def test_an_authorisation_joins_when_it_is_completed(shop):
+def test_an_authorisation_joins_when_it_is_completed(shop: Shop) -> None:
     """The payment joins the batch that is open then; if voided, none."""
     auth, other = paid(shop, action="authonly"), paid(shop, action="authonly")
     done = shop.act(auth, "authcomplete").json()["transaction"]
@@ -103,7 +111,7 @@ def test_an_authorisation_joins_when_it_is_completed(shop):
     assert shop.act(other, "void").json()["transaction"]["transaction_batch_id"] is None
 
 
-def test_a_settlement_closes_batch_and_payments(shop, sandbox):
+def test_a_settlement_closes_batch_and_payments(shop: Shop, sandbox: Sandbox) -> None:
     """The batch is 2 with time and file. Payments are 134 with the day, and voided ones stay voided."""
     sandbox.set_clock(MORNING)
     sale, refund, voided = paid(shop), paid(shop, action="refund"), paid(shop)
@@ -120,7 +128,7 @@ def test_a_settlement_closes_batch_and_payments(shop, sandbox):
     assert again(shop, voided)["settle_date"] is None
 
 
-def test_the_next_payment_begins_the_next_batch(shop):
+def test_the_next_payment_begins_the_next_batch(shop: Shop) -> None:
     """Numbers count up for each merchant account."""
     for number in (1, 2, 3):
         sale = paid(shop)
@@ -129,7 +137,7 @@ def test_the_next_payment_begins_the_next_batch(shop):
     assert numbers(shop) == [3, 2, 1]
 
 
-def test_numbers_count_for_each_location(shop, neighbour, errors):
+def test_numbers_count_for_each_location(shop: Shop, neighbour: Shop, errors: Errors) -> None:
     """Batches of another location are neither shown nor settled."""
     settled(shop, paid(shop)["transaction_batch_id"])
     theirs = paid(neighbour)
@@ -141,7 +149,7 @@ def test_numbers_count_for_each_location(shop, neighbour, errors):
     assert list(errors(by_api_id)) == ["api_id"]
 
 
-def test_nothing_is_settled_twice(shop, errors):
+def test_nothing_is_settled_twice(shop: Shop, errors: Errors) -> None:
     """A second settlement is refused with the reason, and changes nothing."""
     sale = paid(shop)
     first = settled(shop, sale["transaction_batch_id"])
@@ -150,7 +158,7 @@ def test_nothing_is_settled_twice(shop, errors):
     assert shop.get(f"/v2/transactionbatches/{first['id']}").json()["transactionbatch"] == first
 
 
-def test_what_is_settled_is_refunded_but_not_voided(shop, errors):
+def test_what_is_settled_is_refunded_but_not_voided(shop: Shop, errors: Errors) -> None:
     """The refund is in the next batch; a settled refund is not refunded again."""
     sale = paid(shop)
     settled(shop, sale["transaction_batch_id"])
@@ -169,7 +177,7 @@ def test_what_is_settled_is_refunded_but_not_voided(shop, errors):
     ]
 
 
-def test_630_fails_the_first_settlement(shop):
+def test_630_fails_the_first_settlement(shop: Shop) -> None:
     """The first returns 200 with status 3 and the batch stays open; the second succeeds."""
     sale, trouble = paid(shop), paid(shop, "6.30")
     assert trouble["status_id"] == 101
@@ -182,14 +190,14 @@ def test_630_fails_the_first_settlement(shop):
     assert {again(shop, one)["status_id"] for one in (sale, trouble)} == {134}
 
 
-def test_a_voided_630_fails_nothing(shop):
+def test_a_voided_630_fails_nothing(shop: Shop) -> None:
     """A voided payment is not settled, so it cannot fail."""
     trouble = paid(shop, "6.30")
     shop.act(trouble, "void")
     assert settled(shop, trouble["transaction_batch_id"])["processing_status_id"] == 2
 
 
-def test_open_batches_settle_at_midnight(shop, sandbox):
+def test_open_batches_settle_at_midnight(shop: Shop, sandbox: Sandbox) -> None:
     """The time is midnight UTC; a batch with 6.30 needs a second one."""
     sandbox.set_clock(MORNING)
     sale = paid(shop)
@@ -206,7 +214,7 @@ def test_open_batches_settle_at_midnight(shop, sandbox):
     assert again(shop, trouble)["settle_date"] == "2099-03-14"
 
 
-def test_bank_payments_advance_at_each_midnight(shop, sandbox):
+def test_bank_payments_advance_at_each_midnight(shop: Shop, sandbox: Sandbox) -> None:
     """From the effective date on, 131 becomes 132, 133 and 134; only 131 can be voided."""
     sandbox.set_clock(MORNING)
     debit, later = bank_payment(shop), bank_payment(shop, effective_date="2099-03-14")
@@ -221,7 +229,7 @@ def test_bank_payments_advance_at_each_midnight(shop, sandbox):
     assert batches(shop) == []
 
 
-def test_a_void_stops_a_bank_payment(shop, sandbox):
+def test_a_void_stops_a_bank_payment(shop: Shop, sandbox: Sandbox) -> None:
     """If voided on its day, it stays so."""
     debit = bank_payment(shop)
     assert shop.act(debit, "void").json()["transaction"]["status_id"] == 201
@@ -230,7 +238,7 @@ def test_a_void_stops_a_bank_payment(shop, sandbox):
 
 
 @pytest.fixture
-def a_month(shop, sandbox):
+def a_month(shop: Shop, sandbox: Sandbox) -> None:
     """Create batches 1 to 4: of the last month, last week, yesterday and today; the last is open."""
     for number, days in enumerate((-20, -7, -1, 0), 1):
         sandbox.set_clock(MORNING + days * DAY)
@@ -270,19 +278,19 @@ def a_month(shop, sandbox):
         ({"sort": "-created_ts", "page_size": 3, "page": 2}, [1]),
     ],
 )
-def test_batches_are_found(shop, query, found):
+def test_batches_are_found(shop: Shop, query: Record, found: list[int]) -> None:
     """Filters are by status, number, merchant account and both times, named or custom."""
     assert numbers(shop, **query) == found
 
 
-def test_batches_are_found_by_merchant_account(shop):
+def test_batches_are_found_by_merchant_account(shop: Shop) -> None:
     """The one for bank accounts has no batch."""
     paid(shop)
     assert numbers(shop, product_transaction_id=shop.info.cc_product_transaction_id) == [1]
     assert numbers(shop, product_transaction_id=shop.info.ach_product_transaction_id) == []
 
 
-def test_a_page_of_batches_has_fifteen(shop):
+def test_a_page_of_batches_has_fifteen(shop: Shop) -> None:
     """The request can set another size."""
     for _ in range(16):
         settled(shop, paid(shop)["transaction_batch_id"])
@@ -291,7 +299,7 @@ def test_a_page_of_batches_has_fifteen(shop):
     assert meta["sort"]["attributes"] == {"created_ts": "desc"}
 
 
-def test_its_changelogs_show_every_change(shop, sandbox):
+def test_its_changelogs_show_every_change(shop: Shop, sandbox: Sandbox) -> None:
     """The newest is first, with the user, in the recorded form; at midnight there is no user."""
     recorded = json.loads((SAMPLES / "postback-transactionbatch-update.json").read_text())
     logs = json.loads(recorded["data"])["changelogs"]
@@ -313,7 +321,7 @@ def test_its_changelogs_show_every_change(shop, sandbox):
     assert batches(shop, expand="changelogs")[0]["changelogs"][0]["user"] is None
 
 
-def test_the_processor_takes_a_batch(shop, sandbox):
+def test_the_processor_takes_a_batch(shop: Shop, sandbox: Sandbox) -> None:
     """5 closes it to payments and settlements; 2 settles its payments."""
     sale = paid(shop)
     taken = sandbox.process_batch(sale["transaction_batch_id"], 5)
@@ -326,7 +334,7 @@ def test_the_processor_takes_a_batch(shop, sandbox):
     assert again(shop, sale)["status_id"] == 134
 
 
-def test_the_processor_fails_and_tries_again(shop, sandbox):
+def test_the_processor_fails_and_tries_again(shop: Shop, sandbox: Sandbox) -> None:
     """3 reopens the batch, 4 announces another try; both can be settled by hand."""
     sale = paid(shop)
     for status in (5, 3, 4, 5, 3):
@@ -337,7 +345,7 @@ def test_the_processor_fails_and_tries_again(shop, sandbox):
     assert again(shop, sale)["status_id"] == 134
 
 
-def test_an_abandoned_batch_settles_nothing(shop, sandbox):
+def test_an_abandoned_batch_settles_nothing(shop: Shop, sandbox: Sandbox) -> None:
     """6 closes it for good; its payments stay as they are and can be voided."""
     sale = paid(shop)
     batch = sandbox.process_batch(sale["transaction_batch_id"], 6)
@@ -348,7 +356,7 @@ def test_an_abandoned_batch_settles_nothing(shop, sandbox):
     assert shop.act(sale, "void").status_code == 200
 
 
-def test_the_same_over_http(shop):
+def test_the_same_over_http(shop: Shop) -> None:
     """POST /_sandbox/transactionbatches/{id} returns the batch, as GET does."""
     path = f"/_sandbox/transactionbatches/{paid(shop)['transaction_batch_id']}"
     moved = shop.http.post(path, json={"processing_status_id": 5})
@@ -362,7 +370,7 @@ def test_the_same_over_http(shop):
     assert shop.http.post("/_sandbox/transactionbatches/x", json={"processing_status_id": 5}).status_code == 404
 
 
-def test_only_what_the_table_allows_can_follow(shop, sandbox):
+def test_only_what_the_table_allows_can_follow(shop: Shop, sandbox: Sandbox) -> None:
     """Every combination is tried: each status with each step of the processor."""
     ways = {1: (), 5: (5,), 3: (5, 3), 4: (5, 3, 4), 6: (6,), 2: (5, 2)}
     for status, way in ways.items():
@@ -381,18 +389,18 @@ def test_only_what_the_table_allows_can_follow(shop, sandbox):
 ALLOWED = {(1, 5), (1, 6), (3, 4), (3, 6), (4, 5), (4, 6), (5, 2), (5, 3), (5, 6)}
 
 
-def test_an_unknown_batch_is_named(sandbox):
+def test_an_unknown_batch_is_named(sandbox: Sandbox) -> None:
     """The message has the usual form."""
     with pytest.raises(ValueError, match=r"^transactionbatch nowhere: not found\."):
         sandbox.process_batch("nowhere", 5)
 
 
-def test_the_state_machine_is_printed():
+def test_the_state_machine_is_printed() -> None:
     """The table is in words, and starts with the first state."""
     assert MACHINE.to_markdown().splitlines()[4] == "| 1 to settle | settled by hand or at midnight | 2 settled |"
 
 
-def test_batches_outlive_a_restart(tmp_path, open_shop):
+def test_batches_outlive_a_restart(tmp_path: Path, open_shop: OpenShop) -> None:
     """Number and payments are stored."""
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
         sale = paid(open_shop(sandbox.info))

@@ -2,8 +2,12 @@
 
 import pytest
 
+from gateway_async.sandbox import Sandbox
 
-def test_a_void_takes_the_amount_and_keeps_the_authorisation(shop):
+from .conftest import Errors, Record, Shop
+
+
+def test_a_void_takes_the_amount_and_keeps_the_authorisation(shop: Shop) -> None:
     """The result has status 201, amount 0.00 and a void date."""
     sale = shop.pay("12.50").json()["transaction"]
     response = shop.act(sale, "void")
@@ -13,14 +17,14 @@ def test_a_void_takes_the_amount_and_keeps_the_authorisation(shop):
     assert voided["void_date"] is not None
 
 
-def test_nothing_is_voided_twice(shop, errors):
+def test_nothing_is_voided_twice(shop: Shop, errors: Errors) -> None:
     """The second void is refused with the reason."""
     sale = shop.pay().json()["transaction"]
     shop.act(sale, "void")
     assert errors(shop.act(sale, "void")) == {"action": ["Action void is not allowed when status_id is 201."]}
 
 
-def test_an_increment_sets_the_new_total(shop):
+def test_an_increment_sets_the_new_total(shop: Shop) -> None:
     """The sent amount is the amount to settle; the first authorisation stays stored."""
     auth = shop.pay("10.00", action="authonly").json()["transaction"]
     grown = shop.act(auth, "authincrement", transaction_amount="25.00").json()["transaction"]
@@ -28,7 +32,7 @@ def test_an_increment_sets_the_new_total(shop):
 
 
 @pytest.mark.parametrize(("amount", "settled"), [(None, "10.00"), ("7.25", "7.25")])
-def test_an_authorisation_is_completed(shop, amount, settled):
+def test_an_authorisation_is_completed(shop: Shop, amount: str | None, settled: str) -> None:
     """An authorisation is completed for all of it, or for less."""
     auth = shop.pay("10.00", action="authonly").json()["transaction"]
     fields = {} if amount is None else {"transaction_amount": amount}
@@ -53,21 +57,23 @@ def test_an_authorisation_is_completed(shop, amount, settled):
         ("sale", "explode", {}, "action"),
     ],
 )
-def test_what_is_not_in_the_table_is_not_allowed(shop, errors, first, action, fields, field):
+def test_what_is_not_in_the_table_is_not_allowed(
+    shop: Shop, errors: Errors, first: str, action: str, fields: Record, field: str
+) -> None:
     """A change that does not fit status or amount is refused by field, and changes nothing."""
     made = shop.pay("10.00", action=first).json()
     assert list(errors(shop.act(made["transaction"], action, **fields))) == [field]
     assert shop.get(f"/v2/transactions/{made['transaction']['id']}").json() == made
 
 
-def test_a_partial_reversal_leaves_less_to_settle(shop):
+def test_a_partial_reversal_leaves_less_to_settle(shop: Shop) -> None:
     """The sent amount is the remainder."""
     auth = shop.pay("10.00", action="authonly").json()["transaction"]
     less = shop.act(auth, "partialreversal", transaction_amount="4.00").json()["transaction"]
     assert (less["status_id"], less["transaction_amount"]) == (102, "4.00")
 
 
-def test_a_tip_raises_the_total(shop):
+def test_a_tip_raises_the_total(shop: Shop) -> None:
     """A tip is part of the amount, and a second one replaces the first."""
     sale = shop.pay("10.00").json()["transaction"]
     assert shop.act(sale, "tipadjust", tip_amount="2.00").json()["transaction"]["transaction_amount"] == "12.00"
@@ -75,7 +81,7 @@ def test_a_tip_raises_the_total(shop):
     assert (tipped["transaction_amount"], tipped["tip_amount"]) == ("11.00", "1.00")
 
 
-def test_an_edit_changes_what_is_not_money(shop):
+def test_an_edit_changes_what_is_not_money(shop: Shop) -> None:
     """An edit needs no action, and is allowed at any time."""
     sale = shop.pay().json()["transaction"]
     path = f"/v2/transactions/{sale['id']}"
@@ -84,7 +90,7 @@ def test_an_edit_changes_what_is_not_money(shop):
     assert shop.put("transaction", path, {"order_num": "7"}).json()["transaction"]["order_num"] == "7"
 
 
-def test_a_transaction_is_changed_by_its_api_id(shop):
+def test_a_transaction_is_changed_by_its_api_id(shop: Shop) -> None:
     """PUT accepts the api id as GET does."""
     shop.pay(transaction_api_id="t1")
     where = {"api_id": "true", "location_id": shop.info.location_id}
@@ -92,7 +98,7 @@ def test_a_transaction_is_changed_by_its_api_id(shop):
     assert voided.json()["transaction"]["status_id"] == 201
 
 
-def test_expands_show_the_allowed_actions(shop):
+def test_expands_show_the_allowed_actions(shop: Shop) -> None:
     """is_voidable and its siblings follow the status."""
     names = ("is_voidable", "is_refundable", "is_completable", "is_settled")
     expected = {"sale": (True, True, False, False), "authonly": (True, False, True, False)}
@@ -102,7 +108,7 @@ def test_expands_show_the_allowed_actions(shop):
         assert tuple(shown[name] for name in names) == allowed
 
 
-def test_what_was_approved_in_part_is_not_exceeded(shop, errors):
+def test_what_was_approved_in_part_is_not_exceeded(shop: Shop, errors: Errors) -> None:
     """2.01 is approved for 1.00: at most that is completed; an increment asks for more."""
     auth, other = (shop.pay("2.01", action="authonly").json()["transaction"] for _ in range(2))
     assert list(errors(shop.act(auth, "authcomplete", transaction_amount="1.01"))) == ["transaction_amount"]
@@ -111,7 +117,7 @@ def test_what_was_approved_in_part_is_not_exceeded(shop, errors):
     assert shop.act(other, "authcomplete").json()["transaction"]["transaction_amount"] == "2.01"
 
 
-def test_a_partial_reversal_leaves_less_to_refund(shop, errors):
+def test_a_partial_reversal_leaves_less_to_refund(shop: Shop, errors: Errors) -> None:
     """The rule includes partial approvals."""
     sale = shop.pay("2.01").json()["transaction"]
     assert list(errors(shop.act(sale, "partialreversal", transaction_amount="1.00"))) == ["transaction_amount"]
@@ -120,16 +126,16 @@ def test_a_partial_reversal_leaves_less_to_refund(shop, errors):
     assert shop.pay(..., **back).json()["transaction"]["transaction_amount"] == "0.40"
 
 
-def test_an_amount_has_ten_characters_after_a_change_too(shop, errors):
+def test_an_amount_has_ten_characters_after_a_change_too(shop: Shop, errors: Errors) -> None:
     """The limit is that of a new payment."""
     auth = shop.pay("10.00", action="authonly").json()["transaction"]
     assert list(errors(shop.act(auth, "authincrement", transaction_amount="12345678.90"))) == ["transaction_amount"]
 
 
 DAY = 24 * 60 * 60
-BANK = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}
+BANK: Record = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}
 BANK |= {"account_type": "checking", "account_holder_name": "Test Account", "ach_sec_code": "WEB"}
-BEGINNINGS = {
+BEGINNINGS: dict[int, Record] = {
     101: {},
     102: {"action": "authonly"},
     111: {"action": "refund"},
@@ -141,7 +147,7 @@ BEGINNINGS = {
     201: {},
     301: {"amount": "5.00"},
 }
-ACTIONS = {
+ACTIONS: dict[str, Record] = {
     "void": {},
     "authcomplete": {},
     "authincrement": {"transaction_amount": "20.00"},
@@ -156,7 +162,7 @@ FOLLOWS |= {(status, "edit"): status for status in BEGINNINGS}
 
 
 @pytest.mark.parametrize("status", BEGINNINGS)
-def test_every_action_on_every_status(shop, sandbox, status):
+def test_every_action_on_every_status(shop: Shop, sandbox: Sandbox, status: int) -> None:
     """Nine transitions and an edit are allowed; anything else is refused under `action`."""
     made = {name: shop.pay(**({"amount": "10.00"} | BEGINNINGS[status])).json()["transaction"] for name in ACTIONS}
     if status == 201:

@@ -3,14 +3,20 @@
 import json
 import threading
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
+
+from gateway_async.sandbox import Sandbox
+
+from .conftest import Errors, Eventually, Record, Shop
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 VISA, AMEX = "4111111111111111", "371449635398431"
 
 
-def test_a_sale_is_approved(shop):
+def test_a_sale_is_approved(shop: Shop) -> None:
     """The response is 201 with status 101, reason 1000 and two-decimal amounts."""
     response = shop.pay("12.5")
     sale = response.json()["transaction"]
@@ -19,7 +25,7 @@ def test_a_sale_is_approved(shop):
     assert (sale["entry_mode_id"], sale["trx_source_id"], sale["account_type"]) == ("K", 12, "visa")
 
 
-def test_a_transaction_carries_the_fields_of_the_contract(shop):
+def test_a_transaction_carries_the_fields_of_the_contract(shop: Shop) -> None:
     """A transaction has every field of a recorded postback."""
     recorded = json.loads(json.loads((SAMPLES / "postback-transaction-create.json").read_text())["data"])
     assert set(recorded) - set(shop.pay().json()["transaction"]) == set()
@@ -29,21 +35,21 @@ def test_a_transaction_carries_the_fields_of_the_contract(shop):
     ("action", "type_id", "status_id"),
     [("sale", 20, 101), ("force", 20, 101), ("authonly", 20, 102), ("avsonly", 21, 121), ("refund", 30, 111)],
 )
-def test_actions_on_cards(shop, action, type_id, status_id):
+def test_actions_on_cards(shop: Shop, action: str, type_id: int, status_id: int) -> None:
     """Each action has its own type and first status."""
     made = shop.pay(action=action).json()["transaction"]
     assert (made["type_id"], made["status_id"]) == (type_id, status_id)
 
 
 @pytest.mark.parametrize(("action", "type_id"), [("sale", 50), ("debit", 50), ("credit", 40), ("refund", 40)])
-def test_actions_on_bank_accounts(shop, action, type_id):
+def test_actions_on_bank_accounts(shop: Shop, action: str, type_id: int) -> None:
     """ACH payments wait for their origination."""
     made = bank_payment(shop, action=action).json()["transaction"]
     assert (made["type_id"], made["status_id"], made["ach_sec_code"]) == (type_id, 131, "WEB")
 
 
 @pytest.mark.parametrize("location_id", [..., None])
-def test_a_payment_without_a_location_is_made_in_the_users_own(shop, location_id):
+def test_a_payment_without_a_location_is_made_in_the_users_own(shop: Shop, location_id: object) -> None:
     """The location is stored and shown, from a card and at a terminal; the api id counts there."""
     for pay in (shop.pay, shop.at_terminal):
         response = pay(location_id=location_id, transaction_api_id=pay.__name__)
@@ -55,26 +61,26 @@ def test_a_payment_without_a_location_is_made_in_the_users_own(shop, location_id
 
 
 @pytest.mark.parametrize("location_id", ["", "f" * 24, 1])
-def test_a_payment_in_another_location_is_refused(shop, errors, location_id):
+def test_a_payment_in_another_location_is_refused(shop: Shop, errors: Errors, location_id: object) -> None:
     """Only an omitted location is replaced, not a wrong one."""
     for pay in (shop.pay, shop.at_terminal):
         assert list(errors(pay(location_id=location_id))) == ["location_id"]
 
 
-def test_an_account_is_not_stored_without_a_location(shop, errors):
+def test_an_account_is_not_stored_without_a_location(shop: Shop, errors: Errors) -> None:
     """Only payments default to the user's own."""
     for store in (shop.vault, shop.store_at_terminal, shop.invoice, shop.paylink, shop.contact):
         assert list(errors(store(location_id=...))) == ["location_id"]
 
 
-def bank_payment(shop, **fields):
+def bank_payment(shop: Shop, **fields: Any) -> httpx.Response:
     """Create a payment from a bank account."""
     account = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}
     account |= {"account_type": "checking", "account_holder_name": "Test Account", "ach_sec_code": "WEB"}
     return shop.pay("10.00", **(account | fields))
 
 
-def test_a_bank_payment_needs_its_fields_unless_a_vault_has_them(shop, errors):
+def test_a_bank_payment_needs_its_fields_unless_a_vault_has_them(shop: Shop, errors: Errors) -> None:
     """By account number the missing fields are named; a vault needs no more."""
     names = ("account_type", "routing", "account_holder_name", "ach_sec_code")
     assert set(errors(bank_payment(shop, **dict.fromkeys(names[:3], ...)))) == set(names[:3])
@@ -89,7 +95,7 @@ def test_a_bank_payment_needs_its_fields_unless_a_vault_has_them(shop, errors):
 @pytest.mark.parametrize(
     ("method", "action"), [("cc", "debit"), ("cc", "void"), ("ach", "authonly"), ("cc", "SALE"), ("cc", "")]
 )
-def test_an_action_fits_its_payment_method(shop, errors, method, action):
+def test_an_action_fits_its_payment_method(shop: Shop, errors: Errors, method: str, action: str) -> None:
     """An action that the payment method does not have is refused."""
     response = shop.pay(action=action) if method == "cc" else bank_payment(shop, action=action)
     assert list(errors(response)) == ["action"]
@@ -100,7 +106,7 @@ TRIGGERS |= {"6.31": 1631, "6.30": 1000, "6.00": 1000, "6.32": 1000, "5.01": 100
 
 
 @pytest.mark.parametrize(("amount", "reason"), TRIGGERS.items())
-def test_trigger_amounts_decline(shop, amount, reason):
+def test_trigger_amounts_decline(shop: Shop, amount: str, reason: int) -> None:
     """A decline is a result: 201, status 301, its reason, and nothing authorised."""
     response = shop.pay(amount)
     made = response.json()["transaction"]
@@ -109,7 +115,7 @@ def test_trigger_amounts_decline(shop, amount, reason):
     assert (made["status_id"], made["reason_code_id"], made["auth_amount"]) == (status, reason, authorised)
 
 
-def test_trigger_amounts_work_on_vaults(shop):
+def test_trigger_amounts_work_on_vaults(shop: Shop) -> None:
     """A stored card declines like a keyed one."""
     vault = shop.vault(account_vault_api_id="v1").json()["accountvault"]
     for source in ({"account_vault_id": vault["id"]}, {"account_vault_api_id": "v1"}):
@@ -117,7 +123,7 @@ def test_trigger_amounts_work_on_vaults(shop):
         assert (made["reason_code_id"], made["account_vault_id"], made["is_accountvault"]) == (1616, vault["id"], True)
 
 
-def test_a_partial_approval_authorises_less(shop):
+def test_a_partial_approval_authorises_less(shop: Shop) -> None:
     """2.01 is approved for 1.00 with reason 1201."""
     made = shop.pay("2.01").json()["transaction"]
     assert (made["status_id"], made["reason_code_id"]) == (101, 1201)
@@ -134,19 +140,21 @@ def test_a_partial_approval_authorises_less(shop):
         (None, None, None, "V"),
     ],
 )
-def test_the_address_is_checked(shop, street, zip_code, avs, code):
+def test_the_address_is_checked(
+    shop: Shop, street: str | None, zip_code: str | None, avs: str | None, code: str
+) -> None:
     """The avs says which part of the billing address is right, and avs_enhanced has its code."""
     made = shop.pay(billing_street=street, billing_zip=zip_code).json()["transaction"]
     assert (made["avs"], made["avs_enhanced"], made["status_id"]) == (avs, code, 101)
 
 
-def test_no_address_is_checked_of_a_bank_account(shop):
+def test_no_address_is_checked_of_a_bank_account(shop: Shop) -> None:
     """As in the recorded debit, neither avs nor cvv_response is set."""
     made = bank_payment(shop, billing_zip="32606").json()["transaction"]
     assert (made["avs"], made["avs_enhanced"], made["cvv_response"]) == (None, None, None)
 
 
-def test_the_test_address_declines(shop):
+def test_the_test_address_declines(shop: Shop) -> None:
     """Any payment from it is declined."""
     made = shop.pay(billing_street="2831 NW 41st St STE J", billing_zip="32615").json()["transaction"]
     assert made["status_id"] == 301
@@ -165,7 +173,7 @@ def test_the_test_address_declines(shop):
         (AMEX, None, None),
     ],
 )
-def test_the_cvv_is_checked(shop, card, cvv, response):
+def test_the_cvv_is_checked(shop: Shop, card: str, cvv: str | None, response: str | None) -> None:
     """cvv_response says whether it matches; amex has its own test values."""
     assert shop.pay(account_number=card, cvv=cvv).json()["transaction"]["cvv_response"] == response
 
@@ -192,13 +200,13 @@ def test_the_cvv_is_checked(shop, card, cvv, response):
         " 1",
     ],
 )
-def test_an_amount_is_digits_with_two_decimals(shop, errors, amount):
+def test_an_amount_is_digits_with_two_decimals(shop: Shop, errors: Errors, amount: object) -> None:
     """Anything else is refused under its field."""
     assert list(errors(shop.pay(amount))) == ["transaction_amount"]
 
 
 @pytest.mark.parametrize("pay", ["pay", "at_terminal"])
-def test_an_amount_is_more_than_nothing(shop, errors, pay):
+def test_an_amount_is_more_than_nothing(shop: Shop, errors: Errors, pay: str) -> None:
     """0.00 and a missing amount have different messages, on a card and at a terminal."""
     zero, none = ({"transaction_amount": [f"Transaction Amount {what}"]} for what in MUST)
     assert errors(getattr(shop, pay)("0.00")) == zero
@@ -211,12 +219,12 @@ MUST = ("must be greater than 0.00.", "cannot be blank.")
 @pytest.mark.parametrize(
     ("amount", "spoken"), [(1, "1.00"), (1.1, "1.10"), ("7", "7.00"), (21.0, "21.00"), ("1234567.89", "1234567.89")]
 )
-def test_an_amount_may_be_a_number(shop, amount, spoken):
+def test_an_amount_may_be_a_number(shop: Shop, amount: object, spoken: str) -> None:
     """Numbers and strings mean the same exact amount."""
     assert shop.pay(amount).json()["transaction"]["transaction_amount"] == spoken
 
 
-def test_a_transaction_has_one_source(shop, errors):
+def test_a_transaction_has_one_source(shop: Shop, errors: Errors) -> None:
     """A number and a vault together are refused, each by name."""
     assert list(errors(shop.pay(account_vault_id="x"))) == ["account_number", "account_vault_id"]
     assert list(errors(shop.pay(account_number=..., account_vault_id="x"))) == ["account_vault_id"]
@@ -233,7 +241,7 @@ SOURCES = {
 
 
 @pytest.mark.parametrize(("source", "expected"), SOURCES.items())
-def test_a_payment_is_charged_to_any_source(shop, sandbox, source, expected):
+def test_a_payment_is_charged_to_any_source(shop: Shop, sandbox: Sandbox, source: str, expected: Record) -> None:
     """A ticket, a stripe, a vault or an earlier payment work, by id or by api id."""
     vault = shop.vault(account_number="6011000995500000", account_vault_api_id="v1").json()["accountvault"]
     earlier = shop.pay(transaction_api_id="t1", account_holder_name="Ada").json()["transaction"]
@@ -252,7 +260,7 @@ def test_a_payment_is_charged_to_any_source(shop, sandbox, source, expected):
     assert "5454545454545454" not in response.text
 
 
-def test_a_ticket_pays_once(shop, sandbox, errors):
+def test_a_ticket_pays_once(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     """A second payment with it is refused."""
     source = {"account_number": ..., "exp_date": ..., "ticket": sandbox.ticket()}
     assert shop.pay(**source).status_code == 201
@@ -260,18 +268,18 @@ def test_a_ticket_pays_once(shop, sandbox, errors):
 
 
 @pytest.mark.parametrize("code", ["WEB", "PPD", "CCD", "TEL", "POP", "C21"])
-def test_a_bank_payment_has_an_sec_code(shop, code):
+def test_a_bank_payment_has_an_sec_code(shop: Shop, code: str) -> None:
     """The code is one of six."""
     assert bank_payment(shop, ach_sec_code=code).json()["transaction"]["ach_sec_code"] == code
 
 
-def test_an_unknown_sec_code_is_refused(shop, errors):
+def test_an_unknown_sec_code_is_refused(shop: Shop, errors: Errors) -> None:
     """Lower case is unknown too."""
     for code in ("ARC", "web"):
         assert list(errors(bank_payment(shop, ach_sec_code=code))) == ["ach_sec_code"]
 
 
-def test_a_bank_payment_carries_the_fields_of_the_recorded_one(shop):
+def test_a_bank_payment_carries_the_fields_of_the_recorded_one(shop: Shop) -> None:
     """The payment has the routing number, and the last four digits of the account."""
     recorded = json.loads((SAMPLES / "transaction-ach-debit-response.json").read_text())["transaction"]
     made = bank_payment(shop, action="debit", billing_zip="30346").json()["transaction"]
@@ -280,7 +288,7 @@ def test_a_bank_payment_carries_the_fields_of_the_recorded_one(shop):
     assert {name: made[name] for name in same} == {name: recorded[name] for name in same}
 
 
-def test_the_merchant_account_is_the_locations_own_by_default(shop, errors):
+def test_the_merchant_account_is_the_locations_own_by_default(shop: Shop, errors: Errors) -> None:
     """If omitted it is filled in; one for the other payment method is refused."""
     made = shop.pay().json()["transaction"]
     assert made["product_transaction_id"] == shop.info.cc_product_transaction_id
@@ -290,12 +298,12 @@ def test_the_merchant_account_is_the_locations_own_by_default(shop, errors):
     assert errors(shop.pay(product_transaction_id="")) == blank
 
 
-def test_the_ach_identifier_is_the_gateways(shop, errors):
+def test_the_ach_identifier_is_the_gateways(shop: Shop, errors: Errors) -> None:
     """The field is read-only."""
     assert errors(shop.pay(ach_identifier="P")) == {"ach_identifier": ["Ach Identifier cannot be set."]}
 
 
-def test_a_transaction_api_id_charges_once(shop, sandbox, errors):
+def test_a_transaction_api_id_charges_once(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     """A repeated id is refused and the ledger counts one charge."""
     assert shop.pay(transaction_api_id="t1").status_code == 201
     expected = {"transaction_api_id": ["transaction_api_id already exists in this location"]}
@@ -303,7 +311,9 @@ def test_a_transaction_api_id_charges_once(shop, sandbox, errors):
     assert sandbox.ledger()["charged"] == {"t1": 1}
 
 
-def test_an_api_id_is_taken_while_its_request_waits(shop, sandbox, errors, eventually):
+def test_an_api_id_is_taken_while_its_request_waits(
+    shop: Shop, sandbox: Sandbox, errors: Errors, eventually: Eventually
+) -> None:
     """A second request with the id of a waiting one is refused."""
     slow = threading.Thread(target=shop.pay, args=("8.60",), kwargs={"transaction_api_id": "t1"})
     slow.start()
@@ -314,7 +324,7 @@ def test_an_api_id_is_taken_while_its_request_waits(shop, sandbox, errors, event
     assert sandbox.ledger()["charged"] == {"t1": 1}
 
 
-def test_save_account_stores_the_card(shop):
+def test_save_account_stores_the_card(shop: Shop) -> None:
     """An approved payment with save_account stores a vault, a declined one does not."""
     made = shop.pay(save_account=1, contact_id=shop.info.contact_id).json()["transaction"]
     vault = shop.get(f"/v2/accountvaults/{made['account_vault_id']}").json()["accountvault"]
@@ -322,7 +332,7 @@ def test_save_account_stores_the_card(shop):
     assert shop.pay("5.00", save_account=1).json()["transaction"]["account_vault_id"] is None
 
 
-def test_a_refund_gives_back_what_was_charged_and_no_more(shop, errors):
+def test_a_refund_gives_back_what_was_charged_and_no_more(shop: Shop, errors: Errors) -> None:
     """Parts are allowed up to the whole; without an amount it refunds the rest."""
     sale = shop.pay("12.50").json()["transaction"]
     refund = {"action": "refund", "account_number": ..., "exp_date": ..., "previous_transaction_id": sale["id"]}
@@ -334,7 +344,7 @@ def test_a_refund_gives_back_what_was_charged_and_no_more(shop, errors):
         assert list(errors(shop.pay(nothing, **refund))) == ["transaction_amount"]
 
 
-def test_what_took_no_money_is_not_refunded(shop, errors):
+def test_what_took_no_money_is_not_refunded(shop: Shop, errors: Errors) -> None:
     """An authorisation, a decline and a void cannot be refunded."""
     voided = shop.pay().json()["transaction"]
     shop.act(voided, "void")
@@ -345,13 +355,13 @@ def test_what_took_no_money_is_not_refunded(shop, errors):
         assert list(errors(refund)) == ["previous_transaction_id"]
 
 
-def test_custom_data_comes_back_as_it_was_sent(shop):
+def test_custom_data_comes_back_as_it_was_sent(shop: Shop) -> None:
     """Nested objects keep their shape and their numbers."""
     data = {"a": [1, 2.5, {"b": None}], "ü": "✓"}
     assert shop.pay(custom_data=data).json()["transaction"]["custom_data"] == data
 
 
-def test_a_refund_of_a_bank_payment_gives_it_back(shop, errors):
+def test_a_refund_of_a_bank_payment_gives_it_back(shop: Shop, errors: Errors) -> None:
     """The type is 40; a credit took no money and is not refunded."""
     credit, debit = (bank_payment(shop, action=action).json()["transaction"] for action in ("credit", "debit"))
     source = {"action": "refund", "account_number": ..., "exp_date": ...}
