@@ -50,10 +50,10 @@ def audit(session: nox.Session, versions: str) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check the types of the package, the typing tests and the examples."""
+    """Check the types of the package, the tests and the examples."""
     session.install("-e", ".[types]")
     session.run("mypy")
-    session.run("mypy", "tests/typing")
+    session.run("mypy", "tests")
     session.run("mypy", "examples")
     session.run("pyright")
 

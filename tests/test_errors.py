@@ -311,7 +311,8 @@ async def test_resolve_asks_again() -> None:
         return "the record"
 
     error = OutcomeUnknownError("lost", resolve=found)
-    assert [await error.resolve(), await error.resolve(5), await error.resolve(wait=0)] == ["the record"] * 3
+    answers: list[object] = [await error.resolve(), await error.resolve(5), await error.resolve(wait=0)]
+    assert answers == ["the record"] * 3
     assert waits == [30.0, 5, 0]
 
 

@@ -100,7 +100,7 @@ def test_secrets_do_not_pickle() -> None:
 WALKS: dict[str, Callable[[object], object]] = {
     "gc": gc.get_referents,
     "getstate": lambda secret: secret.__getstate__(),
-    "object's getstate": object.__getstate__,  # type: ignore[attr-defined]  mypy knows it not
+    "object's getstate": object.__getstate__,
     "slots": lambda secret: [getattr(secret, name) for name in Secret.__slots__],
     "attributes": lambda secret: [getattr(secret, name) for name in dir(secret) if name != "reveal"],
     "attrs": lambda secret: attrs.asdict(PasswordLogin("user", secret, "domain")),  # type: ignore[arg-type]
@@ -343,7 +343,12 @@ def test_no_quote_ends_within_a_secret(padding: int) -> None:
 def test_a_long_text_is_not_looked_at_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """A quote costs as much as it shows, and not as much as there is."""
     lengths: list[int] = []
-    monkeypatch.setattr(_secrets, "mask_text", lambda text, _: lengths.append(len(text)) or text)
+
+    def note_length(text: str, _: object) -> str:
+        lengths.append(len(text))
+        return text
+
+    monkeypatch.setattr(_secrets, "mask_text", note_length)
     assert len(quote_text("x" * 10_000_000, limit=100)) == 101
     assert max(lengths) < 200
 
@@ -353,7 +358,7 @@ def test_a_detached_error_leads_nowhere() -> None:
 
     def fails() -> None:
         try:
-            {}["cause"]
+            dict[str, str]()["cause"]
         except KeyError as cause:
             raise ValueError("said") from cause
 

@@ -165,10 +165,11 @@ def sentences(passage: Passage) -> Iterator[tuple[int, str]]:
 def docstrings(module: ast.Module) -> Iterator[tuple[ast.AST, ast.Constant]]:
     """Yield every docstring, those of attributes too, with the node that has it in its body."""
     for node in ast.walk(module):
-        for statement in getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []:
+        body = getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []
+        for statement in body:
             match statement:
                 case ast.Expr(value=ast.Constant(value=str()) as text):
-                    is_first = node.body[0] is statement  # type: ignore[attr-defined]  it has one
+                    is_first = body[0] is statement
                     yield (node if is_first else statement), text
 
 

@@ -54,7 +54,8 @@ def imports(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            yield from (each.value for each in node.args if isinstance(each, ast.Constant))
+            values = (each.value for each in node.args if isinstance(each, ast.Constant))
+            yield from (value for value in values if isinstance(value, str))
 
 
 def foreign() -> set[str]:

@@ -105,7 +105,7 @@ def test_the_sandbox_imports_nothing_of_the_client(path: Path) -> None:
         or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
         for child in ast.walk(node)
     }
-    elsewhere = ast.Module([node for node in ast.walk(tree(path)) if node not in handed_out], [])
-    statements = [node for node in elsewhere.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    elsewhere = [node for node in ast.walk(tree(path)) if node not in handed_out]
+    statements = [node for node in elsewhere if isinstance(node, ast.Import | ast.ImportFrom)]
     used = {module for statement in statements for module in imported(statement)}
     assert {module for module in used if module.startswith("gateway_async") and layer(module) != "sandbox"} == set()

@@ -2,7 +2,7 @@
 
 import asyncio
 import copyreg
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -27,11 +27,13 @@ from gateway_async import (
     PasswordLogin,
     QuickInvoiceCreate,
     SwipedVaultCreate,
+    Transaction,
     TransactionCreate,
     UserApiKey,
 )
 from gateway_async._execution import outcome_resolver
 from gateway_async._wire.call import Call
+from gateway_async.credentials import Credentials
 from gateway_async.observe import AttemptFailed, CallEnded, Event
 from gateway_async.postbacks import PostbackReceiver, PostbackRefusedError
 from gateway_async.sandbox import Sandbox
@@ -45,7 +47,7 @@ ROUTING = "072000326"
 MONEY = (CARD, TRACK, "4012888888881881", CVV, BANK_ACCOUNT, ROUTING)
 OWN = (__file__,)
 
-Operation = Callable[[AsyncGateway], Awaitable[object]]
+Operation = Callable[[AsyncGateway], Coroutine[Any, Any, object]]
 
 
 def sale() -> TransactionCreate:
@@ -133,13 +135,13 @@ def basic_of(sandbox: Sandbox) -> str:
     return f"{sandbox.user_id}:{sandbox.user_api_key}"
 
 
-def credentials_of(sandbox: Sandbox, kind: str, token: str) -> Any:
+def credentials_of(sandbox: Sandbox, kind: str, token: str) -> Credentials:
     """Return credentials of each kind; the sandbox rejects the bearer token."""
 
     async def ask() -> str:
         return token
 
-    return {
+    kinds: dict[str, Callable[[], Credentials]] = {
         "headers": lambda: UserApiKey(sandbox.user_id, sandbox.user_api_key),
         "query": lambda: UserApiKey(sandbox.user_id, sandbox.user_api_key, "query"),
         "basic": lambda: UserApiKey(sandbox.user_id, sandbox.user_api_key, "basic"),
@@ -148,7 +150,8 @@ def credentials_of(sandbox: Sandbox, kind: str, token: str) -> Any:
         "hash key": lambda: HashKey(sandbox.user_id, sandbox.user_hash_key),
         "bearer": lambda: BearerToken(token),
         "asked bearer": lambda: BearerToken(ask),
-    }[kind]()
+    }
+    return kinds[kind]()
 
 
 class Errors:
@@ -430,4 +433,5 @@ async def test_an_unknown_outcome_keeps_no_body(one_sandbox: Sandbox) -> None:
         assert kept
         assert [way for way, each in kept if each.body is not None or each.form is not None or each.secrets] == []
         found = await error.resolve()
+    assert isinstance(found, Transaction)
     assert found.approved

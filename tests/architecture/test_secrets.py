@@ -103,12 +103,12 @@ def echo(request: httpx.Request, status: int, form: str) -> httpx.Response:
     return httpx.Response(status, **bodies[form])
 
 
-def planted(*names: str) -> dict[str, str]:
+def planted(*names: str) -> dict[str, Any]:
     """Return fields with their planted values."""
     return {name: PLANTED[name] for name in names}
 
 
-SALE = {"action": "sale", "transaction_amount": Decimal("12.50"), "exp_date": "0930"}
+SALE: dict[str, Any] = {"action": "sale", "transaction_amount": Decimal("12.50"), "exp_date": "0930"}
 REQUESTS: dict[str, tuple[str, Request]] = {
     "card vault": (
         "account_vaults",

@@ -188,7 +188,7 @@ def test_port_in_use() -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
 
 
-LINES = {
+LINES: dict[str, tuple[dict[str, object], str]] = {
     "transaction": ({"transaction_amount": "12.50", "status_id": 134}, "12.50 settled"),
     "unknown status": ({"transaction_amount": "12.50", "status_id": 999}, "12.50 status 999"),
     "accountvault": ({"account_type": "visa", "last_four": "1111"}, "visa …1111"),

@@ -29,7 +29,9 @@ def test_the_remaining_time_comes_from_the_input() -> None:
     for seconds in (5.0, 10.0):
         share[0] = seconds / 40
         meter.update(Report(stored=10, seconds=seconds))
-    assert (meter.share, meter.eta) == (0.25, pytest.approx(30))
+    remaining: float | None = meter.eta
+    assert meter.share == 0.25
+    assert remaining == pytest.approx(30)
 
 
 def test_lines_come_every_five_seconds(capsys: pytest.CaptureFixture[str]) -> None:

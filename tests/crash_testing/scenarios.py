@@ -1,6 +1,7 @@
 """Scenarios to stop at every moment; other processes load them from this file."""
 
 import os
+from typing import Any
 
 from gateway_async import (
     AsyncGateway,
@@ -24,7 +25,7 @@ __all__ = [
     "void",
 ]
 
-CARD = {"account_number": "4111111111111111", "exp_date": "1230"}
+CARD: dict[str, Any] = {"account_number": "4111111111111111", "exp_date": "1230"}
 
 
 async def sale(gateway: AsyncGateway) -> None:

@@ -26,7 +26,7 @@ SETTLE, STORE_AT_TERMINAL = "POST /v2/transactionbatches/b1/settle", "POST /v2/r
 
 def page(**changes: Any) -> dict[str, Any]:
     """A ledger page of the sandbox."""
-    empty = {"charged": {}, "refunded": {}, "stored": {}}
+    empty: dict[str, Any] = {"charged": {}, "refunded": {}, "stored": {}}
     return {**empty, "transactions": [], "accountvaults": [], "transactionbatches": [], **changes}
 
 

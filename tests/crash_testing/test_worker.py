@@ -10,7 +10,8 @@ from gateway_async.crash_testing.worker import load
 
 def test_a_module_with_a_name_is_imported() -> None:
     """A scenario may be settings of a package and import its neighbours."""
-    assert load(str(Path(rules.__file__).resolve()), rules.__name__, "effects_of") is rules.effects_of
+    wanted: object = rules.effects_of
+    assert load(str(Path(rules.__file__).resolve()), rules.__name__, "effects_of") is wanted
 
 
 @pytest.mark.parametrize("module", ["__main__", "elsewhere.unknown", "json"])

@@ -70,7 +70,8 @@ def blocks(document: str, language: str) -> list[Block]:
 
 def compile_async(text: str, place: str) -> CodeType:
     """Compile a piece of code as the body of an async function."""
-    return compile(text, f"<{place}>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    code: CodeType = compile(text, f"<{place}>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    return code
 
 
 async def run_block(block: Block, namespace: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_the_error_tree_of_the_documents_is_the_tree_of_the_classes() -> None:
     for branch in BRANCH.finditer(drawing.text):
         path[len(branch["indent"]) // 4 :] = [branch["name"]]
         parents[branch["name"]] = path[-2] if len(path) > 1 else "Exception"
-    public = [getattr(gateway_async, name) for name in gateway_async.__all__ if name.endswith("Error")]
+    public = [getattr(gateway_async, name) for name in import_module("gateway_async").__all__ if name.endswith("Error")]
     errors = {error.__name__: {base.__name__ for base in error.__bases__} for error in public}
     assert parents.keys() == errors.keys()
     assert {name: parent for name, parent in parents.items() if parent not in errors[name]} == {}

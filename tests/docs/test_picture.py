@@ -21,7 +21,8 @@ def picture_lines() -> list[str]:
 def texts_of_the_command() -> set[str]:
     """Return the string literals of the command."""
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (PACKAGE / "cli").glob("*.py")]
-    return {node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    values = (node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return {value for value in values if isinstance(value, str)}
 
 
 def test_the_readme_shows_the_picture() -> None:

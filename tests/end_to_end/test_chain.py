@@ -118,7 +118,7 @@ async def test_a_payment_takes_its_course(gateway: AsyncGateway) -> None:
     captured = await gateway.transactions.complete(ApiId(held.transaction_api_id or ""), Decimal("14.00"))
     assert (captured.approved, captured.status_id, captured.transaction_amount) == (True, 101, Decimal("14.00"))
     voided = await gateway.transactions.void((await gateway.transactions.create(sale())).id)
-    assert (voided.voided, voided.transaction_amount, voided.auth_amount) == (True, 0, Decimal("12.50"))
+    assert (voided.voided, voided.transaction_amount, voided.auth_amount) == (True, Decimal(0), Decimal("12.50"))
     assert voided.void_date is not None
     paid = await gateway.transactions.create(sale())
     refund = await gateway.transactions.create(

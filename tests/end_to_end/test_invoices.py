@@ -54,7 +54,7 @@ async def test_an_invoice_lives_and_dies(gateway: AsyncGateway) -> None:
     assert (made.payment_status_id, made.allow_partial_pay, made.is_active) == (PaymentStatus.UNPAID, True, True)
     assert (await invoices.get(made.id)).id == (await invoices.get(ApiId("lunch-1"))).id == made.id
     changed = await invoices.update(ApiId("lunch-1"), QuickInvoiceUpdate(title="Late lunch", item_list={"Tea": "3.00"}))
-    assert (changed.title, changed.amount_due) == ("Late lunch", 3)
+    assert (changed.title, changed.amount_due) == ("Late lunch", Decimal(3))
     assert [invoice.id async for invoice in invoices.list({"status_id": [1]}, sort="-created_ts")] == [made.id]
     closed = await invoices.update(made.id, QuickInvoiceUpdate(status_id=QuickInvoiceStatus.CLOSED))
     assert closed.is_closed
@@ -72,11 +72,15 @@ async def test_payments_taken_elsewhere(gateway: AsyncGateway) -> None:
     made = await gateway.quick_invoices.create(lunch(allow_partial_pay=True))
     paid = await gateway.transactions.create(sale("2.50"))
     part = await gateway.quick_invoices.add_transaction(made.id, paid.id)
-    assert (part.payment_status_id, part.remaining_balance) == (PaymentStatus.PARTIALLY_PAID, 4)
+    assert (part.payment_status_id, part.remaining_balance) == (PaymentStatus.PARTIALLY_PAID, Decimal(4))
     assert [transaction.id for transaction in part.transactions or ()] == [paid.id]
     assert (await gateway.transactions.get(paid.id)).quick_invoice_id == made.id
     again = await gateway.quick_invoices.remove_transaction(ApiId(made.quick_invoice_api_id or ""), paid.id)
-    assert (again.payment_status_id, again.remaining_balance, again.transactions) == (PaymentStatus.UNPAID, 6.5, ())
+    assert (again.payment_status_id, again.remaining_balance, again.transactions) == (
+        PaymentStatus.UNPAID,
+        Decimal("6.5"),
+        (),
+    )
 
 
 async def test_files_come_and_go(gateway: AsyncGateway, tmp_path: Path) -> None:

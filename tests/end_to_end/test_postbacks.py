@@ -29,12 +29,13 @@ from gateway_async import (
     TransactionCreate,
     TransactionStatus,
 )
+from gateway_async.models.postback_configs import Resource
 from gateway_async.postbacks import Postback, PostbackReceiver, Reconciled, SqliteInbox
 from gateway_async.sandbox import Sandbox
 
 pytestmark = pytest.mark.asyncio
 
-RESOURCES = ("contact", "accountvault", "transaction", "transactionbatch")
+RESOURCES: tuple[Resource, ...] = ("contact", "accountvault", "transaction", "transactionbatch")
 RECORDS = {
     "contact": Contact,
     "accountvault": AccountVault,

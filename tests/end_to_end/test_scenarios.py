@@ -1,6 +1,7 @@
 """The sandbox's named misfortunes, met by the client: each call comes to its end, and is carried out once."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from gateway_async.sandbox.simulators.scenarios import SCENARIOS
 
 pytestmark = pytest.mark.anyio
 
-CARD = {"account_number": "4111111111111111", "exp_date": "1230"}
+CARD: dict[str, Any] = {"account_number": "4111111111111111", "exp_date": "1230"}
 
 
 async def sell(gateway: AsyncGateway, _: Sandbox) -> object:

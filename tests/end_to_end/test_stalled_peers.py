@@ -21,6 +21,7 @@ from gateway_async import (
     UserApiKey,
 )
 from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.simulators.faults import FaultName
 
 # In real time, so on one event loop; tests with a clock of their own run on both.
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
@@ -46,7 +47,7 @@ async def timed(call: Awaitable[Any]) -> tuple[float, GatewayError]:
 
 @pytest.mark.parametrize("fault", ["drip", "silence"])
 @pytest.mark.parametrize("verb", VERBS)
-async def test_a_gateway_that_stalls(sandbox: Sandbox, verb: str, fault: str) -> None:
+async def test_a_gateway_that_stalls(sandbox: Sandbox, verb: str, fault: FaultName) -> None:
     """A byte a second, or none at all, also to the lookup: the call ends half a second behind its deadline at most."""
     call, operation, error = VERBS[verb]
     for stalled in {operation, "GET /v2/transactions/{id}"}:

@@ -16,10 +16,12 @@ from gateway_async import (
     RouterTransactionCreate,
     SqliteLedger,
     TerminalBusyError,
+    Transaction,
     ValidationError,
 )
 from gateway_async.observe import Event, OutcomeLookedUp, TerminalProgress
 from gateway_async.sandbox import Sandbox
+from tests.support.outcomes import resolved
 
 pytestmark = pytest.mark.anyio
 
@@ -87,7 +89,7 @@ async def test_a_terminal_timeout_without_an_answer_is_unknown(sandbox_by_hand: 
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.router_transactions.create(sale(box, "doubtful"))
         box.present()
-        assert (await caught.value.resolve()).approved
+        assert (await resolved(caught.value, Transaction)).approved
     assert box.ledger()["charged"] == {"doubtful": 1}
 
 

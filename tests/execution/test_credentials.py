@@ -213,10 +213,11 @@ async def test_a_write_is_not_repeated_after_a_401_page() -> None:
     at_terminal = RouterTransactionCreate(action="sale", terminal_id="t", transaction_amount="12.50")
     async with Office(script).gateway() as gateway:
         assert (await gateway.contacts.get("found")).id == "found"  # a read is repeated
-        for create in (
+        creates: list[Callable[[], Awaitable[object]]] = [
             lambda: gateway.transactions.create(SALE),
             lambda: gateway.router_transactions.create(at_terminal),
-        ):
+        ]
+        for create in creates:
             with pytest.raises(AuthenticationError):
                 await create()
     assert script.methods.count("POST") == 2

@@ -5,9 +5,10 @@ import httpx
 import pytest
 import trio
 
-from gateway_async import NotSentError, OutcomeUnknownError, RouterTransactionCreate, TransactionCreate
+from gateway_async import NotSentError, OutcomeUnknownError, RouterTransactionCreate, Transaction, TransactionCreate
 from gateway_async._http.progress import PROGRESS, Stage
 from gateway_async.observe import Event, OutcomeLookedUp
+from tests.support.outcomes import resolved
 
 from .scripted_transport import LOST, NOT_THERE, Script, record, silent
 
@@ -82,7 +83,7 @@ async def test_a_terminal_call_is_never_sent_twice() -> None:
             await caught.value.resolve()
         assert trio.current_time() <= 45
         script.answers["get"] = [record("transaction", transaction_api_id="mine", status_id=301)]
-        assert (await caught.value.resolve()).declined
+        assert (await resolved(caught.value, Transaction)).declined
 
 
 async def test_a_lost_terminal_answer_is_waited_for_at_the_transactions() -> None:

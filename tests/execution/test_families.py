@@ -23,12 +23,14 @@ from gateway_async import (
     PostbackConfigUpdate,
     ProductFile,
     ProductFileCreate,
+    QuickInvoice,
     QuickInvoiceCreate,
     QuickInvoiceUpdate,
     ValidationError,
 )
+from tests.support.outcomes import resolved
 
-from .scripted_transport import LOST, NOT_THERE, Script, absent, echo, record, refused
+from .scripted_transport import LOST, NOT_THERE, Answer, Script, absent, echo, record, refused
 
 pytestmark = pytest.mark.anyio
 
@@ -167,6 +169,7 @@ async def test_another_invoice_under_the_same_id_is_not_the_one() -> None:
     async with script.gateway() as gateway:
         with pytest.raises(MismatchedWriteError, match="title, item_list: not as sent") as caught:
             await gateway.quick_invoices.create(attrs.evolve(INVOICE, quick_invoice_api_id="mine"))
+    assert isinstance(caught.value.record, QuickInvoice)
     assert caught.value.record.title == "Dinner"
     assert script.methods == ["POST", "GET"]
 
@@ -225,9 +228,10 @@ SETTLED: list[tuple[str, Verb, str, Any, httpx.Response]] = [
 @pytest.mark.parametrize(
     ("verb", "method", "done"), [pytest.param(verb, method, done, id=name) for name, verb, method, done, _ in SETTLED]
 )
-async def test_a_lost_change_is_settled_by_reading(verb: Verb, method: str, done: httpx.Response) -> None:
+async def test_a_lost_change_is_settled_by_reading(verb: Verb, method: str, done: Answer) -> None:
     """The record shows that it was made, so nothing is sent twice."""
-    script = Script(**{method.lower(): [LOST], "get": [done]})  # type: ignore[arg-type]
+    answers: dict[str, list[Answer]] = {method.lower(): [LOST], "get": [done]}
+    script = Script(**answers)
     async with script.gateway() as gateway:
         await verb(gateway)
     assert script.methods == [method, "GET", "GET"][: 3 if done is absent else 2]
@@ -321,7 +325,7 @@ async def test_an_invoice_that_cannot_be_read_afterwards_leaves_it_unknown() -> 
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.quick_invoices.add_transaction("i", "t")
         script.answers["get"] = [payment("i"), invoice()]
-        assert (await caught.value.resolve()).id == "i"
+        assert (await resolved(caught.value, QuickInvoice)).id == "i"
 
 
 async def test_a_refused_payment_is_a_refusal() -> None:
@@ -412,6 +416,6 @@ async def test_batches_and_configs_have_no_integrators_id() -> None:
     """An `ApiId` is refused before anything is sent."""
     async with Script().gateway() as gateway:
         with pytest.raises(InvalidRequestError, match="are not found by an ApiId"):
-            await gateway.transaction_batches.get(ApiId("mine"))  # type: ignore[arg-type]
+            await gateway.transaction_batches.get(ApiId("mine"))
         with pytest.raises(InvalidRequestError, match="are not found by an ApiId"):
             await gateway.postback_configs.delete(ApiId("mine"))  # type: ignore[arg-type]

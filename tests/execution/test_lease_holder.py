@@ -114,7 +114,7 @@ async def test_a_store_that_hangs_is_given_a_third_of_the_lease() -> None:
     """Limit the wait for a store that does not respond."""
 
     class Hanging(Lease):
-        async def acquire(self, _terminal_id: str, _token: str) -> str | None:
+        async def acquire(self, _terminal_id: str, _token: str, seconds: float | None = None) -> str | None:  # noqa: ARG002  stores are given it
             await trio.sleep_forever()
 
     script = Script(post=[APPROVED])
@@ -284,8 +284,9 @@ async def test_one_client_asks_in_one_name() -> None:
     tokens: list[str] = []
 
     class Noting(Lease):
-        async def acquire(self, _terminal_id: str, _token: str) -> str | None:
+        async def acquire(self, _terminal_id: str, _token: str, seconds: float | None = None) -> str | None:  # noqa: ARG002  stores are given it
             tokens.append(_token)
+            return None
 
     async with Script(post=[APPROVED]).gateway(terminal_lease=Noting()) as gateway:
         for _ in range(2):

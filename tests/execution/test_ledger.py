@@ -35,7 +35,7 @@ from gateway_async import (
     ValidationError,
 )
 
-from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Script, absent, echo, listed, record, refused
+from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Answer, Script, absent, echo, listed, record, refused
 
 pytestmark = pytest.mark.anyio
 
@@ -216,7 +216,8 @@ NOT_KEPT: dict[str, Verb] = {
 @pytest.mark.parametrize("name", DONE)
 async def test_what_moves_money_or_stores_an_account_is_kept(name: str) -> None:
     """Record the intent also of a refused call."""
-    script = Script(**{method: [refused(it="may not be")] for method in ("get", "post", "put")})
+    answers: dict[str, list[Answer]] = {method: [refused(it="may not be")] for method in ("get", "post", "put")}
+    script = Script(**answers)
     if name == "router_account_vaults":
         script.answers["get"] = [listed("accountvaults")]
     ledger = Memory(script)
@@ -230,7 +231,9 @@ async def test_what_moves_money_or_stores_an_account_is_kept(name: str) -> None:
 @pytest.mark.parametrize("verb", NOT_KEPT.values(), ids=NOT_KEPT)
 async def test_what_moves_no_money_is_not_kept(verb: Verb) -> None:
     """The ledger hears nothing of it."""
-    script = Script(**{method: [refused(it="may not be")] for method in ("get", "post", "put", "delete")})
+    methods = ("get", "post", "put", "delete")
+    answers: dict[str, list[Answer]] = {method: [refused(it="may not be")] for method in methods}
+    script = Script(**answers)
     ledger = Memory(script)
     async with script.gateway(ledger=ledger) as gateway:
         with pytest.raises(ValidationError):

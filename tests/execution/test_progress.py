@@ -1,5 +1,6 @@
 """Progress of a call at a terminal, for a till's display."""
 
+from functools import partial
 from typing import Any
 
 import anyio
@@ -160,7 +161,7 @@ async def test_a_call_without_a_screen_has_no_task(options: dict[str, Any]) -> N
         before = trio.lowlevel.current_statistics().tasks_living
         for number in range(20):
             sale = RouterTransactionCreate(action="sale", terminal_id=f"t{number}", transaction_amount="1.00")
-            tasks.start_soon(lambda sale=sale: gateway.router_transactions.create(sale, **options))
+            tasks.start_soon(partial(gateway.router_transactions.create, sale, **options))
         await anyio.wait_all_tasks_blocked()
         each = (trio.lowlevel.current_statistics().tasks_living - before) / 20
         assert each == (2 if options else 1)

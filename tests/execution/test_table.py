@@ -96,11 +96,15 @@ CELLS = [
 ]
 """Every cell, with each answer of its line."""
 
-LOOKED_UP = [
-    cell
-    for cell in CELLS
-    if TABLE[cell.values[0]][cell.values[1]].step is NextStep.LOOK_UP and cell.values[1] is not Kind.UNNAMED
-]
+
+def is_looked_up(result: object, kind: object, _answer: object) -> bool:
+    """Whether a lookup finds the outcome."""
+    assert isinstance(result, AttemptResult)
+    assert isinstance(kind, Kind)
+    return TABLE[result][kind].step is NextStep.LOOK_UP and kind is not Kind.UNNAMED
+
+
+LOOKED_UP = [cell for cell in CELLS if is_looked_up(*cell.values)]
 """Return the kinds whose outcome a lookup finds."""
 
 
@@ -115,7 +119,8 @@ class Run:
 
     def __init__(self, kind: Kind, attempts: list[Answer], lookup: Answer) -> None:
         self.method, self.call = CALLS[kind]
-        self.script = Script(**{"post": [LOST], "get": [lookup], self.method.lower(): attempts})
+        answers: dict[str, list[Answer]] = {"post": [LOST], "get": [lookup], self.method.lower(): attempts}
+        self.script = Script(**answers)
         self.verdicts: list[str] = []
         self.result: Any = None
         self.error: GatewayError | None = None

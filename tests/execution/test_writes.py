@@ -32,13 +32,15 @@ from gateway_async import (
     RateLimitError,
     RouterTransactionCreate,
     TicketVaultCreate,
+    Transaction,
     TransactionCreate,
     TransactionUpdate,
     ValidationError,
 )
 from gateway_async.observe import Event, RecordDiffers
+from tests.support.outcomes import resolved
 
-from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Script, absent, echo, listed, record, refused
+from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Answer, Script, absent, echo, listed, record, refused
 
 pytestmark = pytest.mark.anyio
 
@@ -121,7 +123,7 @@ async def test_max_attempts_bounds_the_posts_with_a_lookup_between_any_two() -> 
         assert script.methods.count("POST") == 3
         assert "POSTPOST" not in "".join(script.methods)
         script.answers["get"] = [record("transaction", status_id=101)]
-        assert (await error.resolve()).approved
+        assert (await resolved(error, Transaction)).approved
 
 
 async def test_not_there_is_certain_when_nothing_can_be_under_way_any_more() -> None:
@@ -160,7 +162,7 @@ async def test_a_sale_that_arrives_late_is_found_by_resolving() -> None:
     async with script.gateway(max_attempts=1) as gateway:
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.transactions.create(SALE)
-        assert (await caught.value.resolve()).id == "found"
+        assert (await resolved(caught.value, Transaction)).id == "found"
 
 
 async def test_a_repeat_that_never_left_does_not_make_the_first_try_unsent() -> None:
@@ -253,7 +255,7 @@ async def test_not_there_is_as_old_as_its_question() -> None:
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.transactions.create(SALE)
         script.answers["get"] = [slow]
-        assert (await caught.value.resolve()).id == "found"
+        assert (await resolved(caught.value, Transaction)).id == "found"
 
 
 async def test_a_refused_repeat_of_a_change_does_not_hide_the_first() -> None:
@@ -263,7 +265,7 @@ async def test_a_refused_repeat_of_a_change_does_not_hide_the_first() -> None:
         with pytest.raises(OutcomeUnknownError, match="is locked") as caught:
             await gateway.transactions.complete("found", "9.00")
         script.answers["get"] = [record("transaction", status_id=101, transaction_amount="9.00")]
-        assert (await caught.value.resolve()).approved
+        assert (await resolved(caught.value, Transaction)).approved
 
 
 async def test_a_sale_that_had_the_id_before_is_no_refund() -> None:
@@ -340,6 +342,7 @@ async def test_another_payment_under_the_callers_id_is_not_the_result(answer: ht
     async with script.gateway() as gateway:
         with pytest.raises(MismatchedWriteError) as caught:
             await gateway.transactions.create(WITH_OWN_ID)
+        assert isinstance(caught.value.record, Transaction)
         assert caught.value.record.transaction_amount == Decimal("80.00")
         assert caught.value.differences == ("transaction_amount is '80.00', not '12.50'",)
         with pytest.raises(MismatchedWriteError):
@@ -384,7 +387,7 @@ async def test_a_taken_id_stays_a_refusal_after_a_429() -> None:
 async def test_a_taken_id_that_was_made_up_is_looked_up(before: list[httpx.Response]) -> None:
     """Only this sale has the id, so a proxy has sent it twice, or the throttled try was executed."""
     taken = refused(transaction_api_id="already exists")
-    gets = [NOT_THERE] * len(before) + [record("transaction", status_id=101)]
+    gets: list[Answer] = [*[NOT_THERE] * len(before), record("transaction", status_id=101)]
     script = Script(post=[*before, taken], get=gets)
     async with script.gateway() as gateway:
         assert (await gateway.transactions.create(SALE)).id == "found"
@@ -536,7 +539,8 @@ async def test_a_lost_delete_is_done_when_the_record_is_gone() -> None:
     """The gateway's own 404 or 409 to the lookup, and a list without the record, are what a delete wants."""
     script = Script(delete=[LOST], get=[absent])
     async with script.gateway() as gateway:
-        assert await gateway.contacts.delete(ApiId("mine")) is None
+        delete: Callable[[ApiId], Awaitable[object]] = gateway.contacts.delete
+        assert await delete(ApiId("mine")) is None
     assert script.methods == ["DELETE", "GET", "GET"]
     wanted = {"contact_api_id": "mine", "location_id": "loc", "page": "1", "page_size": "100"}
     assert dict(script.asked[2].url.params) == wanted
@@ -617,7 +621,7 @@ async def test_a_list_may_have_what_the_404_denied() -> None:
     async with script.gateway(max_attempts=1, in_doubt_seconds=1) as gateway:
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.transactions.create(SALE)
-        assert (await caught.value.resolve()).approved
+        assert (await resolved(caught.value, Transaction)).approved
 
 
 ALLEGED_DELETIONS = [{"success": False}, {"success": True}, {"contact": {"id": "c"}}, "deleted", 0, False]
@@ -816,6 +820,7 @@ async def test_a_record_under_the_callers_id_with_another_amount_is_not_the_resu
     async with script.gateway() as gateway:
         with pytest.raises(MismatchedWriteError) as caught:
             await gateway.transactions.create(WITH_OWN_ID)
+    assert isinstance(caught.value.record, Transaction)
     assert (caught.value.record.transaction_amount, caught.value.api_id) == (Decimal("80.00"), "mine")
     assert script.methods == ["POST", "GET"]
 
@@ -883,7 +888,8 @@ async def test_a_reused_integrator_id_is_a_duplicate(wrapper: str, field: str, c
             await create(gateway)
         assert script.methods == ["POST"]
         assert (caught.value.api_id, [*caught.value.fields]) == ("mine", [field])
-        assert (await caught.value.fetch()).id == "found"
+        fetched: Any = await caught.value.fetch()
+        assert fetched.id == "found"
     assert dict(script.asked[1].url.params) == {"api_id": "1", "location_id": "loc"}
 
 

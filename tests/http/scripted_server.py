@@ -138,12 +138,14 @@ def client(peer: Peer, **options: Any) -> httpx.AsyncClient:
 
 def places(http: httpx.AsyncClient, pool: str = "ordinary") -> anyio.CapacityLimiter:
     """Return the slots for connections in use of a client's pool."""
-    return _pool(http, pool).limiter
+    limiter: anyio.CapacityLimiter = _pool(http, pool).limiter
+    return limiter
 
 
 def dials(http: httpx.AsyncClient, pool: str = "ordinary") -> anyio.CapacityLimiter:
     """Return the slots for connections that a client's pool is opening."""
-    return _pool(http, pool).connect_limiter
+    limiter: anyio.CapacityLimiter = _pool(http, pool).connect_limiter
+    return limiter
 
 
 def idle(http: httpx.AsyncClient, pool: str = "ordinary") -> int:

@@ -52,7 +52,7 @@ class Leases:
         self.held: set[tuple[str, str]] = set()
         self.most = 0
 
-    async def acquire(self, terminal_id: str, token: str) -> str | None:
+    async def acquire(self, terminal_id: str, token: str, seconds: float | None = None) -> str | None:  # noqa: ARG002  stores are given it
         """Done, and then heard of: what is cancelled in between has been taken."""
         self.held.add((terminal_id, token))
         self.most = max(self.most, len(self.held))

@@ -59,6 +59,9 @@ async def test_places_are_given_in_order() -> None:
             order.append(head.split(b" ")[1])
             await wire.answer()
 
+    def waiting(http: httpx.AsyncClient, count: int) -> bool:
+        return places(http).statistics().tasks_waiting == count
+
     async with (
         serving(note) as peer,
         client(peer, max_connections=1) as http,
@@ -67,7 +70,7 @@ async def test_places_are_given_in_order() -> None:
     ):
         for number in range(1, 5):
             tasks.start_soon(http.get, f"/{number}")
-            await until(lambda number=number: places(http).statistics().tasks_waiting == number)
+            await until(functools.partial(waiting, http, number))
     assert order == [b"/0", b"/1", b"/2", b"/3", b"/4"]
 
 

@@ -1,5 +1,6 @@
 """Which connection a call gets: the newest idle one, and never one on which anything unasked came."""
 
+from functools import partial
 from typing import Any, cast
 
 import anyio
@@ -31,6 +32,9 @@ async def test_newest_connection_first() -> None:
         await wire.answer()
         await answer_all(wire)
 
+    def are_idle(http: httpx.AsyncClient, count: int) -> bool:
+        return idle(http) == count
+
     async with serving(in_order) as peer, client(peer) as http, anyio.create_task_group() as tasks:
         tasks.start_soon(http.get, "/")
         await until(lambda: peer.opened == 1)
@@ -38,7 +42,7 @@ async def test_newest_connection_first() -> None:
         await until(lambda: peer.opened == 2)
         for number in (2, 1):
             ready[number].set()
-            await until(lambda number=number: idle(http) == 3 - number)
+            await until(partial(are_idle, http, 3 - number))
         assert [(await http.get("/")).text for _ in range(3)] == ["1", "1", "1"]
 
 
@@ -165,6 +169,7 @@ async def test_answer_closed_twice() -> None:
         async with http.stream("GET", "/") as answer:
             await answer.aread()
         async with http.stream("GET", "/"):
+            assert isinstance(answer.stream, httpx.AsyncByteStream)
             await answer.stream.aclose()
             assert places(http).borrowed_tokens == 1
         assert places(http).borrowed_tokens == 0

@@ -6,6 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 import trustme
+from anyio.streams.tls import TLSStream
 
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.transport import PooledTransport
@@ -93,6 +94,7 @@ async def test_unsolicited_response_in_its_own_tls_record(
 
     async def twice(wire: Wire) -> None:
         await wire.request()
+        assert isinstance(wire.stream, TLSStream)
         wire.stream._ssl_object.write(ANSWER % wire.number)
         await wire.send(STRAY)
         await wire.gone()
@@ -109,6 +111,7 @@ async def test_stray_answer_in_a_record_of_which_half_is_read(
 
     async def twice(wire: Wire) -> None:
         await wire.request()
+        assert isinstance(wire.stream, TLSStream)
         wire.stream._ssl_object.write(
             b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n" + b"%d" % wire.number * 60_000
         )
@@ -124,6 +127,7 @@ async def test_broken_record(server_tls: ssl.SSLContext, client_tls: ssl.SSLCont
 
     async def break_off(wire: Wire) -> None:
         await wire.request()
+        assert isinstance(wire.stream, TLSStream)
         await wire.stream.transport_stream.send(b"this is no record of TLS")
         await wire.gone()
 

@@ -176,13 +176,14 @@ async def test_it_is_cancelled(migrate: Any, sandbox: Sandbox, name: str, tmp_pa
     """Workers stop when the caller's task is cancelled."""
     keys = [f"k{number}" for number in range(2000)]
     path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
-    with anyio.CancelScope() as scope:
-        await migrate(
-            path,
-            rows_per_shard=1000,
-            rate=partial(SteadyRate, 100),
-            on_progress=lambda report: report.stored and scope.cancel(),
-        )
+    scope = anyio.CancelScope()
+
+    def cancel_soon(report: Report) -> None:
+        if report.stored:
+            scope.cancel()
+
+    with scope:
+        await migrate(path, rows_per_shard=1000, rate=partial(SteadyRate, 100), on_progress=cancel_soon)
     assert scope.cancelled_caught
     await anyio.sleep(0.5)
     stored = sum(times_stored(sandbox, name, keys))
@@ -326,12 +327,13 @@ async def test_no_worker_is_waited_for_in_vain(sandbox: Sandbox, name: str, tmp_
     """When the last worker is gone and none comes, the migration says so and stops after its give_up_after."""
     path = write_rows(tmp_path / "cards.jsonl", [row(f"k{number}") for number in range(5000)])
     seen: list[str] = []
-    killed: list[None] = []
+    killed: list[bool] = []
     with cluster_of(tmp_path, sandbox.environment(), workers=1) as cluster:
 
         def kill_it(report: Report) -> None:
             if report.stored and not killed:
-                killed.append(cluster.kill_worker())
+                cluster.kill_worker()
+                killed.append(True)
             seen.append(report.waiting)
 
         journal = partial(SqliteJournal, tmp_path / "cards.journal")
@@ -371,7 +373,7 @@ async def test_a_worker_without_credentials(migrate: Any, tmp_path: Path) -> Non
     """An error of a worker's client names what is missing."""
     path = write_rows(tmp_path / "cards.jsonl", [row("k")])
     with pytest.raises(InvalidRequestError, match=r"worker tcp://.*developer_id"):
-        await migrate(path, gateway=partial(AsyncGateway, "http://127.0.0.1:1", developer_id="", credentials=None))
+        await migrate(path, gateway=partial(AsyncGateway, "http://127.0.0.1:1", developer_id="", credentials=None))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def test_rejects_with_card_numbers_are_for_one_pair_of_eyes(tmp_path: Path) -> N
 
 def test_without_rejects_there_is_no_file(tmp_path: Path) -> None:
     """And a former one stays as it is: it may be the only copy of what was mended."""
-    assert not Rejects(tmp_path / "rejects.csv", InputFormat).close()  # type: ignore[arg-type]  it is not asked
+    assert not Rejects(tmp_path / "rejects.csv", InputFormat).close()  # type: ignore[arg-type]  # it is not asked
     assert list(tmp_path.iterdir()) == []
 
 
@@ -228,7 +228,7 @@ def test_earlier_rejects_are_set_aside_when_nothing_is_rejected(tmp_path: Path) 
     """Rejects of an earlier run are kept under another name, if there are any."""
     path = tmp_path / "rejects.csv"
     path.write_text("Customer,problems\n")
-    rejects = Rejects(path, InputFormat)  # type: ignore[arg-type]  it is not asked
+    rejects = Rejects(path, InputFormat)  # type: ignore[arg-type]  # it is not asked
     assert rejects.back_up() == tmp_path / "rejects.csv~"
     assert contents(tmp_path) == {"rejects.csv~": "Customer,problems\n"}
     assert rejects.back_up() is None
@@ -237,7 +237,7 @@ def test_earlier_rejects_are_set_aside_when_nothing_is_rejected(tmp_path: Path) 
 def test_no_card_number_is_left_by_a_run_that_was_killed(tmp_path: Path) -> None:
     """An incomplete file is removed by the next run, even if that writes nothing."""
     (tmp_path / "rejects.csv.part").write_text(f"c1,{CARD}\n")
-    assert not Rejects(tmp_path / "rejects.csv", InputFormat).close()  # type: ignore[arg-type]  it is not asked
+    assert not Rejects(tmp_path / "rejects.csv", InputFormat).close()  # type: ignore[arg-type]  # it is not asked
     assert list(tmp_path.iterdir()) == []
 
 

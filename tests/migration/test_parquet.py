@@ -1,7 +1,7 @@
 """Parquet files as sources of rows."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -66,7 +66,8 @@ async def test_a_cut_file_is_refused(tmp_path: Path, keep: float) -> None:
     """A Parquet file has its columns at its end, so a cut file cannot be read."""
     whole = written(tmp_path, cards(100)).read_bytes()
     path = put(tmp_path, whole[: keep if isinstance(keep, int) else int(len(whole) * keep)], "cut.parquet")
-    for attempt in (lambda: read(path), lambda: all_of(read_rows(path))):
+    attempts: list[Callable[[], Awaitable[object]]] = [lambda: read(path), lambda: all_of(read_rows(path))]
+    for attempt in attempts:
         with pytest.raises(InvalidRequestError, match=r"cut\.parquet is not a complete Parquet file"):
             await attempt()
     with pytest.raises(InvalidRequestError, match="is not a complete Parquet file"):

@@ -287,9 +287,10 @@ async def test_processes_share_a_rate_exactly(name: str) -> None:
             assert process.stdout is not None
             assert await process.stdout.readline() == b"ready\n"
         outputs = await asyncio.gather(*(process.communicate(b"\n") for process in processes))
-        last = int(await redis.hget(key, "next"))
+        last = await redis.hget(key, "next")
     assert [len(output.split()) for output, _ in outputs] == [calls] * 3
-    assert last == (now + first + 3 * calls * per_second) * 1_000_000
+    assert last is not None
+    assert int(last) == (now + first + 3 * calls * per_second) * 1_000_000
 
 
 @redis_only

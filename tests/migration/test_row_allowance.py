@@ -90,9 +90,9 @@ async def test_skipping_costs_the_same_with_a_cap(migration: Migration) -> None:
     asked: list[int] = []
     begin = migration.journal.record_starts
 
-    async def counted(marks: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
-        asked.append(len(marks))
-        return await begin(marks)
+    async def counted(rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
+        asked.append(len(rows))
+        return await begin(rows)
 
     migration.journal.record_starts = counted  # type: ignore[method-assign]
     costs = []

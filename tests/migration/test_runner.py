@@ -508,13 +508,13 @@ async def test_a_beginning_whose_answer_was_lost(migration: Migration, lines: bo
     begin = migration.journal.record_starts
     lost_answers = [JournalError("memory", "the connection was lost")]
 
-    async def begin_and_fail(marks: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
-        known = await begin(marks)
+    async def begin_and_fail(rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
+        known = await begin(rows)
         if lost_answers:
             raise lost_answers.pop()
         return known
 
-    migration.journal.record_starts = begin_and_fail  # type: ignore[method-assign]  that is the point
+    migration.journal.record_starts = begin_and_fail  # type: ignore[method-assign]  # that is the point
     given = [*rows(20), row("00003", line=99)]
     report = await migration.run(given if lines else [attrs.evolve(each, line=None) for each in given])
     assert counts(report) == (20, 1, 0, 0)

@@ -70,7 +70,7 @@ class Known:
 async def test_whose_row_it_is(line: int, run: int, seen_as: int) -> None:
     """A key that this migration has in another line counts as seen in this run; in the same line it is itself."""
     entry = _entry(line=line, run=run)
-    journal = _ShardJournal(Known(entry), since=7)  # type: ignore[arg-type]  as much of one as is asked
+    journal = _ShardJournal(Known(entry), since=7)  # type: ignore[arg-type]  # as much of one as is asked
     await journal.start("m")
     (known,) = await journal.record_starts([RowStarted(key="k", api_id="a", fingerprint="f", line=4)])
     assert known is not None
@@ -79,7 +79,7 @@ async def test_whose_row_it_is(line: int, run: int, seen_as: int) -> None:
 
 async def test_a_new_row_is_new() -> None:
     """Nothing is made up for a row that the journal does not know."""
-    journal = _ShardJournal(Known(None), since=1)  # type: ignore[arg-type]  as much of one as is asked
+    journal = _ShardJournal(Known(None), since=1)  # type: ignore[arg-type]  # as much of one as is asked
     await journal.start("m")
     assert await journal.record_starts([RowStarted(key="k", api_id="a", fingerprint="f", line=4)]) == [None]
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import attrs
 import pytest
@@ -129,7 +130,7 @@ async def test_an_input_that_cannot_be_read_ends_it(sandbox: Sandbox, gateway: A
 
 
 @pytest.mark.parametrize("wrong", [{"sample": 0}, {"concurrency": 0}, {"sample": True}])
-async def test_numbers_are_checked(gateway: AsyncGateway, journal: Path, wrong: dict[str, int]) -> None:
+async def test_numbers_are_checked(gateway: AsyncGateway, journal: Path, wrong: dict[str, Any]) -> None:
     """By their names."""
     with pytest.raises(InvalidRequestError, match=f"{next(iter(wrong))}: must be a whole number above 0"):
-        await verify_vaults(gateway, journal=journal, **wrong)  # type: ignore[arg-type]  that is the point
+        await verify_vaults(gateway, journal=journal, **wrong)

@@ -41,7 +41,7 @@ NEEDED: list[tuple[type[Request], dict[str, Any]]] = [
 )
 def test_what_a_way_of_storing_needs(kind: type[Request], needed: dict[str, Any], missing: str) -> None:
     """With all its required fields a request is made; without any one of them it is a type error."""
-    assert kind(**needed)
+    assert kind(**needed) is not None
     with pytest.raises(TypeError, match=missing):
         kind(**{name: value for name, value in needed.items() if name != missing})
 

@@ -63,7 +63,7 @@ def test_unset_is_one_of_a_kind() -> None:
 def test_fields_are_keyword_only() -> None:
     """Positions would make two texts easy to swap."""
     with pytest.raises(TypeError):
-        ContactCreate("Smith")  # type: ignore[misc]
+        ContactCreate("Smith")  # type: ignore[arg-type, call-arg]
 
 
 def test_a_request_is_frozen() -> None:

@@ -6,6 +6,7 @@ python receiver_process.py PORT postgres ADDRESS TABLE
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import anyio
@@ -57,4 +58,4 @@ async def main(port: int, kind: str, place: str, table: str = "") -> None:
 
 
 if __name__ == "__main__":
-    anyio.run(main, int(sys.argv[1]), *sys.argv[2:])
+    anyio.run(partial(main, int(sys.argv[1]), *sys.argv[2:]))

@@ -2,7 +2,7 @@
 
 import socket
 from base64 import b64encode
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -101,11 +101,12 @@ async def test_served_by_itself_it_works_as_long_as_the_server_lives(tmp_path: P
         received.append(postback.record_id)
         happened.set()
 
-    to_server, from_shop = anyio.create_memory_object_stream[dict[str, Any]](2)
-    to_shop, from_server = anyio.create_memory_object_stream[dict[str, Any]](2)
+    to_server, from_shop = anyio.create_memory_object_stream[MutableMapping[str, Any]](2)
+    to_shop, from_server = anyio.create_memory_object_stream[MutableMapping[str, Any]](2)
     with to_server, from_shop, to_shop, from_server:
         async with anyio.create_task_group() as server:
-            server.start_soon(shop.asgi, {"type": "lifespan"}, from_server.receive, to_server.send)
+            scope: MutableMapping[str, Any] = {"type": "lifespan"}
+            server.start_soon(shop.asgi, scope, from_server.receive, to_server.send)
             await to_shop.send({"type": "lifespan.startup"})
             assert await from_shop.receive() == {"type": "lifespan.startup.complete"}
             assert (await answered(shop.asgi, http_scope(), part(form())))[0]["status"] == 204

@@ -84,7 +84,7 @@ OTHERS: list[Credentials] = [
 ]
 
 
-def call(path: str, *, signed: bool = True) -> Call[None]:
+def call(path: str, *, signed: bool = True) -> Call[object]:
     """A call of a path."""
     return Call(method="GET", path=f"/v2/{path}", read=lambda _: None, signed=signed)
 

@@ -295,7 +295,7 @@ ODD: dict[Any, Any] = {datetime: "soon", date: "soon", datetime | date: "soon", 
 def test_an_odd_value_costs_the_answer_only_where_it_matters(field: str) -> None:
     """Dates, times and free-form data are passed over; an amount, an id, a code, a flag or a text is not."""
     kind = fields_of(Transaction)[field]
-    odd = next((value for form, value in ODD.items() if kind == form | None), [{}])
+    odd: Any = next((value for form, value in ODD.items() if kind == form | None), [{}])
     if odd == [{}]:
         assert problem(Transaction, {"id": "t", field: odd})[0] == f".{field}"
     else:

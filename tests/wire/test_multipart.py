@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gateway_async._secrets import Secret
 from gateway_async._wire.call import Kind
 from gateway_async._wire.multipart import MAX_FILE_BYTES, attachment_problems, file_problems, form_of, name_problems
 from gateway_async._wire.resource import Scope
@@ -27,7 +28,7 @@ def invoice(**fields: Any) -> QuickInvoiceCreate:
     return QuickInvoiceCreate(**{**given, **fields})
 
 
-def flattened(content: Mapping[str, Any]) -> dict[str, str]:
+def flattened(content: Mapping[str, Any]) -> dict[str, str | Secret]:
     """The text fields of a form."""
     return dict(form_of("quickinvoice", content, ()).fields)
 

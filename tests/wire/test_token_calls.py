@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,6 +100,5 @@ def test_revoking_twice_is_revoking_once() -> None:
     with pytest.raises(NotFoundError):
         read_reply(call, reply(404))
     gone = reply(404, b'{"name": "Not Found", "message": "no token", "code": 0, "status": 404}')
-    assert [read_reply(call.lookup, each) for each in (reply(204), gone)] == [
-        LookupResult(LookupStatus.EXECUTED, True)
-    ] * 2
+    executed: LookupResult[Any] = LookupResult(LookupStatus.EXECUTED, True)
+    assert [read_reply(call.lookup, each) for each in (reply(204), gone)] == [executed] * 2

@@ -1,5 +1,6 @@
 """Checks before sending: each limit at, below and above its bound, and every problem at once."""
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from types import MappingProxyType
@@ -85,10 +86,15 @@ VALID: dict[type[Request], dict[str, Any]] = {
 CREATES = [kind for kind in VALID if not kind.__name__.endswith("Update")]
 
 
-def found(kind: type[Request], *, limits: bool = True, without: tuple[str, ...] = (), **fields: Any) -> list[str]:
+def found(kind: type[Request], *, limits: bool = True, without: tuple[str, ...] = (), **fields: Any) -> Sequence[str]:
     """The problems of a valid request of `kind` with some fields changed or left out."""
     given = {name: value for name, value in VALID[kind].items() if name not in without}
     return problems(kind(**{**given, **fields}), limits=limits)
+
+
+def found_with(kind: type[Request], field: str, value: Any, **options: Any) -> Sequence[str]:
+    """The problems of a valid request of `kind` with another value of one field; `options` are those of `found`."""
+    return found(kind, **{field: value}, **options)
 
 
 @pytest.mark.parametrize("kind", VALID)
@@ -161,18 +167,24 @@ TEXT_LIMITS = [
 @pytest.mark.parametrize(("kind", "field", "least", "most"), TEXT_LIMITS)
 def test_the_length_of_a_text(kind: type[Request], field: str, least: int, most: int) -> None:
     """A text may have the least and the most characters, but not one less or one more."""
-    assert found(kind, **{field: "x" * least}) == []
-    assert found(kind, **{field: "x" * most}) == []
+    assert found_with(kind, field, "x" * least) == []
+    assert found_with(kind, field, "x" * most) == []
     outside = [most + 1] if least == 0 else [least - 1, most + 1]
     for length in outside:
-        (first, *_) = found(kind, **{field: "x" * length})
+        (first, *_) = found_with(kind, field, "x" * length)
         wanted = f"{least} to {most}" if least < most else most
         assert first == f"{field}: must have {wanted} characters, has {length}"
 
 
 def test_limits_can_be_left_to_the_gateway() -> None:
     """With limits off neither lengths, patterns, required fields nor rules are checked."""
-    wrong = {"title": "x" * 999, "billing_zip": "", "contact_id": "a", "contact_api_id": "b c", "exp_date": "1399"}
+    wrong: dict[str, Any] = {
+        "title": "x" * 999,
+        "billing_zip": "",
+        "contact_id": "a",
+        "contact_api_id": "b c",
+        "exp_date": "1399",
+    }
     assert len(found(CardVaultCreate, without=("location_id",), **wrong)) == 6
     assert found(CardVaultCreate, without=("location_id",), limits=False, **wrong) == []
 
@@ -202,9 +214,9 @@ PATTERNS = [
 def test_the_form_of_a_text(kind: type[Request], field: str, right: list[str], wrong: list[str], says: str) -> None:
     """A text of a certain form is matched whole, and with ASCII digits only."""
     for value in right:
-        assert found(kind, **{field: value}) == []
+        assert found_with(kind, field, value) == []
     for value in wrong:
-        assert [line for line in found(kind, **{field: value}) if line.startswith(f"{field}: ")], value
+        assert [line for line in found_with(kind, field, value) if line.startswith(f"{field}: ")], value
 
 
 def test_a_problem_does_not_repeat_the_secret() -> None:
@@ -245,11 +257,11 @@ def test_a_code_as_text_is_a_documented_one(kind: type[Request], field: str) -> 
     """Another one is sent only as an open enum's value, or with limits off: a typing error is not a new code."""
     known, code = EXPECTED[kind, field], OPEN[field].__name__
     for value in known.split(", "):
-        assert not [line for line in found(kind, **{field: value}) if line.startswith(f"{field}: ")]
+        assert not [line for line in found_with(kind, field, value) if line.startswith(f"{field}: ")]
     wanted = f"{field}: unknown value 'xyz' (expected {known}; pass {code}(\"xyz\") to send it anyway)"
-    assert wanted in found(kind, **{field: "xyz"})
-    assert wanted not in found(kind, **{field: OPEN[field]("xyz")})
-    assert found(kind, limits=False, **{field: "xyz"}) == []
+    assert wanted in found_with(kind, field, "xyz")
+    assert wanted not in found_with(kind, field, OPEN[field]("xyz"))
+    assert found_with(kind, field, "xyz", limits=False) == []
 
 
 def test_a_misspelt_code_is_recognized() -> None:
@@ -281,7 +293,7 @@ def test_an_unknown_code_is_not_repeated_whole() -> None:
 )
 def test_the_length_of_an_open_code(kind: type[Request], field: str, value: str) -> None:
     """Check the length of an unknown code too."""
-    (line,) = found(kind, **{field: value})
+    (line,) = found_with(kind, field, value)
     assert line.startswith(f"{field}: must have ")
 
 
@@ -337,7 +349,7 @@ MONEY = [
 @pytest.mark.parametrize(("kind", "field"), MONEY)
 def test_floats_are_never_money(kind: type[Request], field: str, limits: bool) -> None:
     """A float is refused in every amount, checked limits or not."""
-    assert found(kind, limits=limits, **{field: 0.1}) == [f"{field}: must be a Decimal, an int or a str, not float"]
+    assert found_with(kind, field, 0.1, limits=limits) == [f"{field}: must be a Decimal, an int or a str, not float"]
 
 
 def test_every_amount_is_in_the_list() -> None:
@@ -383,7 +395,7 @@ WRONG_TYPES = [
 @pytest.mark.parametrize(("kind", "field", "value", "problem"), WRONG_TYPES)
 def test_a_wrong_type_is_named(kind: type[Request], field: str, value: Any, problem: str, limits: bool) -> None:
     """A value of another type is refused by its field's name, checked limits or not."""
-    assert found(kind, limits=limits, **{field: value}) == [f"{field}: {problem}"]
+    assert found_with(kind, field, value, limits=limits) == [f"{field}: {problem}"]
 
 
 @pytest.mark.parametrize("flag", [True, False, 1, 0])
@@ -425,13 +437,13 @@ def test_a_create_needs_a_location(kind: type[Request]) -> None:
 )
 def test_none_is_no_value_for_a_required_field(kind: type[Request], field: str) -> None:
     """None passed where a value is required is named; with limits off it is the gateway's business."""
-    assert found(kind, **{field: None}) == [f"{field}: is required"]
-    assert found(kind, limits=False, **{field: None}) == []
+    assert found_with(kind, field, None) == [f"{field}: is required"]
+    assert found_with(kind, field, None, limits=False) == []
 
 
 def test_none_clears_a_field_of_an_update() -> None:
     """An update may null what it likes."""
-    fields = dict.fromkeys(fields_of(AccountVaultUpdate))
+    fields: dict[str, Any] = dict.fromkeys(fields_of(AccountVaultUpdate))
     assert found(AccountVaultUpdate, **fields) == []
 
 
@@ -442,7 +454,7 @@ SOURCES += "previous_transaction_api_id, track_data, ticket"
 def test_a_transaction_has_one_source() -> None:
     """Exactly one field says whose account it is."""
     for source in SOURCES.split(", ")[1:]:
-        assert found(TransactionCreate, without=("account_number", "exp_date"), **{source: "x"}) == []
+        assert found_with(TransactionCreate, source, "x", without=("account_number", "exp_date")) == []
     assert found(TransactionCreate, account_vault_id="v") == [
         f"account_number, account_vault_id: exactly one of {SOURCES} is needed"
     ]
@@ -460,8 +472,8 @@ def test_a_transaction_has_one_source() -> None:
 )
 def test_a_vault_is_stored_from_one_source(kind: type[Request], one: str, other: str) -> None:
     """Either id of the source will do, both or none will not."""
-    assert found(kind, without=(one,), **{other: "x"}) == []
-    assert found(kind, **{other: "x"}) == [f"{one}, {other}: exactly one of {one}, {other} is needed"]
+    assert found_with(kind, other, "x", without=(one,)) == []
+    assert found_with(kind, other, "x") == [f"{one}, {other}: exactly one of {one}, {other} is needed"]
     assert found(kind, without=(one,)) == [f"{one}: exactly one of {one}, {other} is needed"]
 
 
@@ -521,7 +533,7 @@ def test_a_keyed_bank_account_needs_four_more_fields() -> None:
 def test_which_changes_need_an_amount(action: str, field: str) -> None:
     """A change of an amount says the amount."""
     assert found(TransactionUpdate, action=action) == [f"{field}: is required when action is {action}"]
-    assert found(TransactionUpdate, action=action, **{field: "1.00"}) == []
+    assert found_with(TransactionUpdate, field, "1.00", action=action) == []
 
 
 @pytest.mark.parametrize("action", ["void", "authcomplete", "edit"])
@@ -665,7 +677,7 @@ def test_what_free_form_json_cannot_hold(value: Any, lines: list[str], limits: b
 
 def test_what_free_form_json_can_hold() -> None:
     """Everything that JSON has, dates, decimals and read-only mappings."""
-    value = {"a": [None, True, 1, "x", Decimal("1.5"), date(2025, 1, 2), (1,), MappingProxyType({})]}
+    value: dict[str, Any] = {"a": [None, True, 1, "x", Decimal("1.5"), date(2025, 1, 2), (1,), MappingProxyType({})]}
     assert found(TransactionCreate, custom_data=value, extra=value) == []
 
 
