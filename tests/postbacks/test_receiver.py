@@ -380,7 +380,7 @@ async def test_unused_locks_are_removed() -> None:
     shop.on()(partial(fail, ValueError("one")))
     for number in range(5):
         await post(shop, form(sale(id=str(number))))
-    assert shop._locks._queues == {}
+    assert shop._locks._locks == {}
 
 
 # --- parse
