@@ -14,8 +14,6 @@ __all__ = ["accept_record", "look_up"]
 
 T = TypeVar("T")
 
-_FOUND = (LookupStatus.EXECUTED, LookupStatus.DIFFERENT_RECORD)
-
 
 async def look_up(
     read: Callable[[Call[Any]], Awaitable[LookupResult[T]]], lookup: Call[LookupResult[T]], *, conclusive: bool
@@ -33,7 +31,7 @@ async def look_up(
     if lookup.confirmation is None or not needs_confirmation:
         return found
     confirmed = await read(lookup.confirmation())
-    is_contradicted = found.status is LookupStatus.GONE and confirmed.status not in _FOUND
+    is_contradicted = found.status is LookupStatus.GONE and not confirmed.shows_effect
     return found if is_contradicted else confirmed
 
 

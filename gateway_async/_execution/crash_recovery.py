@@ -117,9 +117,12 @@ class CrashRecovery:
             conclusive = anyio.current_time() >= conclusive_at
             try:
                 found = await look_up(self._read, lookup, conclusive=conclusive)
-                if found.status in (LookupStatus.NOT_EXECUTED, LookupStatus.NO_RECORD):
-                    return _Resolution("not_made") if conclusive else _Resolution("unknown", is_final=False)
-                return _Resolution("found", record=self._accept(intent, found))
+                if found.shows_effect:
+                    return _Resolution("found", record=self._accept(intent, found))
+                is_proof = (
+                    conclusive and found.status is not LookupStatus.GONE
+                )  # the list contradicted a missing record
+                return _Resolution("not_made") if is_proof else _Resolution("unknown", is_final=False)
             except GatewayError as error:
                 return _Resolution("unknown", error=error, is_final=not _is_transient(error))
 

@@ -72,6 +72,11 @@ class LookupResult(Generic[T]):
     record: T | None = None
     differences: tuple[str, ...] = ()
 
+    @property
+    def shows_effect(self) -> bool:
+        """Whether the gateway shows an effect of the write. A differing record has still to be accepted."""
+        return self.status in (LookupStatus.EXECUTED, LookupStatus.DIFFERENT_RECORD)
+
 
 @attrs.frozen(kw_only=True)
 class LedgerEntry:

@@ -1,0 +1,80 @@
+"""What a lookup proves about an open intent after a crash."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gateway_async._execution.crash_recovery import CrashRecovery
+from gateway_async._wire.call import Call, LookupResult, LookupStatus
+from gateway_async.ledger.protocol import Intent
+
+pytestmark = pytest.mark.anyio
+
+INTENT = Intent(
+    id="1",
+    call="DELETE /v2/accountvaults/a",
+    resource="account_vaults",
+    api_id=None,
+    location_id=None,
+    terminal_id=None,
+    sent_at=datetime(2026, 1, 1, tzinfo=UTC),
+    conclusive_at=datetime(2026, 1, 1, tzinfo=UTC),
+    sent={},
+    outcome_query={"resource": "account_vaults"},
+)
+
+
+class OneIntent:
+    """A ledger recorder with one open intent, whose doubt has ended."""
+
+    def __init__(self) -> None:
+        self.outcomes: list[str] = []
+
+    def is_from_other_gateway(self, _: Intent) -> bool:
+        """Return that every intent is this gateway's."""
+        return False
+
+    async def open_intents(self) -> list[tuple[Intent, float]]:
+        """Return the intent, with no seconds left in doubt."""
+        return [(INTENT, 0.0)]
+
+    async def record_outcome(self, _: str | None, outcome: str, __: object) -> None:
+        """Remember the outcome."""
+        self.outcomes.append(outcome)
+
+
+def lookup(status: LookupStatus, confirmation: Call[Any] | None = None) -> Call[Any]:
+    """Build a lookup with a fixed result."""
+    return Call(
+        method="GET",
+        path="/v2/accountvaults",
+        read=lambda _: LookupResult(status),
+        confirmation=None if confirmation is None else lambda: confirmation,
+    )
+
+
+@pytest.mark.parametrize(
+    ("by_id", "listed", "outcome", "recorded"),
+    [
+        (LookupStatus.GONE, LookupStatus.NOT_EXECUTED, "unknown", []),
+        (LookupStatus.GONE, LookupStatus.EXECUTED, "found", ["done"]),
+        (LookupStatus.NO_RECORD, LookupStatus.NOT_EXECUTED, "not_made", ["not_made"]),
+        (LookupStatus.NO_RECORD, LookupStatus.EXECUTED, "found", ["done"]),
+    ],
+)
+async def test_a_missing_record_needs_a_list(
+    by_id: LookupStatus, listed: LookupStatus, outcome: str, recorded: list[str]
+) -> None:
+    """A record that only the list shows proves neither that it was deleted nor that it was not."""
+    ledger: Any = OneIntent()
+
+    async def read(call: Call[Any]) -> Any:
+        return call.read({})  # type: ignore[arg-type]  # the result is fixed
+
+    async def ignore(_: Intent) -> None:
+        return
+
+    recovery = CrashRecovery(ledger, read, lambda _: lookup(by_id, lookup(listed)), ignore, lambda _: None)
+    assert [each.outcome for each in await recovery.recover(0)] == [outcome]
+    assert ledger.outcomes == recorded
