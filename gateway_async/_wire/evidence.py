@@ -10,7 +10,7 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._wire.convert.read import FieldError
-from gateway_async._wire.response_matching import is_less, same_value
+from gateway_async._wire.response_matching import code_texts, is_less, same_value
 from gateway_async.models.codes import QuickInvoiceStatus, TransactionStatus
 
 __all__ = [
@@ -37,11 +37,9 @@ Rule = Callable[[Raw, Raw], bool]
 _INSTRUCTIONS: Final = frozenset({"action", "update_if_exists"})
 """Fields that are instructions. Records do not contain them."""
 
-_VOIDED: Final = str(int(TransactionStatus.VOIDED))
-_NOT_COMPLETED: Final = tuple(
-    str(int(status)) for status in (TransactionStatus.AUTH_ONLY, TransactionStatus.VOIDED, TransactionStatus.DECLINED)
-)
-_CLOSED: Final = tuple(str(int(status)) for status in (QuickInvoiceStatus.CLOSED, QuickInvoiceStatus.CLOSED_2))
+_VOIDED: Final = code_texts(TransactionStatus.VOIDED)
+_NOT_COMPLETED: Final = code_texts(TransactionStatus.AUTH_ONLY, TransactionStatus.VOIDED, TransactionStatus.DECLINED)
+_CLOSED: Final = code_texts(QuickInvoiceStatus.CLOSED, QuickInvoiceStatus.CLOSED_2)
 
 
 @attrs.frozen
@@ -147,7 +145,7 @@ def _is_off_invoice(sent: Raw, transaction: Raw) -> bool:
 
 
 def _is_voided(_: Raw, transaction: Raw) -> bool:
-    return str(transaction.get("status_id")) == _VOIDED
+    return str(transaction.get("status_id")) in _VOIDED
 
 
 def _is_completed(sent: Raw, transaction: Raw) -> bool:

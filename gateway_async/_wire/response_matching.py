@@ -17,19 +17,29 @@ from gateway_async.models.codes import OpenInt, TransactionStatus, TransactionTy
 from gateway_async.models.record import Record
 from gateway_async.models.request import Request
 
-__all__ = ["AMOUNTS", "check_belongs", "check_changed", "check_refusal", "differences", "is_less", "same_value"]
+__all__ = [
+    "AMOUNTS",
+    "check_belongs",
+    "check_changed",
+    "check_refusal",
+    "code_texts",
+    "differences",
+    "is_less",
+    "same_value",
+]
 
 
-def _as_texts(*codes: OpenInt) -> frozenset[str]:
+def code_texts(*codes: OpenInt) -> frozenset[str]:
+    """Return codes as raw records show them, whether as a number or as text."""
     return frozenset(str(int(code)) for code in codes)
 
 
-_NOT_CHARGED: Final = _as_texts(TransactionStatus.VOIDED, TransactionStatus.DECLINED)
+_NOT_CHARGED: Final = code_texts(TransactionStatus.VOIDED, TransactionStatus.DECLINED)
 """Statuses with an amount that may be 0: a void sets the amount to 0, and a decline may do so."""
 
 _STATUSES_BEFORE: Final[Mapping[str, frozenset[str]]] = {
-    "void": _as_texts(*(status for status in TransactionStatus if status.is_approved)),
-    "authcomplete": _as_texts(TransactionStatus.AUTH_ONLY),
+    "void": code_texts(*(status for status in TransactionStatus if status.is_approved)),
+    "authcomplete": code_texts(TransactionStatus.AUTH_ONLY),
 }
 """Action → the values of a transaction's `status_id` that are possible before the action only."""
 
@@ -43,8 +53,8 @@ _REMOVABLE: Final = ("surcharge_amount", "tax")
 """Parts of the sent amount that the gateway may drop, as it does with surcharges on debit cards."""
 
 _OPPOSITE_TYPES: Final[Mapping[str, frozenset[str]]] = {
-    **dict.fromkeys(("sale", "authonly", "force", "debit"), _as_texts(TransactionType.REFUND, TransactionType.CREDIT)),
-    **dict.fromkeys(("refund", "credit"), _as_texts(TransactionType.SALE, TransactionType.DEBIT)),
+    **dict.fromkeys(("sale", "authonly", "force", "debit"), code_texts(TransactionType.REFUND, TransactionType.CREDIT)),
+    **dict.fromkeys(("refund", "credit"), code_texts(TransactionType.SALE, TransactionType.DEBIT)),
 }
 """Action → the `type_id`s of transactions that move money in the opposite direction."""
 
