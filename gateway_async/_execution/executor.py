@@ -329,7 +329,6 @@ class CallExecutor:
         call, progress = state.call, Progress()
         self._check_open(call)
         progress.stage = Stage.QUEUED
-        seconds = max(state.attempts_until - anyio.current_time(), 0.0)
         try:
             with state.attempt_scope():
                 return await self._http.exchange(call, progress, state.attempt_timeout)
@@ -339,7 +338,9 @@ class CallExecutor:
         except BaseException:
             state.record_failure(interruption_error("cancelled", call, progress))
             raise
-        timeout_error = interruption_error(f"no response within {seconds:.3g} s (read timeout)", call, progress)
+        timeout_error = interruption_error(
+            f"no response within {state.attempt_timeout:g} s (read timeout)", call, progress
+        )
         state.record_failure(timeout_error)
         raise timeout_error
 
