@@ -1,4 +1,4 @@
-"""How lost writes are settled: cards stored at a terminal, older answers that come late, words of the error."""
+"""The outcome of lost writes: cards stored at a terminal, older responses that arrive late, texts of the error."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ SALE = TransactionCreate(action="sale", account_vault_id="vault", transaction_am
 
 @pytest.fixture
 def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Virtual time: a settle time or a back-off costs nothing."""
+    """Virtual time: waits for a record and backoff cost nothing."""
     return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 

@@ -5,6 +5,7 @@ import math
 from typing import Any, Final
 
 from gateway_async._arguments import number_problems
+from gateway_async._backoff import exponential_backoffs
 from gateway_async._storage.redis import connect
 from gateway_async.errors import NotSentError
 from gateway_async.observe import logger
@@ -125,7 +126,8 @@ class RedisRate:
 
         _check_asyncio()
         loop = asyncio.get_running_loop()
-        until, pause = loop.time() + self._give_up_after, _MIN_PAUSE
+        until = loop.time() + self._give_up_after
+        pauses = exponential_backoffs(first=_MIN_PAUSE, longest=_MAX_PAUSE)
         while True:
             try:
                 microseconds = int(await script(keys=self._keys, args=values))
@@ -138,8 +140,7 @@ class RedisRate:
             else:
                 self._is_unavailable = False
                 return microseconds / 1e6
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, _MAX_PAUSE)
+            await asyncio.sleep(next(pauses))
 
     def _log_unavailable(self, error: Exception) -> None:
         if not self._is_unavailable:
