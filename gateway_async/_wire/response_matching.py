@@ -30,7 +30,7 @@ __all__ = [
 
 
 def code_texts(*codes: OpenInt) -> frozenset[str]:
-    """Return codes as raw records show them, whether as a number or as text."""
+    """Return codes as text, because raw records show numbers or texts."""
     return frozenset(str(int(code)) for code in codes)
 
 

@@ -1,4 +1,4 @@
-"""What a lookup proves about an open intent after a crash."""
+"""Lookups of open intents after a crash: the proof that each outcome needs."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -70,7 +70,7 @@ async def test_a_missing_record_needs_a_list(
     ledger: Any = OneIntent()
 
     async def read(call: Call[Any]) -> Any:
-        return call.read({})  # type: ignore[arg-type]  # the result is fixed
+        return call.read({})
 
     async def ignore(_: Intent) -> None:
         return
