@@ -15,7 +15,7 @@ import httpx
 from gateway_async._arguments import check_numbers, number_problems
 from gateway_async._execution.executor import CallExecutor
 from gateway_async._execution.http_client import HttpClient
-from gateway_async._http.auth_transport import AuthTransport
+from gateway_async._http.direct_client import DirectClient
 from gateway_async._http.transport import PooledTransport
 from gateway_async._wire.resource import Scope
 from gateway_async.credentials import Credentials, UserApiKey, is_header_text
@@ -150,8 +150,7 @@ class AsyncGateway(_Resources):
         inner = transport or PooledTransport(
             max_connections=max_connections, max_terminals=max_terminals, verify=verify
         )
-        client = httpx.AsyncClient(transport=AuthTransport(inner), trust_env=False)
-        http = HttpClient(client, base_url.rstrip("/"), credentials, developer_id)
+        http = HttpClient(DirectClient(inner), base_url.rstrip("/"), credentials, developer_id)
         self._executor = CallExecutor(
             http,
             timeout=timeout,

@@ -39,25 +39,35 @@ class Authenticator:
         """
         check_supported(self._credentials, call)
 
-    async def signature(self, call: Call[Any]) -> Signature:
-        """Return the signature for one request of `call`.
+    def ready_signature(self, call: Call[Any]) -> Signature | None:
+        """Return the signature for one request of `call`, or None if a token has to be fetched."""
+        if not call.signed:
+            return sign_without_credentials(self._developer_id)
+        match self._credentials_source:
+            case HashKey() as key:
+                return self._sign(key)
+            case TokenProvider():
+                return None
+            case BearerToken(token=token) if not isinstance(token, Secret):
+                return None
+            case credentials:
+                self._reusable = self._reusable or self._sign(credentials)
+                return self._reusable
+
+    async def fetch_signature(self, call: Call[Any]) -> Signature:
+        """Return the signature for one request of `call` with a token.
 
         Raises:
             AuthenticationError: the login was rejected.
             NotSentError: no token is available, so the request cannot be sent.
         """
-        if not call.signed:
-            return sign_without_credentials(self._developer_id)
         match self._credentials_source:
             case TokenProvider() as provider:
                 return self._sign(await provider.token(call))
             case BearerToken(token=token) if not isinstance(token, Secret):
                 return self._sign(await _call_token_function(token, call))
-            case HashKey() as key:
-                return self._sign(key)
             case credentials:
-                self._reusable = self._reusable or self._sign(credentials)
-                return self._reusable
+                return self._sign(credentials)
 
     def _sign(self, credentials: SigningCredentials) -> Signature:
         return sign(credentials, self._developer_id, time.time())

@@ -331,7 +331,7 @@ class CallExecutor:
         progress.stage = Stage.QUEUED
         try:
             with state.attempt_scope():
-                return await self._http.exchange(call, progress, state.attempt_timeout)
+                return await self._http.send(call, progress, state.attempt_timeout)
         except GatewayError as error:
             state.record_failure(error)
             raise

@@ -4,20 +4,20 @@ If that fails, the error states how far the request got.
 """
 
 import time
-from collections.abc import AsyncGenerator, Coroutine
-from contextlib import aclosing
+from collections.abc import Coroutine, Iterable
 from functools import lru_cache
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlencode
 
 import httpx
 
 from gateway_async._execution.authenticator import Authenticator
-from gateway_async._http.auth_transport import SIGNATURE, TARGET
+from gateway_async._http.direct_client import DirectClient
 from gateway_async._http.progress import PROGRESS, Progress, Stage
+from gateway_async._http.response_body import BodyTooLongError, read_body
 from gateway_async._http.transport import POOL
 from gateway_async._http.upload import Upload, open_upload
-from gateway_async._secrets import detach, mask_text, quote_text
+from gateway_async._secrets import detach, quote_text
 from gateway_async._wire.auth import Signature
 from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.multipart import Form
@@ -42,12 +42,12 @@ MAX_BODY: Final = 64 * 1024 * 1024
 
 _CONNECT_SECONDS: Final = 10.0
 
-_HEADERS: Final = {
-    "accept": "application/json",
-    "accept-encoding": "gzip, deflate",
-    "user-agent": "gateway-async",
-}
-_JSON: Final = {"content-type": "application/json"}
+_HEADERS: Final = (
+    (b"Accept", b"application/json"),
+    (b"Accept-Encoding", b"gzip, deflate"),
+    (b"User-Agent", b"gateway-async"),
+)
+_JSON: Final = (b"Content-Type", b"application/json")
 _url: Final = lru_cache(maxsize=256)(httpx.URL)
 """Parse a URL, with a cache.
 
@@ -70,10 +70,12 @@ class HttpClient:
         gateway: `base_url`, normalized so that all its spellings are equal.
     """
 
-    def __init__(self, client: httpx.AsyncClient, base_url: str, credentials: Credentials, developer_id: str) -> None:
+    def __init__(self, client: DirectClient, base_url: str, credentials: Credentials, developer_id: str) -> None:
         self._client = client
         self._base_url = base_url
-        self.gateway = str(httpx.URL(base_url))
+        url = httpx.URL(base_url)
+        self.gateway = str(url)
+        self._host = (b"Host", url.netloc)
         self._authenticator = Authenticator(credentials, developer_id, self._fetch)
 
     def check(self, call: Call[Any]) -> None:
@@ -91,12 +93,8 @@ class HttpClient:
         finally:
             await self._client.aclose()
 
-    async def exchange(self, call: Call[T], progress: Progress, seconds: float) -> T:
-        """Send `call` and read its response.
-
-        If the gateway rejects the token, the request is sent once more with a new one. The gateway checks credentials
-        before it executes anything, so after its own 401 nothing is executed twice. The 401 page of a proxy says
-        nothing about a write, so the write is not repeated then.
+    def send(self, call: Call[T], progress: Progress, seconds: float) -> Coroutine[Any, Any, T]:
+        """Send `call` once and read its response.
 
         Args:
             call: the call to send.
@@ -109,53 +107,69 @@ class HttpClient:
             ConnectionLostError: it may have been sent, and no complete response arrived.
             GatewayError: the error in the response, as `read_reply` raises it.
         """
-        signature = await self._authenticator.signature(call)
+        signature = self._authenticator.ready_signature(call)
+        if signature is None:
+            return self._send_with_token(call, progress, seconds)
+        return self._send(call, progress, seconds, signature)
+
+    async def _send_with_token(self, call: Call[T], progress: Progress, seconds: float) -> T:
+        """Send `call`; if the gateway rejects the token, send it once more with a new one.
+
+        The gateway checks credentials before it executes anything, so after its own 401 nothing is executed twice. The
+        401 page of a proxy says nothing about a write, so the write is not repeated then.
+        """
+        signature = await self._authenticator.fetch_signature(call)
         try:
-            result = await self._send_once(call, progress, seconds, signature)
+            result = await self._send(call, progress, seconds, signature)
         except AuthenticationError as error:
             is_safe = error.is_from_gateway or call.kind.is_read
             if not (is_safe and self._authenticator.discard_token(signature)):
                 raise
             progress.stage = Stage.QUEUED
-            signature = await self._authenticator.signature(call)
-            result = await self._send_once(call, progress, seconds, signature)
+            signature = await self._authenticator.fetch_signature(call)
+            result = await self._send(call, progress, seconds, signature)
         self._authenticator.extend_token(signature)
         return result
 
-    async def _fetch(self, call: Call[T], signature: Signature) -> T:
-        return await self._send_once(call, Progress(), _CONNECT_SECONDS, signature)
+    def _fetch(self, call: Call[T], signature: Signature) -> Coroutine[Any, Any, T]:
+        return self._send(call, Progress(), _CONNECT_SECONDS, signature)
 
-    async def _send_once(self, call: Call[T], progress: Progress, seconds: float, signature: Signature) -> T:
+    async def _send(self, call: Call[T], progress: Progress, seconds: float, signature: Signature) -> T:
         """Send one request and read its response.
 
         The frames below contain plain secrets. Every error, also a cancellation, is therefore detached from them: none
-        gives access to the body, the URL or a header.
+        gives access to the body, the URL or a header. For the same reason, no local variable holds the request.
         """
+        response: httpx.Response | None = None
         try:
-            return await self._send_and_read(call, progress, seconds, signature)
+            response = await self._open(call, progress, seconds, signature)
+            progress.stage = Stage.RESPONSE_STARTED  # also if the transport does not report it
+            try:
+                body = await read_body(response, MAX_BODY)
+                return read_reply(
+                    call, Reply(response.status_code, response.headers, body, time.time(), signature.secrets)
+                )
+            except (MalformedReplyError, MismatchedReplyError):
+                await progress.discard()
+                raise
+            finally:
+                await response.aclose()
         except GatewayError as error:
             failure: BaseException = detach(error)
+        except BodyTooLongError:
+            await progress.discard()
+            failure = MalformedReplyError("$", f"longer than {MAX_BODY} bytes", call=str(call))
         except Exception as error:  # noqa: BLE001  whatever a transport raises, the write may have been sent
             failure = _to_gateway_error(error, call, progress, signature)
         except BaseException as error:  # noqa: BLE001  a cancellation must be re-raised as the same object
             failure = detach(error)
+        response, body = None, b""
         try:
             raise failure
         finally:
             del failure  # its traceback refers to this frame
 
-    async def _send_and_read(self, call: Call[T], progress: Progress, seconds: float, signature: Signature) -> T:
-        response = await self._send(call, progress, seconds, signature)
-        progress.stage = Stage.RESPONSE_STARTED  # also if the transport does not report it
-        try:
-            return read_reply(call, await self._read_body(response, call, signature))
-        except (MalformedReplyError, MismatchedReplyError):
-            await progress.discard()
-            raise
-        finally:
-            await response.aclose()
-
-    def _send(
+    def _open(
         self, call: Call[Any], progress: Progress, seconds: float, signature: Signature
     ) -> Coroutine[Any, Any, httpx.Response]:
         """Send the request and return the head of the response.
@@ -163,44 +177,45 @@ class HttpClient:
         The files of a form are open until then.
         """
         if call.form is not None:
-            return self._send_form(call, call.form, progress, seconds, signature)
-        return self._send_request(self._request(call, progress, seconds, signature))
+            return self._open_form(call, call.form, progress, seconds, signature)
+        return self._client.send(self._request(call, progress, seconds, signature))
 
-    async def _send_form(
+    async def _open_form(
         self, call: Call[Any], form: Form, progress: Progress, seconds: float, signature: Signature
     ) -> httpx.Response:
         async with open_upload(form) as upload:
-            return await self._send_request(self._request(call, progress, seconds, signature, upload))
-
-    def _send_request(self, request: httpx.Request) -> Coroutine[Any, Any, httpx.Response]:
-        return self._client.send(request, stream=True, follow_redirects=False)
-
-    async def _read_body(self, response: httpx.Response, call: Call[Any], signature: Signature) -> Reply:
-        chunks: list[bytes] = []
-        size = 0
-        async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as body:
-            async for chunk in body:
-                size += len(chunk)
-                if size > MAX_BODY:
-                    raise MalformedReplyError("$", f"longer than {MAX_BODY} bytes", call=str(call))
-                chunks.append(chunk)
-        return Reply(response.status_code, response.headers, b"".join(chunks), time.time(), signature.secrets)
+            return await self._client.send(self._request(call, progress, seconds, signature, upload))
 
     def _request(
         self, call: Call[Any], progress: Progress, seconds: float, signature: Signature, upload: Upload | None = None
     ) -> httpx.Request:
-        query = urlencode(call.params, quote_via=quote, safe=",")
-        target = f"{self._base_url}{call.path}" + (f"?{query}" if query else "")
-        shown = mask_text(target, call.secrets)  # httpx logs the URL of every request
-        phases = {"connect": min(_CONNECT_SECONDS, seconds), "pool": seconds}  # the caller limits the other phases
-        pool = "terminal" if call.kind is Kind.TERMINAL else "ordinary"
-        extensions = {"timeout": phases, POOL: pool, PROGRESS: progress, SIGNATURE: signature}
-        if shown != target:
-            extensions[TARGET] = target
-        described = upload.headers if upload else _JSON if call.body else {}
-        content = upload or call.body
-        headers = {**_HEADERS, **described}
-        return httpx.Request(call.method, _url(shown), headers=headers, content=content, extensions=extensions)
+        query = urlencode((*call.params, *signature.params), quote_via=quote, safe=",")
+        url = f"{self._base_url}{call.path}?{query}" if query else f"{self._base_url}{call.path}"
+        headers = [self._host, *_HEADERS, *_encode(signature.headers)]
+        body: bytes | Upload = upload or call.body or b""
+        if upload is not None:
+            headers += _encode(upload.headers.items())
+        elif body:
+            headers += (_JSON, (b"Content-Length", b"%d" % len(body)))
+        request = httpx.Request(
+            call.method,
+            _url(url),
+            headers=headers,
+            stream=httpx.ByteStream(body) if isinstance(body, bytes) else body,
+            extensions={
+                "timeout": {"connect": min(_CONNECT_SECONDS, seconds), "pool": seconds},  # the caller limits the others
+                POOL: "terminal" if call.kind is Kind.TERMINAL else "ordinary",
+                PROGRESS: progress,
+            },
+        )
+        if isinstance(body, bytes):
+            request.read()  # a test's transport may read the content
+        progress.stage = Stage.UNREPORTED  # until the transport reports a stage
+        return request
+
+
+def _encode(fields: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("ascii"), value.encode("ascii")) for name, value in fields]
 
 
 def interruption_error(reason: str, call: Call[Any], progress: Progress) -> GatewayError:

@@ -12,7 +12,7 @@ import httpx
 if TYPE_CHECKING:
     from zlib import _Decompress
 
-__all__ = ["BoundedDecompressor", "coding"]
+__all__ = ["BoundedDecompressor", "take_coding"]
 
 _STEP: Final = 256 * 1024
 """Maximum bytes that are decompressed at a time."""
@@ -22,9 +22,12 @@ _WITHOUT_HEADER: Final = -zlib.MAX_WBITS
 _CODINGS: Final = ("gzip", "x-gzip", "deflate")
 
 
-def coding(headers: httpx.Headers) -> str:
-    """Return the content coding of a body; "" if it has none."""
-    named = headers.get("content-encoding", "").strip().lower()
+def take_coding(headers: list[tuple[bytes, bytes]]) -> str:
+    """Remove the content codings from the headers; return them, or "" if the body has none."""
+    codings = [value for name, value in headers if name.lower() == b"content-encoding"]
+    if codings:
+        headers[:] = [field for field in headers if field[0].lower() != b"content-encoding"]
+    named = b", ".join(codings).decode("latin-1").strip().lower()
     return "" if named == "identity" else named
 
 

@@ -11,7 +11,7 @@ import anyio
 import attrs
 import httpx
 
-from gateway_async._http.connection import Connection, connect
+from gateway_async._http.connection import Connection
 from gateway_async._http.pool import ConnectionPool, Origin
 from gateway_async._http.progress import Progress, Stage
 from gateway_async._http.response_parser import ResponseParser
@@ -38,15 +38,17 @@ class Exchange(httpx.AsyncByteStream):
         progress: is updated with how far the request got.
         connection: the connection, while it is in use.
         has_slot: whether the exchange holds a slot of the pool.
+        response: the response, after its head has arrived.
     """
 
     pool: ConnectionPool
     origin: Origin
     tls: ssl.SSLContext | None
     timeouts: dict[str, float | None]
-    progress: Progress | None
+    progress: Progress
     connection: Connection | None = None
     has_slot: bool = False
+    response: ResponseParser | None = None
 
     async def send(self, request: httpx.Request) -> None:
         """Wait for a slot of the pool and send the request.
@@ -55,21 +57,30 @@ class Exchange(httpx.AsyncByteStream):
         """
         head = _head(request)
         try:
-            self._set_stage(Stage.QUEUED)
-            await self._acquire_slot(self.pool.limiter)
-            self.has_slot = True
-            self._set_stage(Stage.CONNECTING)
+            if isinstance(request.stream, httpx.ByteStream):
+                await self._send(head + _whole_body(request, request.stream), None)
+                return
             async with contextlib.aclosing(_encode_body(request)) as body:
                 # Read the body's first chunks now, so that writing starts as soon as there is a connection.
-                start, more = head + await anext(body, b""), await anext(body, b"")
-                self.connection = await self.pool.acquire(self.origin) or await self._connect()
-                self.pool.check_open()  # it may have been closed while the connection was opened
-                if self.progress is not None:
-                    self.progress.discard = self.connection.aclose
-                await self._write(self.connection, start, more, body)
+                start = [head, await anext(body, b""), await anext(body, b"")]
+                await self._send(b"".join(start), body)
         except BaseException:
             await self.aclose()
             raise
+
+    async def _send(self, start: bytes, rest: AsyncIterator[bytes] | None) -> None:
+        progress = self.progress
+        progress.stage = Stage.QUEUED
+        await self._acquire_slot(self.pool.limiter)
+        self.has_slot = True
+        progress.stage = Stage.CONNECTING
+        connection = self.connection = await self.pool.acquire(self.origin) or await self._connect()
+        self.pool.check_open()  # it may have been closed while the connection was opened
+        progress.discard = connection.aclose
+        progress.stage = Stage.SENDING
+        with self._timeout_scope("write"):
+            return await connection.send(start, rest)
+        raise httpx.WriteTimeout(_TIMED_OUT)
 
     async def head(self, *, bodiless: bool) -> ResponseParser:
         """Wait for the head of the response.
@@ -79,8 +90,8 @@ class Exchange(httpx.AsyncByteStream):
         connection = cast("Connection", self.connection)
         try:
             with self._timeout_scope("read"):
-                response = await connection.head(bodiless=bodiless)
-                self._set_stage(Stage.RESPONSE_STARTED)
+                response = self.response = await connection.head(bodiless=bodiless)
+                self.progress.stage = Stage.RESPONSE_STARTED
                 return response
         except BaseException:
             await self.aclose()
@@ -93,22 +104,15 @@ class Exchange(httpx.AsyncByteStream):
         try:
             self.pool.check_open()
             with anyio.move_on_after(self.timeouts.get("connect")) as scope:
-                self.pool.connecting.add(scope)
-                try:
-                    connection = await connect(self.origin[1], self.origin[2], self.tls)
-                finally:
-                    self.pool.connecting.discard(scope)
-                self.pool.busy.add(connection)
-                return connection
+                return await self.pool.connect(self.origin, self.tls, scope)
             raise httpx.ConnectTimeout(_TIMED_OUT)
         finally:
             self.pool.connect_limiter.release_on_behalf_of(self)
 
-    async def _write(self, connection: Connection, start: bytes, more: bytes, rest: AsyncIterator[bytes]) -> None:
-        self._set_stage(Stage.SENDING)
-        with self._timeout_scope("write"):
-            return await connection.send(start, more, rest)
-        raise httpx.WriteTimeout(_TIMED_OUT)
+    def take_complete_body(self) -> bytes | None:
+        """Return the whole body if it has arrived, otherwise None."""
+        response = self.response
+        return response.take_body() if response is not None and response.complete else None
 
     def __aiter__(self) -> Self:
         return self
@@ -133,10 +137,6 @@ class Exchange(httpx.AsyncByteStream):
             if self.has_slot:
                 self.has_slot = False
                 self.pool.limiter.release_on_behalf_of(self)
-
-    def _set_stage(self, stage: Stage) -> None:
-        if self.progress is not None:
-            self.progress.stage = stage
 
     async def _acquire_slot(self, limiter: anyio.CapacityLimiter) -> None:
         try:
@@ -168,6 +168,21 @@ def _head(request: httpx.Request) -> bytes:
     return b"\r\n".join([*lines, b"", b""])
 
 
+def _whole_body(request: httpx.Request, stream: httpx.ByteStream) -> bytes:
+    """Return a body that is in memory.
+
+    Raises:
+        httpx.LocalProtocolError: its length differs from the content-length header.
+    """
+    body = b"".join(stream)
+    if body and request.headers.get("content-length") != str(len(body)):
+        raise httpx.LocalProtocolError(_WRONG_LENGTH)
+    return body
+
+
+_WRONG_LENGTH: Final = "the length of the body differs from its content-length"
+
+
 async def _encode_body(request: httpx.Request) -> AsyncGenerator[bytes]:
     """Iterate over the body, in chunked encoding if its length is unknown.
 
@@ -188,4 +203,4 @@ async def _encode_body(request: httpx.Request) -> AsyncGenerator[bytes]:
     if chunked:
         yield b"0\r\n\r\n"
     elif left:
-        raise httpx.LocalProtocolError("the length of the body differs from its content-length")
+        raise httpx.LocalProtocolError(_WRONG_LENGTH)

@@ -4,11 +4,14 @@
 The cost of a call does not depend on how many others wait.
 """
 
+import asyncio
+import ssl
 from collections import defaultdict, deque
 from typing import Final
 
 import anyio
 
+from gateway_async._http import asyncio_connection
 from gateway_async._http.connection import Connection
 
 __all__ = ["ConnectionPool", "Origin"]
@@ -64,6 +67,20 @@ class ConnectionPool:
             self.check_open()
         return None
 
+    async def connect(self, origin: Origin, tls: ssl.SSLContext | None, scope: anyio.CancelScope) -> Connection:
+        """Open a connection; closing the pool cancels `scope`.
+
+        Raises:
+            httpx.ConnectError: the connection cannot be opened or trusted.
+        """
+        self.connecting.add(scope)
+        try:
+            connection = await _connect(origin[1], origin[2], tls)
+        finally:
+            self.connecting.discard(scope)
+        self.busy.add(connection)
+        return connection
+
     async def release(self, origin: Origin, connection: Connection) -> None:
         """Return a reusable connection to its stack; close any other.
 
@@ -95,3 +112,11 @@ class ConnectionPool:
 
     def _has_expired(self, connection: Connection) -> bool:
         return anyio.current_time() - connection.idle_since >= self._keepalive_expiry
+
+
+async def _connect(host: str, port: int, tls: ssl.SSLContext | None) -> Connection:
+    if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
+        return await asyncio_connection.connect(host, port, tls)
+    from gateway_async._http import stream_connection
+
+    return await stream_connection.connect(host, port, tls)

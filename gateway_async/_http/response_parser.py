@@ -23,6 +23,7 @@ class ResponseParser:
     Attributes:
         head_seen: whether status and headers have arrived.
         complete: whether the whole response has arrived.
+        buffered_bytes: bytes of the body that were not taken yet.
         reusable: whether the connection can be reused: the response is complete, and nothing follows it.
     """
 
@@ -31,6 +32,7 @@ class ResponseParser:
         "_framing_bytes",
         "_header_bytes",
         "_parser",
+        "buffered_bytes",
         "complete",
         "head_seen",
         "headers",
@@ -45,6 +47,7 @@ class ResponseParser:
         self._chunks: list[bytes] = []
         self._framing_bytes = 0
         self._header_bytes = 0
+        self.buffered_bytes = 0
         self.headers: list[tuple[bytes, bytes]] = []
         self.status = 0
         self.reason = b""
@@ -84,9 +87,9 @@ class ResponseParser:
 
     def take_body(self) -> bytes:
         """Return the new part of the body."""
-        chunks = b"".join(self._chunks)
-        self._chunks.clear()
-        return chunks
+        chunks = self._chunks
+        self._chunks, self.buffered_bytes = [], 0
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     def _check_length(self) -> None:
         framing = 0 if self.complete else self._framing_bytes
@@ -127,6 +130,7 @@ class ResponseParser:
         self._framing_bytes = 0
         if not self.complete:
             self._chunks.append(chunk)
+            self.buffered_bytes += len(chunk)
 
     def on_message_complete(self) -> None:
         if self.head_seen and not self.complete:

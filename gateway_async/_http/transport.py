@@ -14,7 +14,7 @@ import certifi
 import httpcore
 import httpx
 
-from gateway_async._http.decompression import BoundedDecompressor, coding
+from gateway_async._http.decompression import BoundedDecompressor, take_coding
 from gateway_async._http.exchange import Exchange
 from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage
@@ -73,33 +73,36 @@ class PooledTransport(httpx.AsyncBaseTransport):
             httpx.TransportError: The request failed; its `Progress` says how far it got.
             RuntimeError: The transport is closed.
         """
-        name = request.extensions.get(POOL, "ordinary")
+        extensions = request.extensions
+        name = extensions.get(POOL, "ordinary")
         if not _is_httpcore_unpatched():
             return await self._httpx_transports[name].handle_async_request(request)
-        progress: Progress | None = request.extensions.get(PROGRESS)
-        if progress is not None:
-            progress.stage = Stage.QUEUED  # an invalid request fails before anything can be sent
+        progress: Progress = extensions.get(PROGRESS) or Progress()
+        progress.stage = Stage.QUEUED  # an invalid request fails before anything can be sent
         url = request.url
-        if url.scheme not in _PORTS:
-            raise httpx.UnsupportedProtocol(f"a URL starts with http:// or https://, not with {url.scheme!r}")
+        scheme = url.scheme
+        if scheme not in _PORTS:
+            raise httpx.UnsupportedProtocol(f"a URL starts with http:// or https://, not with {scheme!r}")
         exchange = Exchange(
             self._pools[name],
-            (url.scheme, url.host, url.port or _PORTS[url.scheme]),
-            self._ssl_context if url.scheme == "https" else None,
-            request.extensions.get("timeout", {}),
+            (scheme, url.host, url.port or _PORTS[scheme]),
+            self._ssl_context if scheme == "https" else None,
+            extensions.get("timeout", {}),
             progress,
         )
         bodiless = request.method == "HEAD"
         await exchange.send(request)
-        del request  # free its memory: thousands of calls may wait here
+        del request, url, extensions  # free their memory: thousands of calls may wait here
         response = await exchange.head(bodiless=bodiless)
-        headers = httpx.Headers(response.headers)
         stream: httpx.AsyncByteStream = exchange
-        if content_coding := coding(headers):
-            del headers["content-encoding"]
-            stream = BoundedDecompressor(exchange, content_coding)
-        extensions = {"http_version": response.version, "reason_phrase": response.reason}
-        return httpx.Response(response.status, headers=headers, stream=stream, extensions=extensions)
+        if content_coding := take_coding(response.headers):
+            stream = BoundedDecompressor(stream, content_coding)
+        return httpx.Response(
+            response.status,
+            headers=response.headers,
+            stream=stream,
+            extensions={"http_version": response.version, "reason_phrase": response.reason},
+        )
 
     async def aclose(self) -> None:
         """Close every connection, also those in use."""

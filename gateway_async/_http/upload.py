@@ -164,7 +164,7 @@ def _restore_position(file: BinaryIO, start: int) -> None:
         file.seek(start)
 
 
-class Upload:
+class Upload(httpx.AsyncByteStream):
     """The headers and the body of one attempt; reads the body in steps."""
 
     def __init__(self, form: Form, files: ExitStack, lock: Lock) -> None:

@@ -77,7 +77,7 @@ async def test_a_key_goes_as_basic_authorization() -> None:
 
 @pytest.mark.anyio
 async def test_no_log_line_shows_a_secret(caplog: pytest.LogCaptureFixture) -> None:
-    """Neither ours nor httpx's, with the key in the query and a card number in a filter, an id and a body."""
+    """Log no key in the query, and no card number in a filter, an id and a body; httpx logs nothing."""
     caplog.set_level(logging.DEBUG)
     card = "4111111111111111"
     script = Script(get=[NOT_THERE], post=[echo("accountvault")])
@@ -89,7 +89,7 @@ async def test_no_log_line_shows_a_secret(caplog: pytest.LogCaptureFixture) -> N
         await gateway.account_vaults.create(CardVaultCreate(account_number=card, exp_date="0930"))
     assert script.asked[0].url.path.endswith(card)
     assert script.asked[1].url.params["account_number"] == card
-    assert "HTTP Request" in caplog.text
+    assert "HTTP Request" not in caplog.text
     assert card not in caplog.text
     assert KEY not in caplog.text
 
@@ -335,7 +335,7 @@ def test_no_verification_warns() -> None:
 
 @pytest.mark.asyncio
 async def test_no_log_repeats_the_reason_of_a_status(caplog: pytest.LogCaptureFixture) -> None:
-    """The words behind a status are the server's, and httpx would log them."""
+    """The words behind a status are the server's, so no log shows them."""
     answer = httpx.Response(200, json={"contact": {"id": "1"}}, extensions={"reason_phrase": KEY.encode()})
     with caplog.at_level(logging.DEBUG):
         async with AsyncGateway(
@@ -345,7 +345,7 @@ async def test_no_log_repeats_the_reason_of_a_status(caplog: pytest.LogCaptureFi
             transport=httpx.MockTransport(lambda _: answer),
         ) as gateway:
             await gateway.contacts.get("1")
-    assert '"HTTP/1.1 200 OK"' in caplog.text
+    assert "GET /v2/contacts/1 ended" in caplog.text
     assert KEY not in caplog.text
 
 

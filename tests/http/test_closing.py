@@ -7,9 +7,8 @@ import anyio
 import httpx
 import pytest
 
-from gateway_async._http import exchange
 from gateway_async._http import pool as module
-from gateway_async._http.connection import Connection, connect
+from gateway_async._http.connection import Connection
 from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.transport import POOL, PooledTransport
@@ -103,7 +102,8 @@ async def test_connection_that_is_made_while_the_transport_is_closed(monkeypatch
         await http._transport.aclose()
         return connection
 
-    monkeypatch.setattr(exchange, "connect", connect_too_late)
+    connect = module._connect
+    monkeypatch.setattr(module, "_connect", connect_too_late)
     async with serving(answer_never) as peer, client(peer) as http:
         progress = Progress()
         await post_and_fail(http, peer.url, progress)

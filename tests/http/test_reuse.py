@@ -1,5 +1,6 @@
 """Which connection a call gets: the newest idle one, and never one on which anything unasked came."""
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, cast
 
@@ -8,6 +9,7 @@ import anyio.lowlevel
 import httpx
 import pytest
 
+from gateway_async._http import asyncio_connection
 from gateway_async._http import transport as module
 from gateway_async._http.connection import Connection
 from gateway_async._http.pool import ConnectionPool
@@ -82,14 +84,17 @@ async def test_answer_that_came_before_the_request(monkeypatch: pytest.MonkeyPat
     """Send nothing to a server that sends data first."""
     asked: list[bytes] = []
     spoken = anyio.Event()
-    connect_tcp = anyio.connect_tcp
 
-    async def connect(*address: Any) -> Any:
-        stream = await connect_tcp(*address)
-        await spoken.wait()
-        return stream
+    def wait_after(connect: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def connect_and_wait(*address: Any, **options: Any) -> Any:
+            stream = await connect(*address, **options)
+            await spoken.wait()
+            return stream
 
-    monkeypatch.setattr(anyio, "connect_tcp", connect)
+        return connect_and_wait
+
+    monkeypatch.setattr(anyio, "connect_tcp", wait_after(anyio.connect_tcp))
+    monkeypatch.setattr(asyncio_connection, "start_connection", wait_after(asyncio_connection.start_connection))
 
     async def speak_first(wire: Wire) -> None:
         await wire.send(STRAY)

@@ -1,0 +1,23 @@
+"""`DirectClient`: an httpx client that passes each request to its transport unchanged."""
+
+from collections.abc import Coroutine
+from typing import Any
+
+import httpx
+
+__all__ = ["DirectClient"]
+
+
+class DirectClient(httpx.AsyncClient):
+    """An httpx client without cookies, redirects, authentication flows, event hooks and httpx's log line.
+
+    Only the transport therefore receives a request with credentials.
+    """
+
+    def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
+        super().__init__(transport=transport, trust_env=False)
+        self._direct_transport = transport
+
+    def send(self, request: httpx.Request, **_options: Any) -> Coroutine[Any, Any, httpx.Response]:
+        """Send a request; return its response before the body is read."""
+        return self._direct_transport.handle_async_request(request)
