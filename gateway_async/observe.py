@@ -48,8 +48,8 @@ logger = logging.getLogger("gateway_async")
 If the program has not configured logging, Python prints them to standard error.
 """
 
-_calls: Final = logging.getLogger("gateway_async.calls")
-_calls.addHandler(logging.NullHandler())  # the caller gets the result or the error
+calls_logger: Final = logging.getLogger("gateway_async.calls")
+calls_logger.addHandler(logging.NullHandler())  # the caller gets the result or the error
 
 
 @attrs.frozen(kw_only=True)
@@ -252,7 +252,7 @@ def log_event(event: Event) -> None:
     """
     level = _level(event)
     has_no_caller = isinstance(event, RecordDiffers) or (isinstance(event, OutcomeLookedUp) and event.cancelled)
-    log = logger if has_no_caller else _calls
+    log = logger if has_no_caller else calls_logger
     if log.isEnabledFor(level):
         log.log(level, "%s", mask_text(_sentence(event)))
 

@@ -1,7 +1,8 @@
-"""`CallState`: the attempts of one call, and the time that remains for it."""
+"""`CallState`: the attempts of one call, and the time that remains for it.
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+`Attempts` records the attempts, and `CallExecutor` the intent and the outcome. All others only read.
+"""
+
 from copy import copy
 from typing import Final, Generic, TypeVar
 
@@ -9,28 +10,15 @@ import anyio
 
 from gateway_async._execution.retry_budget import RetryBudget
 from gateway_async._wire.call import Call, Kind
-from gateway_async._wire.retry_policy import NextStep, backoff, classify, decide, is_definite
+from gateway_async._wire.retry_policy import classify, is_definite
 from gateway_async.errors import GatewayError, OutcomeUnknownError, Reached
 
-__all__ = ["LOOKUP_SECONDS", "CallState", "NotExecutedError"]
+__all__ = ["LOOKUP_SECONDS", "CallState"]
 
 T = TypeVar("T")
 
-_UNBOUND: Final = nullcontext()
-
 LOOKUP_SECONDS: Final = 10.0
 """Maximum seconds for the lookup of a terminal call or of a cancelled call."""
-
-
-class NotExecutedError(GatewayError):
-    """A lookup found that the write was not executed.
-
-    The write may be sent again.
-    """
-
-    def __init__(self, cause: GatewayError) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
 
 
 class CallState(Generic[T]):
@@ -52,11 +40,11 @@ class CallState(Generic[T]):
         intent_id: the call's intent in the ledger, if it has one.
         may_arrive_until: the time until which the gateway may still execute the write.
         may_have_been_sent: whether an attempt of the call may have been executed.
-        on_lookup: called before each lookup of the outcome.
-        pause: seconds to wait before the next attempt.
+        may_have_been_sent_before: the same, without the last attempt.
         reached: how far the furthest attempt got that may have been executed.
         started: the time at which the call started.
         unresolved: the error of a call that ended with an unknown outcome.
+        until: the time at which the call must end.
     """
 
     __slots__ = (
@@ -71,12 +59,12 @@ class CallState(Generic[T]):
         "max_attempts",
         "may_arrive_until",
         "may_have_been_sent",
-        "on_lookup",
-        "pause",
+        "may_have_been_sent_before",
         "reached",
         "seconds",
         "started",
         "unresolved",
+        "until",
     )
 
     def __init__(
@@ -94,16 +82,15 @@ class CallState(Generic[T]):
         self.max_attempts = max_attempts
         self.seconds = seconds
         self.started = anyio.current_time()
+        self.until = self.started + seconds
         self.attempt_timeout = seconds - _lookup_reserve(call.kind, seconds)
         self.attempts_until = self.started + self.attempt_timeout
         self.attempt = 0
-        self.pause = 0.0
         self.reached: Reached | None = None
-        self.may_have_been_sent = False
+        self.may_have_been_sent = self.may_have_been_sent_before = False
         self.may_arrive_until = self.started
         self.intent_id: str | None = None
         self.unresolved: OutcomeUnknownError | None = None
-        self.on_lookup: Callable[[], object] = lambda: None
 
     def without_body(self) -> "CallState[T]":
         """Return a copy for a later lookup, without the request body."""
@@ -111,16 +98,10 @@ class CallState(Generic[T]):
         kept.call = self.call.without_body()
         return kept
 
-    def deadline_scope(self) -> anyio.CancelScope:
-        """Return a cancel scope with the deadline of the whole call."""
-        return anyio.CancelScope(deadline=self.started + self.seconds)
-
-    def attempt_scope(self) -> AbstractContextManager[object, bool | None]:
-        """Return a scope with the deadline of an attempt.
-
-        A read has only the deadline of the whole call.
-        """
-        return _UNBOUND if self.call.kind.is_read else anyio.CancelScope(deadline=self.attempts_until)
+    def begin_attempt(self) -> None:
+        """Count an attempt."""
+        self.attempt += 1
+        self.may_have_been_sent_before = self.may_have_been_sent
 
     def record_failure(self, error: GatewayError, *, unclear: bool = False) -> None:
         """Record a failed attempt that the gateway may have executed.
@@ -132,23 +113,6 @@ class CallState(Generic[T]):
             self.may_have_been_sent = True
             held = self.attempts_until if self.call.kind is Kind.TERMINAL else 0.0
             self.may_arrive_until = max(anyio.current_time(), held) + self.in_doubt_seconds
-
-    def can_retry(self, error: BaseException, random_share: float) -> bool:
-        """Return whether another attempt is safe, allowed, and can start in time.
-
-        The next attempt would start `pause` seconds from now.
-
-        Args:
-            error: the error of the last attempt.
-            random_share: a random number from 0 to 1.
-        """
-        cause = error.cause if isinstance(error, NotExecutedError) else error
-        if not isinstance(cause, GatewayError) or self.attempt >= self.max_attempts:
-            return False
-        if error is cause and decide(self.call.kind, cause).step is not NextStep.AGAIN:
-            return False
-        self.pause = backoff(cause, self.attempt, random_share)
-        return anyio.current_time() + self.pause < self.attempts_until
 
     def try_withdraw(self) -> bool:
         """Withdraw a retry from the budget, if the call has one."""

@@ -4,20 +4,22 @@ It sends only reads. A missing record counts as "not executed" only when the cal
 """
 
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import anyio
 import attrs
 
 from gateway_async._backoff import exponential_backoffs
-from gateway_async._execution.confirmed_lookup import accept_record, look_up
+from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.ledger_recorder import LedgerRecorder
+from gateway_async._execution.outcome_lookup import OutcomeLookup, accept_record
+from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import NextStep, decide
 from gateway_async.errors import GatewayError, InvalidRequestError
 from gateway_async.ledger.protocol import Intent, Recovered
-from gateway_async.observe import Event, OutcomeLookedUp
+from gateway_async.observe import OutcomeLookedUp
 
 __all__ = ["CrashRecovery", "LookupOf"]
 
@@ -33,25 +35,25 @@ class CrashRecovery:
 
     Args:
         ledger_recorder: the client's ledger.
-        read: executes a lookup, with attempts and a deadline of its own.
+        lookup: looks up one write.
         lookup_of: builds the lookup of an intent's outcome query.
-        on_resolved: awaited when the outcome of an intent becomes known.
-        emit: receives the events of the lookups.
+        terminals: are free again when the outcome of their last call becomes known.
+        events: receives the lookups.
     """
 
     def __init__(
         self,
         ledger_recorder: LedgerRecorder,
-        read: Callable[[Call[Any]], Awaitable[Any]],
+        lookup: OutcomeLookup,
         lookup_of: LookupOf,
-        on_resolved: Callable[[Intent], Awaitable[None]],
-        emit: Callable[[Event], None],
+        terminals: TerminalQueues,
+        events: EventEmitter,
     ) -> None:
         self._ledger_recorder = ledger_recorder
-        self._read = read
+        self._lookup = lookup
         self._lookup_of = lookup_of
-        self._on_resolved = on_resolved
-        self._emit = emit
+        self._terminals = terminals
+        self._events = events
         self._limiter = anyio.Semaphore(_MAX_CONCURRENT)
 
     async def recover(self, wait: float) -> list[Recovered]:
@@ -83,8 +85,9 @@ class CrashRecovery:
             await self._ledger_recorder.record_outcome(
                 intent.id, "done" if resolution.outcome == "found" else "not_made", resolution.record
             )
-            await self._on_resolved(intent)
-        self._emit(OutcomeLookedUp(call=intent.call, api_id=intent.api_id, outcome=_EVENT_OUTCOMES[resolution.outcome]))
+            await self._terminals.forget_resolved(intent.terminal_id, intent_id=intent.id)
+        outcome = _EVENT_OUTCOMES[resolution.outcome]
+        self._events.emit(OutcomeLookedUp(call=intent.call, api_id=intent.api_id, outcome=outcome))
         return Recovered(
             call=intent.call,
             resource=intent.resource,
@@ -116,7 +119,7 @@ class CrashRecovery:
         async with self._limiter:
             conclusive = anyio.current_time() >= conclusive_at
             try:
-                found = await look_up(self._read, lookup, conclusive=conclusive)
+                found = await self._lookup.find_once(lookup, conclusive=conclusive)
                 if found.shows_effect:
                     return _Resolution("found", record=self._accept(intent, found))
                 is_proof = (
@@ -129,7 +132,7 @@ class CrashRecovery:
     def _accept(self, intent: Intent, found: LookupResult[Any]) -> Any:
         made_up_id = bool(intent.outcome_query and intent.outcome_query.get("made_up_id"))
         facts = {"call": intent.call, "api_id": intent.api_id, "sent": intent.sent}
-        return accept_record(found, made_up_id=made_up_id, emit=self._emit, facts=facts)
+        return accept_record(found, made_up_id=made_up_id, emit=self._events.emit, facts=facts)
 
 
 def _is_transient(error: GatewayError) -> bool:

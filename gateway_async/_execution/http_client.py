@@ -192,23 +192,27 @@ class HttpClient:
         query = urlencode((*call.params, *signature.params), quote_via=quote, safe=",")
         url = f"{self._base_url}{call.path}?{query}" if query else f"{self._base_url}{call.path}"
         headers = [self._host, *_HEADERS, *_encode(signature.headers)]
-        body: bytes | Upload = upload or call.body or b""
+        stream: httpx.ByteStream | Upload
         if upload is not None:
+            stream = upload
             headers += _encode(upload.headers.items())
-        elif body:
-            headers += (_JSON, (b"Content-Length", b"%d" % len(body)))
+        else:
+            body = call.body or b""
+            stream = httpx.ByteStream(body)
+            if body:
+                headers += (_JSON, (b"Content-Length", b"%d" % len(body)))
         request = httpx.Request(
             call.method,
             _url(url),
             headers=headers,
-            stream=httpx.ByteStream(body) if isinstance(body, bytes) else body,
+            stream=stream,
             extensions={
                 "timeout": {"connect": min(_CONNECT_SECONDS, seconds), "pool": seconds},  # the caller limits the others
                 POOL: "terminal" if call.kind is Kind.TERMINAL else "ordinary",
                 PROGRESS: progress,
             },
         )
-        if isinstance(body, bytes):
+        if upload is None:
             request.read()  # a test's transport may read the content
         progress.stage = Stage.UNREPORTED  # until the transport reports a stage
         return request

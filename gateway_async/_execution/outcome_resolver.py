@@ -3,7 +3,6 @@
 It sends only lookups. If they cannot decide the outcome, it raises `OutcomeUnknownError`.
 """
 
-from collections.abc import Awaitable, Callable
 from copy import copy
 from functools import partial
 from typing import Any, Final, TypeVar, cast
@@ -11,21 +10,21 @@ from typing import Any, Final, TypeVar, cast
 import anyio
 
 from gateway_async._arguments import check_numbers
-from gateway_async._backoff import exponential_backoffs
-from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState, NotExecutedError
-from gateway_async._execution.confirmed_lookup import accept_record, look_up
+from gateway_async._execution.attempts import NotExecutedError
+from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
+from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.ledger_recorder import LedgerRecorder
-from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
+from gateway_async._execution.outcome_lookup import OutcomeLookup, accept_record
+from gateway_async._execution.terminals.queue import TerminalQueues
+from gateway_async._wire.call import Kind, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import NextStep, classify
 from gateway_async.errors import (
-    ConnectionLostError,
     GatewayError,
-    MalformedReplyError,
     MismatchedReplyError,
     MismatchedWriteError,
     OutcomeUnknownError,
 )
-from gateway_async.observe import Event, OutcomeLookedUp
+from gateway_async.observe import OutcomeLookedUp
 
 __all__ = ["OutcomeResolver"]
 
@@ -39,33 +38,27 @@ class OutcomeResolver:
     """Finds the outcome of writes.
 
     Args:
-        read: executes a lookup, with attempts of its own.
+        lookup: looks up one write.
         timeout: seconds for each read of a lookup.
-        max_attempts: maximum number of attempts for each read.
-        check_usable: raises `NotSentError` if the client is closed, or belongs to another event loop.
         ledger_recorder: records outcomes that become known after their call has ended.
-        on_resolved: awaited when such an outcome becomes known.
-        emit: receives the events of the lookups.
+        terminals: are free again when the outcome of their last call becomes known.
+        events: receives the lookups.
     """
 
     def __init__(
         self,
-        read: Callable[[CallState[Any]], Awaitable[Any]],
+        lookup: OutcomeLookup,
         *,
         timeout: float,
-        max_attempts: int,
-        check_usable: Callable[[Call[Any]], None],
         ledger_recorder: LedgerRecorder,
-        on_resolved: Callable[[CallState[Any]], Awaitable[None]],
-        emit: Callable[[Event], None],
+        terminals: TerminalQueues,
+        events: EventEmitter,
     ) -> None:
-        self._read = read
+        self._lookup = lookup
         self._timeout = timeout
-        self._max_attempts = max_attempts
-        self._check_usable = check_usable
         self._ledger_recorder = ledger_recorder
-        self._on_resolved = on_resolved
-        self._emit = emit
+        self._terminals = terminals
+        self._events = events
 
     async def resolve(self, state: CallState[T], error: GatewayError, if_not_found: NextStep) -> T:
         """Find the outcome of a write that failed with `error`.
@@ -88,18 +81,17 @@ class OutcomeResolver:
             case _:
                 raise self.unknown_error(state, error) from error
 
-    async def resolve_cancelled(self, state: CallState[Any]) -> None:
-        """Find the outcome of a cancelled write; only the observers receive it."""
-        cancelled = ConnectionLostError("cancelled", call=str(state.call))
-        state.unresolved = self.unknown_error(state, cancelled)
+    async def resolve_cancelled(self, state: CallState[Any], error: GatewayError) -> bool:
+        """Look up a cancelled write, and return whether it was executed; only the observers receive the outcome."""
         with anyio.move_on_after(LOOKUP_SECONDS, shield=True):
             try:
-                found = await self._look_up_write(state, cancelled, _RESOLVE_SECONDS, cancelled=True)
+                found = await self._look_up_write(state, error, _RESOLVE_SECONDS, cancelled=True)
             except GatewayError:
-                return  # the event of the lookup says "unknown"
+                return False  # the event of the lookup says "unknown"
             if found.status is LookupStatus.EXECUTED:
-                state.unresolved = None
                 await self._ledger_recorder.record_outcome(state.intent_id, "done", found.record)
+                return True
+        return False
 
     def final_error(self, state: CallState[Any], error: GatewayError) -> GatewayError:
         """Return the error to raise after the last attempt.
@@ -148,15 +140,15 @@ class OutcomeResolver:
         `conclusive`, a list must also prove that the record does not exist.
         """
         call, outcome = state.call, "unknown"
-        state.on_lookup()
         try:
             if call.lookup is None:
                 raise self.unknown_error(state, error) from error
-            found = await self._run_lookup(call.lookup, grace, conclusive=conclusive)
+            found = await self._lookup.find(call.lookup, grace, conclusive=conclusive)
             if found.status is LookupStatus.NOT_EXECUTED:
                 outcome = "not there"
                 return found
-            record = accept_record(found, made_up_id=call.made_up_id, emit=self._emit, facts=self._facts(state, error))
+            facts = self._facts(state, error)
+            record = accept_record(found, made_up_id=call.made_up_id, emit=self._events.emit, facts=facts)
             outcome = "found"
             return LookupResult(LookupStatus.EXECUTED, record)
         except OutcomeUnknownError:
@@ -166,33 +158,7 @@ class OutcomeResolver:
                 state.record_failure(error, unclear=True)
             raise self.unknown_error(state, error, failed) from failed
         finally:
-            self._emit(OutcomeLookedUp(call=str(call), api_id=call.api_id, outcome=outcome, cancelled=cancelled))
-
-    async def _run_lookup(
-        self, lookup: Call[LookupResult[Any]], grace: float, *, conclusive: bool
-    ) -> LookupResult[Any]:
-        """Repeat a lookup for `grace` seconds, or until it finds the record."""
-        until = anyio.current_time() + grace
-        read = partial(self._send_lookup, seconds=grace + self._timeout)
-        pauses = exponential_backoffs(first=0.05, longest=1.0)
-        while True:
-            is_last = anyio.current_time() >= until  # a response shows the state at the time of its request
-            found = await look_up(read, lookup, conclusive=conclusive and is_last)
-            left = max(until - anyio.current_time(), 0.0)
-            match found.status:
-                case LookupStatus.EXECUTED if lookup.follow_up is not None:
-                    return await self._run_lookup(lookup.follow_up(found.record), left, conclusive=conclusive)
-                case LookupStatus.EXECUTED | LookupStatus.DIFFERENT_RECORD:
-                    return found
-                case LookupStatus.GONE if is_last:
-                    reason = "the list has the record, and a read by its id does not find it"
-                    raise MalformedReplyError("$", reason, call=str(lookup))
-                case _ if is_last:
-                    return LookupResult(LookupStatus.NOT_EXECUTED)
-            await anyio.sleep(min(next(pauses), left))
-
-    async def _send_lookup(self, lookup: Call[Any], seconds: float) -> Any:
-        return await self._read(CallState(lookup.as_lookup(), seconds, self._max_attempts))
+            self._events.emit(OutcomeLookedUp(call=str(call), api_id=call.api_id, outcome=outcome, cancelled=cancelled))
 
     async def _resolve_again(self, state: CallState[T], error: GatewayError, wait: float) -> T | None:
         """Return the result of a write with an unknown outcome.
@@ -201,7 +167,8 @@ class OutcomeResolver:
         not exist, after the time in which it may still execute what it received.
         """
         check_numbers("seconds", minimum=0, finite=False, wait=wait)
-        self._check_can_resolve(state, error)
+        if state.call.lookup is not None and state.call.lookup.has_side_effects:
+            raise self.unknown_error(state, error)
         in_doubt = max(state.may_arrive_until - anyio.current_time(), 0.0)
         conclusive, grace = in_doubt <= wait, min(in_doubt, wait)
         with anyio.move_on_after(grace + self._timeout):
@@ -213,17 +180,8 @@ class OutcomeResolver:
     async def _record_resolution(self, state: CallState[T], found: LookupResult[T]) -> T | None:
         outcome = "done" if found.status is LookupStatus.EXECUTED else "not_made"
         await self._ledger_recorder.record_outcome(state.intent_id, outcome, found.record)
-        await self._on_resolved(state)
+        await self._terminals.forget_resolved(state.call.terminal_id, identity=state.identity)
         return found.record
-
-    def _check_can_resolve(self, state: CallState[Any], error: GatewayError) -> None:
-        call = state.call
-        if call.lookup is not None and call.lookup.has_side_effects:
-            raise self.unknown_error(state, error)
-        try:
-            self._check_usable(call)
-        except GatewayError as refusal:
-            raise self.unknown_error(state, error, refusal) from None
 
 
 def _resolve_seconds(state: CallState[Any], if_not_found: NextStep) -> float:

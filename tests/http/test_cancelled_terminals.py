@@ -87,7 +87,7 @@ def client(peer: Peer, leases: Leases, *, secured: bool = False) -> AsyncGateway
 
 def terminal_pool(gateway: AsyncGateway) -> ConnectionPool:
     """The connections of a client's calls at terminals."""
-    pool: ConnectionPool = gateway._executor._http._client._transport._pools["terminal"]  # type: ignore[attr-defined]
+    pool: ConnectionPool = gateway._executor._attempts._http._client._transport._pools["terminal"]  # type: ignore[attr-defined]
     return pool
 
 

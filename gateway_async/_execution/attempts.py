@@ -1,0 +1,187 @@
+"""`Attempts`: send a call once, and decide with tenacity whether to send it again.
+
+`_wire/retry_policy.py` says which errors allow another attempt. No other file uses tenacity.
+"""
+
+import random
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import anyio.lowlevel
+
+from gateway_async._execution.call_state import CallState
+from gateway_async._execution.events import EventEmitter
+from gateway_async._execution.http_client import HttpClient, interruption_error
+from gateway_async._http.progress import Progress, Stage
+from gateway_async._wire.call import Call
+from gateway_async._wire.retry_policy import Decision, NextStep, backoff, decide
+from gateway_async.errors import (
+    ClientClosedError,
+    DeadlineExceededError,
+    GatewayError,
+    NotSentError,
+)
+from gateway_async.observe import AttemptFailed, RetryBudgetExhausted
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+__all__ = ["Attempts", "NotExecutedError"]
+
+T = TypeVar("T")
+
+
+class NotExecutedError(GatewayError):
+    """A lookup found that the write was not executed, so it may be sent again."""
+
+    def __init__(self, cause: GatewayError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+class Attempts:
+    """Makes the attempts of a client's calls.
+
+    Args:
+        http: sends the requests; closed with this object.
+        max_attempts: maximum number of attempts for a read.
+        events: receives failed attempts.
+    """
+
+    def __init__(self, http: HttpClient, max_attempts: int, events: EventEmitter) -> None:
+        self._http = http
+        self._max_attempts = max_attempts
+        self._events = events
+        self._closed = False
+        self._event_loop: object = None
+
+    def check(self, call: Call[Any]) -> None:
+        """Check that the client can send a call.
+
+        Raises:
+            InvalidRequestError: the gateway does not accept the client's credentials for it.
+            NotSentError: the client is closed, or belongs to another event loop.
+        """
+        self.check_usable(call)
+        self._http.check(call)
+
+    def check_usable(self, call: Call[Any] | str) -> None:
+        """Check that the client is open and belongs to this event loop.
+
+        A connection belongs to the event loop that opened it, and would hang in another one.
+
+        Raises:
+            NotSentError: it is closed, or belongs to another event loop.
+        """
+        self.check_open(call)
+        here = anyio.lowlevel.current_token()
+        self._event_loop = self._event_loop or here
+        if self._event_loop != here:
+            raise NotSentError(
+                "the client belongs to another event loop (expected one client for each loop)", call=str(call)
+            )
+
+    def check_open(self, call: Call[Any] | str) -> None:
+        """Raise `ClientClosedError` if the client is closed."""
+        if self._closed:
+            raise ClientClosedError(call=str(call))
+
+    async def make(self, state: CallState[T]) -> T:
+        """Send the request once, within the time that is left for attempts.
+
+        Raises:
+            DeadlineExceededError: a read got no response in time.
+            GatewayError: the attempt failed; `state` says whether it may have been executed.
+        """
+        call, progress = state.call, Progress()
+        self.check_open(call)
+        progress.stage = Stage.QUEUED
+        state.begin_attempt()
+        try:
+            with anyio.CancelScope(deadline=state.attempts_until):
+                return await self._http.send(call, progress, state.attempt_timeout)
+        except GatewayError as error:
+            state.record_failure(error)
+            raise
+        except BaseException:
+            state.record_failure(interruption_error("cancelled", call, progress))
+            raise
+        if call.kind.is_read:
+            raise DeadlineExceededError(state.seconds, call=str(call))
+        reason = f"no response within {state.attempt_timeout:g} s (read timeout)"
+        late = interruption_error(reason, call, progress)
+        state.record_failure(late)
+        raise late
+
+    async def read(self, call: Call[T], seconds: float) -> T:
+        """Execute a lookup within `seconds`, with attempts of its own.
+
+        Raises:
+            GatewayError: the lookup failed.
+        """
+        self.check(call)
+        state = CallState(call.as_lookup(), seconds, self._max_attempts)
+        return await self.repeat(state, lambda: self._make_and_report(state))
+
+    async def _make_and_report(self, state: CallState[T]) -> T:
+        try:
+            return await self.make(state)
+        except GatewayError as error:
+            self.report(state, error)
+            raise
+
+    def report(self, state: CallState[Any], error: GatewayError) -> Decision:
+        """Decide what follows a failed attempt, and emit its event."""
+        call = state.call
+        decision = decide(call.kind, error, may_have_been_sent_before=state.may_have_been_sent_before)
+        if not isinstance(error, DeadlineExceededError):  # the call has ended
+            failed = AttemptFailed(
+                call=str(call), api_id=call.api_id, attempt=state.attempt, error=error, verdict=decision.step.value
+            )
+            self._events.emit(failed)
+        return decision
+
+    async def repeat(self, state: CallState[Any], attempt: Callable[[], Awaitable[T]]) -> T:
+        """Call `attempt` until it succeeds, or may not be repeated, or time, attempts or the budget are used up.
+
+        Raises:
+            GatewayError: the error of the last attempt.
+        """
+        from tenacity import AsyncRetrying, retry_if_exception
+
+        def is_retryable(error: BaseException) -> bool:
+            if isinstance(error, NotExecutedError):
+                return True
+            return isinstance(error, GatewayError) and decide(state.call.kind, error).step is NextStep.AGAIN
+
+        def seconds_to_wait(retry: "RetryCallState") -> float:
+            error = retry.outcome and retry.outcome.exception()
+            cause = error.cause if isinstance(error, NotExecutedError) else error
+            return backoff(cause, state.attempt, random.random()) if isinstance(cause, GatewayError) else 0.0  # noqa: S311
+
+        def must_stop(retry: "RetryCallState") -> bool:
+            if state.attempt >= state.max_attempts:
+                return True
+            return anyio.current_time() + retry.upcoming_sleep >= state.attempts_until or not self._withdraw(state)
+
+        retrying = AsyncRetrying(
+            retry=retry_if_exception(is_retryable),
+            wait=seconds_to_wait,
+            stop=must_stop,
+            sleep=anyio.sleep,
+            reraise=True,
+        )
+        return await retrying(attempt)
+
+    def _withdraw(self, state: CallState[Any]) -> bool:
+        """Withdraw a retry from the budget; return whether there was one."""
+        if state.try_withdraw():
+            return True
+        self._events.emit(RetryBudgetExhausted(call=str(state.call), api_id=state.call.api_id))
+        return False
+
+    async def aclose(self) -> None:
+        """Close the connections; later calls are rejected."""
+        self._closed = True
+        await self._http.aclose()
