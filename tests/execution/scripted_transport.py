@@ -2,13 +2,24 @@
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
+import attrs
 import httpx
+import pytest
 
-from gateway_async import AsyncGateway, UserApiKey
+from gateway_async import AsyncGateway, RouterTransactionCreate, Transaction, TransactionCreate, UserApiKey
 
+SALE = TransactionCreate(action="sale", account_vault_id="vault", transaction_amount="12.50")
+NAMED_SALE = attrs.evolve(SALE, transaction_api_id="mine")
+SALE_AT_TERMINAL = RouterTransactionCreate(
+    action="sale", terminal_id="t", transaction_amount="12.50", transaction_api_id="mine"
+)
+
+ResultT = TypeVar("ResultT")
+ErrorT = TypeVar("ErrorT", bound=Exception)
+Verb = Callable[[AsyncGateway], Awaitable[ResultT]]
 Answer = httpx.Response | Exception | Callable[[httpx.Request], "Awaitable[Answer] | Answer"]
 
 
@@ -57,6 +68,38 @@ class Script(httpx.AsyncBaseTransport):
         given: dict[str, Any] = {"location_id": "loc", "credentials": UserApiKey("user", "key"), **options}
         return AsyncGateway("https://gateway.test", developer_id="dev", transport=self, **given)
 
+    async def run(self, verb: Verb[ResultT], **options: Any) -> ResultT:
+        """Make one call by a client of its own, and return the result."""
+        async with self.gateway(**options) as gateway:
+            return await verb(gateway)
+
+    async def fail(self, verb: Verb[Any], kind: type[ErrorT], *, match: str | None = None, **options: Any) -> ErrorT:
+        """Make one call by a client of its own, and return the error that it has to end with."""
+        async with self.gateway(**options) as gateway:
+            return await error_of(verb(gateway), kind, match=match)
+
+
+async def error_of(call: Awaitable[object], kind: type[ErrorT], *, match: str | None = None) -> ErrorT:
+    """Await a call, and return the error that it has to end with."""
+    with pytest.raises(kind, match=match) as caught:
+        await call
+    return caught.value
+
+
+async def sell(gateway: AsyncGateway) -> Transaction:
+    """Charge the stored card, under an id that the client makes up."""
+    return await gateway.transactions.create(SALE)
+
+
+async def sell_named(gateway: AsyncGateway) -> Transaction:
+    """Charge the stored card, under an id of the caller's."""
+    return await gateway.transactions.create(NAMED_SALE)
+
+
+async def sell_at_terminal(gateway: AsyncGateway, **options: Any) -> Transaction:
+    """Charge the card that the customer presents."""
+    return await gateway.router_transactions.create(SALE_AT_TERMINAL, **options)
+
 
 def echo(wrapper: str, **changes: Any) -> Callable[[httpx.Request], httpx.Response]:
     """An answer that carries out a create: the sent record with an id, and `changes`."""
@@ -94,6 +137,7 @@ def absent(request: httpx.Request) -> httpx.Response:
 
 NOT_THERE = httpx.Response(404, json={"name": "Not Found", "message": "not found", "code": 0, "status": 404})
 LOST = httpx.ReadError("connection reset")
+APPROVED = record("transaction", status_id=101)
 CUT = httpx.Response(200, stream=BrokenOff())
 NEVER_LEFT = httpx.ConnectError("connection refused")
 

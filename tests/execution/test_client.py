@@ -30,9 +30,12 @@ from gateway_async import (
 from gateway_async.client import Options
 from gateway_async.observe import AttemptFailed, CallEnded, CallStarted, Event
 
-from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Script, echo, record
+from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Script, echo, error_of, record
+
+pytestmark = pytest.mark.anyio
 
 KEY = "s3cret-api-key"
+ON_BOTH_LOOPS = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 
 
 def client(script: Script, credentials: UserApiKey, **options: Any) -> AsyncGateway:
@@ -42,7 +45,7 @@ def client(script: Script, credentials: UserApiKey, **options: Any) -> AsyncGate
     )
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_a_key_goes_into_the_headers() -> None:
     """The default place, with `developer-id` beside it."""
     script = Script(get=[record("contact", id="1")])
@@ -53,7 +56,7 @@ async def test_a_key_goes_into_the_headers() -> None:
     assert script.asked[0].url == "https://gateway.test/v2/contacts/1"
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_a_key_goes_into_the_query() -> None:
     """With `developer-id`, and none of them in the headers."""
     script = Script(get=[record("contact", id="1")])
@@ -64,7 +67,7 @@ async def test_a_key_goes_into_the_query() -> None:
     assert not {"user-id", "user-api-key", "developer-id"} & set(script.asked[0].headers)
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_a_key_goes_as_basic_authorization() -> None:
     """The user id is the user name, the key the password; `developer-id` is a header."""
     script = Script(get=[record("contact", id="1")])
@@ -75,7 +78,7 @@ async def test_a_key_goes_as_basic_authorization() -> None:
     assert headers["developer-id"] == "dev"
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_no_log_line_shows_a_secret(caplog: pytest.LogCaptureFixture) -> None:
     """Neither ours nor httpx's, with the key in the query and a card number in a filter, an id and a body."""
     caplog.set_level(logging.DEBUG)
@@ -94,13 +97,12 @@ async def test_no_log_line_shows_a_secret(caplog: pytest.LogCaptureFixture) -> N
     assert KEY not in caplog.text
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_events_tell_the_story_of_a_call() -> None:
     """Started, failed once, ended; with the call's name, attempt and verdict."""
     events: list[Event] = []
     script = Script(get=[NEVER_LEFT, record("contact", id="1")])
-    async with script.gateway(observers=[events.append]) as gateway:
-        await gateway.contacts.get("1")
+    await script.run(lambda g: g.contacts.get("1"), observers=[events.append])
     started, failed, ended = events
     assert started == CallStarted(call="GET /v2/contacts/1")
     assert isinstance(failed, AttemptFailed)
@@ -109,7 +111,7 @@ async def test_events_tell_the_story_of_a_call() -> None:
     assert (ended.attempts, ended.error) == (2, None)
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_an_observer_that_raises_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
     """A broken metric never breaks a payment."""
 
@@ -117,12 +119,11 @@ async def test_an_observer_that_raises_is_ignored(caplog: pytest.LogCaptureFixtu
         raise ZeroDivisionError
 
     script = Script(get=[record("contact", id="1")])
-    async with script.gateway(observers=[broken]) as gateway:
-        assert (await gateway.contacts.get("1")).id == "1"
+    assert (await script.run(lambda g: g.contacts.get("1"), observers=[broken])).id == "1"
     assert "an observer failed" in caplog.text
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_use_after_close_is_a_clear_error_and_a_second_close_is_harmless() -> None:
     """Nothing is sent, and the error says so."""
     script = Script(get=[record("contact")])
@@ -136,7 +137,7 @@ async def test_use_after_close_is_a_clear_error_and_a_second_close_is_harmless()
     assert script.asked == []
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_arguments_are_checked_all_at_once() -> None:
     """Each wrong argument has its line."""
     with pytest.raises(InvalidRequestError) as caught:
@@ -145,7 +146,7 @@ async def test_arguments_are_checked_all_at_once() -> None:
     assert sorted(named) == ["base_url", "credentials", "developer_id", "max_attempts", "timeout"]
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_a_client_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six variables, of which the location and `GATEWAY_ALLOW_HTTP` may be missing."""
     names = ("BASE_URL", "DEVELOPER_ID", "USER_ID", "USER_API_KEY", "LOCATION_ID", "ALLOW_HTTP")
@@ -173,7 +174,7 @@ def environment_over_http(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch
     return monkeypatch
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_the_environment_allows_plain_http(environment_over_http: pytest.MonkeyPatch) -> None:
     """`GATEWAY_ALLOW_HTTP=1` permits what is refused without it; an option of the call wins over the variable."""
     environment_over_http.setenv("GATEWAY_ALLOW_HTTP", "1")
@@ -200,7 +201,7 @@ def test_a_bad_value_of_allow_http(environment_over_http: pytest.MonkeyPatch, va
     assert caught.value.problems == ("GATEWAY_ALLOW_HTTP: invalid value (expected 1 or 0)",)
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_floats_are_refused_even_without_limits() -> None:
     """`check_limits=False` leaves lengths to the gateway, but never a float as money."""
     script = Script(post=[echo("transaction")])
@@ -212,7 +213,7 @@ async def test_floats_are_refused_even_without_limits() -> None:
     assert len(script.asked) == 1
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 @respx.mock
 async def test_respx_sees_the_calls_of_a_client_with_its_own_connections() -> None:
     """Let a user's `@respx.mock` replace the network."""
@@ -224,7 +225,7 @@ async def test_respx_sees_the_calls_of_a_client_with_its_own_connections() -> No
     assert route.called
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_a_silent_gateway_ends_a_read_on_time() -> None:
     """On both event loops, by the real clock: the deadline's error, not another."""
 
@@ -232,9 +233,7 @@ async def test_a_silent_gateway_ends_a_read_on_time() -> None:
         await anyio.sleep_forever()
         raise AssertionError
 
-    async with Script(get=[silent]).gateway(timeout=0.1) as gateway:
-        with pytest.raises(DeadlineExceededError):
-            await gateway.contacts.get("1")
+    await Script(get=[silent]).fail(lambda g: g.contacts.get("1"), DeadlineExceededError, timeout=0.1)
 
 
 def test_the_options_are_the_clients_arguments() -> None:
@@ -250,9 +249,11 @@ def test_a_doubt_is_resolved_in_the_clients_event_loop() -> None:
     doubts: list[OutcomeUnknownError] = []
 
     async def sell() -> None:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(TransactionCreate(action="sale", ticket="t", transaction_amount="1.00"))
-        doubts.append(caught.value)
+        error = await error_of(
+            gateway.transactions.create(TransactionCreate(action="sale", ticket="t", transaction_amount="1.00")),
+            OutcomeUnknownError,
+        )
+        doubts.append(error)
 
     async def resolve() -> None:
         with pytest.raises(OutcomeUnknownError, match="belongs to another event loop"):
@@ -333,7 +334,7 @@ def test_no_verification_warns() -> None:
     assert [warning.filename for warning in warned] == [__file__]
 
 
-@pytest.mark.asyncio
+@ON_BOTH_LOOPS
 async def test_no_log_repeats_the_reason_of_a_status(caplog: pytest.LogCaptureFixture) -> None:
     """The words behind a status are the server's, and httpx would log them."""
     answer = httpx.Response(200, json={"contact": {"id": "1"}}, extensions={"reason_phrase": KEY.encode()})
@@ -362,17 +363,16 @@ def test_a_client_says_where_it_stores() -> None:
     ]
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_a_key_that_the_gateway_repeats_is_masked() -> None:
     """An error page that quotes the credentials does not carry them into a log."""
     script = Script(get=[httpx.Response(401, json={"message": f"key {KEY} is not valid"})])
     async with client(script, UserApiKey("user", KEY)) as gateway:
-        with pytest.raises(AuthenticationError) as caught:
-            await gateway.contacts.get("1")
-    assert caught.value.message == "key ************ is not valid"
+        error = await error_of(gateway.contacts.get("1"), AuthenticationError)
+    assert error.message == "key ************ is not valid"
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_an_id_that_is_made_up_has_no_digits() -> None:
     """A long run of them could pass for a card number, and be masked where the id should be shown."""
     script = Script(post=[echo("transaction", status_id=101)])
@@ -383,7 +383,7 @@ async def test_an_id_that_is_made_up_has_no_digits() -> None:
     assert all(name and name.isalpha() and len(name) == 32 for name in made)
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_one_more_observer_for_a_block() -> None:
     """Receive the events inside the block only."""
     script = Script(get=[record("contact"), record("contact"), record("contact")])
@@ -396,7 +396,7 @@ async def test_one_more_observer_for_a_block() -> None:
     assert [type(event) for event in heard] == [CallStarted, CallEnded]
 
 
-@pytest.mark.anyio
+@ON_BOTH_LOOPS
 async def test_an_async_observer_for_a_block_is_refused() -> None:
     """Reject an async observer."""
 

@@ -9,7 +9,7 @@ from gateway_async._execution.crash_recovery import CrashRecovery
 from gateway_async._wire.call import Call, LookupResult, LookupStatus
 from gateway_async.ledger.protocol import Intent
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 
 INTENT = Intent(
     id="1",

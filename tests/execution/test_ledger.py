@@ -4,14 +4,13 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 import anyio
 import attrs
 import httpx
 import pytest
-import trio.testing
+import trio
 
 from gateway_async import (
     AccountVaultUpdate,
@@ -29,21 +28,31 @@ from gateway_async import (
     OutcomeUnknownError,
     RouterAccountVaultCreate,
     RouterTransactionCreate,
-    TransactionCreate,
     TransactionUpdate,
     UserApiKey,
     ValidationError,
 )
 
-from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Answer, Script, absent, echo, listed, record, refused
+from .scripted_transport import (
+    LOST,
+    NAMED_SALE,
+    NEVER_LEFT,
+    NOT_THERE,
+    Answer,
+    Script,
+    absent,
+    echo,
+    error_of,
+    listed,
+    record,
+    refused,
+    sell_named,
+)
 
 pytestmark = pytest.mark.anyio
 
 CARD = "4111111111111111"
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
-SALE = TransactionCreate(
-    action="sale", account_vault_id="vault", transaction_amount=Decimal("12.50"), transaction_api_id="mine"
-)
 APPROVED = echo("transaction", status_id=101)
 
 
@@ -51,12 +60,6 @@ async def silence(_: httpx.Request) -> httpx.Response:
     """No answer, ever."""
     await trio.sleep_forever()
     raise AssertionError
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Virtual time: waiting for what may still arrive costs nothing."""
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 
 class Memory:
@@ -128,8 +131,7 @@ async def test_the_intent_is_kept_before_anything_is_sent_and_the_outcome_after(
     """One intent, before the first byte; then the record that came of it."""
     script = Script(post=[APPROVED])
     ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
-        await gateway.transactions.create(SALE)
+    await script.run(sell_named, ledger=ledger)
     assert ledger.notes == [("record_intent", 0), ("record_outcome", "done", "made"), ("aclose",)]
 
 
@@ -138,8 +140,7 @@ async def test_what_an_intent_says() -> None:
     script = Script(post=[APPROVED])
     ledger = Memory(script)
     before = datetime.now(UTC)
-    async with script.gateway(ledger=ledger) as gateway:
-        await gateway.transactions.create(SALE)
+    await script.run(sell_named, ledger=ledger)
     (kept,) = ledger.intents
     assert before <= kept.sent_at <= datetime.now(UTC)
     assert timedelta(seconds=139.9) < kept.conclusive_at - kept.sent_at < timedelta(seconds=140.1)
@@ -183,10 +184,13 @@ async def test_a_terminals_intent_is_in_doubt_for_its_terminal_timeout() -> None
     """The terminal's whole time, and `in_doubt_seconds`."""
     script = Script(post=[echo("routertransaction", status_id=101)])
     ledger = Memory(script)
-    async with script.gateway(ledger=ledger, terminal_timeout=120) as gateway:
-        await gateway.router_transactions.create(
+    await script.run(
+        lambda g: g.router_transactions.create(
             RouterTransactionCreate(action="sale", terminal_id="till", transaction_amount="12.50")
-        )
+        ),
+        ledger=ledger,
+        terminal_timeout=120,
+    )
     (kept,) = ledger.intents
     assert (kept.resource, kept.terminal_id) == ("router_transactions", "till")
     assert timedelta(seconds=239) < kept.conclusive_at - kept.sent_at < timedelta(seconds=241)
@@ -198,18 +202,18 @@ REVERSAL = TransactionUpdate(action="partialreversal", transaction_amount="1.00"
 STORE = CardVaultCreate(account_number=CARD, exp_date="1230")
 SWIPE = RouterAccountVaultCreate(terminal_id="till", contact_id="c1")
 DONE: dict[str, Verb] = {
-    "account_vaults": lambda gateway: gateway.account_vaults.create(STORE),
-    "transactions": lambda gateway: gateway.transactions.update("t1", VOID),
-    "transactions, without a evidence": lambda gateway: gateway.transactions.update("t1", REVERSAL),
-    "transaction_batches": lambda gateway: gateway.transaction_batches.settle("b1"),
-    "router_account_vaults": lambda gateway: gateway.router_account_vaults.create(SWIPE),
+    "account_vaults": lambda g: g.account_vaults.create(STORE),
+    "transactions": lambda g: g.transactions.update("t1", VOID),
+    "transactions, without a evidence": lambda g: g.transactions.update("t1", REVERSAL),
+    "transaction_batches": lambda g: g.transaction_batches.settle("b1"),
+    "router_account_vaults": lambda g: g.router_account_vaults.create(SWIPE),
 }
 NOT_KEPT: dict[str, Verb] = {
-    "read": lambda gateway: gateway.transactions.get("t1"),
-    "edit": lambda gateway: gateway.transactions.update("t1", TransactionUpdate(action="edit", description="x")),
-    "title": lambda gateway: gateway.account_vaults.update("v1", AccountVaultUpdate(title="x")),
-    "contact": lambda gateway: gateway.contacts.create(ContactCreate(last_name="Smith")),
-    "delete": lambda gateway: gateway.account_vaults.delete("v1"),
+    "read": lambda g: g.transactions.get("t1"),
+    "edit": lambda g: g.transactions.update("t1", TransactionUpdate(action="edit", description="x")),
+    "title": lambda g: g.account_vaults.update("v1", AccountVaultUpdate(title="x")),
+    "contact": lambda g: g.contacts.create(ContactCreate(last_name="Smith")),
+    "delete": lambda g: g.account_vaults.delete("v1"),
 }
 
 
@@ -221,9 +225,7 @@ async def test_what_moves_money_or_stores_an_account_is_kept(name: str) -> None:
     if name == "router_account_vaults":
         script.answers["get"] = [listed("accountvaults")]
     ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
-        with pytest.raises(ValidationError):
-            await DONE[name](gateway)
+    await script.fail(DONE[name], ValidationError, ledger=ledger)
     assert [intent.resource for intent in ledger.intents] == [name.partition(",")[0]]
     assert ledger.notes[1:] == [("record_outcome", "refused", None), ("aclose",)]
 
@@ -235,9 +237,7 @@ async def test_what_moves_no_money_is_not_kept(verb: Verb) -> None:
     answers: dict[str, list[Answer]] = {method: [refused(it="may not be")] for method in methods}
     script = Script(**answers)
     ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
-        with pytest.raises(ValidationError):
-            await verb(gateway)
+    await script.fail(verb, ValidationError, ledger=ledger)
     assert ledger.notes == [("aclose",)]
 
 
@@ -245,7 +245,7 @@ async def test_a_client_without_a_ledger_asks_for_none() -> None:
     """Nothing is kept, and there is nothing to recover."""
     script = Script(post=[APPROVED])
     async with script.gateway() as gateway:
-        await gateway.transactions.create(SALE)
+        await sell_named(gateway)
         with pytest.raises(InvalidRequestError, match="the client has none"):
             await gateway.recover()
 
@@ -254,8 +254,7 @@ async def test_an_id_that_could_be_a_card_number_is_not_kept() -> None:
     """Store the intent without a lookup, which a crash then cannot use."""
     script = Script(post=[APPROVED])
     ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
-        await gateway.transactions.create(attrs.evolve(SALE, transaction_api_id=CARD))
+    await script.run(lambda g: g.transactions.create(attrs.evolve(NAMED_SALE, transaction_api_id=CARD)), ledger=ledger)
     (kept,) = ledger.intents
     assert (kept.api_id, kept.outcome_query) == ("************1111", None)
     assert CARD not in repr(kept)
@@ -265,8 +264,7 @@ async def test_a_gateways_id_is_none_whatever_its_digits() -> None:
     """One in a thousand of them has a run of digits that could pass for a card number."""
     script = Script(put=[record("transaction", id=(long := f"11eb{CARD}beef"), status_id=201)])
     ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
-        await gateway.transactions.void(long)
+    await script.run(lambda g: g.transactions.void(long), ledger=ledger)
     assert ledger.intents[0].outcome_query is not None
 
 
@@ -290,7 +288,7 @@ async def test_an_outcome_is_kept_only_when_it_is_known(answers: Any, outcome: t
     ledger = Memory(script)
     async with script.gateway(ledger=ledger) as gateway:
         with contextlib.suppress(ValidationError, NotSentError, OutcomeUnknownError):
-            await gateway.transactions.create(SALE)
+            await sell_named(gateway)
     settled = [("record_outcome", *outcome)] if outcome else []
     assert ledger.notes[1:] == [*settled, ("aclose",)]
 
@@ -304,10 +302,9 @@ async def test_resolving_settles_the_intent(answer: Any, settled: tuple[Any, ...
     script = Script(post=[LOST], get=[NOT_THERE])
     ledger = Memory(script)
     async with script.gateway(ledger=ledger, max_attempts=1) as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
+        error = await error_of(sell_named(gateway), OutcomeUnknownError)
         script.answers["get"] = [answer]
-        await caught.value.resolve(wait=120)
+        await error.resolve(wait=120)
     assert ledger.notes == [("record_intent", 0), settled, ("aclose",)]
 
 
@@ -315,7 +312,7 @@ async def cancelled_after(script: Script, ledger: Memory, seconds: float) -> Non
     """Cancel a sale."""
     async with script.gateway(ledger=ledger) as gateway:
         with anyio.move_on_after(seconds) as scope:
-            await gateway.transactions.create(SALE)
+            await sell_named(gateway)
         assert scope.cancelled_caught
 
 
@@ -341,8 +338,7 @@ async def test_cancelled_while_the_intent_is_written_nothing_was_sent() -> None:
     ledger = Memory(script)
     with anyio.CancelScope() as scope:
         scope.cancel()
-        async with script.gateway(ledger=ledger) as gateway:
-            await gateway.transactions.create(SALE)
+        await script.run(sell_named, ledger=ledger)
     assert ledger.notes == [("record_intent", 0), ("record_outcome", "not_sent", None), ("aclose",)]
     assert script.asked == []
 
@@ -353,9 +349,8 @@ async def test_cancelled_while_the_intent_is_written_nothing_was_sent() -> None:
 async def test_what_cannot_be_kept_is_not_sent() -> None:
     """The error says why, and that nothing was sent."""
     script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Memory(script, broken=["record_intent"])) as gateway:
-        with pytest.raises(NotSentError, match=r"its intent could not be recorded: .* the disk is full"):
-            await gateway.transactions.create(SALE)
+    with pytest.raises(NotSentError, match=r"its intent could not be recorded: .* the disk is full"):
+        await script.run(sell_named, ledger=Memory(script, broken=["record_intent"]))
     assert script.asked == []
 
 
@@ -368,9 +363,7 @@ async def test_a_ledger_that_hangs_does_not_outlast_the_deadline() -> None:
             await anyio.sleep_forever()
 
     script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Hanging(script), timeout=3) as gateway:
-        with pytest.raises(NotSentError):
-            await gateway.transactions.create(SALE)
+    await script.fail(sell_named, NotSentError, ledger=Hanging(script), timeout=3)
     assert trio.current_time() == pytest.approx(3)
     assert script.asked == []
 
@@ -378,8 +371,7 @@ async def test_a_ledger_that_hangs_does_not_outlast_the_deadline() -> None:
 async def test_an_outcome_that_cannot_be_kept_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """The caller gets the result all the same."""
     script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Memory(script, broken=["record_outcome"])) as gateway:
-        assert (await gateway.transactions.create(SALE)).approved
+    assert (await script.run(sell_named, ledger=Memory(script, broken=["record_outcome"]))).approved
     assert "an outcome (done) could not be recorded: the ledger some.db cannot be used: the disk is full" in caplog.text
 
 
@@ -395,10 +387,10 @@ async def test_a_ledger_that_hangs_over_an_outcome_does_not_hide_it(answer: Any,
     script = Script(post=[answer])
     async with script.gateway(ledger=Hanging(script), timeout=seconds) as gateway:
         if answer is APPROVED:
-            assert (await gateway.transactions.create(SALE)).approved
+            assert (await sell_named(gateway)).approved
         else:
             with pytest.raises(ValidationError):
-                await gateway.transactions.create(SALE)
+                await sell_named(gateway)
     assert trio.current_time() == pytest.approx(min(5, seconds) if answer is APPROVED else 5)
 
 
@@ -417,7 +409,7 @@ async def test_a_task_cancelled_while_the_outcome_is_written_was_not_unsent() ->
     script = Script(post=[APPROVED], get=[record("transaction", transaction_api_id="mine")])
     ledger = Slow(script)
     async with script.gateway(ledger=ledger) as gateway:
-        call = asyncio.ensure_future(gateway.transactions.create(SALE))
+        call = asyncio.ensure_future(sell_named(gateway))
         await writing.wait()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -437,7 +429,7 @@ async def test_cancelled_while_the_outcome_is_written_it_is_done() -> None:
     ledger = Slow(script)
     async with script.gateway(ledger=ledger) as gateway:
         with anyio.move_on_after(1):
-            assert (await gateway.transactions.create(SALE)).approved
+            assert (await sell_named(gateway)).approved
     assert ledger.notes == [("record_intent", 0), ("record_outcome", "done", "made"), ("aclose",)]
 
 
@@ -447,8 +439,7 @@ async def test_cancelled_while_the_outcome_is_written_it_is_done() -> None:
 async def recovered(script: Script, *left_open: Intent, **options: Any) -> tuple[list[tuple[Any, ...]], Memory]:
     """Return the outcomes of `recover()`, and what the ledger recorded."""
     ledger = Memory(script, left_open=left_open)
-    async with script.gateway(ledger=ledger) as gateway:
-        found = await gateway.recover(**options)
+    found = await script.run(lambda g: g.recover(**options), ledger=ledger)
     return [(each.api_id, each.outcome, each.record and each.record.id) for each in found], ledger
 
 
@@ -560,7 +551,7 @@ async def test_an_address_has_one_form() -> None:
     ledger = Memory(script)
     options: dict[str, Any] = {"developer_id": "dev", "credentials": UserApiKey("u", "k"), "transport": script}
     async with AsyncGateway("https://Gateway.test:443/", ledger=ledger, location_id="loc", **options) as gateway:
-        await gateway.transactions.create(SALE)
+        await sell_named(gateway)
     assert ledger.intents[0].gateway == "https://gateway.test"
 
 
@@ -568,8 +559,7 @@ async def test_another_record_under_the_id_is_not_taken_for_it() -> None:
     """Leave the outcome unknown if the amount differs, and say so."""
     script = Script(get=[record("transaction", transaction_amount="99.00")])
     ledger = Memory(script, left_open=[intent(script)])
-    async with script.gateway(ledger=ledger) as gateway:
-        (found,) = await gateway.recover()
+    (found,) = await script.run(lambda g: g.recover(), ledger=ledger)
     assert (found.outcome, found.record) == ("unknown", None)
     assert "transaction_amount is '99.00', not '12.50'" in str(found.error)
 
@@ -578,8 +568,7 @@ async def test_a_gateway_that_does_not_let_anyone_in_is_not_asked_again() -> Non
     """Say in the error what to correct."""
     script = Script(get=[httpx.Response(401, json={"message": "who?"})])
     ledger = Memory(script, left_open=[intent(script)])
-    async with script.gateway(ledger=ledger) as gateway:
-        (found,) = await gateway.recover()
+    (found,) = await script.run(lambda g: g.recover(), ledger=ledger)
     assert (found.outcome, type(found.error).__name__) == ("unknown", "AuthenticationError")
     assert script.methods == ["GET"]
 
@@ -589,8 +578,7 @@ async def test_what_these_credentials_cannot_ask_is_not_asked() -> None:
     script = Script(get=[NOT_THERE])
     batch = {"resource": "transaction_batches", "id": "b", "evidence": "is_settled"}
     ledger = Memory(script, left_open=[intent(script, outcome_query=batch)])
-    async with script.gateway(ledger=ledger, credentials=HashKey("user", "key")) as gateway:
-        (found,) = await gateway.recover()
+    (found,) = await script.run(lambda g: g.recover(), ledger=ledger, credentials=HashKey("user", "key"))
     assert (found.outcome, type(found.error)) == ("unknown", InvalidRequestError)
     assert (script.asked, trio.current_time()) == ([], 0)
 
@@ -601,8 +589,7 @@ async def test_a_gateway_that_is_away_is_asked_until_the_time_is_over() -> None:
     assert (await recovered(script, intent(script)))[0] == [("mine", "found", "found")]
     script = Script(get=[silence])
     ledger = Memory(script, left_open=[intent(script)])
-    async with script.gateway(ledger=ledger, timeout=3) as gateway:
-        (found,) = await gateway.recover()
+    (found,) = await script.run(lambda g: g.recover(), ledger=ledger, timeout=3)
     assert found.outcome == "unknown"
     assert isinstance(found.error, DeadlineExceededError)
 
@@ -612,7 +599,7 @@ async def test_what_is_under_way_in_this_client_is_left_alone() -> None:
     script = Script(post=[silence], get=[NOT_THERE])
     ledger = Memory(script)
     async with script.gateway(ledger=ledger) as gateway, anyio.create_task_group() as tasks:
-        tasks.start_soon(gateway.transactions.create, SALE)
+        tasks.start_soon(gateway.transactions.create, NAMED_SALE)
         await anyio.sleep(1)
         ledger.left_open = ledger.intents
         assert await gateway.recover() == []
@@ -639,7 +626,7 @@ async def test_what_ends_while_the_ledger_is_read_is_left_alone(begins_at: float
 
         async def sell() -> None:
             await anyio.sleep(begins_at)
-            await gateway.transactions.create(SALE)
+            await sell_named(gateway)
 
         tasks.start_soon(sell)
         await anyio.sleep(0.5)
@@ -680,8 +667,9 @@ async def test_an_orphaned_call_has_no_attempts_left(terminal_id: str | None, se
     """Its process has exited, so it is in doubt for `in_doubt_seconds`; a customer at a terminal still has the time."""
     script = Script(get=[absent])
     ledger = Memory(script, left_open=[intent(script, orphaned=True, terminal_id=terminal_id)])
-    async with script.gateway(ledger=ledger, in_doubt_seconds=7) as gateway:
-        assert [each.outcome for each in await gateway.recover()] == ["not_made"]
+    assert [each.outcome for each in await script.run(lambda g: g.recover(), ledger=ledger, in_doubt_seconds=7)] == [
+        "not_made"
+    ]
     assert trio.current_time() == pytest.approx(seconds, abs=0.5)
 
 
@@ -691,7 +679,7 @@ async def test_what_this_client_left_unknown_can_be_recovered_by_it() -> None:
     ledger = Memory(script)
     async with script.gateway(ledger=ledger, max_attempts=1) as gateway:
         with pytest.raises(OutcomeUnknownError):
-            await gateway.transactions.create(SALE)
+            await sell_named(gateway)
         ledger.left_open = ledger.intents
         script.answers["get"] = [record("transaction")]
         (found,) = await gateway.recover()
@@ -731,17 +719,15 @@ async def test_a_card_stored_at_a_terminal_is_recovered_as_the_newcomer() -> Non
         with anyio.move_on_after(1):
             await gateway.router_account_vaults.create(SWIPE)
     after = Script(get=[listed("accountvaults", {**old, "id": "new"}, old)])
-    async with after.gateway(ledger=Memory(after, left_open=ledger.intents)) as gateway:
-        (found,) = await gateway.recover()
+    (found,) = await after.run(lambda g: g.recover(), ledger=Memory(after, left_open=ledger.intents))
     assert (found.resource, found.outcome, found.record.id) == ("router_account_vaults", "found", "new")
 
 
 async def test_a_ledger_that_cannot_be_read_recovers_nothing() -> None:
     """And says so."""
     script = Script(get=[NOT_THERE])
-    async with script.gateway(ledger=Memory(script, broken=["open_intents"])) as gateway:
-        with pytest.raises(LedgerError, match="it is damaged"):
-            await gateway.recover()
+    with pytest.raises(LedgerError, match="it is damaged"):
+        await script.run(lambda g: g.recover(), ledger=Memory(script, broken=["open_intents"]))
 
 
 async def test_a_closed_client_recovers_nothing() -> None:
@@ -757,6 +743,5 @@ async def test_a_closed_client_recovers_nothing() -> None:
 async def test_a_wait_that_is_none(wait: Any) -> None:
     """Reject a wait that is not a number of seconds."""
     script = Script(get=[NOT_THERE])
-    async with script.gateway(ledger=Memory(script)) as gateway:
-        with pytest.raises(InvalidRequestError, match="wait: must be a number of seconds"):
-            await gateway.recover(wait=wait)
+    with pytest.raises(InvalidRequestError, match="wait: must be a number of seconds"):
+        await script.run(lambda g: g.recover(wait=wait), ledger=Memory(script))

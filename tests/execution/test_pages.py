@@ -11,7 +11,7 @@ from gateway_async import InvalidRequestError, MalformedReplyError, TimeRange
 
 from .scripted_transport import Script
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 
 
 def paged(pages: list[list[str]], *, base: int = 0, count: int | None = None, meta: bool = True) -> Callable[..., Any]:

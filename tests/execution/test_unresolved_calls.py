@@ -12,17 +12,9 @@ import trio
 from gateway_async import NotSentError, OutcomeUnknownError, RouterTransactionCreate, TerminalBusyError
 from gateway_async.ledger.protocol import Intent
 
-from .scripted_transport import LOST, NOT_THERE, Answer, Script, record, silent
+from .scripted_transport import APPROVED, LOST, NOT_THERE, Answer, Script, error_of, record, silent
 
 pytestmark = pytest.mark.anyio
-
-APPROVED = record("transaction", status_id=101)
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Virtual time: 300 seconds pass at once."""
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 
 def sale(name: str, terminal: str = "t") -> RouterTransactionCreate:
@@ -70,10 +62,13 @@ async def test_the_next_call_is_not_sent(ending: Any, answer: Answer) -> None:
     async with script.gateway() as gateway:
         await ending(script, gateway)
         began = trio.current_time()
-        with pytest.raises(TerminalBusyError, match=r"terminal t is busy; holder: an earlier call \(first\)") as caught:
-            await gateway.router_transactions.create(sale("second"))
+        error = await error_of(
+            gateway.router_transactions.create(sale("second")),
+            TerminalBusyError,
+            match=r"terminal t is busy; holder: an earlier call \(first\)",
+        )
     assert trio.current_time() == began + 10
-    assert "press cancel on the device" in caught.value.advice
+    assert "press cancel on the device" in error.advice
     assert script.methods.count("POST") == 1
 
 
@@ -173,9 +168,8 @@ async def test_an_open_intent_blocks_its_terminal(outcome_query: Mapping[str, st
     """Reject calls while the ledger has an open intent, and say how to resolve it."""
     script = Script(post=[APPROVED])
     async with script.gateway(ledger=Intents(outcome_query=outcome_query)) as gateway:
-        with pytest.raises(TerminalBusyError, match=advice) as caught:
-            await gateway.router_transactions.create(sale("next"))
-        assert caught.value.holder == "a call (before the crash) of 2026-11-21 12:03:11 UTC, open in the ledger"
+        error = await error_of(gateway.router_transactions.create(sale("next")), TerminalBusyError, match=advice)
+        assert error.holder == "a call (before the crash) of 2026-11-21 12:03:11 UTC, open in the ledger"
         assert script.methods == []
         assert (await gateway.router_transactions.create(sale("elsewhere", terminal="u"))).approved
 
@@ -183,14 +177,16 @@ async def test_an_open_intent_blocks_its_terminal(outcome_query: Mapping[str, st
 async def test_an_open_intent_blocks_only_who_wants_it() -> None:
     """With `block_unresolved_terminals=False` the ledger is not asked."""
     script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Intents(), block_unresolved_terminals=False) as gateway:
-        assert (await gateway.router_transactions.create(sale("next"))).approved
+    assert (
+        await script.run(
+            lambda g: g.router_transactions.create(sale("next")), ledger=Intents(), block_unresolved_terminals=False
+        )
+    ).approved
 
 
 async def test_a_ledger_that_cannot_be_read_lets_nothing_through() -> None:
     """Whether the terminal is free is not known, so nothing is sent."""
     script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Intents(OSError("disk gone"))) as gateway:
-        with pytest.raises(NotSentError, match="the ledger cannot be read: OSError: disk gone"):
-            await gateway.router_transactions.create(sale("next"))
+    with pytest.raises(NotSentError, match="the ledger cannot be read: OSError: disk gone"):
+        await script.run(lambda g: g.router_transactions.create(sale("next")), ledger=Intents(OSError("disk gone")))
     assert script.methods == []
