@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from gateway_async import AsyncGateway, RouterTransactionCreate, Transaction, TransactionCreate, UserApiKey
+from gateway_async.observe import Event
 
 SALE = TransactionCreate(action="sale", account_vault_id="vault", transaction_amount="12.50")
 NAMED_SALE = attrs.evolve(SALE, transaction_api_id="mine")
@@ -18,6 +19,7 @@ SALE_AT_TERMINAL = RouterTransactionCreate(
 )
 
 ResultT = TypeVar("ResultT")
+EventT = TypeVar("EventT", bound=Event)
 ErrorT = TypeVar("ErrorT", bound=Exception)
 Verb = Callable[[AsyncGateway], Awaitable[ResultT]]
 Answer = httpx.Response | Exception | Callable[[httpx.Request], "Awaitable[Answer] | Answer"]
@@ -38,6 +40,7 @@ class Script(httpx.AsyncBaseTransport):
     def __init__(self, **answers: list[Answer]) -> None:
         self.answers = answers
         self.asked: list[httpx.Request] = []
+        self.events: list[Event] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The next answer for the request's method."""
@@ -64,9 +67,14 @@ class Script(httpx.AsyncBaseTransport):
         return [json.loads(request.content) for request in self.asked if request.method == method]
 
     def gateway(self, **options: Any) -> AsyncGateway:
-        """A client of this gateway."""
-        given: dict[str, Any] = {"location_id": "loc", "credentials": UserApiKey("user", "key"), **options}
+        """A client of this gateway, whose events are kept."""
+        given: dict[str, Any] = {"location_id": "loc", "credentials": UserApiKey("user", "key")}
+        given |= {"observers": [self.events.append], **options}
         return AsyncGateway("https://gateway.test", developer_id="dev", transport=self, **given)
+
+    def events_of(self, kind: type[EventT]) -> list[EventT]:
+        """The events of this type so far, in order."""
+        return [event for event in self.events if isinstance(event, kind)]
 
     async def run(self, verb: Verb[ResultT], **options: Any) -> ResultT:
         """Make one call by a client of its own, and return the result."""

@@ -100,10 +100,9 @@ async def test_no_log_line_shows_a_secret(caplog: pytest.LogCaptureFixture) -> N
 @ON_BOTH_LOOPS
 async def test_events_tell_the_story_of_a_call() -> None:
     """Started, failed once, ended; with the call's name, attempt and verdict."""
-    events: list[Event] = []
     script = Script(get=[NEVER_LEFT, record("contact", id="1")])
-    await script.run(lambda g: g.contacts.get("1"), observers=[events.append])
-    started, failed, ended = events
+    await script.run(lambda g: g.contacts.get("1"))
+    started, failed, ended = script.events
     assert started == CallStarted(call="GET /v2/contacts/1")
     assert isinstance(failed, AttemptFailed)
     assert (failed.attempt, failed.verdict, type(failed.error)) == (1, "again", NotSentError)

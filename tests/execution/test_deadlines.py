@@ -7,7 +7,7 @@ import trio
 
 from gateway_async import NotSentError, OutcomeUnknownError, Transaction
 from gateway_async._http.progress import PROGRESS, Stage
-from gateway_async.observe import Event, OutcomeLookedUp
+from gateway_async.observe import OutcomeLookedUp
 from tests.support.outcomes import resolved
 
 from .scripted_transport import (
@@ -87,13 +87,12 @@ async def test_a_lost_terminal_answer_is_waited_for_at_the_transactions() -> Non
 
 async def test_a_cancelled_payment_is_looked_up_before_the_cancellation_goes_on() -> None:
     """Report a cancelled sale that was executed to the observers."""
-    events: list[Event] = []
     script = Script(post=[silent], get=[APPROVED])
-    async with script.gateway(observers=[events.append]) as gateway:
+    async with script.gateway() as gateway:
         with anyio.move_on_after(5) as scope:
             await sell_at_terminal(gateway)
     assert scope.cancelled_caught
-    lookups = [event for event in events if isinstance(event, OutcomeLookedUp)]
+    lookups = script.events_of(OutcomeLookedUp)
     assert [(event.api_id, event.outcome, event.cancelled) for event in lookups] == [("mine", "found", True)]
 
 

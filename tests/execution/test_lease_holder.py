@@ -1,7 +1,6 @@
 """Leases: waited for, prolonged, given back; without one nothing is sent, and what was sent goes on without one."""
 
 from collections.abc import Callable
-from typing import Any
 
 import anyio
 import attrs
@@ -9,8 +8,8 @@ import httpx
 import pytest
 import trio
 
-from gateway_async import NotSentError, OutcomeUnknownError, TerminalBusyError
-from gateway_async.observe import Event, LeaseRenewalFailed
+from gateway_async import NotSentError, OutcomeUnknownError, TerminalBusyError, ValidationError
+from gateway_async.observe import LeaseRenewalFailed
 
 from .scripted_transport import (
     APPROVED,
@@ -20,11 +19,15 @@ from .scripted_transport import (
     Script,
     error_of,
     record,
+    refused,
     sell_at_terminal,
     silent,
 )
 
 pytestmark = pytest.mark.anyio
+
+
+FOUND = record("transaction", transaction_api_id="mine", status_id=101)
 
 
 class Lease:
@@ -124,11 +127,10 @@ async def test_a_store_that_hangs_is_given_a_third_of_the_lease() -> None:
 
 async def test_a_call_goes_on_without_its_store() -> None:
     """Once sent, it is not stopped and not sent again; observers learn once that the lease is in doubt."""
-    events: list[Event] = []
     lease, script = Lease(), Script(post=[slow])
     lease.away = lambda: trio.current_time() > 5
-    assert (await script.run(sell_at_terminal, terminal_lease=lease, observers=[events.append])).approved
-    doubts = [event for event in events if isinstance(event, LeaseRenewalFailed)]
+    assert (await script.run(sell_at_terminal, terminal_lease=lease)).approved
+    doubts = script.events_of(LeaseRenewalFailed)
     assert [(each.api_id, each.terminal_id, each.reason) for each in doubts] == [
         ("mine", "t", "OSError: no route to the store")
     ]
@@ -137,17 +139,15 @@ async def test_a_call_goes_on_without_its_store() -> None:
 
 async def test_a_lease_of_another_client_is_reported_once() -> None:
     """Continue the call after the lease was lost, and report the new holder."""
-    events: list[Event] = []
     lease = Lease()
 
     async def taken_over(request: httpx.Request) -> httpx.Response:
         lease.others = 1000
         return await slow(request)
 
-    assert (
-        await Script(post=[taken_over]).run(sell_at_terminal, terminal_lease=lease, observers=[events.append])
-    ).approved
-    assert [event.reason for event in events if isinstance(event, LeaseRenewalFailed)] == ["held by till-8"]
+    script = Script(post=[taken_over])
+    assert (await script.run(sell_at_terminal, terminal_lease=lease)).approved
+    assert [event.reason for event in script.events_of(LeaseRenewalFailed)] == ["held by till-8"]
 
 
 async def test_a_store_that_cannot_take_a_lease_back_costs_two_seconds() -> None:
@@ -178,7 +178,7 @@ async def test_the_lease_of_a_call_lasts_as_long_as_its_doubt() -> None:
         with anyio.move_on_after(9):
             await sell_at_terminal(gateway)
         assert lease.asked == [("take", 0), ("take", 10), ("take for 409 s", 11)]
-        script.answers["get"] = [record("transaction", transaction_api_id="mine", status_id=101)]
+        script.answers["get"] = [FOUND]
         await sell_at_terminal(gateway)
     assert len(lease.times("release")) == 1
 
@@ -191,7 +191,7 @@ async def test_a_lease_is_released_when_the_outcome_becomes_known() -> None:
         error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
         assert lease.asked[-1] == ("take for 410 s", 10)
         assert not lease.times("release")
-        script.answers["get"] = [record("transaction", transaction_api_id="mine", status_id=101)]
+        script.answers["get"] = [FOUND]
         await error.resolve()
         assert lease.asked[-1] == ("release", 10)
         await error.resolve()
@@ -204,7 +204,7 @@ async def test_a_lease_is_not_released_under_the_next_call() -> None:
     script = Script(post=[LOST, slow], get=[NOT_THERE])
     async with script.gateway(terminal_lease=lease) as gateway, anyio.create_task_group() as tasks:
         error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
-        script.answers["get"] = [record("transaction", transaction_api_id="mine", status_id=101)]
+        script.answers["get"] = [FOUND]
         tasks.start_soon(gateway.router_transactions.create, attrs.evolve(SALE_AT_TERMINAL, transaction_api_id="next"))
         await anyio.sleep(5)
         await error.resolve()
@@ -233,7 +233,7 @@ async def test_the_next_call_does_not_shorten_the_lease_of_a_doubt() -> None:
 
 async def test_closing_the_client_under_a_call_extends_its_lease() -> None:
     """The connection is cut, the customer is still asked, and the store is open until the lease says so."""
-    lease, events = Lease(), list[Event]()
+    lease = Lease()
     cut = anyio.Event()
 
     class Closed(Script):
@@ -245,33 +245,25 @@ async def test_closing_the_client_under_a_call_extends_its_lease() -> None:
         return LOST
 
     script = Closed(post=[wait_for_the_end], get=[NOT_THERE])
-    gateway = script.gateway(terminal_lease=lease, observers=[events.append])
+    gateway = script.gateway(terminal_lease=lease)
     async with anyio.create_task_group() as tasks:
-
-        async def sell() -> None:
-            with pytest.raises(OutcomeUnknownError):
-                await sell_at_terminal(gateway)
-
-        tasks.start_soon(sell)
+        tasks.start_soon(error_of, sell_at_terminal(gateway), OutcomeUnknownError)
         await anyio.sleep(5)
         await gateway.aclose()
     assert lease.asked == [("take", 0), ("take for 415 s", 5)]
     assert lease.closed
-    assert not [event for event in events if isinstance(event, LeaseRenewalFailed)]
+    assert not script.events_of(LeaseRenewalFailed)
 
 
 async def test_a_lease_that_cannot_be_extended_is_told() -> None:
     """The store is away when the call ends: another till may get the terminal, and observers learn it."""
-    events: list[Event] = []
     lease = Lease()
     script = Script(post=[LOST], get=[NOT_THERE])
-    async with script.gateway(terminal_lease=lease, observers=[events.append]) as gateway:
+    async with script.gateway(terminal_lease=lease) as gateway:
         lease.away = lambda: trio.current_time() > 9
         with pytest.raises(OutcomeUnknownError):
             await sell_at_terminal(gateway)
-    assert [event.reason for event in events if isinstance(event, LeaseRenewalFailed)] == [
-        "OSError: no route to the store"
-    ] * 2
+    assert [event.reason for event in script.events_of(LeaseRenewalFailed)] == ["OSError: no route to the store"] * 2
 
 
 async def test_one_client_asks_in_one_name() -> None:
@@ -281,22 +273,15 @@ async def test_one_client_asks_in_one_name() -> None:
     class Noting(Lease):
         async def acquire(self, _terminal_id: str, _token: str, seconds: float | None = None) -> str | None:  # noqa: ARG002  stores are given it
             tokens.append(_token)
-            return None
 
     async with Script(post=[APPROVED]).gateway(terminal_lease=Noting()) as gateway:
         for _ in range(2):
             await sell_at_terminal(gateway)
-    assert len(tokens) == 2
-    assert len({*tokens}) == 1
+    assert tokens == tokens[:1] * 2
 
 
 async def test_errors_come_out_as_they_are() -> None:
     """Raise a call's error without a group, with its causes."""
-    boom: list[Any] = [httpx.Response(422, json={"errors": {"terminal_id": ["Terminal not found"]}})]
-    error = await Script(post=boom).fail(
-        lambda g: g.router_transactions.create(SALE_AT_TERMINAL, on_progress=print),
-        Exception,
-        match="Terminal not found",
-        terminal_lease=Lease(),
-    )
-    assert type(error).__name__ == "ValidationError"
+    script = Script(post=[refused(terminal_id="Terminal not found")])
+    with pytest.raises(ValidationError, match="Terminal not found"):
+        await script.run(lambda g: sell_at_terminal(g, on_progress=print), terminal_lease=Lease())

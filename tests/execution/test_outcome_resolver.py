@@ -17,7 +17,7 @@ from gateway_async import (
     ServerError,
     ValidationError,
 )
-from gateway_async.observe import Event, OutcomeLookedUp
+from gateway_async.observe import OutcomeLookedUp
 
 from .scripted_transport import (
     APPROVED,
@@ -104,14 +104,11 @@ async def test_no_new_card_is_unknown_until_it_is_certain() -> None:
 
 async def test_a_cancelled_store_is_looked_up() -> None:
     """Report a stored card to the observers of a cancelled call."""
-    events: list[Event] = []
     script = Script(post=[silent], get=[vaults("old"), vaults("new", "old")])
-    async with script.gateway(observers=[events.append]) as gateway:
+    async with script.gateway() as gateway:
         with anyio.move_on_after(5):
             await gateway.router_account_vaults.create(STORE)
-    assert [(event.outcome, event.cancelled) for event in events if isinstance(event, OutcomeLookedUp)] == [
-        ("found", True)
-    ]
+    assert [(event.outcome, event.cancelled) for event in script.events_of(OutcomeLookedUp)] == [("found", True)]
 
 
 async def test_the_list_is_read_after_the_terminal_is_acquired() -> None:

@@ -8,7 +8,7 @@ import trio
 
 from gateway_async import AsyncGateway, NotFoundError, OutcomeUnknownError, ServerError
 from gateway_async._execution.retry_budget import DEPOSIT, MAX_BALANCE, RetryBudget
-from gateway_async.observe import Event, RetryBudgetExhausted
+from gateway_async.observe import RetryBudgetExhausted
 
 from .scripted_transport import APPROVED, LOST, NOT_THERE, Script, absent, error_of, record, sell_named
 
@@ -67,28 +67,24 @@ async def test_a_gateway_that_is_down_is_not_stormed() -> None:
 
 async def test_what_is_not_repeated_ends_with_its_real_error_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     """The caller gets the gateway's answer at once; observers and the log are told why it was the only one."""
-    events: list[Event] = []
     script = Script(get=[BUSY])
-    async with script.gateway(observers=[events.append]) as gateway:
+    async with script.gateway() as gateway:
         use_up(gateway)
         error = await error_of(gateway.contacts.get("1"), ServerError)
     assert error.status_code == 503
     assert (trio.current_time(), len(script.asked)) == (0, 1)
-    assert [event for event in events if isinstance(event, RetryBudgetExhausted)] == [
-        RetryBudgetExhausted(call="GET /v2/contacts/1")
-    ]
+    assert script.events_of(RetryBudgetExhausted) == [RetryBudgetExhausted(call="GET /v2/contacts/1")]
     assert "GET /v2/contacts/1 is not retried: the client's retry budget is exhausted" in caplog.messages
 
 
 async def test_what_is_answered_asks_for_no_budget() -> None:
     """Report no exhausted budget after a definite response."""
-    events: list[Event] = []
     script = Script(get=[NOT_THERE])
-    async with script.gateway(observers=[events.append]) as gateway:
+    async with script.gateway() as gateway:
         use_up(gateway)
         with pytest.raises(NotFoundError):
             await gateway.contacts.get("1")
-    assert not any(isinstance(event, RetryBudgetExhausted) for event in events)
+    assert not script.events_of(RetryBudgetExhausted)
 
 
 async def test_lookups_of_lost_writes_are_not_limited() -> None:

@@ -15,7 +15,6 @@ import trio
 from gateway_async import (
     AchVaultCreate,
     ApiId,
-    AsyncGateway,
     CardVaultCreate,
     ContactCreate,
     ContactUpdate,
@@ -37,7 +36,7 @@ from gateway_async import (
     TransactionUpdate,
     ValidationError,
 )
-from gateway_async.observe import Event, RecordDiffers
+from gateway_async.observe import RecordDiffers
 from tests.support.outcomes import resolved
 
 from .scripted_transport import (
@@ -47,6 +46,7 @@ from .scripted_transport import (
     NEVER_LEFT,
     NOT_THERE,
     SALE,
+    SALE_AT_TERMINAL,
     Answer,
     Script,
     absent,
@@ -570,21 +570,17 @@ ALLEGED_DELETIONS = [{"success": False}, {"success": True}, {"contact": {"id": "
 async def test_a_deletion_with_a_body_is_looked_up(body: Any) -> None:
     """The contract's deletions have none: what a body says is not trusted, be it success."""
     script = Script(delete=[httpx.Response(200, json=body)], get=[absent])
-    async with script.gateway() as gateway:
-        await gateway.contacts.delete("c")
-        assert script.methods == ["DELETE", "GET", "GET"]
-        script.answers["get"] = [record("contact", id="c")]
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.contacts.delete("c")
+    await script.run(lambda g: g.contacts.delete("c"))
+    assert script.methods == ["DELETE", "GET", "GET"]
+    script.answers["get"] = [record("contact", id="c")]
+    await script.fail(lambda g: g.contacts.delete("c"), OutcomeUnknownError)
 
 
 async def test_a_refusal_of_fields_that_were_not_sent_is_looked_up() -> None:
     """Look up a sale after a refusal of an invoice's fields."""
-    script = Script(post=[refused(item_list="cannot be blank")], get=[APPROVED])
-    async with script.gateway() as gateway:
-        assert (await sell(gateway)).approved
-        script.answers["get"] = [NOT_THERE]
-        error = await error_of(sell(gateway), OutcomeUnknownError)
+    script = Script(post=[refused(item_list="cannot be blank")], get=[APPROVED, NOT_THERE])
+    assert (await script.run(sell)).approved
+    error = await script.fail(sell, OutcomeUnknownError)
     assert isinstance(error, MismatchedReplyError)
     assert error.differences == ("it refuses item_list, which the request does not have",)
 
@@ -608,12 +604,9 @@ async def test_an_odd_amount_status_or_id_does(odd: dict[str, Any]) -> None:
 
 async def test_a_404_to_a_create_is_believed_when_there_is_nothing_to_find() -> None:
     """Look up a create after a 404."""
-    script = Script(post=[NOT_THERE], get=[APPROVED])
-    async with script.gateway() as gateway:
-        assert (await sell(gateway)).approved
-        script.answers["get"] = [NOT_THERE]
-        with pytest.raises(NotFoundError):
-            await sell(gateway)
+    script = Script(post=[NOT_THERE], get=[APPROVED, NOT_THERE])
+    assert (await script.run(sell)).approved
+    await script.fail(sell, NotFoundError)
     assert script.methods.count("POST") == 2
 
 
@@ -675,12 +668,11 @@ def _as_charged(script: Script, amount: str) -> Callable[[httpx.Request], httpx.
 
 async def test_a_record_under_a_made_up_id_is_the_result_whatever_its_amount(caplog: pytest.LogCaptureFixture) -> None:
     """No other request has the id; an event and a warning say what differs."""
-    events: list[Event] = []
     script = Script(post=[LOST])
     script.answers["get"] = [_as_charged(script, "80.00")]
-    charged = await script.run(sell, observers=[events.append])
+    charged = await script.run(sell)
     assert (charged.transaction_amount, script.methods) == (Decimal("80.00"), ["POST", "GET"])
-    (differs,) = [event for event in events if isinstance(event, RecordDiffers)]
+    (differs,) = script.events_of(RecordDiffers)
     assert differs.differences == ("transaction_amount is '80.00', not '12.50'",)
     (warning,) = [line for line in caplog.records if line.name == "gateway_async"]
     assert warning.levelname == "WARNING"
@@ -708,27 +700,22 @@ async def test_a_contact_under_a_made_up_id_is_the_result_although_the_gateway_c
 
 async def test_a_whole_account_number_in_last_four_is_not_quoted(caplog: pytest.LogCaptureFixture) -> None:
     """A bank account number passes no Luhn check, so the event and the warning show its end only."""
-    events: list[Event] = []
 
     def stored(request: httpx.Request) -> httpx.Response:
         api_id = request.url.path.rsplit("/", 1)[1]
         return record("accountvault", account_vault_api_id=api_id, last_four="1234567890")
 
     script = Script(post=[LOST], get=[stored])
-    await script.run(
-        lambda g: g.account_vaults.create(
-            AchVaultCreate(
-                account_number="1234567890",
-                routing="072000326",
-                account_type="checking",
-                account_holder_name="Jane Doe",
-                is_company=False,
-                contact_id="c",
-            )
-        ),
-        observers=[events.append],
+    new = AchVaultCreate(
+        account_number="1234567890",
+        routing="072000326",
+        account_type="checking",
+        account_holder_name="Jane Doe",
+        is_company=False,
+        contact_id="c",
     )
-    (differs,) = [event for event in events if isinstance(event, RecordDiffers)]
+    await script.run(lambda g: g.account_vaults.create(new))
+    (differs,) = script.events_of(RecordDiffers)
     assert differs.differences == ("last_four is '…7890', not '7890'",)
     assert "1234567890" not in caplog.text
 
@@ -758,50 +745,28 @@ async def test_a_refusal_may_name_a_field_that_was_sent_as_extra(field: str) -> 
     assert "GET" not in script.methods
 
 
-TODAY = date(2026, 12, 1)
-Create = Callable[[AsyncGateway], Awaitable[Any]]
-DUPLICATES: list[tuple[str, str, Create]] = [
-    ("transaction", "transaction_api_id", lambda g: g.transactions.create(NAMED_SALE)),
-    (
-        "accountvault",
-        "account_vault_api_id",
-        lambda g: g.account_vaults.create(TicketVaultCreate(ticket="t", account_vault_api_id="mine")),
-    ),
-    (
-        "contact",
-        "contact_api_id",
-        lambda g: g.contacts.create(ContactCreate(last_name="Smith", contact_api_id="mine")),
-    ),
-    (
-        "quickinvoice",
-        "quick_invoice_api_id",
-        lambda g: g.quick_invoices.create(
-            QuickInvoiceCreate(
-                title="Lunch", due_date=date(2026, 12, 1), item_list={"Tea": 1}, quick_invoice_api_id="mine"
-            )
-        ),
-    ),
-    ("paylink", "paylink_api_id", lambda g: g.paylinks.create(PaylinkCreate(amount_due=1, paylink_api_id="mine"))),
-    (
-        "transaction",
-        "transaction_api_id",
-        lambda g: g.router_transactions.create(
-            RouterTransactionCreate(
-                action="sale", terminal_id="t", transaction_amount="1.00", transaction_api_id="mine"
-            )
-        ),
-    ),
-]
+LUNCH = QuickInvoiceCreate(title="Lunch", due_date=date(2026, 12, 1), item_list={"Tea": 1}, quick_invoice_api_id="mine")
+DUPLICATES = [
+    ("transactions", NAMED_SALE, "transaction", "transaction_api_id"),
+    ("router_transactions", SALE_AT_TERMINAL, "transaction", "transaction_api_id"),
+    ("contacts", ContactCreate(last_name="Smith", contact_api_id="mine"), "contact", "contact_api_id"),
+    ("quick_invoices", LUNCH, "quickinvoice", "quick_invoice_api_id"),
+    ("paylinks", PaylinkCreate(amount_due=1, paylink_api_id="mine"), "paylink", "paylink_api_id"),
+    ("account_vaults", TicketVaultCreate(ticket="t", account_vault_api_id="mine"), "accountvault",
+     "account_vault_api_id"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("message", ["{} already exists in this location", "must be unique", "has been taken"])
-@pytest.mark.parametrize(("wrapper", "field", "create"), DUPLICATES)
-async def test_a_reused_integrator_id_is_a_duplicate(wrapper: str, field: str, create: Create, message: str) -> None:
+@pytest.mark.parametrize(("resource", "new", "wrapper", "field"), DUPLICATES)
+async def test_a_reused_integrator_id_is_a_duplicate(
+    resource: str, new: Any, wrapper: str, field: str, message: str
+) -> None:
     """The error says which id, and `fetch()` reads the record that has it."""
     existing = record(wrapper, **{field: "mine", "location_id": "loc"})
     script = Script(post=[refused(**{field: message.format(field)})], get=[existing])
     async with script.gateway() as gateway:
-        error = await error_of(create(gateway), DuplicateError)
+        error = await error_of(getattr(gateway, resource).create(new), DuplicateError)
         assert script.methods == ["POST"]
         assert (error.api_id, [*error.fields]) == ("mine", [field])
         fetched: Any = await error.fetch()
