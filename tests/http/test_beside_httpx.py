@@ -1,5 +1,6 @@
 """Our transport and httpx's own, side by side: one server, one request, the same answer."""
 
+import socket
 import ssl
 from collections.abc import AsyncIterator
 
@@ -9,7 +10,6 @@ import pytest
 from gateway_async._http.transport import PooledTransport
 
 from .scripted_server import Script, Wire, always, answer_all, serving
-from .test_transport import ipv6_works
 
 pytestmark = pytest.mark.anyio
 
@@ -119,6 +119,16 @@ async def test_a_body_of_unknown_length_goes_in_chunks() -> None:
     async with serving(told) as peer, httpx.AsyncClient(transport=PooledTransport()) as http:
         answer = await http.post(peer.url, content=parts())
     assert answer.text == "True 4\r\na sa\r\n2\r\nle\r\n0\r\n\r\n"
+
+
+def ipv6_works() -> bool:
+    """Whether this machine has an IPv6 loopback."""
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("secured", [False, pytest.param(True, id="tls")])

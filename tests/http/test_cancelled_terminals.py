@@ -70,7 +70,7 @@ class Leases:
 
 def client(peer: Peer, leases: Leases, *, secured: bool = False) -> AsyncGateway:
     """A client with a place at the terminals for each call, whose lookups give up soon."""
-    url = peer.url.replace("http:", "https:") if secured else peer.url
+    url = peer.secure_url if secured else peer.url
     options: dict[str, Any] = {"verify": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)} if secured else {}
     return AsyncGateway(
         url,

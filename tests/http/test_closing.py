@@ -86,7 +86,7 @@ async def test_calls_not_yet_sent_are_not_sent_when_the_transport_is_closed(
     ):
         crowd = [Progress() for _ in range(9)]
         for progress in crowd:
-            tasks.start_soon(post_and_fail, http, peer.url.replace("http:", "https:"), progress)
+            tasks.start_soon(post_and_fail, http, peer.secure_url, progress)
         await until(lambda: peer.open == 1 and dials(http).statistics().tasks_waiting == 2)
         await http._transport.aclose()
         await peer.deserted()

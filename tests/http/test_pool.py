@@ -112,15 +112,10 @@ async def test_new_connections_are_made_a_few_at_a_time(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "_MAX_CONNECTING", 3)
     async with serving(answer_never) as peer, client(peer) as http, anyio.create_task_group() as tasks:
         for _ in range(10):
-            tasks.start_soon(http.get, secure(peer))
+            tasks.start_soon(http.get, peer.secure_url)
         await until(lambda: peer.open == 3)
         assert (dials(http).borrowed_tokens, dials(http).statistics().tasks_waiting) == (3, 7)
         tasks.cancel_scope.cancel()
-
-
-def secure(peer: Peer) -> str:
-    """The address of a server that shall speak TLS and does not."""
-    return peer.url.replace("http:", "https:")
 
 
 async def begin_and_stall() -> AsyncIterator[bytes]:
@@ -171,7 +166,7 @@ async def test_cancelled_calls_leave_nothing_behind(phase: Phase, monkeypatch: p
                 tasks.start_soon(
                     functools.partial(
                         http.post,
-                        secure(peer) if phase.secure else peer.url,
+                        peer.secure_url if phase.secure else peer.url,
                         content=phase.content(),
                         extensions={PROGRESS: progress},
                         timeout=60,
