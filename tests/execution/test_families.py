@@ -98,9 +98,8 @@ async def test_what_a_verb_sends(verb: Verb, method: str, path: str, params: dic
 async def test_an_id_is_made_up_for_an_invoice_and_for_a_paylink() -> None:
     """So that a lost answer can be looked up."""
     script = Script(post=[echo("quickinvoice"), echo("paylink")])
-    async with script.gateway() as gateway:
-        assert (await gateway.quick_invoices.create(INVOICE)).quick_invoice_api_id
-        assert (await gateway.paylinks.create(PAYLINK)).paylink_api_id
+    assert (await script.run(lambda g: g.quick_invoices.create(INVOICE))).quick_invoice_api_id
+    assert (await script.run(lambda g: g.paylinks.create(PAYLINK))).paylink_api_id
 
 
 async def test_neither_email_nor_sms_is_no_resend() -> None:
