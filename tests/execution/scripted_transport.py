@@ -86,6 +86,13 @@ class Script(httpx.AsyncBaseTransport):
         async with self.gateway(**options) as gateway:
             return await error_of(verb(gateway), kind, match=match)
 
+    async def cancel(self, verb: Verb[Any], seconds: float, **options: Any) -> None:
+        """Make one call by a client of its own, and cancel it after so many seconds."""
+        async with self.gateway(**options) as gateway:
+            with anyio.move_on_after(seconds) as scope:
+                await verb(gateway)
+        assert scope.cancelled_caught
+
 
 async def error_of(call: Awaitable[object], kind: type[ErrorT], *, match: str | None = None) -> ErrorT:
     """Await a call, and return the error that it has to end with."""

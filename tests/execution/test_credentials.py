@@ -52,7 +52,8 @@ class Office(Script):
     def __init__(
         self, *, login: Callable[[], httpx.Response] | None = None, slow: float = 0, **answers: list[Answer]
     ) -> None:
-        super().__init__(**{"get": [record("contact")], "post": [echo("transaction", status_id=101)], **answers})
+        default: dict[str, list[Answer]] = {"get": [record("contact")], "post": [echo("transaction", status_id=101)]}
+        super().__init__(**(default | answers))
         self.slow = slow
         self.logins: list[httpx.Request] = []
         self.revoked: list[str] = []

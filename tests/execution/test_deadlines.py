@@ -1,6 +1,5 @@
 """Deadlines and cancellation of writes: time runs out, but no payment gets lost."""
 
-import anyio
 import httpx
 import pytest
 import trio
@@ -88,10 +87,7 @@ async def test_a_lost_terminal_answer_is_waited_for_at_the_transactions() -> Non
 async def test_a_cancelled_payment_is_looked_up_before_the_cancellation_goes_on() -> None:
     """Report a cancelled sale that was executed to the observers."""
     script = Script(post=[silent], get=[APPROVED])
-    async with script.gateway() as gateway:
-        with anyio.move_on_after(5) as scope:
-            await sell_at_terminal(gateway)
-    assert scope.cancelled_caught
+    await script.cancel(sell_at_terminal, 5)
     lookups = script.events_of(OutcomeLookedUp)
     assert [(event.api_id, event.outcome, event.cancelled) for event in lookups] == [("mine", "found", True)]
 
@@ -99,25 +95,19 @@ async def test_a_cancelled_payment_is_looked_up_before_the_cancellation_goes_on(
 async def test_a_cancellation_is_held_back_for_ten_seconds_at_most() -> None:
     """A gateway that has gone silent cannot keep a cancelled task alive."""
     script = Script(post=[silent], get=[silent])
-    async with script.gateway() as gateway:
-        with anyio.move_on_after(5):
-            await sell_at_terminal(gateway)
+    await script.cancel(sell_at_terminal, 5)
     assert trio.current_time() == 15
 
 
 async def test_cancelling_a_call_that_was_not_sent_looks_nothing_up() -> None:
     """A call that still waits for a connection has nothing to look for."""
     script = Script(post=[never_connects], get=[NOT_THERE])
-    async with script.gateway() as gateway:
-        with anyio.move_on_after(5):
-            await sell_named(gateway)
+    await script.cancel(sell_named, 5)
     assert (script.methods, trio.current_time()) == (["POST"], 5)
 
 
 async def test_cancelling_a_read_is_immediate() -> None:
     """A read leaves nothing behind."""
     script = Script(get=[silent])
-    async with script.gateway() as gateway:
-        with anyio.move_on_after(5):
-            await gateway.transactions.get("1")
+    await script.cancel(lambda g: g.transactions.get("1"), 5)
     assert (script.methods, trio.current_time()) == (["GET"], 5)

@@ -114,11 +114,10 @@ async def test_neither_email_nor_sms_is_no_resend() -> None:
 async def test_what_cannot_be_a_transactions_or_a_files_id(wrong: Any) -> None:
     """Reject it by its name before anything is sent."""
     script = Script()
-    async with script.gateway() as gateway:
-        with pytest.raises(InvalidRequestError, match="transaction_id: "):
-            await gateway.quick_invoices.add_transaction("i", wrong)
-        with pytest.raises(InvalidRequestError, match="file_id: "):
-            await gateway.quick_invoices.remove_file("i", wrong)
+    await script.fail(
+        lambda g: g.quick_invoices.add_transaction("i", wrong), InvalidRequestError, match="transaction_id: "
+    )
+    await script.fail(lambda g: g.quick_invoices.remove_file("i", wrong), InvalidRequestError, match="file_id: ")
     assert script.asked == []
 
 

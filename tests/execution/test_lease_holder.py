@@ -164,9 +164,7 @@ async def test_a_store_that_cannot_take_a_lease_back_costs_two_seconds() -> None
 async def test_who_gives_up_leaves_the_line() -> None:
     """A call that is cancelled while it waits for others gives back its place."""
     lease = Lease(others=100)
-    async with Script(post=[APPROVED]).gateway(terminal_lease=lease) as gateway:
-        with anyio.move_on_after(3):
-            await sell_at_terminal(gateway)
+    await Script(post=[APPROVED]).cancel(sell_at_terminal, 3, terminal_lease=lease)
     assert lease.times("release") == [3]
 
 
@@ -273,6 +271,7 @@ async def test_one_client_asks_in_one_name() -> None:
     class Noting(Lease):
         async def acquire(self, _terminal_id: str, _token: str, seconds: float | None = None) -> str | None:  # noqa: ARG002  stores are given it
             tokens.append(_token)
+            return None
 
     async with Script(post=[APPROVED]).gateway(terminal_lease=Noting()) as gateway:
         for _ in range(2):

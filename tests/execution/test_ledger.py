@@ -300,10 +300,7 @@ async def test_resolving_settles_the_intent(answer: Any, settled: tuple[Any, ...
 async def test_a_cancelled_call_is_settled_if_it_is_found(answer: Answer, settled: list[tuple[Any, ...]]) -> None:
     """Look it up under the shield; leave the intent open without a record: the write may still arrive."""
     script = LedgerScript(post=[silent], get=[answer])
-    async with script.gateway() as gateway:
-        with anyio.move_on_after(1) as scope:
-            await sell_named(gateway)
-        assert scope.cancelled_caught
+    await script.cancel(sell_named, 1)
     assert script.ledger.notes == [("record_intent", 0), *settled, ("aclose",)]
 
 
@@ -662,9 +659,7 @@ async def test_what_was_done_to_a_payment_is_recovered_by_its_mark(
 ) -> None:
     """The intent that was kept is enough; a partial reversal leaves no evidence."""
     script = LedgerScript(put=[silent], get=[NOT_THERE])
-    async with script.gateway() as gateway:
-        with anyio.move_on_after(1):
-            await gateway.transactions.update(ApiId("mine"), changes)
+    await script.cancel(lambda g: g.transactions.update(ApiId("mine"), changes), 1)
     after = LedgerScript(get=[record("transaction", **shown)])
     kept = script.ledger.intents[0]
     found = await recovered(after, attrs.evolve(kept, conclusive_at=kept.sent_at))
@@ -675,9 +670,7 @@ async def test_a_card_stored_at_a_terminal_is_recovered_as_the_newcomer() -> Non
     """The intent knows which vaults the contact had before."""
     old = {"id": "old", "contact_id": "c1", "payment_method": "cc"}
     script = LedgerScript(post=[silent], get=[listed("accountvaults", old)])
-    async with script.gateway() as gateway:
-        with anyio.move_on_after(1):
-            await gateway.router_account_vaults.create(SWIPE)
+    await script.cancel(lambda g: g.router_account_vaults.create(SWIPE), 1)
     after = LedgerScript(get=[listed("accountvaults", {**old, "id": "new"}, old)])
     after.ledger.left_open = script.ledger.intents
     (found,) = await after.run(lambda g: g.recover())

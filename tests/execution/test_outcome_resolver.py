@@ -105,9 +105,7 @@ async def test_no_new_card_is_unknown_until_it_is_certain() -> None:
 async def test_a_cancelled_store_is_looked_up() -> None:
     """Report a stored card to the observers of a cancelled call."""
     script = Script(post=[silent], get=[vaults("old"), vaults("new", "old")])
-    async with script.gateway() as gateway:
-        with anyio.move_on_after(5):
-            await gateway.router_account_vaults.create(STORE)
+    await script.cancel(lambda g: g.router_account_vaults.create(STORE), 5)
     assert [(event.outcome, event.cancelled) for event in script.events_of(OutcomeLookedUp)] == [("found", True)]
 
 

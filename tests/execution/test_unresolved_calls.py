@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import anyio
+import attrs
 import httpx
 import pytest
 import trio
@@ -12,16 +13,14 @@ import trio
 from gateway_async import NotSentError, OutcomeUnknownError, RouterTransactionCreate, TerminalBusyError
 from gateway_async.ledger.protocol import Intent
 
-from .scripted_transport import APPROVED, LOST, NOT_THERE, Answer, Script, error_of, record, silent
+from .scripted_transport import APPROVED, LOST, NOT_THERE, SALE_AT_TERMINAL, Answer, Script, error_of, record, silent
 
 pytestmark = pytest.mark.anyio
 
 
 def sale(name: str, terminal: str = "t") -> RouterTransactionCreate:
     """A sale under the id `name`."""
-    return RouterTransactionCreate(
-        action="sale", terminal_id=terminal, transaction_amount="12.50", transaction_api_id=name
-    )
+    return attrs.evolve(SALE_AT_TERMINAL, terminal_id=terminal, transaction_api_id=name)
 
 
 async def slow(_: httpx.Request) -> httpx.Response:
@@ -40,8 +39,7 @@ async def cancelled(script: Script, gateway: Any) -> None:
 async def lost(script: Script, gateway: Any) -> None:
     """Lose the answer to the sale `first`; the gateway knows nothing of it yet."""
     script.answers["get"] = [NOT_THERE]
-    with pytest.raises(OutcomeUnknownError):
-        await gateway.router_transactions.create(sale("first"))
+    await error_of(gateway.router_transactions.create(sale("first")), OutcomeUnknownError)
 
 
 ENDINGS = pytest.mark.parametrize(("ending", "answer"), [(cancelled, silent), (lost, LOST)])

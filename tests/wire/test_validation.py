@@ -512,7 +512,7 @@ def test_days_before_and_after_have_two_digits(days: int) -> None:
 TWICE = "contact_id, contact_api_id: only one of them may be given"
 TWO_PROOFS = "ssn4, dob_year: only one of them may be given"
 ID_TWICE = {"contact_id": "c", "contact_api_id": "a"}
-SOURCES_OF_VAULTS = [
+SOURCES_OF_VAULTS: list[tuple[type[Request], str, str]] = [
     (TransactionVaultCreate, "previous_transaction_id", "previous_transaction_api_id"),
     (VaultCopyCreate, "previous_account_vault_id", "previous_account_vault_api_id"),
 ]
