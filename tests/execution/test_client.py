@@ -68,10 +68,8 @@ async def test_no_log_line_shows_a_secret(caplog: pytest.LogCaptureFixture) -> N
     card = "4111111111111111"
     script = Script(get=[NOT_THERE], post=[echo("accountvault")])
     async with script.gateway(credentials=UserApiKey("user", KEY, send_in="query")) as gateway:
-        with pytest.raises(NotFoundError):
-            await gateway.contacts.get(card)
-        with pytest.raises(NotFoundError):
-            await gateway.account_vaults.list({"account_number": card})
+        await error_of(gateway.contacts.get(card), NotFoundError)
+        await error_of(gateway.account_vaults.list({"account_number": card}), NotFoundError)
         await gateway.account_vaults.create(CardVaultCreate(account_number=card, exp_date="0930"))
     assert script.asked[0].url.path.endswith(card)
     assert script.asked[1].url.params["account_number"] == card
@@ -112,10 +110,8 @@ async def test_use_after_close_is_a_clear_error_and_a_second_close_is_harmless()
     gateway = script.gateway()
     await gateway.aclose()
     await gateway.aclose()
-    with pytest.raises(ClientClosedError, match="the client is closed"):
-        await gateway.contacts.get("1")
-    with pytest.raises(NotSentError):
-        await gateway.contacts.list()
+    await error_of(gateway.contacts.get("1"), ClientClosedError, match="the client is closed")
+    await error_of(gateway.contacts.list(), NotSentError)
     assert script.asked == []
 
 
@@ -229,8 +225,7 @@ def test_a_doubt_is_resolved_in_the_clients_event_loop() -> None:
         doubts.append(await error_of(sell(gateway), OutcomeUnknownError))
 
     async def resolve() -> None:
-        with pytest.raises(OutcomeUnknownError, match="belongs to another event loop"):
-            await doubts[0].resolve()
+        await error_of(doubts[0].resolve(), OutcomeUnknownError, match="belongs to another event loop")
 
     trio.run(lose)
     script.answers["get"] = [NOT_THERE]

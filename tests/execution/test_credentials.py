@@ -299,8 +299,7 @@ async def test_a_silent_login_is_bounded() -> None:
     office = Office(slow=1000)
     async with office.gateway(max_attempts=1) as gateway:
         began = anyio.current_time()
-        with pytest.raises(NotSentError, match="no login within 10 s"):
-            await sell_at_terminal(gateway)
+        await error_of(sell_at_terminal(gateway), NotSentError, match="no login within 10 s")
     assert anyio.current_time() - began == pytest.approx(10, abs=0.5)
 
 
@@ -348,8 +347,7 @@ async def test_a_hash_key_is_kept_from_other_endpoints() -> None:
             lambda: gateway.contacts.list().first(),
             lambda: sell_at_terminal(gateway),
         ):
-            with pytest.raises(InvalidRequestError, match="credentials: HashKey cannot sign"):
-                await refused()
+            await error_of(refused(), InvalidRequestError, match="credentials: HashKey cannot sign")
     assert script.asked == []
 
 

@@ -70,8 +70,7 @@ async def test_a_terminal_call_is_never_sent_twice() -> None:
         error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
         assert script.methods.count("POST") == 1
         assert 9 <= trio.current_time() <= 10
-        with pytest.raises(OutcomeUnknownError):
-            await error.resolve()
+        await error_of(error.resolve(), OutcomeUnknownError)
         assert trio.current_time() <= 45
         script.answers["get"] = [record("transaction", transaction_api_id="mine", status_id=301)]
         assert (await resolved(error, Transaction)).declined

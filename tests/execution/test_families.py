@@ -328,8 +328,7 @@ async def test_a_change_of_a_config_is_not_sent_again_by_asking() -> None:
             gateway.postback_configs.update("c", PostbackConfigUpdate(is_active=False)), OutcomeUnknownError
         )
         sent = len(script.asked)
-        with pytest.raises(OutcomeUnknownError):
-            await error.resolve()
+        await error_of(error.resolve(), OutcomeUnknownError)
     assert len(script.asked) == sent
 
 

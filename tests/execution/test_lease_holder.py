@@ -216,11 +216,9 @@ async def test_the_next_call_does_not_shorten_the_lease_of_a_doubt() -> None:
     lease.seconds = 24.0  # renewed every 8 s: not at the moment in which the call ends
     script = Script(post=[LOST], get=[NOT_THERE])
     async with script.gateway(terminal_lease=lease) as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await sell_at_terminal(gateway)
+        await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
         await anyio.sleep(5)
-        with pytest.raises(TerminalBusyError):
-            await sell_at_terminal(gateway)
+        await error_of(sell_at_terminal(gateway), TerminalBusyError)
     assert lease.asked[-4:] == [
         ("take for 410 s", 10),
         ("take for 405 s", 15),
@@ -259,8 +257,7 @@ async def test_a_lease_that_cannot_be_extended_is_told() -> None:
     script = Script(post=[LOST], get=[NOT_THERE])
     async with script.gateway(terminal_lease=lease) as gateway:
         lease.away = lambda: trio.current_time() > 9
-        with pytest.raises(OutcomeUnknownError):
-            await sell_at_terminal(gateway)
+        await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
     assert [event.reason for event in script.events_of(LeaseRenewalFailed)] == ["OSError: no route to the store"] * 2
 
 

@@ -382,8 +382,7 @@ async def test_a_task_cancelled_while_the_outcome_is_written_was_not_unsent() ->
         call = asyncio.ensure_future(sell_named(gateway))
         await writing.wait()
         call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
+        await error_of(call, asyncio.CancelledError)
     assert script.ledger.notes[1:] == [("record_outcome", "done", "found"), ("aclose",)]
 
 
@@ -637,8 +636,7 @@ async def test_what_this_client_left_unknown_can_be_recovered_by_it() -> None:
     """A call that has ended is not under way."""
     script = LedgerScript(post=[LOST], get=[NOT_THERE])
     async with script.gateway(max_attempts=1) as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await sell_named(gateway)
+        await error_of(sell_named(gateway), OutcomeUnknownError)
         script.ledger.left_open = script.ledger.intents
         script.answers["get"] = [record("transaction")]
         (found,) = await gateway.recover()
@@ -689,8 +687,7 @@ async def test_a_closed_client_recovers_nothing() -> None:
     script = LedgerScript(get=[NOT_THERE])
     async with script.gateway() as gateway:
         pass
-    with pytest.raises(ClientClosedError):
-        await gateway.recover()
+    await error_of(gateway.recover(), ClientClosedError)
 
 
 @pytest.mark.parametrize("wait", [-1, "30", True, float("nan")])

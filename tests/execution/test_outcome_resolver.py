@@ -83,8 +83,7 @@ async def test_several_new_cards_are_named() -> None:
         error = await error_of(
             gateway.router_account_vaults.create(STORE), OutcomeUnknownError, match="several records are new: b, a"
         )
-        with pytest.raises(OutcomeUnknownError, match="several records are new: b, a"):
-            await error.resolve()
+        await error_of(error.resolve(), OutcomeUnknownError, match="several records are new: b, a")
     assert error.reached is Reached.SENT
 
 
@@ -94,8 +93,7 @@ async def test_no_new_card_is_unknown_until_it_is_certain() -> None:
     async with script.gateway(terminal_timeout=60) as gateway:
         error = await error_of(gateway.router_account_vaults.create(STORE), OutcomeUnknownError)
         assert 9 <= trio.current_time() <= 10
-        with pytest.raises(OutcomeUnknownError):
-            await error.resolve()
+        await error_of(error.resolve(), OutcomeUnknownError)
         await anyio.sleep(110)
         assert await error.resolve() is None
         assert 180 <= trio.current_time() <= 181

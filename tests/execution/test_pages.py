@@ -9,7 +9,7 @@ import pytest
 
 from gateway_async import InvalidRequestError, MalformedReplyError, TimeRange
 
-from .scripted_transport import Script
+from .scripted_transport import Script, error_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 
@@ -66,15 +66,13 @@ async def test_an_id_that_moves_to_the_next_page_is_not_yielded_twice() -> None:
 async def test_a_gateway_that_sends_the_same_page_for_ever_is_an_error() -> None:
     """Rather than loop, and rather than end as if that had been all."""
     script = Script(get=[paged([["a", "b"]] * 10)])
-    with pytest.raises(MalformedReplyError, match="page 2 repeats the page before it"):
-        await ids_of(script)
+    await error_of(ids_of(script), MalformedReplyError, match="page 2 repeats the page before it")
 
 
 async def test_a_gateway_that_sends_nothing_but_empty_pages_is_an_error() -> None:
     """Three in a row are enough."""
     script = Script(get=[paged([["a"]] + [[]] * 100)])
-    with pytest.raises(MalformedReplyError, match="third page in a row"):
-        await ids_of(script)
+    await error_of(ids_of(script), MalformedReplyError, match="third page in a row")
     assert len(script.asked) < 10
 
 
@@ -146,10 +144,8 @@ async def test_a_failing_page_ends_the_iteration_with_its_error() -> None:
     async with script.gateway() as gateway:
         records = aiter(gateway.contacts.list())
         assert (await anext(records)).id == "a"
-        with pytest.raises(Exception, match="500"):
-            await anext(records)
-        with pytest.raises(StopAsyncIteration):
-            await anext(records)
+        await error_of(anext(records), Exception, match="500")
+        await error_of(anext(records), StopAsyncIteration)
 
 
 async def test_a_list_asks_as_it_was_told() -> None:

@@ -60,8 +60,7 @@ async def test_a_gateway_that_is_down_is_not_stormed() -> None:
     script = Script(get=[BUSY])
     async with script.gateway() as gateway:
         for _ in range(1000):
-            with pytest.raises(ServerError):
-                await gateway.contacts.get("1")
+            await error_of(gateway.contacts.get("1"), ServerError)
     assert len(script.asked) == pytest.approx(1000 * (1 + DEPOSIT) + MAX_BALANCE, abs=2)
 
 
@@ -82,8 +81,7 @@ async def test_what_is_answered_asks_for_no_budget() -> None:
     script = Script(get=[NOT_THERE])
     async with script.gateway() as gateway:
         use_up(gateway)
-        with pytest.raises(NotFoundError):
-            await gateway.contacts.get("1")
+        await error_of(gateway.contacts.get("1"), NotFoundError)
     assert not script.events_of(RetryBudgetExhausted)
 
 

@@ -136,8 +136,7 @@ async def test_not_there_is_certain_when_nothing_can_be_under_way_any_more() -> 
     async with script.gateway(max_attempts=1) as gateway:
         error = await error_of(sell(gateway), OutcomeUnknownError)
         for _ in range(3):
-            with pytest.raises(OutcomeUnknownError):
-                await error.resolve()
+            await error_of(error.resolve(), OutcomeUnknownError)
         assert trio.current_time() < 120
         assert await error.resolve() is None
         assert 120 <= trio.current_time() <= 121
@@ -152,8 +151,7 @@ async def test_resolving_looks_for_as_long_as_it_is_told() -> None:
         error = await error_of(sell(gateway), OutcomeUnknownError)
         for wait in (5, 0):
             begin, reads = trio.current_time(), script.methods.count("GET")
-            with pytest.raises(OutcomeUnknownError):
-                await error.resolve(wait=wait)
+            await error_of(error.resolve(wait=wait), OutcomeUnknownError)
             assert wait <= trio.current_time() - begin <= wait + 1
             assert script.methods.count("GET") > reads
 
@@ -187,8 +185,7 @@ async def test_resolving_after_the_client_closed_stays_unknown() -> None:
     """Raise an unknown outcome, not "not sent", from a closed client."""
     script = Script(post=[LOST], get=[httpx.Response(500)])
     error = await script.fail(sell, OutcomeUnknownError)
-    with pytest.raises(OutcomeUnknownError, match="the client is closed"):
-        await error.resolve()
+    await error_of(error.resolve(), OutcomeUnknownError, match="the client is closed")
 
 
 async def test_a_lost_delete_resolves_to_whether_it_was_made() -> None:
@@ -223,8 +220,7 @@ async def test_a_proxys_404_is_no_proof() -> None:
     async with script.gateway() as gateway:
         error = await error_of(sell(gateway), OutcomeUnknownError)
         await anyio.sleep(60)
-        with pytest.raises(OutcomeUnknownError):
-            await error.resolve()
+        await error_of(error.resolve(), OutcomeUnknownError)
     assert script.methods.count("POST") == 1
 
 
@@ -319,8 +315,7 @@ async def test_another_payment_under_the_callers_id_is_not_the_result(answer: ht
         assert isinstance(error.record, Transaction)
         assert error.record.transaction_amount == Decimal("80.00")
         assert error.differences == ("transaction_amount is '80.00', not '12.50'",)
-        with pytest.raises(MismatchedWriteError):
-            await error.resolve(wait=0)
+        await error_of(error.resolve(wait=0), MismatchedWriteError)
     assert script.methods.count("POST") == 1
 
 
@@ -459,8 +454,7 @@ async def test_a_lost_increment_does_not_undo_a_later_one() -> None:
             gateway.transactions.increment("found", "30.00"), OutcomeUnknownError, match="raised to more than"
         )
         await anyio.sleep(60)
-        with pytest.raises(OutcomeUnknownError):
-            await error.resolve()
+        await error_of(error.resolve(), OutcomeUnknownError)
     assert script.methods.count("PUT") == 1
 
 
@@ -497,8 +491,7 @@ async def test_a_list_that_still_has_a_deleted_record_proves_nothing() -> None:
     async with script.gateway() as gateway:
         error = await error_of(gateway.contacts.delete("c"), OutcomeUnknownError, match="the list has the record")
         for wait in (130, 0):
-            with pytest.raises(OutcomeUnknownError):
-                await error.resolve(wait=wait)
+            await error_of(error.resolve(wait=wait), OutcomeUnknownError)
         script.answers["get"] = [absent]
         assert await error.resolve(wait=0) is True
     assert script.methods.count("DELETE") == 1
@@ -523,8 +516,7 @@ async def test_a_404_that_is_not_the_gateways_proves_nothing(answer: httpx.Respo
         deletion = await error_of(gateway.contacts.delete("c"), OutcomeUnknownError)
         await anyio.sleep(1000)
         for error in (sale, deletion):
-            with pytest.raises(OutcomeUnknownError):
-                await error.resolve()
+            await error_of(error.resolve(), OutcomeUnknownError)
     assert (script.methods.count("POST"), script.methods.count("DELETE")) == (1, 1)
 
 
@@ -544,8 +536,7 @@ async def test_the_gateways_404_alone_does_not_prove_that_a_sale_was_never_made(
     async with script.gateway(max_attempts=1) as gateway:
         error = await error_of(sell(gateway), OutcomeUnknownError)
         await anyio.sleep(1000)
-        with pytest.raises(OutcomeUnknownError):
-            await error.resolve()
+        await error_of(error.resolve(), OutcomeUnknownError)
         script.answers["get"] = [absent]
         assert await error.resolve() is None
 
@@ -616,8 +607,7 @@ async def test_a_429_is_unknown_if_the_lookup_fails() -> None:
     async with script.gateway() as gateway:
         error = await error_of(sell(gateway), OutcomeUnknownError)
         script.answers["get"] = [absent]
-        with pytest.raises(OutcomeUnknownError):
-            await error.resolve(wait=100)
+        await error_of(error.resolve(wait=100), OutcomeUnknownError)
         assert await error.resolve() is None
     assert script.methods.count("POST") == 1
 
@@ -797,6 +787,5 @@ async def test_a_message_may_say_that_the_id_is_taken() -> None:
 async def test_a_duplicate_that_was_copied_cannot_fetch() -> None:
     """A pickled error has no client, and says so."""
     error = pickle.loads(pickle.dumps(DuplicateError(422, api_id="mine")))  # noqa: S301  our own bytes
-    with pytest.raises(InvalidRequestError, match="this error was copied"):
-        await error.fetch()
+    await error_of(error.fetch(), InvalidRequestError, match="this error was copied")
     assert error.api_id == "mine"
