@@ -162,21 +162,22 @@ async def test_the_environment_allows_plain_http(environment_over_http: pytest.M
         AsyncGateway.from_env(allow_http=False)
 
 
-@pytest.mark.parametrize("value", ["", "0"])
-def test_the_environment_refuses_plain_http(environment_over_http: pytest.MonkeyPatch, value: str) -> None:
-    """Unless `GATEWAY_ALLOW_HTTP` is 1; an empty variable counts as unset."""
-    environment_over_http.setenv("GATEWAY_ALLOW_HTTP", value)
-    with pytest.raises(InvalidRequestError, match="plain http"):
-        AsyncGateway.from_env()
-
-
-@pytest.mark.parametrize("value", ["yes", "2", "true", " 1"])
-def test_a_bad_value_of_allow_http(environment_over_http: pytest.MonkeyPatch, value: str) -> None:
-    """Any other value is an error that names the variable."""
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        *((value, "base_url: plain http") for value in ("", "0")),
+        *((value, "GATEWAY_ALLOW_HTTP: invalid value (expected 1 or 0)") for value in ("yes", "2", "true", " 1")),
+    ],
+)
+def test_the_environment_refuses_plain_http(
+    environment_over_http: pytest.MonkeyPatch, value: str, problem: str
+) -> None:
+    """Unless `GATEWAY_ALLOW_HTTP` is 1; an empty variable counts as unset, any other value is an error."""
     environment_over_http.setenv("GATEWAY_ALLOW_HTTP", value)
     with pytest.raises(InvalidRequestError) as caught:
         AsyncGateway.from_env()
-    assert caught.value.problems == ("GATEWAY_ALLOW_HTTP: invalid value (expected 1 or 0)",)
+    (found,) = caught.value.problems
+    assert found.startswith(problem)
 
 
 @ON_BOTH_LOOPS
@@ -325,8 +326,7 @@ async def test_a_key_that_the_gateway_repeats_is_masked() -> None:
 @ON_BOTH_LOOPS
 async def test_an_id_that_is_made_up_has_no_digits() -> None:
     """A long run of them could pass for a card number, and be masked where the id should be shown."""
-    script = Script(post=[echo("transaction", status_id=101)])
-    async with script.gateway() as gateway:
+    async with Script(post=[echo("transaction", status_id=101)]).gateway() as gateway:
         made = {(await sell(gateway)).transaction_api_id for _ in range(20)}
     assert len(made) == 20
     assert all(name and name.isalpha() and len(name) == 32 for name in made)

@@ -261,8 +261,7 @@ async def test_a_token_that_cannot_be_sent_is_no_login(token: str) -> None:
 
 async def test_a_transport_that_repeats_a_key_is_masked() -> None:
     """A proxy's error may quote the whole address, with the key in its query."""
-    script = Script(get=[lambda request: httpx.ReadError(f"cannot read {request.url}")])
-    error = await script.fail(
+    error = await Script(get=[lambda request: httpx.ReadError(f"cannot read {request.url}")]).fail(
         lambda g: g.contacts.get("found"),
         GatewayError,
         match="cannot read",

@@ -32,22 +32,19 @@ async def never_connects(request: httpx.Request) -> httpx.Response:
 
 async def test_a_silent_gateway_leaves_time_for_the_lookup() -> None:
     """The write ends within its deadline, with the transaction that the lookup found."""
-    script = Script(post=[silent], get=[APPROVED])
-    assert (await script.run(sell_named, timeout=30)).approved
+    assert (await Script(post=[silent], get=[APPROVED]).run(sell_named, timeout=30)).approved
     assert trio.current_time() == 20
 
 
 async def test_a_gateway_that_stays_silent_is_unknown_at_the_deadline() -> None:
     """Neither the write nor the lookup is answered: unknown, on time."""
-    script = Script(post=[silent], get=[silent])
-    error = await script.fail(sell_named, OutcomeUnknownError, timeout=30)
+    error = await Script(post=[silent], get=[silent]).fail(sell_named, OutcomeUnknownError, timeout=30)
     assert (error.api_id, trio.current_time()) == ("mine", 30)
 
 
 async def test_a_write_that_never_got_a_connection_is_not_sent() -> None:
     """Report a deadline before the first byte as not sent."""
-    script = Script(post=[never_connects])
-    await script.fail(sell_named, NotSentError, timeout=30)
+    await Script(post=[never_connects]).fail(sell_named, NotSentError, timeout=30)
     assert trio.current_time() <= 30
 
 
@@ -58,8 +55,7 @@ async def test_a_terminal_may_take_its_300_seconds() -> None:
         await trio.sleep(299)
         return record("routertransaction", transaction_api_id="mine", status_id=101)
 
-    script = Script(post=[customer])
-    assert (await script.run(sell_at_terminal, timeout=30)).approved
+    assert (await Script(post=[customer]).run(sell_at_terminal, timeout=30)).approved
     assert trio.current_time() == 299
 
 
@@ -93,8 +89,7 @@ async def test_a_cancelled_payment_is_looked_up_before_the_cancellation_goes_on(
 
 async def test_a_cancellation_is_held_back_for_ten_seconds_at_most() -> None:
     """A gateway that has gone silent cannot keep a cancelled task alive."""
-    script = Script(post=[silent], get=[silent])
-    await script.cancel(sell_at_terminal, 5)
+    await Script(post=[silent], get=[silent]).cancel(sell_at_terminal, 5)
     assert trio.current_time() == 15
 
 

@@ -135,8 +135,7 @@ async def test_what_cannot_be_a_transactions_or_a_files_id(wrong: Any) -> None:
 )
 async def test_the_answer_of_file_storage_is_read_as_far_as_it_goes(answer: httpx.Response, made: ProductFile) -> None:
     """Wrapped, bare or empty."""
-    script = Script(post=[answer])
-    assert await script.run(lambda g: g.product_files.create(FILES)) == made
+    assert await Script(post=[answer]).run(lambda g: g.product_files.create(FILES)) == made
 
 
 # --- lost answers: creates
@@ -348,8 +347,7 @@ async def test_a_deletion_of_a_config_that_is_answered_with_a_body_is_unknown() 
 
 async def test_a_config_that_was_never_there_is_not_found() -> None:
     """Treat the first 404 as a refusal, not as an effect of an earlier attempt."""
-    script = Script(delete=[NOT_THERE])
-    await script.fail(lambda g: g.postback_configs.delete("c"), NotFoundError)
+    await Script(delete=[NOT_THERE]).fail(lambda g: g.postback_configs.delete("c"), NotFoundError)
 
 
 # --- links

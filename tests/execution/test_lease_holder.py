@@ -214,8 +214,7 @@ async def test_the_next_call_does_not_shorten_the_lease_of_a_doubt() -> None:
     """If the process exits while it looks the earlier call up, no other till gets the terminal before its time."""
     lease = Lease()
     lease.seconds = 24.0  # renewed every 8 s: not at the moment in which the call ends
-    script = Script(post=[LOST], get=[NOT_THERE])
-    async with script.gateway(terminal_lease=lease) as gateway:
+    async with Script(post=[LOST], get=[NOT_THERE]).gateway(terminal_lease=lease) as gateway:
         await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
         await anyio.sleep(5)
         await error_of(sell_at_terminal(gateway), TerminalBusyError)

@@ -78,8 +78,7 @@ async def test_without_the_list_nothing_is_sent(answer: Answer) -> None:
 
 async def test_several_new_cards_are_named() -> None:
     """Which of them the terminal stored, only a person can tell."""
-    script = Script(post=[LOST], get=[vaults("old"), vaults("b", "a", "old")])
-    async with script.gateway() as gateway:
+    async with Script(post=[LOST], get=[vaults("old"), vaults("b", "a", "old")]).gateway() as gateway:
         error = await error_of(
             gateway.router_account_vaults.create(STORE), OutcomeUnknownError, match="several records are new: b, a"
         )
@@ -233,6 +232,5 @@ async def test_the_furthest_try_counts() -> None:
 
 async def test_what_was_cut_short_by_time_says_how_far_it_got() -> None:
     """A gateway that reads and stays silent leaves the request sent, and no answer."""
-    script = Script(post=[silent], get=[silent])
-    error = await script.fail(sell_named, OutcomeUnknownError)
+    error = await Script(post=[silent], get=[silent]).fail(sell_named, OutcomeUnknownError)
     assert error.reached is Reached.SENT

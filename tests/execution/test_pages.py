@@ -78,8 +78,7 @@ async def test_a_gateway_that_sends_nothing_but_empty_pages_is_an_error() -> Non
 
 async def test_an_empty_list_yields_nothing() -> None:
     """No record, no page, no first."""
-    script = Script(get=[paged([], count=0)])
-    async with script.gateway() as gateway:
+    async with Script(get=[paged([], count=0)]).gateway() as gateway:
         contacts = gateway.contacts.list()
         assert [contact async for contact in contacts] == []
         assert [page async for page in contacts.by_page()] == []
@@ -90,8 +89,7 @@ async def test_an_empty_list_yields_nothing() -> None:
 
 async def test_a_page_has_its_number() -> None:
     """`by_page` and `await` give records, a 1-based number and the counts."""
-    script = Script(get=[paged([["a", "b"], ["c"]])])
-    async with script.gateway() as gateway:
+    async with Script(get=[paged([["a", "b"], ["c"]])]).gateway() as gateway:
         pages = [page async for page in gateway.contacts.list().by_page()]
         first = await gateway.contacts.list()
     facts = [([record.id for record in page.records], page.number, page.total_count, page.page_count) for page in pages]
@@ -129,8 +127,7 @@ async def test_leaving_a_list_early_cancels_the_page_ahead() -> None:
             ended.set()
         raise AssertionError
 
-    script = Script(get=[paged([["a"], ["b"]]), second_page])
-    async with script.gateway() as gateway:
+    async with Script(get=[paged([["a"], ["b"]]), second_page]).gateway() as gateway:
         async for _ in gateway.contacts.list():
             await anyio.wait_all_tasks_blocked()
             break
@@ -140,8 +137,7 @@ async def test_leaving_a_list_early_cancels_the_page_ahead() -> None:
 
 async def test_a_failing_page_ends_the_iteration_with_its_error() -> None:
     """After the records before it, and without a second surprise."""
-    script = Script(get=[paged([["a"], ["b"]]), httpx.Response(500)])
-    async with script.gateway() as gateway:
+    async with Script(get=[paged([["a"], ["b"]]), httpx.Response(500)]).gateway() as gateway:
         records = aiter(gateway.contacts.list())
         assert (await anext(records)).id == "a"
         await error_of(anext(records), Exception, match="500")
@@ -185,7 +181,6 @@ async def test_a_page_size_out_of_bounds_is_refused_before_sending(size: Any) ->
 
 async def test_two_iterations_of_one_list_are_independent() -> None:
     """Fetch the list again for every iteration."""
-    script = Script(get=[paged([["a"], ["b"]])])
-    async with script.gateway() as gateway:
+    async with Script(get=[paged([["a"], ["b"]])]).gateway() as gateway:
         contacts = gateway.contacts.list()
         assert [c.id async for c in contacts] == [c.id async for c in contacts] == ["a", "b"]

@@ -97,8 +97,7 @@ async def test_a_screen_sees_the_line_and_the_lookup() -> None:
 async def test_a_screen_is_told_of_the_lookup_after_a_cancellation() -> None:
     """Continue the reports while a cancelled call is looked up."""
     screen = ProgressReporter()
-    script = Script(post=[silent], get=[silent])
-    await script.cancel(lambda g: sell_at_terminal(g, on_progress=screen), 4.5)
+    await Script(post=[silent], get=[silent]).cancel(lambda g: sell_at_terminal(g, on_progress=screen), 4.5)
     looking = [(each.waited, each.left) for each in screen.shown if each.state is TerminalState.LOOKING_UP]
     assert looking == [(4.5, 10), *((second, 14.5 - second) for second in range(5, 15))]
     assert trio.current_time() == 14.5

@@ -65,8 +65,7 @@ async def test_what_will_not_pass_is_not_tried_again(answer: httpx.Response, err
 
 async def test_a_silent_gateway_ends_at_the_deadline() -> None:
     """One deadline bounds attempts, waits and all."""
-    script = Script(get=[silent])
-    error = await script.fail(lambda g: g.contacts.get("1"), DeadlineExceededError, timeout=30)
+    error = await Script(get=[silent]).fail(lambda g: g.contacts.get("1"), DeadlineExceededError, timeout=30)
     assert (error.seconds, trio.current_time()) == (30, 30)
 
 

@@ -202,6 +202,5 @@ async def test_a_cell_is_obeyed_when_the_lookup_finds_it(result: AttemptResult, 
 )
 async def test_a_lost_connection_says_how_far_it_got(answer: Answer, reached: Reached) -> None:
     """A read that lost its answer tells whether any of it came."""
-    script = Script(get=[answer])
-    error = await script.fail(lambda g: g.transactions.get("found"), ConnectionLostError)
+    error = await Script(get=[answer]).fail(lambda g: g.transactions.get("found"), ConnectionLostError)
     assert error.reached is reached

@@ -78,8 +78,7 @@ async def test_calls_for_one_terminal_are_served_in_the_order_in_which_they_came
 async def test_terminals_do_not_wait_for_each_other() -> None:
     """Each terminal has a queue of its own."""
     counter = Counter()
-    script = Script(post=[counter])
-    async with script.gateway() as gateway, anyio.create_task_group() as tasks:
+    async with Script(post=[counter]).gateway() as gateway, anyio.create_task_group() as tasks:
         for number in range(5):
             tasks.start_soon(gateway.router_transactions.create, sale(f"terminal {number}".replace(" ", "-")))
         await anyio.wait_all_tasks_blocked()
@@ -103,8 +102,7 @@ async def test_no_more_than_max_terminals_are_open_at_once() -> None:
 async def test_cancelled_waiters_leave_the_queue() -> None:
     """After a hundred cancellations, in the queue and at the terminal, the next call goes through."""
     counter = Counter()
-    script = Script(post=[counter], get=[record("transaction")])
-    async with script.gateway(max_terminals=3) as gateway:
+    async with Script(post=[counter], get=[record("transaction")]).gateway(max_terminals=3) as gateway:
         async with anyio.create_task_group() as tasks:
             for number in range(100):
                 tasks.start_soon(gateway.router_transactions.create, sale(str(number % 7)))

@@ -132,8 +132,7 @@ async def test_max_attempts_bounds_the_posts_with_a_lookup_between_any_two() -> 
 
 async def test_not_there_is_certain_when_nothing_can_be_under_way_any_more() -> None:
     """The gateway may execute late what it received: for 120 seconds the outcome is unknown, then "never made"."""
-    script = Script(post=[LOST], get=[absent])
-    async with script.gateway(max_attempts=1) as gateway:
+    async with Script(post=[LOST], get=[absent]).gateway(max_attempts=1) as gateway:
         error = await error_of(sell(gateway), OutcomeUnknownError)
         for _ in range(3):
             await error_of(error.resolve(), OutcomeUnknownError)
@@ -183,8 +182,7 @@ async def test_a_write_that_was_only_ever_throttled_says_so() -> None:
 
 async def test_resolving_after_the_client_closed_stays_unknown() -> None:
     """Raise an unknown outcome, not "not sent", from a closed client."""
-    script = Script(post=[LOST], get=[httpx.Response(500)])
-    error = await script.fail(sell, OutcomeUnknownError)
+    error = await Script(post=[LOST], get=[httpx.Response(500)]).fail(sell, OutcomeUnknownError)
     await error_of(error.resolve(), OutcomeUnknownError, match="the client is closed")
 
 
@@ -404,8 +402,7 @@ async def test_a_mismatch_that_the_lookup_does_not_settle_is_unknown_and_mismatc
 
 async def test_a_decline_is_a_result() -> None:
     """301 in a 201 is an answer, not an error."""
-    script = Script(post=[echo("transaction", status_id=301, reason_code_id=1616)])
-    transaction = await script.run(sell)
+    transaction = await Script(post=[echo("transaction", status_id=301, reason_code_id=1616)]).run(sell)
     assert (transaction.approved, transaction.declined, transaction.reason_code_id) == (False, True, 1616)
 
 
@@ -548,8 +545,7 @@ async def test_a_list_may_have_what_the_404_denied() -> None:
         row = {"id": "t", "transaction_api_id": request.url.params.get("transaction_api_id"), "status_id": 101}
         return listed("transactions", row) if "page" in request.url.params else NOT_THERE
 
-    script = Script(post=[LOST], get=[answer])
-    async with script.gateway(max_attempts=1, in_doubt_seconds=1) as gateway:
+    async with Script(post=[LOST], get=[answer]).gateway(max_attempts=1, in_doubt_seconds=1) as gateway:
         error = await error_of(sell(gateway), OutcomeUnknownError)
         assert (await resolved(error, Transaction)).approved
 

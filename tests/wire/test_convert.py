@@ -229,16 +229,16 @@ def test_unknown_keys_go_to_extra_unchanged() -> None:
     assert structure(Contact, {"id": "c", **unknown}).extra == unknown
 
 
-@pytest.mark.parametrize("data", [{}, {"id": None}, {"id": None, "last_name": "Smith"}])
-def test_a_record_without_an_id_is_none(data: dict[str, Any]) -> None:
-    """The one field that a record cannot do without is named."""
-    assert problem(Contact, data) == (".id", "missing")
-
-
-@pytest.mark.parametrize("data", [None, [], "text", 5, True])
-def test_what_is_no_record(data: Any) -> None:
-    """Anything but an object is refused at its root."""
-    assert problem(Contact, data) == ("", "not an object")
+@pytest.mark.parametrize(
+    ("path", "reason", "data"),
+    [
+        *((".id", "missing", data) for data in ({}, {"id": None}, {"id": None, "last_name": "Smith"})),
+        *(("", "not an object", data) for data in (None, [], "text", 5, True)),
+    ],
+)
+def test_what_is_no_record(path: str, reason: str, data: Any) -> None:
+    """Anything but an object is refused at its root; the one field that a record cannot do without is named."""
+    assert problem(Contact, data) == (path, reason)
 
 
 json_values = st.recursive(
@@ -360,17 +360,8 @@ def test_money_round_trip(amount: Decimal) -> None:
         ("12.505", "has more than two decimals"),
         (Decimal("0.001"), "has more than two decimals"),
         (Decimal("1e-999999999"), "has more than two decimals"),
-        ("abc", "is not an amount"),
-        ("", "is not an amount"),
-        ("1e2", "is not an amount"),
-        ("1_000", "is not an amount"),
-        (" 12.50 ", "is not an amount"),
-        ("١٢", "is not an amount"),
-        (Decimal("1e999999999"), "is not an amount"),
-        ("NaN", "is not an amount"),
-        ("Infinity", "is not an amount"),
-        ("1e999999999", "is not an amount"),
-        ("0e999999999", "is not an amount"),
+        *((text, "is not an amount") for text in ("abc", "", "1e2", "1_000", " 12.50 ", "١٢", "NaN", "Infinity")),
+        *((huge, "is not an amount") for huge in (Decimal("1e999999999"), "1e999999999", "0e999999999")),
         (1.5, "must be a Decimal, an int or a str, never a float"),
         (True, "must be a Decimal, an int or a str, never a float"),
     ],
@@ -503,9 +494,7 @@ def test_items_are_amounts_by_name(value: Any) -> None:
 )
 def test_what_is_no_part_of_an_invoice(fields: dict[str, Any], path: str, reason: str) -> None:
     """The path leads to the value, through names and places."""
-    with pytest.raises(FieldError) as caught:
-        structure(QuickInvoice, {"id": "i", **fields})
-    assert (caught.value.path, caught.value.reason) == (path, reason)
+    assert problem(QuickInvoice, {"id": "i", **fields}) == (path, reason)
 
 
 def test_records_within_a_record() -> None:

@@ -287,23 +287,21 @@ def test_a_get_returns_the_record_that_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [None, [], {}, {"accountvault": None}, {"accountvault": []}, {"contact": {"id": "c"}}]
+    ("content", "path", "reason"),
+    [
+        *(
+            (content, "", "missing, or not an object")
+            for content in (None, [], {}, {"accountvault": None}, {"accountvault": []}, {"contact": {"id": "c"}})
+        ),
+        ({"accountvault": {}}, ".id", "missing"),
+        ({"accountvault": {"id": "v1", "title": []}}, ".title", "not a text"),
+    ],
 )
-def test_an_answer_without_its_wrapper_is_refused(content: Any) -> None:
-    """Read a sub-resource from its own key."""
+def test_a_bad_answer_is_named_by_its_path(content: Any, path: str, reason: str) -> None:
+    """The wrapper may be missing; otherwise the path leads through it to the field."""
     with pytest.raises(FieldError) as failed:
         VAULT.get("v1", SCOPE).read(content)
-    assert (failed.value.path, failed.value.reason) == (".accountvault", "missing, or not an object")
-
-
-@pytest.mark.parametrize(
-    ("data", "path"), [({}, ".accountvault.id"), ({"id": "v1", "title": []}, ".accountvault.title")]
-)
-def test_a_bad_field_is_named_by_its_path(data: dict[str, Any], path: str) -> None:
-    """The path leads through the wrapper to the field."""
-    with pytest.raises(FieldError) as failed:
-        VAULT.get("v1", SCOPE).read({"accountvault": data})
-    assert failed.value.path == path
+    assert (failed.value.path, failed.value.reason) == (f".accountvault{path}", reason)
 
 
 def test_a_part_hangs_on_its_record() -> None:
