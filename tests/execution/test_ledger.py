@@ -81,10 +81,10 @@ class Memory:
         await anyio.lowlevel.checkpoint()
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
-        """Return the intents that the test sets."""
+        """Return the intents that the test sets, of one terminal if it is asked for."""
         if self.broken == "open_intents":
             raise LedgerError("some.db", "it is damaged")
-        return [] if terminal_id else self.left_open
+        return [each for each in self.left_open if terminal_id in (None, each.terminal_id)]
 
     async def aclose(self) -> None:
         """Note it."""
