@@ -20,7 +20,7 @@ SALE_AT_TERMINAL = RouterTransactionCreate(
 
 ResultT = TypeVar("ResultT")
 EventT = TypeVar("EventT", bound=Event)
-ErrorT = TypeVar("ErrorT", bound=Exception)
+ErrorT = TypeVar("ErrorT", bound=BaseException)
 Verb = Callable[[AsyncGateway], Awaitable[ResultT]]
 Answer = httpx.Response | Exception | Callable[[httpx.Request], "Awaitable[Answer] | Answer"]
 

@@ -123,7 +123,7 @@ async def test_kept_connection_that_ends_under_the_next_request() -> None:
     ids=["no head", "half a body"],
 )
 async def test_answer_that_cannot_be_read(answer: bytes, stage: Stage) -> None:
-    """Garbage is no head; once the head is there the call counts as answered, though the rest be missing."""
+    """Once the head is there the call counts as answered, though the rest be missing; garbage is not a head."""
     async with serving(once(answer)) as peer, client(peer) as http:
         assert await post(http) == (stage, True, httpx.RemoteProtocolError)
 

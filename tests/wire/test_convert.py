@@ -229,11 +229,14 @@ def test_unknown_keys_go_to_extra_unchanged() -> None:
     assert structure(Contact, {"id": "c", **unknown}).extra == unknown
 
 
+NO_OBJECTS: list[Any] = [None, [], "text", 5, True]
+
+
 @pytest.mark.parametrize(
     ("path", "reason", "data"),
     [
         *((".id", "missing", data) for data in ({}, {"id": None}, {"id": None, "last_name": "Smith"})),
-        *(("", "not an object", data) for data in (None, [], "text", 5, True)),
+        *(("", "not an object", data) for data in NO_OBJECTS),
     ],
 )
 def test_what_is_no_record(path: str, reason: str, data: Any) -> None:

@@ -49,13 +49,13 @@ def test_a_list_without_meta_is_a_page(meta: dict[str, Any]) -> None:
     )
 
 
+NO_LISTS: list[Any] = [None, [], "text", {}, {"contacts": None}, {"contacts": {}}, {"contact": []}]
+
+
 @pytest.mark.parametrize(
     ("content", "path", "reason"),
     [
-        *(
-            (content, "", "missing, or not a list")
-            for content in (None, [], "text", {}, {"contacts": None}, {"contacts": {}}, {"contact": []})
-        ),
+        *((content, "", "missing, or not a list") for content in NO_LISTS),
         ({"contacts": [{"id": "a"}, None]}, "[1]", "not an object"),
         ({"contacts": [{"id": "a"}, {"id": "b"}, {}]}, "[2].id", "missing"),
         ({"contacts": [{"id": "a", "contact_balance": "much"}]}, "[0].contact_balance", "not an amount"),

@@ -146,7 +146,7 @@ def test_an_absence_may_be_an_answer(status: int, absent: Any) -> None:
     ids=["not the gateway's words", "a page", "another refusal"],
 )
 def test_what_proves_no_absence(statuses: list[int], bodies: list[str], absent: Any) -> None:
-    """Nor does a body without a `name`, a `code` or its own `status`, a proxy's page, or another refusal."""
+    """Only the gateway's own words do: no other body, no proxy's page, no other refusal."""
     for status, body in itertools.product(statuses, bodies):
         assert type(refusal(status, body, content_call(not_found_result=absent))) is type(refusal(status))
 

@@ -286,13 +286,13 @@ def test_a_get_returns_the_record_that_was_asked_for() -> None:
     )
 
 
+UNWRAPPED: list[Any] = [None, [], {}, {"accountvault": None}, {"accountvault": []}, {"contact": {"id": "c"}}]
+
+
 @pytest.mark.parametrize(
     ("content", "path", "reason"),
     [
-        *(
-            (content, "", "missing, or not an object")
-            for content in (None, [], {}, {"accountvault": None}, {"accountvault": []}, {"contact": {"id": "c"}})
-        ),
+        *((content, "", "missing, or not an object") for content in UNWRAPPED),
         ({"accountvault": {}}, ".id", "missing"),
         ({"accountvault": {"id": "v1", "title": []}}, ".title", "not a text"),
     ],

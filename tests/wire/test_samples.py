@@ -242,7 +242,7 @@ INVOICE = QuickInvoiceCreate(
     ],
 )
 def test_a_recorded_request(noun: ResourceSpec[Any], new: Any, sample: str) -> None:
-    """What is implied is sent, an amount is text with two decimals, an item's is a number: exactly as recorded."""
+    """Send exactly what was recorded: implied fields, amounts with two decimals, items as numbers."""
     assert sent(noun.create(new, SCOPE)) == raw(sample)
 
 

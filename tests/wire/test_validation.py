@@ -492,7 +492,7 @@ def test_the_length_of_an_item_list(length: int, fits: bool) -> None:
 
 
 def test_tags_are_a_sequence_of_texts() -> None:
-    """Name the place of a tag that is no text."""
+    """Name the place of a tag of another type."""
     assert found(QuickInvoiceCreate, tags=["a", "b"]) == found(QuickInvoiceCreate, tags=()) == []
     assert found(QuickInvoiceCreate, tags=["a", 5]) == ["tags[1]: must be text"]
 
