@@ -151,7 +151,9 @@ class Coordinator:
                 break
             _logger.warning("shard failed, it is retried: %r: %s", shard, problem)
             await anyio.sleep(min(2**attempt, _MAX_PAUSE))
-        self._give_up(f"{shard!r} was given up: {problem}")
+        self._given_up.append(f"{shard!r} was given up: {problem}")
+        if len(self._given_up) >= _MAX_GIVEN_UP:
+            self.stop(self._given_up[-1])
         return None
 
     async def _run_once(self, shard: Any, grant: int) -> ShardResult:
@@ -179,11 +181,6 @@ class Coordinator:
         if not self.report.stopped and self._allowance.rows is not None:
             self.report.at_cap = not self._given_up
             self.stop("; ".join(self._given_up) or describe_cap(self.report, self._allowance.rows))
-
-    def _give_up(self, reason: str) -> None:
-        self._given_up.append(reason)
-        if len(self._given_up) >= _MAX_GIVEN_UP:
-            self.stop(reason)
 
     async def _report_rows(self, shard: Any, result: ShardResult) -> None:
         """Report rows that are not stored. They are read again here, because workers do not return rows."""
@@ -232,7 +229,9 @@ class Coordinator:
 
     async def _adapt_to_workers(self) -> None:
         """Adapt the number of submitted shards to the worker threads. Without workers, wait up to `give_up_after`."""
-        threads = await self._count_threads()
+        threads = 0  # also if the scheduler does not respond
+        with anyio.move_on_after(RESPONSE_SECONDS), suppress(OSError):
+            threads = sum((await self._client.nthreads()).values())
         self._slots.total_tokens = max(1, threads * _SHARDS_PER_THREAD)
         self._worker_problem = "" if threads else "no worker is connected"
         if threads:
@@ -241,13 +240,6 @@ class Coordinator:
             self.stop(f"no worker was connected for {self._job.give_up_after:g} s")
         if self.report.stopped and not threads:
             self._submitting.cancel()
-
-    async def _count_threads(self) -> int:
-        """Return the number of threads of all workers; 0 if the scheduler does not respond."""
-        threads = 0
-        with anyio.move_on_after(RESPONSE_SECONDS), suppress(OSError):
-            threads = sum((await self._client.nthreads()).values())
-        return threads
 
 
 class _Counter:

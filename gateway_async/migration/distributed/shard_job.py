@@ -222,12 +222,12 @@ class ReportTotals:
     def __init__(self, name: str, before: Mapping[RowState, int]) -> None:
         self.report = Report(name)
         self._before = before.get(RowState.STORED, 0)
-        self._results: list[Report] = []
+        self._done = Report()
         self._suspended: dict[int, Report] = {}
 
     def add(self, report: Report) -> None:
         """Add the report of a shard that is done."""
-        self._results = [_add_reports([*self._results, report])]
+        self._done = _add_reports([self._done, report])
 
     def suspend(self, shard: int, report: Report) -> None:
         """Store the report of a shard that waits for a larger grant."""
@@ -248,7 +248,7 @@ class ReportTotals:
             seconds: seconds since the start.
         """
         running_shards, report = _add_reports(running), self.report
-        all_shards = _add_reports([*self._results, *self._suspended.values(), *running])
+        all_shards = _add_reports([self._done, *self._suspended.values(), *running])
         report.stored = max(all_shards.stored, counts.get(RowState.STORED, 0) - self._before)
         report.skipped = max(0, all_shards.stored + all_shards.skipped - report.stored)
         report.rejected, report.unknown = all_shards.rejected, all_shards.unknown
