@@ -8,16 +8,16 @@ import attrs
 import pytest
 import trio.testing
 
-from gateway_async import InvalidRequestError, ServerError
-from gateway_async.migration.engine.row_allowance import RowAllowance, describe_cap
+from gateway_async import InvalidRequestError
+from gateway_async.migration.engine.row_allowance import RowAllowance
 from gateway_async.migration.journal.protocol import JournalEntry, RowStarted
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
 
-from .test_runner import WRONG, Migration, counts, row, rows
+from .journals import counts
+from .test_runner import DOWN, WRONG, Migration, row, rows
 
 pytestmark = pytest.mark.anyio
-DOWN = ServerError(503)
 
 
 @pytest.fixture
@@ -129,31 +129,23 @@ async def test_a_cap_is_a_whole_number(migration: Migration, most: Any) -> None:
 
 @attrs.define
 class Shard:
-    """A shard of so many new rows, and how it went.
-
-    Attributes:
-        rows: all of them.
-        stored: those that are.
-    """
+    """A shard of so many new rows, and how many of them are stored."""
 
     rows: int
     stored: int = 0
 
-    async def carry_out(self, grants: RowAllowance, *, dies: bool = False) -> bool:
-        """Store as many rows as are granted; whether the shard ended."""
+    async def carry_out(self, grants: RowAllowance) -> None:
+        """Store as many rows as are granted."""
         grant = grants.take(self.rows)
         while True:
             with grants.running():
                 await anyio.sleep(1)
                 self.stored = min(self.rows, grant)
-                if dies:
-                    return False
                 if self.rows <= grant:
-                    grants.give_back(grant - self.rows)
-                    return True
+                    return grants.give_back(grant - self.rows)
             more = await grants.take_some(self.rows - grant)
             if not more:
-                return False
+                return None
             grant += more
 
 
@@ -196,9 +188,3 @@ async def test_a_closed_run_grants_nothing() -> None:
             await anyio.sleep(1)
             grants.close()
     assert got == [0]
-
-
-def test_the_report_says_how_much_of_the_cap_is_stored() -> None:
-    """The words are true when rows are unknown, too."""
-    assert describe_cap(Report(stored=3), 3) == "maximum of 3 rows stored"
-    assert "2 stored, 1 unknown" in describe_cap(Report(stored=2, unknown=1), 3)

@@ -15,13 +15,9 @@ from gateway_async.migration.report import Report
 from gateway_async.migration.sources.shards import shards
 
 from .cluster import row, write_rows
+from .journals import counts
 
 pytestmark = pytest.mark.anyio
-
-
-def counts(report: Report) -> tuple[int, int, int, int]:
-    """How many rows were stored, rejected, are unknown, were skipped."""
-    return report.stored, report.rejected, report.unknown, report.skipped
 
 
 # --- what goes through the scheduler
