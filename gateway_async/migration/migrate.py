@@ -134,8 +134,8 @@ class _Monitor:
     _runner: Runner
     _stop_when: Callable[[Report], str | None] | None
     _on_progress: Callable[[Report], object] | None
-    _started_at: float = attrs.field(factory=anyio.current_time, init=False)
-    _samples: Samples = attrs.field(factory=Samples, init=False)
+    _started_at: float = attrs.field(factory=anyio.current_time)
+    _samples: Samples = attrs.field(factory=Samples)
 
     async def run(self) -> None:
         """Update the report until the task is cancelled."""
@@ -148,8 +148,10 @@ class _Monitor:
         """Update the report, call the callbacks, and stop if asked to."""
         report, limiter = self._report, self._limiter
         report.seconds = anyio.current_time() - self._started_at
-        report.failed_attempts, report.failures = limiter.failed_attempts, dict(limiter.failures)
-        report.limit, report.in_flight = limiter.limit, limiter.in_flight
+        report.failed_attempts = limiter.failed_attempts
+        report.limit = limiter.limit
+        report.in_flight = limiter.in_flight
+        report.failures = dict(limiter.failures)
         report.waiting = self._runner.waiting
         report.samples = self._samples.with_one_of(report)
         if self._on_progress:
