@@ -82,9 +82,8 @@ def store_file(gateway: Gateway, invoice: Row, upload: UploadFile) -> Row:
         "size": upload.size,
         "content_type": upload.content_type or _UNTYPED,
     }
-    row = gateway.new_row(QUICK_INVOICE_FILE, invoice, values)
     with gateway.store.transaction():
-        gateway.store.insert(QUICK_INVOICE_FILE, row)
+        row = gateway.create(QUICK_INVOICE_FILE, invoice, values)
         gateway.store.insert(FILE_CONTENT, {"id": row["id"], "content": upload.file.read()})
     return row
 

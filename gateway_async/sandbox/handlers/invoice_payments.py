@@ -128,12 +128,10 @@ async def _read_transaction(call: Call) -> tuple[Row, Row, Problems]:
 
 
 def _assign(call: Call, invoice: Row, transaction: Row, *, to: str | None) -> Response:
-    modifier = {"modified_user_id": call.user["id"]}
     with call.gateway.store.transaction():
-        update_record(call, TRANSACTION, transaction, modifier | {"quick_invoice_id": to})
-        invoice = update_record(
-            call, QUICK_INVOICE, invoice, modifier | compute_balance(call.gateway, invoice, more=to is not None)
-        )
+        update_record(call, TRANSACTION, transaction, {"quick_invoice_id": to})
+        balance = compute_balance(call.gateway, invoice, more=to is not None)
+        invoice = update_record(call, QUICK_INVOICE, invoice, balance)
     return json_response({"quickinvoice": _show_with_transactions(call, invoice)})
 
 

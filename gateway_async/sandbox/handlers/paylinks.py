@@ -24,6 +24,7 @@ from gateway_async.sandbox.request.records import (
     show,
     update_record,
 )
+from gateway_async.sandbox.request.validation import Rule, check_rules
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PAYLINK
 from gateway_async.sandbox.schema.codes import DeliveryMethod, TransactionSource
@@ -47,10 +48,8 @@ async def create(call: Call) -> Response:
         problems.add("amount_due", "Amount Due must be greater than 0.00.")
     problems.raise_if_any()
     given = {name: value for name, value in values.items() if value is not None}
-    creator = {"created_user_id": call.user["id"], "modified_user_id": call.user["id"]}
-    row = call.gateway.new_row(PAYLINK, call.user, default_products(call.gateway, call.user) | given | creator)
     with call.gateway.store.transaction():
-        call.gateway.store.insert(PAYLINK, row)
+        row = call.gateway.create(PAYLINK, call.user, default_products(call.gateway, call.user) | given)
         notify_about_paylink(call.gateway, row, "created")
     return json_response({"paylink": show(call, PAYLINK, row)}, 201)
 
@@ -62,8 +61,7 @@ async def update(call: Call) -> Response:
         raise ValidationError({"status_id": ["The paylink is closed."]})
     _check(call, values, problems, current=row)
     problems.raise_if_any()
-    modifier = {"modified_user_id": call.user["id"]}
-    return json_response({"paylink": show(call, PAYLINK, update_record(call, PAYLINK, row, values | modifier))})
+    return json_response({"paylink": show(call, PAYLINK, update_record(call, PAYLINK, row, values))})
 
 
 async def resend(call: Call) -> Response:
@@ -74,20 +72,26 @@ async def resend(call: Call) -> Response:
 
 def _check(call: Call, values: Row, problems: Problems, *, current: Row | None = None) -> None:
     check_products(call.gateway, values, problems, current=current)
-    _check_choices(values, problems)
-    _check_delivery((current or {}) | values, problems)
+    check_rules(_RULES, (current or {}) | values, problems)
 
 
-def _check_choices(values: Row, problems: Problems) -> None:
-    if values.get("delivery_method", 0) not in {*DeliveryMethod}:
-        problems.add("delivery_method", "Delivery Method must be 0, 1, 2 or 3.")
-    if values.get("paylink_action", "sale") not in ACTIONS:
-        problems.add("paylink_action", f"Paylink Action must be one of {', '.join(ACTIONS)}.")
-
-
-def _check_delivery(values: Row, problems: Problems) -> None:
-    if values.get("delivery_method") in BY_SMS and not values.get("cell_phone") and "cell_phone" not in problems:
-        problems.add("cell_phone", "Cell Phone cannot be blank when Delivery Method is 2 or 3.")
+_RULES: tuple[Rule, ...] = (
+    (
+        ("delivery_method",),
+        "Delivery Method must be 0, 1, 2 or 3.",
+        lambda row: row.get("delivery_method", 0) not in {*DeliveryMethod},
+    ),
+    (
+        ("paylink_action",),
+        f"Paylink Action must be one of {', '.join(ACTIONS)}.",
+        lambda row: row.get("paylink_action", "sale") not in ACTIONS,
+    ),
+    (
+        ("cell_phone",),
+        "Cell Phone cannot be blank when Delivery Method is 2 or 3.",
+        lambda row: row.get("delivery_method") in BY_SMS and not row.get("cell_phone"),
+    ),
+)
 
 
 async def pay(gateway: Gateway, paylink_id: str, amount: Amount | None, card: Account) -> tuple[Row, Row]:

@@ -30,7 +30,7 @@ def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | 
         "order_num": f"{secrets.randbelow(10**12):012}",
         "product_transaction_id": default_product(gateway, user, values["payment_method"]),
     }
-    fixed = _user_values(user) | _outcome_values(values, outcome)
+    fixed = _outcome_values(values, outcome)
     if account:
         known |= _account_defaults(account)
         fixed |= _account_values(account) | _verification_values(values, account)
@@ -81,10 +81,6 @@ def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Prob
     left = amount_charged(previous) - refunded
     if not 0 < values.setdefault("transaction_amount", left) <= left:
         problems.add("transaction_amount", f"Transaction Amount must be above 0.00 and at most {show_money(left)}.")
-
-
-def _user_values(user: Row) -> Row:
-    return {"created_user_id": user["id"], "modified_user_id": user["id"]}
 
 
 def _account_defaults(account: Account) -> Row:

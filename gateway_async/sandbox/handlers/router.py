@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.account_vaults import derive, store_account
+from gateway_async.sandbox.handlers.account_vaults import store_account
 from gateway_async.sandbox.handlers.merchant_accounts import check_product
 from gateway_async.sandbox.handlers.payments import check_action, check_amount, record_payment
 from gateway_async.sandbox.http.errors import Problems, ValidationError
@@ -62,7 +62,7 @@ async def create_account_vault(call: Call) -> Response:
     if account is None or script.text:
         raise ValidationError({"terminal_id": [script.text or "The terminal read no card."]})
     row = store_account(gateway, user, account, values)
-    return json_response({"accountvault": show(call, ACCOUNT_VAULT, row, derive) | {"active": "1"}}, 201)
+    return json_response({"accountvault": show(call, ACCOUNT_VAULT, row) | {"active": "1"}}, 201)
 
 
 async def _accept(call: Call, table: Table, check: Callable[[Gateway, Row, Problems], None]) -> Row:
