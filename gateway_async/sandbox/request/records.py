@@ -185,7 +185,7 @@ def make_delete(table: Table) -> Handler:
 
 
 def update_record(call: Call, table: Table, row: Row, values: Row) -> Row:
-    """Store changes of a record and who made them, and return the changed record."""
+    """Store changes of a record and their author; return the changed record."""
     modifier = {"modified_ts": call.gateway.clock.timestamp(), "modified_user_id": call.user["id"]}
     stored = {name: value for name, value in (values | modifier).items() if name in row}
     call.gateway.store.update(table, row["id"], stored)

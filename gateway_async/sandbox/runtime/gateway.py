@@ -58,7 +58,7 @@ class Gateway:
         return {"location_id": self.info.location_id}
 
     def new_row(self, table: Table, user: Row, values: Row) -> Row:
-        """Return a new record with defaults, values, an id, timestamps and its creator."""
+        """Return a new record: defaults, values, an id, timestamps and the creator."""
         now = self.clock.timestamp()
         row: Row = {field.name: field.default for field in table.stored}
         known = {"created_user_id": user.get("id"), "modified_user_id": user.get("id")} | values
