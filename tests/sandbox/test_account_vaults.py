@@ -1,6 +1,5 @@
 """Account vaults: every way to create one, and the data that is never stored."""
 
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,9 +10,8 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 
-from .conftest import Errors, OpenShop, Record, Shop
+from .conftest import Errors, OpenShop, Record, Shop, recorded
 
-SAMPLES = Path(__file__).parents[1] / "samples"
 ROUTING = "072000326"
 
 
@@ -29,11 +27,11 @@ def test_a_card_is_stored_by_brand_and_digits(shop: Shop) -> None:
 @pytest.mark.parametrize("kind", ["cc", "ach"])
 def test_a_vault_carries_the_fields_of_the_contract(shop: Shop, kind: str) -> None:
     """A vault has every field of the recorded one, in the same JSON types."""
-    recorded = json.loads((SAMPLES / f"accountvault-create-{kind}-response.json").read_text())["accountvault"]
+    sample = recorded(f"accountvault-create-{kind}-response")
     vault = (shop.vault() if kind == "cc" else bank_account(shop)).json()["accountvault"]
-    assert set(recorded) - set(vault) == set()
-    assert type(vault["active"]) is type(recorded["active"])
-    assert vault["has_recurring"] is recorded["has_recurring"]
+    assert set(sample) - set(vault) == set()
+    assert type(vault["active"]) is type(sample["active"])
+    assert vault["has_recurring"] is sample["has_recurring"]
     assert vault["routing"] is None
 
 
@@ -179,10 +177,10 @@ def test_a_vault_can_be_sent_back_whole(shop: Shop) -> None:
 
 def test_bin_info_describes_the_issuer(shop: Shop, errors: Errors) -> None:
     """The response has the recorded fields; only cards have BIN info."""
-    recorded = json.loads((SAMPLES / "bininfo-response.json").read_text())["bininfo"]
+    sample = recorded("bininfo-response")
     card = shop.vault(account_number="5454545454545454").json()["accountvault"]
     info = shop.get(f"/v2/accountvaults/{card['id']}/bininfo").json()["bininfo"]
-    assert (set(info), info["detail_card_product"]) == (set(recorded), "M")
+    assert (set(info), info["detail_card_product"]) == (set(sample), "M")
     account = bank_account(shop).json()["accountvault"]
     assert list(errors(shop.get(f"/v2/accountvaults/{account['id']}/bininfo"))) == ["payment_method"]
 

@@ -185,13 +185,6 @@ def test_expand_adds_related_records(shop: Shop) -> None:
     assert shop.info.user_api_key not in str(body)
 
 
-def test_links_do_not_repeat_credentials(shop: Shop) -> None:
-    """Credentials in a query string are in no link."""
-    keys = {"developer-id": shop.info.developer_id, "user-id": shop.info.user_id}
-    response = shop.get("/v2/contacts", **keys, **{"user-api-key": shop.info.user_api_key})
-    assert shop.info.user_api_key not in response.text
-
-
 def test_long_any_of_lists_are_fine(shop: Shop) -> None:
     """Thousands of values fit in one query."""
     sale = shop.pay(transaction_api_id="t1").json()["transaction"]

@@ -1,7 +1,5 @@
 """Quick invoices: their fields, and when they can be changed, closed and reopened."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -9,9 +7,7 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 
-from .conftest import Errors, Record, Shop
-
-SAMPLES = Path(__file__).parents[1] / "samples"
+from .conftest import Errors, Record, Shop, recorded
 
 PATH = "/v2/quickinvoices"
 
@@ -53,8 +49,8 @@ def test_an_invoice_is_created_and_read_again(shop: Shop) -> None:
 
 def test_an_invoice_looks_like_the_recorded_one(shop: Shop) -> None:
     """The recorded fields have the recorded order and values."""
-    recorded = json.loads((SAMPLES / "quickinvoice-create-response.json").read_text())["quickinvoice"]
-    sent = json.loads((SAMPLES / "quickinvoice-create-request.json").read_text())["quickinvoice"]
+    sample = recorded("quickinvoice-create-response")
+    sent = recorded("quickinvoice-create-request")
     made = shop.invoice(**sent | {"location_id": shop.info.location_id, "due_date": "2030-01-31"})
     record = made.json()["quickinvoice"]
     own = {
@@ -62,12 +58,12 @@ def test_an_invoice_looks_like_the_recorded_one(shop: Shop) -> None:
         "location_id",
         "due_date",
         "_links",
-        *(name for name in recorded if name.endswith(("_ts", "_user_id"))),
+        *(name for name in sample if name.endswith(("_ts", "_user_id"))),
     }
     own |= {"cc_product_transaction_id"}
-    assert [name for name in record if name in recorded] == list(recorded)
-    assert {name: record[name] for name in recorded if name not in own} == {
-        name: value for name, value in recorded.items() if name not in own
+    assert [name for name in record if name in sample] == list(sample)
+    assert {name: record[name] for name in sample if name not in own} == {
+        name: value for name, value in sample.items() if name not in own
     }
 
 
