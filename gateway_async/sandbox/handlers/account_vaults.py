@@ -64,21 +64,10 @@ async def create(call: Call) -> Response:
 
 def store_account(gateway: Gateway, user: Row, account: Account, values: Row) -> Row:
     """Store an account as a new vault; values of the request take precedence."""
-    known: Row = {
-        "payment_method": account.payment_method,
-        "account_holder_name": account.account_holder_name,
-        "exp_date": account.exp_date,
-        "ach_sec_code": account.ach_sec_code,
-        "billing_address": account.billing_street,
-        "billing_zip": account.billing_zip,
-    }
+    names = ("payment_method", "account_holder_name", "exp_date", "ach_sec_code", "billing_zip")
+    known = {name: getattr(account, name) for name in names} | {"billing_address": account.billing_street}
     given = {name: value for name, value in values.items() if value is not None}
-    fixed: Row = {
-        "account_type": account.account_type,
-        "first_six": account.first_six,
-        "last_four": account.last_four,
-        "routing": None,
-    }
+    fixed = {name: getattr(account, name) for name in ("account_type", "first_six", "last_four")} | {"routing": None}
     return gateway.create(ACCOUNT_VAULT, user, known | given | fixed)
 
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from gateway_async.sandbox.http.errors import ValidationError
 from gateway_async.sandbox.http.responses import json_response
 from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.changelogs import log_creation, log_update
+from gateway_async.sandbox.request.changelogs import log_change
 from gateway_async.sandbox.request.records import find_record, make_get, make_list, show
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION, TRANSACTION_BATCH
@@ -25,7 +25,6 @@ from gateway_async.sandbox.state_machines.transaction_batches import BY_PROCESSO
 __all__ = ["advance_bank_payments", "batch_for", "get", "get_list", "process", "settle", "settle_open_batches"]
 
 
-_CHANGELOG_MODEL = "TransactionBatch"
 _BATCH_ERROR_CENTS = 630
 _NO_USER: Row = {}
 _ADVANCING_STATES = (
@@ -95,7 +94,7 @@ def _create_batch(gateway: Gateway, user: Row, payment: Row) -> Row:
         TRANSACTION_BATCH, "coalesce(max(batch_num), 0) + 1", "product_transaction_id = ?", (product_id,)
     )
     batch = gateway.new_row(TRANSACTION_BATCH, user, {"product_transaction_id": product_id, "batch_num": number})
-    log_creation(gateway, _CHANGELOG_MODEL, batch, user)
+    log_change(gateway, batch, user, {})
     gateway.store.insert(TRANSACTION_BATCH, batch)
     return batch
 
@@ -111,7 +110,7 @@ def _change_state(gateway: Gateway, batch: Row, trigger: Trigger, user: Row) -> 
         return None
     changes = _changes(batch, state, gateway.clock.date())
     with gateway.store.transaction():
-        log_update(gateway, _CHANGELOG_MODEL, batch, user, changes)
+        log_change(gateway, batch, user, changes)
         gateway.store.update(TRANSACTION_BATCH, batch["id"], changes)
         if state is State.SETTLED:
             for row in _open_payments(gateway, batch):

@@ -94,7 +94,7 @@ async def read_json(request: Request) -> Any:
         text = (await read_body(request)).decode()
         value = json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=_read_object)
         if "\\u" in text:
-            _refuse_lone_surrogates(value)
+            json.dumps(value, ensure_ascii=False, default=str).encode()  # a lone surrogate cannot be encoded
     except UnicodeError:
         raise RefusedError(400, "The body holds text that is not Unicode.") from None
     except RecursionError:
@@ -140,10 +140,6 @@ def _find_duplicates(pairs: Sequence[tuple[str, Any]]) -> list[str]:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _refuse_lone_surrogates(value: Any) -> None:
-    json.dumps(value, ensure_ascii=False, default=str).encode()
 
 
 def _describe_error(problem: ValueError) -> str:
