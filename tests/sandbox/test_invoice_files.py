@@ -269,11 +269,12 @@ def test_a_file_is_removed_once(shop: Shop, sandbox: Sandbox, invoice: Record) -
 
 
 def test_a_file_belongs_to_its_invoice(shop: Shop, neighbour: Shop, invoice: Record) -> None:
-    """Another invoice or location cannot remove it."""
+    """Another invoice or location cannot remove it, and another location cannot add one."""
     file = attach(shop, invoice).json()["file"]["id"]
     other = shop.invoice().json()["quickinvoice"]["id"]
     assert shop.http.delete(f"{PATH}/{other}/files/{file}").status_code == 404
     assert neighbour.http.delete(f"{PATH}/{invoice['id']}/files/{file}").status_code == 404
+    assert attach(neighbour, invoice).status_code == 404
     assert names_of(shop, invoice) == ["a.txt"]
 
 

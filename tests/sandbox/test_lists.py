@@ -191,25 +191,6 @@ def test_long_any_of_lists_are_fine(shop: Shop) -> None:
     assert payments(shop, id=",".join([sale["id"], *map(str, range(5000))])) == ["t1"]
 
 
-@pytest.mark.parametrize("noun", ["contact", "accountvault", "transaction"])
-def test_a_filter_by_an_integrators_own_id_finds_its_like(shop: Shop, noun: str) -> None:
-    """A filter matches substrings, a lookup by path is exact."""
-    make, api_id = FAMILIES[noun]
-    for name in ("1", "12"):
-        getattr(shop, make)(**{api_id: name})
-    listed = shop.get(f"/v2/{noun}s", **{api_id: "1"}).json()[f"{noun}s"]
-    assert [one[api_id] for one in listed] == ["12", "1"]
-    found = shop.get(f"/v2/{noun}s/1", api_id=1, location_id=shop.info.location_id).json()[noun]
-    assert found[api_id] == "1"
-
-
-FAMILIES = {
-    "contact": ("contact", "contact_api_id"),
-    "accountvault": ("vault", "account_vault_api_id"),
-    "transaction": ("pay", "transaction_api_id"),
-}
-
-
 def test_an_unknown_range_is_refused_with_the_known_ones(shop: Shop, errors: Errors) -> None:
     """The message lists today, yesterday, the weeks, the months and custom."""
     spans = "today, yesterday, this week, last week, last 30 days, this month, last month, custom"
