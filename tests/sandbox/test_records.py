@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from .conftest import Errors, Shop
+from .conftest import Errors, Record, Shop
 
 API_IDS = {
     "contact": "contact_api_id",
@@ -27,7 +27,8 @@ def make(shop: Shop, noun: str, **fields: Any) -> httpx.Response:
 
 def statuses(shop: Shop, noun: str, record_id: str) -> set[int]:
     """Return the statuses of all requests for a record."""
-    path, body = f"/v2/{noun}s/{record_id}", {noun: {}}
+    path = f"/v2/{noun}s/{record_id}"
+    body: Record = {noun: {}}
     answers = [shop.http.request(method, path, json=body) for method in ("GET", "PUT", "DELETE")]
     answers += [shop.http.post(f"{path}/{verb}") for verb in VERBS.get(noun, [])]
     assert all(answer.json()["status"] == answer.status_code for answer in answers)
