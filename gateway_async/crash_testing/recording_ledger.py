@@ -75,7 +75,7 @@ def read_recording(path: Path, was_open: Sequence[str], is_open: Sequence[str]) 
     facts: dict[str, dict[str, Any]] = {}
     for entry in entries:
         intent_id = entry.pop("id")
-        recovered = {"outcome": "not_begun", "recovered": intent_id in was_open}
-        facts[intent_id] = facts.get(intent_id, recovered) | entry
+        not_begun = {"outcome": "not_begun", "recovered": intent_id in was_open}
+        facts[intent_id] = facts.get(intent_id, not_begun) | entry
     still_open = {"outcome": "unknown"}
     return tuple(CallOutcome(**fields | (still_open if name in is_open else {})) for name, fields in facts.items())

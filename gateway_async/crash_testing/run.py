@@ -60,8 +60,8 @@ class ScenarioRun:
 
     def client(self) -> AsyncGateway:
         """Make a client for a scenario that runs in this process."""
-        options = cast("Options", self._options)
-        return self._sandbox.gateway(**options, ledger=RecordingLedger(SqliteLedger(self.ledger), self.recording))
+        ledger = RecordingLedger(SqliteLedger(self.ledger), self.recording)
+        return self._sandbox.gateway(**cast("Options", {**self._options, "ledger": ledger}))
 
     async def count_effects(self) -> Mapping[str, int]:
         """Count the effects when the sandbox is idle."""
