@@ -115,6 +115,7 @@ FAULTS = [
     "cut_body", "double_answer", "swap_answer", "wrong_length", "drip", "silence", "delay", "rate_limit",
     "unavailable", "garbage", "html", "empty",
 ]  # fmt: skip
+WATCHED: Any = {"timeout": 0.8, "max_attempts": 2}
 CREDENTIALS = ["headers", "query", "basic", "password", "token", "hash key", "bearer", "asked bearer"]
 
 
@@ -125,14 +126,23 @@ def one_sandbox() -> Iterator[Sandbox]:
         yield sandbox
 
 
+@pytest.fixture
+def sandbox(one_sandbox: Sandbox) -> Iterator[Sandbox]:
+    """Lend the sandbox to one test, and remove its faults afterwards."""
+    yield one_sandbox
+    one_sandbox.clear_faults()
+
+
+@pytest.fixture
+def errors() -> "Errors":
+    """Collect the errors of one test."""
+    return Errors()
+
+
 def secrets_of(sandbox: Sandbox) -> tuple[str, ...]:
-    """Return the secrets in the sandbox's credentials."""
-    return sandbox.user_api_key, sandbox.user_hash_key, sandbox.password
-
-
-def basic_of(sandbox: Sandbox) -> str:
-    """Return the content of a Basic header."""
-    return f"{sandbox.user_id}:{sandbox.user_api_key}"
+    """Return the secrets in the sandbox's credentials, and the content of its Basic header."""
+    basic = f"{sandbox.user_id}:{sandbox.user_api_key}"
+    return sandbox.user_api_key, sandbox.user_hash_key, sandbox.password, basic
 
 
 def credentials_of(sandbox: Sandbox, kind: str, token: str) -> Credentials:
@@ -177,62 +187,57 @@ class Errors:
         return leaks(self.all, planted, OWN)
 
 
+async def log_in(sandbox: Sandbox) -> str:
+    """Return a token of the sandbox."""
+    async with sandbox.gateway() as gateway:
+        return (await gateway.tokens.create(sandbox.username, sandbox.password, sandbox.domain)).token.reveal()
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.asyncio
-async def test_no_error_of_a_fault_leads_to_a_secret(fault: Any, one_sandbox: Sandbox) -> None:
+async def test_no_error_of_a_fault_leads_to_a_secret(fault: Any, sandbox: Sandbox, errors: Errors) -> None:
     """The error of a request or its lookup leads to no planted value, with any fault and any credentials."""
-    sandbox, errors, planted = one_sandbox, Errors(), [*MONEY, *secrets_of(one_sandbox), basic_of(one_sandbox)]
-    async with sandbox.gateway() as gateway:
-        made = await gateway.tokens.create(sandbox.username, sandbox.password, sandbox.domain)
-    planted.append(made.token.reveal())
+    token = await log_in(sandbox)
+    planted = [*MONEY, *secrets_of(sandbox), token]
     for path in PATHS:
         sandbox.fault(path, fault, probability=1, seconds=1.0)
 
     async def run(kind: str) -> None:
-        credentials = credentials_of(sandbox, kind, made.token.reveal())
-        options: Any = {"timeout": 0.8, "max_attempts": 2, "observers": [errors.watch]}
-        async with sandbox.gateway(credentials=credentials, **options) as gateway:
+        credentials = credentials_of(sandbox, kind, token)
+        async with sandbox.gateway(**WATCHED, credentials=credentials, observers=[errors.watch]) as gateway:
             async with asyncio.TaskGroup() as tasks:
                 for name, operation in OPERATIONS.items():
                     if kind != "hash key" or name in SIGNED_BY_HASH_KEY:
                         tasks.create_task(errors.of(operation, gateway))
-            planted.extend([token] if (token := token_of(gateway)) else [])
+            planted.extend([fetched] if (fetched := token_of(gateway)) else [])
 
-    try:
-        async with asyncio.TaskGroup() as clients:
-            for kind in CREDENTIALS:
-                clients.create_task(run(kind))
-    finally:
-        sandbox.clear_faults()
+    async with asyncio.TaskGroup() as clients:
+        for kind in CREDENTIALS:
+            clients.create_task(run(kind))
     assert errors.all or fault == "double_answer"  # of which each call gets the first
     assert errors.leaks(*planted) == set()
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.asyncio
-async def test_no_error_of_a_login_leads_to_a_secret(fault: Any, one_sandbox: Sandbox) -> None:
+async def test_no_error_of_a_login_leads_to_a_secret(fault: Any, sandbox: Sandbox, errors: Errors) -> None:
     """The error of a login or a logout leads neither to the password nor to the token, with any fault."""
-    sandbox, errors = one_sandbox, Errors()
+    token = await log_in(sandbox)
     login = PasswordLogin(sandbox.username, sandbox.password, sandbox.domain)
-    async with sandbox.gateway() as gateway:
-        token = (await gateway.tokens.create(sandbox.username, sandbox.password, sandbox.domain)).token.reveal()
     for path in ("POST /v2/token", "DELETE /v2/token/{id}"):
         sandbox.fault(path, fault, probability=1, seconds=1.0)
-    try:
-        async with (
-            sandbox.gateway(timeout=0.8, max_attempts=2, observers=[errors.watch]) as by_hand,
-            sandbox.gateway(timeout=0.8, max_attempts=2, observers=[errors.watch], credentials=login) as gateway,
-            asyncio.TaskGroup() as tasks,
+    async with (
+        sandbox.gateway(**WATCHED, observers=[errors.watch]) as by_hand,
+        sandbox.gateway(**WATCHED, observers=[errors.watch], credentials=login) as gateway,
+        asyncio.TaskGroup() as tasks,
+    ):
+        tasks.create_task(errors.of(pay, gateway))
+        for operation in (
+            lambda client: client.tokens.create(sandbox.username, sandbox.password, sandbox.domain),
+            lambda client: client.tokens.create(sandbox.username, f"not {sandbox.password}", sandbox.domain),
+            lambda client: client.tokens.delete(token),
         ):
-            tasks.create_task(errors.of(pay, gateway))
-            for operation in (
-                lambda client: client.tokens.create(sandbox.username, sandbox.password, sandbox.domain),
-                lambda client: client.tokens.create(sandbox.username, f"not {sandbox.password}", sandbox.domain),
-                lambda client: client.tokens.delete(token),
-            ):
-                tasks.create_task(errors.of(operation, by_hand))
-    finally:
-        sandbox.clear_faults()
+            tasks.create_task(errors.of(operation, by_hand))
     assert errors.all
     assert errors.leaks(*MONEY, *secrets_of(sandbox), token) == set()
 
@@ -256,51 +261,53 @@ def break_off(request: httpx.Request) -> httpx.Response:
     raise httpx.ConnectError("refused", request=request)
 
 
+async def ask_for_invalid_token() -> str:
+    """Return a token that fits in no header."""
+    return f"{KEY}\n"
+
+
 @pytest.mark.parametrize("operation", OPERATIONS.values())
-@pytest.mark.parametrize("handler", [say_everything, break_off])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"transport": httpx.MockTransport(say_everything)},
+        {"transport": httpx.MockTransport(break_off)},
+        {"base_url": "http://127.0.0.1:9"},
+        {"base_url": "https://{sandbox}"},
+        {"credentials": BearerToken(ask_for_invalid_token)},
+    ],
+    ids=["error with everything", "error with the request", "no connection", "no TLS", "invalid token"],
+)
 @pytest.mark.asyncio
-async def test_a_transport_whose_error_contains_everything(handler: Any, operation: Operation) -> None:
-    """The error of a custom transport, with its text and its request, does not leave the client."""
-    errors = Errors()
-    async with of_nowhere(transport=httpx.MockTransport(handler), observers=[errors.watch]) as gateway:
+async def test_a_request_that_is_not_sent(
+    options: dict[str, Any], operation: Operation, sandbox: Sandbox, errors: Errors
+) -> None:
+    """The error of a transport, of a connection or of a token that cannot be sent leads to no part of the request."""
+    address = sandbox.base_url.removeprefix("http://")
+    given = {name: value.format(sandbox=address) if name == "base_url" else value for name, value in options.items()}
+    async with of_nowhere(**given, observers=[errors.watch]) as gateway:
         await errors.of(operation, gateway)
+    assert errors.all
     assert {leak for leak in errors.leaks(*MONEY, KEY) if "MockTransport" not in leak} == set()
-    assert errors.all
-
-
-@pytest.mark.parametrize("scheme", ["http", "https"])
-@pytest.mark.asyncio
-async def test_no_connection(scheme: str, one_sandbox: Sandbox) -> None:
-    """A refused connection and one without TLS lead to no part of the request."""
-    errors, address = Errors(), one_sandbox.base_url.removeprefix("http://")
-    base_url = "http://127.0.0.1:9" if scheme == "http" else f"https://{address}"
-    async with of_nowhere(base_url=base_url, observers=[errors.watch]) as gateway:
-        for operation in OPERATIONS.values():
-            await errors.of(operation, gateway)
-    assert errors.all
-    assert errors.leaks(*MONEY, KEY) == set()
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values())
 @pytest.mark.asyncio
 async def test_a_time_out_of_the_callers(
-    operation: Operation, one_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    operation: Operation, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The TimeoutError of a caller, whose cause is the cancelled request, leads to no planted value."""
     monkeypatch.setattr(outcome_resolver, "LOOKUP_SECONDS", 0.2)  # the sandbox is silent: no lookup ends sooner
     for path in PATHS:
-        one_sandbox.fault(path, "silence", probability=1)
-    try:
-        async with one_sandbox.gateway(timeout=5) as gateway:
-            # The request gets no response. The lookup after the cancellation gets one, and does not take 10 seconds.
-            asyncio.get_running_loop().call_later(0.8, one_sandbox.clear_faults)
-            with pytest.raises(TimeoutError) as raised:
-                async with asyncio.timeout(1.0):
-                    await operation(gateway)
-    finally:
-        one_sandbox.clear_faults()
+        sandbox.fault(path, "silence", probability=1)
+    async with sandbox.gateway(timeout=5) as gateway:
+        # The request gets no response. The lookup after the cancellation gets one, and does not take 10 seconds.
+        asyncio.get_running_loop().call_later(0.8, sandbox.clear_faults)
+        with pytest.raises(TimeoutError) as raised:
+            async with asyncio.timeout(1.0):
+                await operation(gateway)
     assert raised.value.__cause__ is not None
-    assert leaks(raised.value, (*MONEY, *secrets_of(one_sandbox)), OWN) == set()
+    assert leaks(raised.value, (*MONEY, *secrets_of(sandbox)), OWN) == set()
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values())
@@ -368,41 +375,24 @@ def test_invalid_credentials(make: Callable[[], object]) -> None:
     assert leaks(raised.value, (KEY,), OWN) == set()
 
 
-@pytest.mark.asyncio
-async def test_a_bearer_token_that_cannot_be_sent() -> None:
-    """A token from a caller's function that fits in no header is not kept in the error."""
-
-    async def ask() -> str:
-        return f"{KEY}\n"
-
-    errors = Errors()
-    async with of_nowhere(credentials=BearerToken(ask)) as gateway:
-        await errors.of(pay, gateway)
-    assert errors.all
-    assert errors.leaks(*MONEY, KEY) == set()
+BASIC = {"Authorization": "Basic dXNlcjpwbGFudGVkLWtleS04MmMx"}
 
 
 @pytest.mark.parametrize(
     ("headers", "body"),
     [
-        ({"Authorization": "Basic dXNlcjpwbGFudGVkLWtleS04MmMx"}, CARD.encode()),
-        ({"Authorization": "Basic dXNlcjpwbGFudGVkLWtleS04MmMx"}, f'{{"type": "{CARD}"'.encode()),
-        (
-            {"Authorization": "Basic dXNlcjpwbGFudGVkLWtleS04MmMx"},
-            f'{{"data": {{"id": {{}}, "x": "{CARD}"}}}}'.encode(),
-        ),
-        (
-            {"Authorization": "Basic dXNlcjpwbGFudGVkLWtleS04MmMx"},
-            f'{{"type": "CREATE", "resource": "contact", "data": {{"id": "1", "city": [], "x": "{CARD}"}}}}'.encode(),
-        ),
-        ({"Authorization": f"Basic {KEY}"}, CARD.encode()),
+        (BASIC, CARD),
+        (BASIC, f'{{"type": "{CARD}"'),
+        (BASIC, f'{{"data": {{"id": {{}}, "x": "{CARD}"}}}}'),
+        (BASIC, f'{{"type": "CREATE", "resource": "contact", "data": {{"id": "1", "city": [], "x": "{CARD}"}}}}'),
+        ({"Authorization": f"Basic {KEY}"}, CARD),
     ],
 )
-def test_a_refused_postback(headers: dict[str, str], body: bytes) -> None:
+def test_a_refused_postback(headers: dict[str, str], body: str) -> None:
     """The error of a rejected postback leads neither to its body nor to its credentials."""
     receiver = PostbackReceiver("user", KEY)
     with pytest.raises(PostbackRefusedError) as raised:
-        receiver.parse(headers, body)
+        receiver.parse(headers, body.encode())
     assert leaks(raised.value, (CARD, KEY, f"user:{KEY}"), OWN) == set()
 
 
@@ -419,14 +409,14 @@ def copies_of_errors(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("copies_of_errors")
-async def test_an_unknown_outcome_keeps_no_body(one_sandbox: Sandbox) -> None:
+async def test_an_unknown_outcome_keeps_no_body(sandbox: Sandbox) -> None:
     """The error of an unknown write can look it up without the content that was sent."""
     for path in PATHS:
-        one_sandbox.fault(path, "close_after_commit", probability=1)
-    async with one_sandbox.gateway(timeout=10, max_attempts=1) as gateway:
+        sandbox.fault(path, "close_after_commit", probability=1)
+    async with sandbox.gateway(timeout=10, max_attempts=1) as gateway:
         with pytest.raises(OutcomeUnknownError) as raised:
             await pay(gateway)
-        one_sandbox.clear_faults()
+        sandbox.clear_faults()
         error = raised.value.with_traceback(None)
         error.__cause__ = error.__context__ = None
         kept = [(way, each) for way, each in reachable(error) if isinstance(each, Call)]
