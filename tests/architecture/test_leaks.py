@@ -12,25 +12,8 @@ import httpx
 import pytest
 from tblib import pickling_support
 
-from gateway_async import (
-    AccessToken,
-    AchVaultCreate,
-    ApiId,
-    AsyncGateway,
-    Attachment,
-    BearerToken,
-    CardVaultCreate,
-    GatewayError,
-    HashKey,
-    InvalidRequestError,
-    OutcomeUnknownError,
-    PasswordLogin,
-    QuickInvoiceCreate,
-    SwipedVaultCreate,
-    Transaction,
-    TransactionCreate,
-    UserApiKey,
-)
+import gateway_async as ga
+from gateway_async import AsyncGateway
 from gateway_async._execution import outcome_resolver
 from gateway_async._wire.call import Call
 from gateway_async.credentials import Credentials
@@ -50,9 +33,9 @@ OWN = (__file__,)
 Operation = Callable[[AsyncGateway], Coroutine[Any, Any, object]]
 
 
-def sale() -> TransactionCreate:
+def sale() -> ga.TransactionCreate:
     """Build a sale with a card number and a CVV."""
-    return TransactionCreate(
+    return ga.TransactionCreate(
         action="sale", transaction_amount=Decimal("12.50"), account_number=CARD, exp_date="1230", cvv=CVV
     )
 
@@ -64,13 +47,13 @@ async def pay(gateway: AsyncGateway) -> object:
 
 async def store_card(gateway: AsyncGateway) -> object:
     """Store a card."""
-    return await gateway.account_vaults.create(CardVaultCreate(account_number=CARD, exp_date="1230"))
+    return await gateway.account_vaults.create(ga.CardVaultCreate(account_number=CARD, exp_date="1230"))
 
 
 async def store_bank_account(gateway: AsyncGateway) -> object:
     """Store a bank account."""
     return await gateway.account_vaults.create(
-        AchVaultCreate(
+        ga.AchVaultCreate(
             account_number=BANK_ACCOUNT,
             routing=ROUTING,
             account_type="checking",
@@ -82,14 +65,14 @@ async def store_bank_account(gateway: AsyncGateway) -> object:
 
 async def swipe(gateway: AsyncGateway) -> object:
     """Store a swiped card."""
-    return await gateway.account_vaults.create(SwipedVaultCreate(track_data=TRACK))
+    return await gateway.account_vaults.create(ga.SwipedVaultCreate(track_data=TRACK))
 
 
 async def upload(gateway: AsyncGateway) -> object:
     """Create an invoice with a file."""
     return await gateway.quick_invoices.create(
-        QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 1), item_list={"Tea": 1}),
-        files=[Attachment("tea.txt", b"tea" * 100_000)],
+        ga.QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 1), item_list={"Tea": 1}),
+        files=[ga.Attachment("tea.txt", b"tea" * 100_000)],
     )
 
 
@@ -152,14 +135,14 @@ def credentials_of(sandbox: Sandbox, kind: str, token: str) -> Credentials:
         return token
 
     kinds: dict[str, Callable[[], Credentials]] = {
-        "headers": lambda: UserApiKey(sandbox.user_id, sandbox.user_api_key),
-        "query": lambda: UserApiKey(sandbox.user_id, sandbox.user_api_key, "query"),
-        "basic": lambda: UserApiKey(sandbox.user_id, sandbox.user_api_key, "basic"),
-        "password": lambda: PasswordLogin(sandbox.username, sandbox.password, sandbox.domain),
-        "token": lambda: AccessToken(token),
-        "hash key": lambda: HashKey(sandbox.user_id, sandbox.user_hash_key),
-        "bearer": lambda: BearerToken(token),
-        "asked bearer": lambda: BearerToken(ask),
+        "headers": lambda: ga.UserApiKey(sandbox.user_id, sandbox.user_api_key),
+        "query": lambda: ga.UserApiKey(sandbox.user_id, sandbox.user_api_key, "query"),
+        "basic": lambda: ga.UserApiKey(sandbox.user_id, sandbox.user_api_key, "basic"),
+        "password": lambda: ga.PasswordLogin(sandbox.username, sandbox.password, sandbox.domain),
+        "token": lambda: ga.AccessToken(token),
+        "hash key": lambda: ga.HashKey(sandbox.user_id, sandbox.user_hash_key),
+        "bearer": lambda: ga.BearerToken(token),
+        "asked bearer": lambda: ga.BearerToken(ask),
     }
     return kinds[kind]()
 
@@ -179,7 +162,7 @@ class Errors:
         """Record the error that an operation raises."""
         try:
             await operation(gateway)
-        except GatewayError as error:
+        except ga.GatewayError as error:
             self.all.append(error)
 
     def leaks(self, *planted: str) -> set[str]:
@@ -223,7 +206,7 @@ async def test_no_error_of_a_fault_leads_to_a_secret(fault: Any, sandbox: Sandbo
 async def test_no_error_of_a_login_leads_to_a_secret(fault: Any, sandbox: Sandbox, errors: Errors) -> None:
     """The error of a login or a logout leads neither to the password nor to the token, with any fault."""
     token = await log_in(sandbox)
-    login = PasswordLogin(sandbox.username, sandbox.password, sandbox.domain)
+    login = ga.PasswordLogin(sandbox.username, sandbox.password, sandbox.domain)
     for path in ("POST /v2/token", "DELETE /v2/token/{id}"):
         sandbox.fault(path, fault, probability=1, seconds=1.0)
     async with (
@@ -247,7 +230,13 @@ KEY = "planted-key-82c1"
 
 def of_nowhere(**options: Any) -> AsyncGateway:
     """Make a client whose key is planted."""
-    given = {"timeout": 0.5, "max_attempts": 2, "location_id": "loc", "credentials": UserApiKey("user", KEY), **options}
+    given = {
+        "timeout": 0.5,
+        "max_attempts": 2,
+        "location_id": "loc",
+        "credentials": ga.UserApiKey("user", KEY),
+        **options,
+    }
     return AsyncGateway(given.pop("base_url", "https://gateway.test"), developer_id="dev", **given)
 
 
@@ -274,7 +263,7 @@ async def ask_for_invalid_token() -> str:
         {"transport": httpx.MockTransport(break_off)},
         {"base_url": "http://127.0.0.1:9"},
         {"base_url": "https://{sandbox}"},
-        {"credentials": BearerToken(ask_for_invalid_token)},
+        {"credentials": ga.BearerToken(ask_for_invalid_token)},
     ],
     ids=["error with everything", "error with the request", "no connection", "no TLS", "invalid token"],
 )
@@ -329,19 +318,19 @@ async def test_tasks_of_a_group_that_fails(operation: Operation) -> None:
 
 INVALID: dict[str, Operation] = {
     "id": lambda gateway: gateway.transactions.create(
-        TransactionCreate(
+        ga.TransactionCreate(
             action="sale", transaction_amount=1, account_number=CARD, exp_date="1230", cvv=CVV, transaction_api_id=".."
         )
     ),
     "vault id": lambda gateway: gateway.account_vaults.create(
-        CardVaultCreate(account_number=CARD, exp_date="1230", account_vault_api_id=".")
+        ga.CardVaultCreate(account_number=CARD, exp_date="1230", account_vault_api_id=".")
     ),
-    "expiry": lambda gateway: gateway.account_vaults.create(CardVaultCreate(account_number=CARD, exp_date="13")),
+    "expiry": lambda gateway: gateway.account_vaults.create(ga.CardVaultCreate(account_number=CARD, exp_date="13")),
     "a number": lambda gateway: gateway.account_vaults.create(
-        CardVaultCreate(account_number=int(CARD), exp_date="1230")  # type: ignore[arg-type]
+        ga.CardVaultCreate(account_number=int(CARD), exp_date="1230")  # type: ignore[arg-type]
     ),
     "domain": lambda gateway: gateway.tokens.create("user", KEY, ""),
-    "token": lambda gateway: gateway.account_vaults.get(ApiId("", "loc")),
+    "token": lambda gateway: gateway.account_vaults.get(ga.ApiId("", "loc")),
 }
 
 
@@ -350,7 +339,7 @@ INVALID: dict[str, Operation] = {
 async def test_an_invalid_request(name: str) -> None:
     """The error of an invalid request leads to no planted value."""
     async with of_nowhere() as gateway:
-        with pytest.raises(InvalidRequestError) as raised:
+        with pytest.raises(ga.InvalidRequestError) as raised:
             await INVALID[name](gateway)
     assert leaks(raised.value, (*MONEY, KEY), OWN) == set()
 
@@ -358,19 +347,19 @@ async def test_an_invalid_request(name: str) -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: UserApiKey("user", f"{KEY}\n"),
-        lambda: UserApiKey(" ", KEY),
-        lambda: UserApiKey("us:er", KEY, "basic"),
-        lambda: PasswordLogin("user", KEY, ""),
-        lambda: PasswordLogin("user", KEY, "domain", "basic"),  # type: ignore[arg-type]
-        lambda: AccessToken(f"{KEY}\n"),
-        lambda: HashKey("user", f"{KEY}\n"),
-        lambda: BearerToken(f"{KEY}\n"),
+        lambda: ga.UserApiKey("user", f"{KEY}\n"),
+        lambda: ga.UserApiKey(" ", KEY),
+        lambda: ga.UserApiKey("us:er", KEY, "basic"),
+        lambda: ga.PasswordLogin("user", KEY, ""),
+        lambda: ga.PasswordLogin("user", KEY, "domain", "basic"),  # type: ignore[arg-type]
+        lambda: ga.AccessToken(f"{KEY}\n"),
+        lambda: ga.HashKey("user", f"{KEY}\n"),
+        lambda: ga.BearerToken(f"{KEY}\n"),
     ],
 )
 def test_invalid_credentials(make: Callable[[], object]) -> None:
     """An invalid key, such as one that ends with a line break, is in no local variable of the error."""
-    with pytest.raises(InvalidRequestError) as raised:
+    with pytest.raises(ga.InvalidRequestError) as raised:
         make()
     assert leaks(raised.value, (KEY,), OWN) == set()
 
@@ -414,7 +403,7 @@ async def test_an_unknown_outcome_keeps_no_body(sandbox: Sandbox) -> None:
     for path in PATHS:
         sandbox.fault(path, "close_after_commit", probability=1)
     async with sandbox.gateway(timeout=10, max_attempts=1) as gateway:
-        with pytest.raises(OutcomeUnknownError) as raised:
+        with pytest.raises(ga.OutcomeUnknownError) as raised:
             await pay(gateway)
         sandbox.clear_faults()
         error = raised.value.with_traceback(None)
@@ -423,5 +412,5 @@ async def test_an_unknown_outcome_keeps_no_body(sandbox: Sandbox) -> None:
         assert kept
         assert [way for way, each in kept if each.body is not None or each.form is not None or each.secrets] == []
         found = await error.resolve()
-    assert isinstance(found, Transaction)
+    assert isinstance(found, ga.Transaction)
     assert found.approved
