@@ -112,13 +112,9 @@ Open = Callable[..., Shop]
 
 
 @pytest.fixture(params=SHOPS)
-def kind(request: pytest.FixtureRequest) -> str:
-    """Which shop."""
-    return str(request.param)
-
-
-@pytest.fixture
-def open_shop(kind: str, sandbox: Sandbox, customer: httpx.AsyncClient, tmp_path: Path) -> Iterator[Open]:
+def open_shop(
+    request: pytest.FixtureRequest, sandbox: Sandbox, customer: httpx.AsyncClient, tmp_path: Path
+) -> Iterator[Open]:
     """Open the shop, again and again with the same database; its port changes."""
     names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
     environment = {f"GATEWAY_{name.upper()}": getattr(sandbox, name) for name in names}
@@ -126,7 +122,7 @@ def open_shop(kind: str, sandbox: Sandbox, customer: httpx.AsyncClient, tmp_path
     opened: list[Shop] = []
 
     def open_shop(**changed: str) -> Shop:
-        opened.append(Shop(kind, environment | changed, customer))
+        opened.append(Shop(request.param, environment | changed, customer))
         return opened[-1]
 
     yield open_shop
