@@ -77,5 +77,6 @@ def read_recording(path: Path, was_open: Sequence[str], is_open: Sequence[str]) 
         intent_id = entry.pop("id")
         not_begun = {"outcome": "not_begun", "recovered": intent_id in was_open}
         facts[intent_id] = facts.get(intent_id, not_begun) | entry
-    still_open = {"outcome": "unknown"}
-    return tuple(CallOutcome(**fields | (still_open if name in is_open else {})) for name, fields in facts.items())
+    for intent_id in facts.keys() & {*is_open}:
+        facts[intent_id]["outcome"] = "unknown"
+    return tuple(CallOutcome(**fields) for fields in facts.values())
