@@ -5,6 +5,10 @@ from typing import Any
 import pytest
 
 from gateway_async._execution.crash_recovery import CrashRecovery
+from gateway_async._execution.events import EventEmitter
+from gateway_async._execution.outcome_lookup import OutcomeLookup
+from gateway_async._execution.terminals.queue import TerminalQueues
+from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
 from gateway_async._wire.call import Call, LookupResult, LookupStatus
 from gateway_async.ledger.protocol import Intent
 
@@ -59,12 +63,15 @@ async def test_a_missing_record_needs_a_list(
     """A record that only the list shows proves neither that it was deleted nor that it was not."""
     ledger: Any = OneIntent()
 
-    async def read(call: Call[Any]) -> Any:
+    async def read(call: Call[Any], _seconds: float) -> Any:
         return call.read({})
 
-    async def ignore(_: Intent) -> None:
-        return
-
-    recovery = CrashRecovery(ledger, read, lambda _: lookup(by_id, lookup(listed)), ignore, lambda _: None)
+    recovery = CrashRecovery(
+        ledger,
+        OutcomeLookup(read, timeout=30.0),
+        lambda _: lookup(by_id, lookup(listed)),
+        TerminalQueues(1, UnresolvedCalls()),
+        EventEmitter(()),
+    )
     assert [each.outcome for each in await recovery.recover(0)] == [outcome]
     assert ledger.outcomes == recorded
