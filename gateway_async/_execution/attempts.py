@@ -5,6 +5,7 @@
 
 import random
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -122,7 +123,7 @@ class Attempts:
         """
         self.check(call)
         state = CallState(call.as_lookup(), seconds, self._max_attempts)
-        return await self.repeat(state, lambda: self._make_and_report(state))
+        return await self.repeat(state, partial(self._make_and_report, state))
 
     async def _make_and_report(self, state: CallState[T]) -> T:
         try:
