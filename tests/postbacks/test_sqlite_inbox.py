@@ -19,6 +19,7 @@ import pytest
 from gateway_async._storage import sqlite
 from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.postbacks import Claim, InboxError, PostbackState, SqliteInbox
+from gateway_async.postbacks.inbox import _operations as operations
 from gateway_async.postbacks.inbox._mapping import Row, row_of
 from gateway_async.postbacks.inbox._sqlite_store import InboxFile
 
@@ -85,7 +86,7 @@ async def test_listed_states_that_come_together_are_judged_one_after_the_other(p
     together = [change("t1", 2), change("t2", 1), change("t1", 1), change("t2", 2), change("t1", 3), change("t1", 2)]
     listed = [row_of(attrs.evolve(each, reconciled=True)) for each in together]
     assert file.execute_batch(listed) == [True, True, False, True, True, False]
-    assert [stored.number for stored in file.list(None, 0, 10)] == [1, 2, 3, 4]
+    assert [stored.number for stored in file.run(operations.list_postbacks(None, 0, 10))] == [1, 2, 3, 4]
     file.close()
 
 
@@ -127,9 +128,10 @@ def steps_of_a_postback(file: InboxFile, name: str) -> int:
     file._connection.set_progress_handler(count, 1)
     news = [change(name), change(name, 2, reconciled=True), change(f"{name} too", reconciled=True)]
     assert file.execute_batch([row_of(each) for each in news]) == [True, True, True]
-    (claims,) = file.execute_batch([lambda it: it.claim(1, 60, "mine")])
-    file.execute_batch([lambda it: it.extend(claims, 60), lambda it: it.complete(claims[0], HANDLED, ())])
-    file.execute_batch([lambda it: it.list(PostbackState.DEAD, 0, 10), lambda it: it.replay(10**9)])
+    (claims,) = file.execute_batch([lambda it: it.run(operations.claim(1, 60, "mine"))])
+    extend, listing = operations.extend(claims, 60), operations.list_postbacks(PostbackState.DEAD, 0, 10)
+    file.execute_batch([lambda it: it.run(extend), lambda it: it.complete(claims[0], HANDLED, ())])
+    file.execute_batch([lambda it: it.run(listing), lambda it: it.run(operations.replay(10**9))])
     file._connection.set_progress_handler(None, 1)
     return steps
 
