@@ -14,14 +14,13 @@ from gateway_async import InvalidRequestError
 from gateway_async.postbacks import Claim, InboxError, PostbackState, PostgresInbox
 from gateway_async.postbacks.inbox._mapping import row_of
 from gateway_async.postbacks.inbox.postgres import _STORE
+from tests.support.servers import POSTGRES, postgres_only
 
-from .inboxes import POSTGRES, Store, change, opened
+from .inboxes import Store, change, opened
 
 HANDLED = PostbackState.HANDLED
-postgres_only = pytest.mark.skipif(
-    not POSTGRES, reason="needs a PostgreSQL: GATEWAY_TEST_POSTGRES=postgresql://postgres@127.0.0.1:5432/test"
-)
 PASSWORD = "planted-82c1"
+pytestmark = pytest.mark.anyio
 pytest.importorskip("asyncpg")
 
 
@@ -39,7 +38,6 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 
 @postgres_only
-@pytest.mark.anyio
 async def test_many_make_the_tables_at_once(store: Store) -> None:
     """Eight inboxes: one makes them, the others find them."""
     inboxes = [store.another() for _ in range(8)]
@@ -48,7 +46,6 @@ async def test_many_make_the_tables_at_once(store: Store) -> None:
 
 
 @postgres_only
-@pytest.mark.anyio
 async def test_tables_that_are_not_to_be_made(store: Store) -> None:
     """The error says that the tables do not exist, until they are created."""
     careful = store.another(create=False)
@@ -59,7 +56,6 @@ async def test_tables_that_are_not_to_be_made(store: Store) -> None:
 
 
 @postgres_only
-@pytest.mark.anyio
 async def test_a_pool_of_ones_own(store: Store) -> None:
     """The pool is used with any default isolation level, and left open."""
     import asyncpg
@@ -78,7 +74,6 @@ async def test_a_pool_of_ones_own(store: Store) -> None:
 
 
 @postgres_only
-@pytest.mark.anyio
 async def test_amounts_are_numbers_and_a_constraint_may_wait_until_the_end(store: Store) -> None:
     """The driver's types are the database's; what is wrong at the commit only is the handler's failure as well."""
     await store.make_effects()
@@ -93,7 +88,6 @@ async def test_amounts_are_numbers_and_a_constraint_may_wait_until_the_end(store
 
 
 @postgres_only
-@pytest.mark.anyio
 async def test_a_handler_cannot_end_the_transaction_unnoticed(store: Store) -> None:
     """The handler is cancelled, and the postback is not handled."""
     await store.inbox.store(change())
@@ -104,7 +98,6 @@ async def test_a_handler_cannot_end_the_transaction_unnoticed(store: Store) -> N
 
 
 @postgres_only
-@pytest.mark.anyio
 async def test_of_records_that_everybody_changes_nothing_is_lost(store: Store) -> None:
     """Putting, claiming, finishing and replaying at once, from four inboxes: at the end all has been handled."""
     inboxes = [store.another() for _ in range(4)]
@@ -136,7 +129,6 @@ async def test_of_records_that_everybody_changes_nothing_is_lost(store: Store) -
 
 
 @postgres_only
-@pytest.mark.anyio
 async def test_what_is_put_while_the_last_of_its_record_ends_is_not_forgotten(store: Store) -> None:
     """Committed between two looks of the one who gives the record free, it is handed out next."""
     import asyncpg
@@ -161,7 +153,6 @@ async def test_what_is_put_while_the_last_of_its_record_ends_is_not_forgotten(st
 # --- when it is away
 
 
-@pytest.mark.anyio
 async def test_a_database_that_is_away() -> None:
     """One error, which shows the address and no password; the next call tries again."""
     with socket.socket() as free:
@@ -188,7 +179,6 @@ class ConfusedPool:
         raise asyncpg.InternalClientError("cannot switch to state 15; another operation (2) is in progress")
 
 
-@pytest.mark.anyio
 async def test_a_driver_that_is_confused_is_a_database_that_is_away() -> None:
     """Every error of the driver is an `InboxError`; also for statements of handlers."""
     inbox = PostgresInbox(ConfusedPool())
@@ -200,7 +190,6 @@ async def test_a_driver_that_is_confused_is_a_database_that_is_away() -> None:
 
 
 @postgres_only
-@pytest.mark.anyio
 async def test_connections_that_break_are_replaced(store: Store) -> None:
     """A connection that the server ends is an `InboxError`; the next call gets a new connection."""
     await store.inbox.store(change())

@@ -14,8 +14,9 @@ import pytest
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks import Claim, InboxError, PostbackState, SqliteInbox
 from gateway_async.postbacks.worker import Worker
+from tests.support.sqlite_files import ask_sqlite
 
-from .inboxes import ask_sqlite, change, states
+from .inboxes import change, states
 
 WAITING, HANDLED, SUPERSEDED, DEAD, _ = PostbackState
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
