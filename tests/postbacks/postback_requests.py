@@ -54,6 +54,17 @@ def receiver(**options: Any) -> PostbackReceiver:
     return PostbackReceiver(USER, PASSWORD, **options)
 
 
+def recording_receiver(*words: str, **options: Any) -> tuple[PostbackReceiver, list[Postback[Any]]]:
+    """A receiver, and the postbacks that its handler of `words` receives."""
+    shop, received = receiver(**options), list[Postback[Any]]()
+
+    @shop.on(*words)
+    async def handle(postback: Postback[Any]) -> None:
+        received.append(postback)
+
+    return shop, received
+
+
 async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
     """A body in pieces."""
     for part in parts:
