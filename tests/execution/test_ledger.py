@@ -69,6 +69,10 @@ class Memory:
         self.notes: list[tuple[Any, ...]] = []
         self.left_open = left_open
 
+    def gateway(self, **options: Any) -> AsyncGateway:
+        """A client that uses it."""
+        return self.script.gateway(ledger=self, **options)
+
     async def record_intent(self, intent: Intent) -> None:
         """Note the intent, and how many requests have been sent until then."""
         self.intents.append(intent)
@@ -98,16 +102,12 @@ class Memory:
             raise LedgerError("some.db", "the disk is full")
 
 
-def intent(script: Script, **facts: Any) -> Intent:
+def intent(**facts: Any) -> Intent:
     """The intent that a client keeps of a sale, as it finds it again after a crash; `facts` replace what it says."""
-    return attrs.evolve(_kept_of_a_sale(script), **facts)
-
-
-def _kept_of_a_sale(script: Script) -> Intent:
     call = {"resource": "transactions", "id": "mine", "location_id": "loc", "evidence": "exists"}
     expected = {"transaction_api_id": "mine", "location_id": "loc", "transaction_amount": "12.50"}
     now = datetime.now(UTC)
-    return Intent(
+    kept = Intent(
         id="left",
         call="POST /v2/transactions",
         resource="transactions",
@@ -119,6 +119,7 @@ def _kept_of_a_sale(script: Script) -> Intent:
         sent={"transaction_amount": "12.50"},
         outcome_query={"kind": "record", **call, "expected": expected, "sent": {}},
     )
+    return attrs.evolve(kept, **facts)
 
 
 # --- what is kept
@@ -126,19 +127,17 @@ def _kept_of_a_sale(script: Script) -> Intent:
 
 async def test_the_intent_is_kept_before_anything_is_sent_and_the_outcome_after() -> None:
     """One intent, before the first byte; then the record that came of it."""
-    script = Script(post=[APPROVED])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
+    ledger = Memory(Script(post=[APPROVED]))
+    async with ledger.gateway() as gateway:
         await gateway.transactions.create(SALE)
     assert ledger.notes == [("record_intent", 0), ("record_outcome", "done", "made"), ("aclose",)]
 
 
 async def test_what_an_intent_says() -> None:
     """Record the call, its content, and the time until it is conclusive."""
-    script = Script(post=[APPROVED])
-    ledger = Memory(script)
+    ledger = Memory(Script(post=[APPROVED]))
     before = datetime.now(UTC)
-    async with script.gateway(ledger=ledger) as gateway:
+    async with ledger.gateway() as gateway:
         await gateway.transactions.create(SALE)
     (kept,) = ledger.intents
     assert before <= kept.sent_at <= datetime.now(UTC)
@@ -181,9 +180,8 @@ async def test_what_an_intent_says() -> None:
 
 async def test_a_terminals_intent_is_in_doubt_for_its_terminal_timeout() -> None:
     """The terminal's whole time, and `in_doubt_seconds`."""
-    script = Script(post=[echo("routertransaction", status_id=101)])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger, terminal_timeout=120) as gateway:
+    ledger = Memory(Script(post=[echo("routertransaction", status_id=101)]))
+    async with ledger.gateway(terminal_timeout=120) as gateway:
         await gateway.router_transactions.create(
             RouterTransactionCreate(action="sale", terminal_id="till", transaction_amount="12.50")
         )
@@ -221,7 +219,7 @@ async def test_what_moves_money_or_stores_an_account_is_kept(name: str) -> None:
     if name == "router_account_vaults":
         script.answers["get"] = [listed("accountvaults")]
     ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
+    async with ledger.gateway() as gateway:
         with pytest.raises(ValidationError):
             await DONE[name](gateway)
     assert [intent.resource for intent in ledger.intents] == [name.partition(",")[0]]
@@ -233,9 +231,8 @@ async def test_what_moves_no_money_is_not_kept(verb: Verb) -> None:
     """The ledger hears nothing of it."""
     methods = ("get", "post", "put", "delete")
     answers: dict[str, list[Answer]] = {method: [refused(it="may not be")] for method in methods}
-    script = Script(**answers)
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
+    ledger = Memory(Script(**answers))
+    async with ledger.gateway() as gateway:
         with pytest.raises(ValidationError):
             await verb(gateway)
     assert ledger.notes == [("aclose",)]
@@ -252,9 +249,8 @@ async def test_a_client_without_a_ledger_asks_for_none() -> None:
 
 async def test_an_id_that_could_be_a_card_number_is_not_kept() -> None:
     """Store the intent without a lookup, which a crash then cannot use."""
-    script = Script(post=[APPROVED])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
+    ledger = Memory(Script(post=[APPROVED]))
+    async with ledger.gateway() as gateway:
         await gateway.transactions.create(attrs.evolve(SALE, transaction_api_id=CARD))
     (kept,) = ledger.intents
     assert (kept.api_id, kept.outcome_query) == ("************1111", None)
@@ -263,9 +259,8 @@ async def test_an_id_that_could_be_a_card_number_is_not_kept() -> None:
 
 async def test_a_gateways_id_is_none_whatever_its_digits() -> None:
     """One in a thousand of them has a run of digits that could pass for a card number."""
-    script = Script(put=[record("transaction", id=(long := f"11eb{CARD}beef"), status_id=201)])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
+    ledger = Memory(Script(put=[record("transaction", id=(long := f"11eb{CARD}beef"), status_id=201)]))
+    async with ledger.gateway() as gateway:
         await gateway.transactions.void(long)
     assert ledger.intents[0].outcome_query is not None
 
@@ -286,9 +281,8 @@ async def test_a_gateways_id_is_none_whatever_its_digits() -> None:
 )
 async def test_an_outcome_is_kept_only_when_it_is_known(answers: Any, outcome: tuple[Any, ...] | None) -> None:
     """An unknown one leaves the intent open."""
-    script = Script(**answers)
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
+    ledger = Memory(Script(**answers))
+    async with ledger.gateway() as gateway:
         with contextlib.suppress(ValidationError, NotSentError, OutcomeUnknownError):
             await gateway.transactions.create(SALE)
     settled = [("record_outcome", *outcome)] if outcome else []
@@ -303,7 +297,7 @@ async def test_resolving_settles_the_intent(answer: Any, settled: tuple[Any, ...
     """Record what `resolve()` finds, also that nothing was executed."""
     script = Script(post=[LOST], get=[NOT_THERE])
     ledger = Memory(script)
-    async with script.gateway(ledger=ledger, max_attempts=1) as gateway:
+    async with ledger.gateway(max_attempts=1) as gateway:
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.transactions.create(SALE)
         script.answers["get"] = [answer]
@@ -311,28 +305,19 @@ async def test_resolving_settles_the_intent(answer: Any, settled: tuple[Any, ...
     assert ledger.notes == [("record_intent", 0), settled, ("aclose",)]
 
 
-async def cancelled_after(script: Script, ledger: Memory, seconds: float) -> None:
-    """Cancel a sale."""
-    async with script.gateway(ledger=ledger) as gateway:
-        with anyio.move_on_after(seconds) as scope:
+@pytest.mark.parametrize(
+    ("answer", "settled"),
+    [(record("transaction"), [("record_outcome", "done", "found")]), (NOT_THERE, [])],
+    ids=["found", "not there"],
+)
+async def test_a_cancelled_call_is_settled_only_if_it_is_found(answer: Any, settled: list[tuple[Any, ...]]) -> None:
+    """The lookup under the shield tells; a write that is not there may still arrive."""
+    ledger = Memory(Script(post=[silence], get=[answer]))
+    async with ledger.gateway() as gateway:
+        with anyio.move_on_after(1) as scope:
             await gateway.transactions.create(SALE)
         assert scope.cancelled_caught
-
-
-async def test_a_cancelled_call_that_is_found_is_settled() -> None:
-    """The lookup under the shield tells."""
-    script = Script(post=[silence], get=[record("transaction")])
-    ledger = Memory(script)
-    await cancelled_after(script, ledger, 1)
-    assert ledger.notes == [("record_intent", 0), ("record_outcome", "done", "found"), ("aclose",)]
-
-
-async def test_a_cancelled_call_that_is_not_there_stays_open() -> None:
-    """Leave the intent open: the write may still arrive."""
-    script = Script(post=[silence], get=[NOT_THERE])
-    ledger = Memory(script)
-    await cancelled_after(script, ledger, 1)
-    assert ledger.notes == [("record_intent", 0), ("aclose",)]
+    assert ledger.notes == [("record_intent", 0), *settled, ("aclose",)]
 
 
 async def test_cancelled_while_the_intent_is_written_nothing_was_sent() -> None:
@@ -341,7 +326,7 @@ async def test_cancelled_while_the_intent_is_written_nothing_was_sent() -> None:
     ledger = Memory(script)
     with anyio.CancelScope() as scope:
         scope.cancel()
-        async with script.gateway(ledger=ledger) as gateway:
+        async with ledger.gateway() as gateway:
             await gateway.transactions.create(SALE)
     assert ledger.notes == [("record_intent", 0), ("record_outcome", "not_sent", None), ("aclose",)]
     assert script.asked == []
@@ -353,7 +338,7 @@ async def test_cancelled_while_the_intent_is_written_nothing_was_sent() -> None:
 async def test_what_cannot_be_kept_is_not_sent() -> None:
     """The error says why, and that nothing was sent."""
     script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Memory(script, broken=["record_intent"])) as gateway:
+    async with Memory(script, broken=["record_intent"]).gateway() as gateway:
         with pytest.raises(NotSentError, match=r"its intent could not be recorded: .* the disk is full"):
             await gateway.transactions.create(SALE)
     assert script.asked == []
@@ -368,7 +353,7 @@ async def test_a_ledger_that_hangs_does_not_outlast_the_deadline() -> None:
             await anyio.sleep_forever()
 
     script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Hanging(script), timeout=3) as gateway:
+    async with Hanging(script).gateway(timeout=3) as gateway:
         with pytest.raises(NotSentError):
             await gateway.transactions.create(SALE)
     assert trio.current_time() == pytest.approx(3)
@@ -378,7 +363,7 @@ async def test_a_ledger_that_hangs_does_not_outlast_the_deadline() -> None:
 async def test_an_outcome_that_cannot_be_kept_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """The caller gets the result all the same."""
     script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Memory(script, broken=["record_outcome"])) as gateway:
+    async with Memory(script, broken=["record_outcome"]).gateway() as gateway:
         assert (await gateway.transactions.create(SALE)).approved
     assert "an outcome (done) could not be recorded: the ledger some.db cannot be used: the disk is full" in caplog.text
 
@@ -393,7 +378,7 @@ async def test_a_ledger_that_hangs_over_an_outcome_does_not_hide_it(answer: Any,
             await anyio.sleep_forever()
 
     script = Script(post=[answer])
-    async with script.gateway(ledger=Hanging(script), timeout=seconds) as gateway:
+    async with Hanging(script).gateway(timeout=seconds) as gateway:
         if answer is APPROVED:
             assert (await gateway.transactions.create(SALE)).approved
         else:
@@ -414,9 +399,8 @@ async def test_a_task_cancelled_while_the_outcome_is_written_was_not_unsent() ->
             await super().record_outcome(intent_id, outcome, record_id)
 
     writing = anyio.Event()
-    script = Script(post=[APPROVED], get=[record("transaction", transaction_api_id="mine")])
-    ledger = Slow(script)
-    async with script.gateway(ledger=ledger) as gateway:
+    ledger = Slow(Script(post=[APPROVED], get=[record("transaction", transaction_api_id="mine")]))
+    async with ledger.gateway() as gateway:
         call = asyncio.ensure_future(gateway.transactions.create(SALE))
         await writing.wait()
         call.cancel()
@@ -433,9 +417,8 @@ async def test_cancelled_while_the_outcome_is_written_it_is_done() -> None:
             await anyio.sleep(2)
             await super().record_outcome(intent_id, outcome, record_id)
 
-    script = Script(post=[APPROVED])
-    ledger = Slow(script)
-    async with script.gateway(ledger=ledger) as gateway:
+    ledger = Slow(Script(post=[APPROVED]))
+    async with ledger.gateway() as gateway:
         with anyio.move_on_after(1):
             assert (await gateway.transactions.create(SALE)).approved
     assert ledger.notes == [("record_intent", 0), ("record_outcome", "done", "made"), ("aclose",)]
@@ -447,7 +430,7 @@ async def test_cancelled_while_the_outcome_is_written_it_is_done() -> None:
 async def recovered(script: Script, *left_open: Intent, **options: Any) -> tuple[list[tuple[Any, ...]], Memory]:
     """Return the outcomes of `recover()`, and what the ledger recorded."""
     ledger = Memory(script, left_open=left_open)
-    async with script.gateway(ledger=ledger) as gateway:
+    async with ledger.gateway() as gateway:
         found = await gateway.recover(**options)
     return [(each.api_id, each.outcome, each.record and each.record.id) for each in found], ledger
 
@@ -455,7 +438,7 @@ async def recovered(script: Script, *left_open: Intent, **options: Any) -> tuple
 async def test_what_is_found_is_recovered() -> None:
     """The record is given and its intent is settled; the lookup is the one that the call would have made."""
     script = Script(get=[record("transaction", status_id=101)])
-    found, ledger = await recovered(script, intent(script))
+    found, ledger = await recovered(script, intent())
     assert found == [("mine", "found", "found")]
     assert ledger.notes == [("record_outcome", "done", "found"), ("aclose",)]
     assert (script.asked[0].url.path, dict(script.asked[0].url.params)) == (
@@ -467,41 +450,39 @@ async def test_what_is_found_is_recovered() -> None:
 async def test_what_is_not_there_was_not_made_once_nothing_can_be_under_way() -> None:
     """Wait the remaining twenty seconds before "not there" is final."""
     script = Script(get=[absent])
-    found, ledger = await recovered(script, intent(script))
+    found, ledger = await recovered(script, intent())
     assert found == [("mine", "not_made", None)]
     assert ledger.notes == [("record_outcome", "not_made", None), ("aclose",)]
     assert trio.current_time() == pytest.approx(20, abs=0.2)
 
 
-async def test_what_arrives_meanwhile_is_found() -> None:
-    """Ten seconds after the start it is there."""
-    script = Script(get=[lambda _: NOT_THERE if trio.current_time() < 10 else record("transaction")])
-    assert (await recovered(script, intent(script)))[0] == [("mine", "found", "found")]
+async def answer_slowly(_: httpx.Request) -> httpx.Response:
+    """Answer eight seconds later with what was so when it was asked."""
+    asked = trio.current_time()
+    await anyio.sleep(8)
+    return NOT_THERE if asked < 19 else record("transaction")
 
 
-async def test_what_a_slow_gateway_calls_not_there_is_as_old_as_the_question() -> None:
-    """Asked before it was certain and answered after, it is asked again, and has arrived."""
-
-    async def slow(_: httpx.Request) -> httpx.Response:
-        asked = trio.current_time()
-        await anyio.sleep(8)
-        return NOT_THERE if asked < 19 else record("transaction")
-
-    script = Script(get=[slow])
-    assert (await recovered(script, intent(script)))[0] == [("mine", "found", "found")]
-
-
-async def test_a_lookup_of_an_intent_gets_over_a_bad_answer() -> None:
-    """Retry a failed lookup, also without a wait."""
-    script = Script(get=[httpx.Response(500), record("transaction")])
-    assert (await recovered(script, intent(script), wait=0))[0] == [("mine", "found", "found")]
+@pytest.mark.parametrize(
+    ("answers", "options"),
+    [
+        ([lambda _: NOT_THERE if trio.current_time() < 10 else record("transaction")], {}),
+        ([answer_slowly], {}),
+        ([lambda _: NEVER_LEFT if trio.current_time() < 15 else record("transaction")], {}),
+        ([httpx.Response(500), record("transaction")], {"wait": 0}),
+    ],
+    ids=["it arrives meanwhile", "asked before it was certain", "the gateway is away", "a bad answer, without a wait"],
+)
+async def test_what_is_found_at_last_is_recovered(answers: list[Any], options: dict[str, Any]) -> None:
+    """A lookup that fails, or that came too early, is repeated."""
+    assert (await recovered(Script(get=answers), intent(), **options))[0] == [("mine", "found", "found")]
 
 
 async def test_what_may_arrive_for_longer_stays_open() -> None:
     """A terminal's customer has five minutes: after 30 seconds the outcome is still unknown."""
     script = Script(get=[NOT_THERE])
     long = datetime.now(UTC) + timedelta(seconds=300)
-    found, ledger = await recovered(script, intent(script, conclusive_at=long))
+    found, ledger = await recovered(script, intent(conclusive_at=long))
     assert found == [("mine", "unknown", None)]
     assert ledger.notes == [("aclose",)]
     assert trio.current_time() == pytest.approx(30)
@@ -510,14 +491,14 @@ async def test_what_may_arrive_for_longer_stays_open() -> None:
 async def test_who_does_not_want_to_wait_need_not() -> None:
     """One lookup; what is not there yet stays open."""
     script = Script(get=[NOT_THERE])
-    assert (await recovered(script, intent(script), wait=0))[0] == [("mine", "unknown", None)]
+    assert (await recovered(script, intent(), wait=0))[0] == [("mine", "unknown", None)]
     assert script.methods == ["GET"]
 
 
 async def test_many_are_looked_up_at_once_and_told_in_order() -> None:
     """A hundred take as long as one."""
     script = Script(get=[absent])
-    _, ledger = await recovered(script, *(intent(script, id=f"left-{n}") for n in range(100)))
+    _, ledger = await recovered(script, *(intent(id=f"left-{n}") for n in range(100)))
     assert trio.current_time() == pytest.approx(20, abs=0.2)
     assert len(ledger.notes) == 101
 
@@ -536,7 +517,7 @@ async def test_many_are_looked_up_at_once_and_told_in_order() -> None:
 async def test_what_nothing_can_tell_is_unknown(outcome_query: Mapping[str, Any] | None) -> None:
     """No outcome query, or one that this version does not know: it is listed and stays open."""
     script = Script(get=[NOT_THERE])
-    found, ledger = await recovered(script, intent(script, outcome_query=outcome_query))
+    found, ledger = await recovered(script, intent(outcome_query=outcome_query))
     assert (found, ledger.notes, script.asked) == ([("mine", "unknown", None)], [("aclose",)], [])
 
 
@@ -549,7 +530,7 @@ async def test_only_the_gateway_that_has_it_can_tell(gateway: str, outcome: str)
     """Ask no other gateway, and leave the intent open."""
     script = Script(get=[absent])
     long_ago = datetime(2025, 11, 18, 12, tzinfo=UTC)
-    found, ledger = await recovered(script, intent(script, gateway=gateway, sent_at=long_ago, conclusive_at=long_ago))
+    found, ledger = await recovered(script, intent(gateway=gateway, sent_at=long_ago, conclusive_at=long_ago))
     assert found == [("mine", outcome, None)]
     assert bool(script.asked) == (outcome == "not_made") == (("record_outcome", "not_made", None) in ledger.notes)
 
@@ -566,9 +547,8 @@ async def test_an_address_has_one_form() -> None:
 
 async def test_another_record_under_the_id_is_not_taken_for_it() -> None:
     """Leave the outcome unknown if the amount differs, and say so."""
-    script = Script(get=[record("transaction", transaction_amount="99.00")])
-    ledger = Memory(script, left_open=[intent(script)])
-    async with script.gateway(ledger=ledger) as gateway:
+    ledger = Memory(Script(get=[record("transaction", transaction_amount="99.00")]), left_open=[intent()])
+    async with ledger.gateway() as gateway:
         (found,) = await gateway.recover()
     assert (found.outcome, found.record) == ("unknown", None)
     assert "transaction_amount is '99.00', not '12.50'" in str(found.error)
@@ -577,8 +557,8 @@ async def test_another_record_under_the_id_is_not_taken_for_it() -> None:
 async def test_a_gateway_that_does_not_let_anyone_in_is_not_asked_again() -> None:
     """Say in the error what to correct."""
     script = Script(get=[httpx.Response(401, json={"message": "who?"})])
-    ledger = Memory(script, left_open=[intent(script)])
-    async with script.gateway(ledger=ledger) as gateway:
+    ledger = Memory(script, left_open=[intent()])
+    async with ledger.gateway() as gateway:
         (found,) = await gateway.recover()
     assert (found.outcome, type(found.error).__name__) == ("unknown", "AuthenticationError")
     assert script.methods == ["GET"]
@@ -588,8 +568,8 @@ async def test_what_these_credentials_cannot_ask_is_not_asked() -> None:
     """A hash-key is not taken at the batches: no wait would change that, and the error says so at once."""
     script = Script(get=[NOT_THERE])
     batch = {"resource": "transaction_batches", "id": "b", "evidence": "is_settled"}
-    ledger = Memory(script, left_open=[intent(script, outcome_query=batch)])
-    async with script.gateway(ledger=ledger, credentials=HashKey("user", "key")) as gateway:
+    ledger = Memory(script, left_open=[intent(outcome_query=batch)])
+    async with ledger.gateway(credentials=HashKey("user", "key")) as gateway:
         (found,) = await gateway.recover()
     assert (found.outcome, type(found.error)) == ("unknown", InvalidRequestError)
     assert (script.asked, trio.current_time()) == ([], 0)
@@ -597,11 +577,9 @@ async def test_what_these_credentials_cannot_ask_is_not_asked() -> None:
 
 async def test_a_gateway_that_is_away_is_asked_until_the_time_is_over() -> None:
     """Repeat a failed lookup until the wait is over; then the outcome is unknown."""
-    script = Script(get=[lambda _: NEVER_LEFT if trio.current_time() < 15 else record("transaction")])
-    assert (await recovered(script, intent(script)))[0] == [("mine", "found", "found")]
     script = Script(get=[silence])
-    ledger = Memory(script, left_open=[intent(script)])
-    async with script.gateway(ledger=ledger, timeout=3) as gateway:
+    ledger = Memory(script, left_open=[intent()])
+    async with ledger.gateway(timeout=3) as gateway:
         (found,) = await gateway.recover()
     assert found.outcome == "unknown"
     assert isinstance(found.error, DeadlineExceededError)
@@ -609,9 +587,8 @@ async def test_a_gateway_that_is_away_is_asked_until_the_time_is_over() -> None:
 
 async def test_what_is_under_way_in_this_client_is_left_alone() -> None:
     """Its call settles it."""
-    script = Script(post=[silence], get=[NOT_THERE])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway, anyio.create_task_group() as tasks:
+    ledger = Memory(Script(post=[silence], get=[NOT_THERE]))
+    async with ledger.gateway() as gateway, anyio.create_task_group() as tasks:
         tasks.start_soon(gateway.transactions.create, SALE)
         await anyio.sleep(1)
         ledger.left_open = ledger.intents
@@ -635,7 +612,7 @@ async def test_what_ends_while_the_ledger_is_read_is_left_alone(begins_at: float
         return httpx.Response(201, json={"transaction": {"id": "made", "status_id": 101}})
 
     script = Script(post=[approve], get=[record("transaction")])
-    async with script.gateway(ledger=Slow(script)) as gateway, anyio.create_task_group() as tasks:
+    async with Slow(script).gateway() as gateway, anyio.create_task_group() as tasks:
 
         async def sell() -> None:
             await anyio.sleep(begins_at)
@@ -649,11 +626,10 @@ async def test_what_ends_while_the_ledger_is_read_is_left_alone(begins_at: float
 @pytest.mark.parametrize("jump", [0.0, 27.0, -27.0, 3600.0, -3600.0, 86_400.0, -86_400.0])
 async def test_the_clock_of_the_till_that_crashed_does_not_count(jump: float) -> None:
     """However wrong it was, the sale is in doubt for as long as the intent says, from when it is first seen."""
-    script = Script(get=[absent])
     sent_at = datetime.now(UTC) + timedelta(seconds=jump)
-    left = intent(script, sent_at=sent_at, conclusive_at=sent_at + timedelta(seconds=140))
-    ledger = Memory(script, left_open=[left])
-    async with script.gateway(ledger=ledger) as gateway:
+    left = intent(sent_at=sent_at, conclusive_at=sent_at + timedelta(seconds=140))
+    ledger = Memory(Script(get=[absent]), left_open=[left])
+    async with ledger.gateway() as gateway:
         assert [each.outcome for each in await gateway.recover(wait=0)] == ["unknown"]
         assert [each.outcome for each in await gateway.recover(wait=139)] == ["unknown"]
         assert [each.outcome for each in await gateway.recover(wait=5)] == ["not_made"]
@@ -662,10 +638,9 @@ async def test_the_clock_of_the_till_that_crashed_does_not_count(jump: float) ->
 
 async def test_a_clock_that_is_set_while_the_client_runs_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """A day forward between two recoveries makes nothing certain."""
-    script = Script(get=[absent])
-    left = intent(script)
-    ledger = Memory(script, left_open=[left])
-    async with script.gateway(ledger=ledger) as gateway:
+    left = intent()
+    ledger = Memory(Script(get=[absent]), left_open=[left])
+    async with ledger.gateway() as gateway:
         await gateway.recover(wait=0)
         monkeypatch.setattr("time.time", lambda: left.sent_at.timestamp() + 86_400)
         monkeypatch.setattr(
@@ -678,9 +653,8 @@ async def test_a_clock_that_is_set_while_the_client_runs_does_not_count(monkeypa
 @pytest.mark.parametrize(("terminal_id", "seconds"), [(None, 7), ("till", 20)])
 async def test_an_orphaned_call_has_no_attempts_left(terminal_id: str | None, seconds: float) -> None:
     """Its process has exited, so it is in doubt for `in_doubt_seconds`; a customer at a terminal still has the time."""
-    script = Script(get=[absent])
-    ledger = Memory(script, left_open=[intent(script, orphaned=True, terminal_id=terminal_id)])
-    async with script.gateway(ledger=ledger, in_doubt_seconds=7) as gateway:
+    ledger = Memory(Script(get=[absent]), left_open=[intent(orphaned=True, terminal_id=terminal_id)])
+    async with ledger.gateway(in_doubt_seconds=7) as gateway:
         assert [each.outcome for each in await gateway.recover()] == ["not_made"]
     assert trio.current_time() == pytest.approx(seconds, abs=0.5)
 
@@ -689,7 +663,7 @@ async def test_what_this_client_left_unknown_can_be_recovered_by_it() -> None:
     """A call that has ended is not under way."""
     script = Script(post=[LOST], get=[NOT_THERE])
     ledger = Memory(script)
-    async with script.gateway(ledger=ledger, max_attempts=1) as gateway:
+    async with ledger.gateway(max_attempts=1) as gateway:
         with pytest.raises(OutcomeUnknownError):
             await gateway.transactions.create(SALE)
         ledger.left_open = ledger.intents
@@ -711,9 +685,8 @@ async def test_what_was_done_to_a_payment_is_recovered_by_its_mark(
     changes: TransactionUpdate, shown: dict[str, Any], outcome: str
 ) -> None:
     """The intent that was kept is enough; a partial reversal leaves no evidence."""
-    script = Script(put=[silence], get=[NOT_THERE])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
+    ledger = Memory(Script(put=[silence], get=[NOT_THERE]))
+    async with ledger.gateway() as gateway:
         with anyio.move_on_after(1):
             await gateway.transactions.update(ApiId("mine"), changes)
     after = Script(get=[record("transaction", **shown)])
@@ -725,13 +698,12 @@ async def test_what_was_done_to_a_payment_is_recovered_by_its_mark(
 async def test_a_card_stored_at_a_terminal_is_recovered_as_the_newcomer() -> None:
     """The intent knows which vaults the contact had before."""
     old = {"id": "old", "contact_id": "c1", "payment_method": "cc"}
-    script = Script(post=[silence], get=[listed("accountvaults", old)])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
+    ledger = Memory(Script(post=[silence], get=[listed("accountvaults", old)]))
+    async with ledger.gateway() as gateway:
         with anyio.move_on_after(1):
             await gateway.router_account_vaults.create(SWIPE)
     after = Script(get=[listed("accountvaults", {**old, "id": "new"}, old)])
-    async with after.gateway(ledger=Memory(after, left_open=ledger.intents)) as gateway:
+    async with Memory(after, left_open=ledger.intents).gateway() as gateway:
         (found,) = await gateway.recover()
     assert (found.resource, found.outcome, found.record.id) == ("router_account_vaults", "found", "new")
 
@@ -739,7 +711,7 @@ async def test_a_card_stored_at_a_terminal_is_recovered_as_the_newcomer() -> Non
 async def test_a_ledger_that_cannot_be_read_recovers_nothing() -> None:
     """And says so."""
     script = Script(get=[NOT_THERE])
-    async with script.gateway(ledger=Memory(script, broken=["open_intents"])) as gateway:
+    async with Memory(script, broken=["open_intents"]).gateway() as gateway:
         with pytest.raises(LedgerError, match="it is damaged"):
             await gateway.recover()
 
@@ -747,7 +719,7 @@ async def test_a_ledger_that_cannot_be_read_recovers_nothing() -> None:
 async def test_a_closed_client_recovers_nothing() -> None:
     """As it does nothing else."""
     script = Script(get=[NOT_THERE])
-    async with script.gateway(ledger=Memory(script)) as gateway:
+    async with Memory(script).gateway() as gateway:
         pass
     with pytest.raises(ClientClosedError):
         await gateway.recover()
@@ -757,6 +729,6 @@ async def test_a_closed_client_recovers_nothing() -> None:
 async def test_a_wait_that_is_none(wait: Any) -> None:
     """Reject a wait that is not a number of seconds."""
     script = Script(get=[NOT_THERE])
-    async with script.gateway(ledger=Memory(script)) as gateway:
+    async with Memory(script).gateway() as gateway:
         with pytest.raises(InvalidRequestError, match="wait: must be a number of seconds"):
             await gateway.recover(wait=wait)
