@@ -83,7 +83,7 @@ class GroupCommitWriter:
         self._work: SimpleQueue[_Batch | _Deferred | None] = SimpleQueue()
         self._open_batches: dict[Any, _Batch] = {}
         self._lock = threading.Lock()
-        self._closed = False
+        self.is_closed = False
         self._thread: threading.Thread | None = None
         self._backend: WriterBackend | None = None
         self._deferred: deque[Any] = deque(maxlen=_MAX_DEFERRED)
@@ -106,7 +106,7 @@ class GroupCommitWriter:
         A second close is harmless.
         """
         with self._lock:
-            first, self._closed, thread = not self._closed, True, self._thread
+            first, self.is_closed, thread = not self.is_closed, True, self._thread
             if first and thread is not None:
                 self._work.put(None)
         if thread is not None:
@@ -120,7 +120,7 @@ class GroupCommitWriter:
         The thread that held it does not exist there.
         """
         self._lock = threading.Lock()
-        self._closed = self._closed or self._thread is not None
+        self.is_closed = self.is_closed or self._thread is not None
 
     def _join(self, operation: Any) -> "tuple[_Batch, int]":
         """Add an operation to the open batch of this event loop.
@@ -139,7 +139,7 @@ class GroupCommitWriter:
             return batch, len(batch.operations) - 1
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self.is_closed:
             raise self._error_when_closed()
 
     def _enqueue(self, item: "_Batch | _Deferred") -> None:

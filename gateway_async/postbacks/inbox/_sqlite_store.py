@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar, cast
 import attrs
 import msgspec
 
-from gateway_async._storage.sqlite import FileFormat, SqliteStore, transaction
+from gateway_async._storage.sqlite import FileFormat, SqliteStore, json_fields, to_json, transaction
 from gateway_async.errors import InboxError
 from gateway_async.postbacks.inbox._handler_statements import execute_statements
 from gateway_async.postbacks.inbox._mapping import Row
@@ -68,13 +68,12 @@ CREATE INDEX postback_inbox_keys_idle ON postback_inbox_keys (ended_at) WHERE he
 _FORMAT: Final = FileFormat("an inbox", _APPLICATION_ID, _VERSION, _SCHEMA, shared_table="postback_inbox")
 
 # One statement and one encoding for all rows: each further one would make the thread wait for the interpreter's lock.
-_STORE: Final = """
-INSERT INTO postback_inbox (key, ordering_key, deletes, modified, content, received_at)
-SELECT json_extract(value, '$.key'), json_extract(value, '$.ordering_key'), json_extract(value, '$.deletes'),
-    json_extract(value, '$.modified'), json_extract(value, '$.content'), :now
-FROM json_each(:rows) WHERE TRUE
+_COLUMNS: Final = ("key", "ordering_key", "deletes", "modified", "content")
+_STORE: Final = f"""
+INSERT INTO postback_inbox ({", ".join(_COLUMNS)}, received_at)
+SELECT {json_fields(*_COLUMNS)}, :now FROM json_each(:rows) WHERE TRUE
 ON CONFLICT (key) DO NOTHING
-"""
+"""  # noqa: S608  constant column names
 _NEW_KEYS: Final = "SELECT json_group_array(key) FROM postback_inbox WHERE number > ?"
 _LAST_NUMBER: Final = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'postback_inbox'"
 # NOT INDEXED: search by number. Otherwise SQLite would scan the whole inbox by ordering key to group the rows.
@@ -211,7 +210,8 @@ class InboxFile(SqliteStore):
         if not rows:
             return set()
         (last,) = self._connection.execute(_LAST_NUMBER).fetchone()
-        self._connection.execute(_STORE, {"rows": _json([_to_json(row) for row in rows]), "now": self._now()})
+        values = [{**attrs.asdict(row), "modified": _to_sqlite(row.modified)} for row in rows]
+        self._connection.execute(_STORE, {"rows": to_json(values), "now": self._now()})
         self._connection.execute(_ENQUEUE, (last,))
         (keys,) = self._connection.execute(_NEW_KEYS, (last,)).fetchone()
         return set(msgspec.json.decode(keys))
@@ -246,7 +246,7 @@ def _to_sqlite(value: Any) -> Any:
         case datetime():
             return value.timestamp()
         case list():
-            return _json(value)
+            return to_json(value)
         case _:
             return value
 
@@ -269,11 +269,3 @@ def _identity(path: str) -> tuple[int, int] | None:
         found = Path(path).stat()
         return found.st_dev, found.st_ino
     return None
-
-
-def _to_json(row: Row) -> dict[str, Any]:
-    return {**attrs.asdict(row), "modified": _to_sqlite(row.modified)}
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

@@ -67,7 +67,6 @@ class SqliteInbox(SqlInbox):
             partial(InboxError, str(self._path), "it is closed"),
         )
         self._writer = self._new_writer()
-        self._is_closed = False
 
     async def store(self, postback: Postback[Any]) -> bool:
         """Store a postback once; it is on the disk when this returns."""
@@ -79,12 +78,11 @@ class SqliteInbox(SqlInbox):
 
     def reopen(self) -> None:
         """Make the inbox usable again after `aclose`; the next use opens the file."""
-        if self._is_closed:
-            self._writer, self._is_closed = self._new_writer(), False
+        if self._writer.is_closed:
+            self._writer = self._new_writer()
 
     async def aclose(self) -> None:
         """Write pending postbacks and close the file, within 15 seconds; a second close has no effect."""
-        self._is_closed = True
         await self._writer.aclose()
 
     async def _run(self, operation: Callable[P, Steps[T]], *args: P.args, **kwargs: P.kwargs) -> T:
