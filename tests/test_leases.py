@@ -47,7 +47,7 @@ def box() -> Iterator[Sandbox]:
         yield box
 
 
-@pytest.fixture
+@pytest.fixture(params=[pytest.param("redis", marks=redis_only)])
 async def lease() -> AsyncIterator[Leases]:
     """Makes leases for tills in this process, and closes them."""
     made: list[RedisTerminalLease] = []
@@ -158,7 +158,6 @@ async def test_on_trio_nothing_goes_through(box: Sandbox) -> None:
             await gateway.router_transactions.create(sale(box, "never"))
 
 
-@redis_only
 async def test_a_terminal_is_taken_once(lease: Leases) -> None:
     """The second caller gets the owner's name, and the terminal after the release; the owner may renew."""
     one, two, terminal = lease("till-1"), lease("till 2"), os.urandom(8).hex()
@@ -174,7 +173,6 @@ async def test_a_terminal_is_taken_once(lease: Leases) -> None:
     await one.release(terminal, "a")
 
 
-@redis_only
 async def test_who_asked_first_gets_it_first(lease: Leases) -> None:
     """A till with many sales in its own line cannot keep the others from the terminal."""
     one, two, three, terminal = lease("one"), lease("two"), lease("three"), os.urandom(8).hex()
@@ -188,7 +186,6 @@ async def test_who_asked_first_gets_it_first(lease: Leases) -> None:
         await each.release(terminal, name)
 
 
-@redis_only
 async def test_who_no_longer_asks_has_left_the_line(lease: Leases) -> None:
     """A till that was killed while it waited keeps its place for two seconds, and then lets the next one through."""
     one, killed, three, terminal = lease("one"), lease("killed"), lease("three"), os.urandom(8).hex()
@@ -202,7 +199,6 @@ async def test_who_no_longer_asks_has_left_the_line(lease: Leases) -> None:
     await three.release(terminal, "3")
 
 
-@redis_only
 async def test_a_lease_leaves_nothing_behind(lease: Leases) -> None:
     """Given back, its keys are gone from the store."""
     one, terminal = lease("one"), os.urandom(8).hex()
@@ -237,7 +233,6 @@ async def test_three_processes_never_ask_two_customers() -> None:
         assert box.ledger()["charged"] == dict.fromkeys(sold, 1)
 
 
-@redis_only
 async def test_a_killed_holder_is_outlived_by_its_lease_alone(box: Sandbox, lease: Leases) -> None:
     """After kill -9 the next till waits for what is left of the lease, sees who held it, and goes on."""
     shown: list[TerminalProgress] = []
@@ -264,7 +259,6 @@ async def test_a_killed_holder_is_outlived_by_its_lease_alone(box: Sandbox, leas
     assert box.ledger()["charged"] == {"b": 1}
 
 
-@redis_only
 async def test_a_long_call_keeps_its_lease(box: Sandbox, lease: Leases) -> None:
     """A lease of one second is prolonged for as long as the customer takes."""
     async with box.gateway(terminal_lease=lease("a", seconds=1)) as a, anyio.create_task_group() as tasks:
@@ -277,7 +271,6 @@ async def test_a_long_call_keeps_its_lease(box: Sandbox, lease: Leases) -> None:
     assert box.ledger()["charged"] == {"long": 1}
 
 
-@redis_only
 async def test_a_cancelled_task_leaves_its_lease_to_run_out(box: Sandbox, lease: Leases) -> None:
     """The device still shows the sale, so the next till waits; the same client settles it and goes on at once."""
     shown: list[TerminalProgress] = []
@@ -299,7 +292,6 @@ async def test_a_cancelled_task_leaves_its_lease_to_run_out(box: Sandbox, lease:
     assert box.ledger()["charged"] == {"next": 1}
 
 
-@redis_only
 async def test_a_lease_lasts_as_long_as_the_doubt(box: Sandbox, lease: Leases, tmp_path: Path) -> None:
     """Not only its own second: until `recover()` knows the outcome, or nothing of the call can arrive any more."""
     ledger = SqliteLedger(tmp_path / "ledger.db")
@@ -325,7 +317,6 @@ async def test_a_lease_lasts_as_long_as_the_doubt(box: Sandbox, lease: Leases, t
     assert box.ledger()["charged"] == {"next": 1}
 
 
-@redis_only
 async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> None:
     """Redis forgot it and another till came: the call goes on, and observers learn who has the terminal."""
     events: list[Event] = []
@@ -349,7 +340,6 @@ async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> Non
     await other.release(box.terminal_id, "stolen")
 
 
-@redis_only
 async def test_a_closed_lease_is_not_opened_again(lease: Leases) -> None:
     """A call that is still in line when its client is closed gets nothing; a second close is harmless."""
     one = lease("one")

@@ -17,6 +17,7 @@ from weakref import WeakSet
 
 import anyio
 import anyio.lowlevel
+import attrs
 
 from gateway_async.observe import logger
 
@@ -189,28 +190,24 @@ class GroupCommitWriter:
             batch.wake(list(islice(results, len(batch.operations))))
 
 
+@attrs.frozen
 class _Deferred:
     """A fire-and-forget operation."""
 
-    __slots__ = ("operation",)
-
-    def __init__(self, operation: Any) -> None:
-        self.operation = operation
+    operation: Any
 
 
+@attrs.define(eq=False, repr=False)
 class _Batch:
     """The operations of one event loop that share a commit.
 
     One event wakes all their tasks.
     """
 
-    __slots__ = ("done", "loop", "operations", "results")
-
-    def __init__(self, loop: Any) -> None:
-        self.loop = loop
-        self.operations: list[Any] = []
-        self.results: Sequence[Any] = ()
-        self.done = anyio.Event()
+    loop: Any
+    operations: list[Any] = attrs.field(init=False, factory=list)
+    results: Sequence[Any] = attrs.field(init=False, default=())
+    done: anyio.Event = attrs.field(init=False, factory=anyio.Event)
 
     async def result(self, index: int) -> Any:
         """Wait for the commit; return the result of the operation at an index."""

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import attrs
+
 from gateway_async._extras import import_extra
 from gateway_async._secrets import mask_text
 
@@ -19,6 +21,7 @@ _TABLE_NAME: Final = re.compile(r"([a-z_][a-z0-9_]{0,49}\.)?[a-z_][a-z0-9_]{0,49
 _LOCK_CREATION: Final = "SELECT pg_advisory_xact_lock(hashtextextended('gateway_async @', 0))"
 
 
+@attrs.define(eq=False, repr=False)  # its address may have a password
 class Database:
     """A lazily opened pool of connections, and its tables.
 
@@ -26,44 +29,35 @@ class Database:
         who: the name of the class that uses it, for messages.
         given: the address of a database, or an asyncpg pool, which is left open.
         connections: maximum number of connections.
-        acquire_seconds: maximum seconds to wait for a free connection; None waits without a limit.
         table: the name of the first table, which replaces `@` in all statements.
         schema: the statements that create the tables.
         created_table: one of the tables; if it exists, all exist.
-        create: whether missing tables are created.
         error: creates the error of a database that cannot be used.
+        create: whether missing tables are created.
+        acquire_seconds: maximum seconds to wait for a free connection; None waits without a limit.
 
     Raises:
         ModuleNotFoundError: asyncpg is missing.
     """
 
-    def __init__(
-        self,
-        who: str,
-        given: Any,
-        *,
-        connections: int,
-        acquire_seconds: float | None = None,
-        table: str,
-        schema: str,
-        created_table: str,
-        create: bool = True,
-        error: Callable[[str], Exception],
-    ) -> None:
-        self.driver = import_extra("asyncpg", extra="postgres", user=who)
-        self.is_closed = False
-        self._who = who
-        self._dsn = given if isinstance(given, str) else None
-        self._pool: Any = None if self._dsn else given
-        self._connections = connections
-        self._acquire_seconds = acquire_seconds
-        self._table = table
-        self._schema = schema
-        self._exists = f"SELECT count(*) > 0 FROM pg_class WHERE oid = to_regclass('{created_table}')"  # noqa: S608
-        self._create = create
-        self._error = error
-        self._opening = asyncio.Lock()
-        self._is_ready = False
+    _who: str
+    _given: Any
+    _connections: int
+    _table: str
+    _schema: str
+    _created_table: str
+    _error: Callable[[str], Exception]
+    _create: bool = True
+    _acquire_seconds: float | None = None
+    driver: Any = attrs.field(init=False)
+    is_closed: bool = attrs.field(init=False, default=False)
+    _pool: Any = attrs.field(init=False)
+    _opening: asyncio.Lock = attrs.field(init=False, factory=asyncio.Lock)
+    _is_ready: bool = attrs.field(init=False, default=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.driver = import_extra("asyncpg", extra="postgres", user=self._who)
+        self._pool = None if isinstance(self._given, str) else self._given
 
     @asynccontextmanager
     async def transaction(self, *, may_fail: bool = False) -> AsyncIterator[Any]:
@@ -100,7 +94,7 @@ class Database:
         """
         self.is_closed = True
         pool = self._pool
-        if self._dsn and pool is not None:
+        if isinstance(self._given, str) and pool is not None:
             self._pool = None
             try:
                 await asyncio.wait_for(pool.close(), _CLOSING_SECONDS)
@@ -121,9 +115,9 @@ class Database:
         return self._pool
 
     async def _open(self) -> None:
-        if self._dsn and not self._pool:
+        if self._pool is None:
             self._pool = await self.driver.create_pool(
-                self._dsn,
+                self._given,
                 min_size=0,
                 max_size=self._connections,
                 timeout=_CONNECTING_SECONDS,
@@ -149,7 +143,8 @@ class Database:
 
         The query reads `pg_class`, so that a transaction that waited for the lock also sees new tables.
         """
-        ((exists,),) = await self.fetch(connection, self._exists)
+        query = f"SELECT count(*) > 0 FROM pg_class WHERE oid = to_regclass('{self._created_table}')"  # noqa: S608
+        ((exists,),) = await self.fetch(connection, query)
         return bool(exists)
 
     def _is_connection_error(self, error: Exception) -> bool:

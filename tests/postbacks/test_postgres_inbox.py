@@ -30,14 +30,13 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
+@pytest.fixture(params=[pytest.param("postgres", marks=postgres_only)])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
     """Names for an inbox's tables."""
-    async with opened("postgres", tmp_path) as made:
+    async with opened(request.param, tmp_path) as made:
         yield made
 
 
-@postgres_only
 async def test_many_make_the_tables_at_once(store: Store) -> None:
     """Eight inboxes: one makes them, the others find them."""
     inboxes = [store.another() for _ in range(8)]
@@ -45,7 +44,6 @@ async def test_many_make_the_tables_at_once(store: Store) -> None:
     assert (news, len(await store.inbox.list())) == ([True] * 8, 8)
 
 
-@postgres_only
 async def test_tables_that_are_not_to_be_made(store: Store) -> None:
     """The error says that the tables do not exist, until they are created."""
     careful = store.another(create=False)
@@ -55,7 +53,6 @@ async def test_tables_that_are_not_to_be_made(store: Store) -> None:
     assert len(await careful.list()) == 1
 
 
-@postgres_only
 async def test_a_pool_of_ones_own(store: Store) -> None:
     """The pool is used with any default isolation level, and left open."""
     import asyncpg
@@ -73,7 +70,6 @@ async def test_a_pool_of_ones_own(store: Store) -> None:
         assert repr(inbox) == f"PostgresInbox('of a PostgreSQL pool ({store.table})')"
 
 
-@postgres_only
 async def test_amounts_are_numbers_and_a_constraint_may_wait_until_the_end(store: Store) -> None:
     """The driver's types are the database's; what is wrong at the commit only is the handler's failure as well."""
     await store.make_effects()
@@ -87,7 +83,6 @@ async def test_amounts_are_numbers_and_a_constraint_may_wait_until_the_end(store
     assert await store.ask("SELECT amount FROM {effects}") == [(Decimal("12.50"),)]
 
 
-@postgres_only
 async def test_a_handler_cannot_end_the_transaction_unnoticed(store: Store) -> None:
     """The handler is cancelled, and the postback is not handled."""
     await store.inbox.store(change())
@@ -97,7 +92,6 @@ async def test_a_handler_cannot_end_the_transaction_unnoticed(store: Store) -> N
     assert [stored.state for stored in await store.inbox.list()] == [PostbackState.WAITING]
 
 
-@postgres_only
 async def test_of_records_that_everybody_changes_nothing_is_lost(store: Store) -> None:
     """Putting, claiming, finishing and replaying at once, from four inboxes: at the end all has been handled."""
     inboxes = [store.another() for _ in range(4)]
@@ -128,7 +122,6 @@ async def test_of_records_that_everybody_changes_nothing_is_lost(store: Store) -
     assert {number for _, number in done} == {stored.number for stored in stored_postbacks}
 
 
-@postgres_only
 async def test_what_is_put_while_the_last_of_its_record_ends_is_not_forgotten(store: Store) -> None:
     """Committed between two looks of the one who gives the record free, it is handed out next."""
     import asyncpg
@@ -189,7 +182,6 @@ async def test_a_driver_that_is_confused_is_a_database_that_is_away() -> None:
             await asked
 
 
-@postgres_only
 async def test_connections_that_break_are_replaced(store: Store) -> None:
     """A connection that the server ends is an `InboxError`; the next call gets a new connection."""
     await store.inbox.store(change())
