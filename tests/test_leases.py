@@ -27,6 +27,7 @@ from gateway_async.observe import Event, LeaseRenewalFailed, TerminalProgress, T
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import Process, start_python
 from tests.support.servers import REDIS, redis_only
+from tests.support.waiting import until
 
 TILL = str(Path(__file__).with_name("support") / "terminal_process.py")
 pytestmark = pytest.mark.anyio
@@ -248,9 +249,7 @@ async def test_a_killed_holder_is_outlived_by_its_lease_alone(box: Sandbox, leas
             assert (await gateway.router_transactions.create(sale(box, "b"), on_progress=shown.append)).approved
 
         tasks.start_soon(sell)
-        with anyio.fail_after(30):
-            while len(box.terminals()[0]["waiting"]) < 2:  # the device still shows the dead till's sale
-                await anyio.lowlevel.checkpoint()
+        await until(lambda: len(box.terminals()[0]["waiting"]) == 2)  # the device still shows the dead till's sale
         waited = anyio.current_time() - killed
         box.cancel()
         box.present()
@@ -329,9 +328,7 @@ async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> Non
         await box.await_call()
         await other._redis.delete(f"gateway_async:{{{box.terminal_id}}}:lease")
         assert await other.acquire(box.terminal_id, "stolen") is None
-        with anyio.fail_after(30):
-            while not any(isinstance(event, LeaseRenewalFailed) for event in events):
-                await anyio.lowlevel.checkpoint()
+        await until(lambda: any(isinstance(event, LeaseRenewalFailed) for event in events))
         box.present()
     (doubt,) = [event for event in events if isinstance(event, LeaseRenewalFailed)]
     assert (doubt.terminal_id, doubt.reason) == (box.terminal_id, "held by other")

@@ -24,6 +24,7 @@ from gateway_async.ledger._sqlite_store import LedgerFile, Outcome, StoredIntent
 from gateway_async.ledger.protocol import DONE
 from tests.support.intents import BARE, NOON, SALE
 from tests.support.sqlite_files import full_disk
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -102,9 +103,7 @@ async def test_an_outcome_alone_is_written_a_moment_later(path: Path, ledger: Sq
     """No other write is needed: another process sees the outcome soon."""
     await ledger.record_intent(SALE)
     await ledger.record_outcome("first", "done", "t1")
-    with anyio.fail_after(30):
-        while outcomes(path)["first"] == (None, None):
-            await anyio.sleep(0.01)
+    await until(lambda: outcomes(path)["first"] != (None, None))
 
 
 async def test_thousands_at_once_share_few_transactions(ledger: SqliteLedger) -> None:

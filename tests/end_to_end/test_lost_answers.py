@@ -172,9 +172,7 @@ async def test_a_cancelled_terminal_sale_is_known_to_the_observers(sandbox_by_ha
     )
     async with box.gateway(observers=[events.append]) as gateway, anyio.create_task_group() as tasks:
         tasks.start_soon(gateway.router_transactions.create, new)
-        with anyio.fail_after(20):
-            while not box.terminals()[0]["waiting"]:
-                await anyio.sleep(0.01)
+        await box.await_call()
         box.fault("POST /v2/routertransactions", "silence")
         tasks.cancel_scope.cancel()
         box.present()

@@ -92,7 +92,7 @@ class MemoryInbox(SqlInbox):
         """Accept the call; there are no claims."""
         return False
 
-    async def _run(self, *_: Any) -> Any:
+    async def _run(self, *_: Any, **__: Any) -> Any:
         return ()
 
     def reopen(self) -> None:

@@ -16,6 +16,7 @@ from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks import Claim, InboxError, PostbackState, SqliteInbox
 from gateway_async.postbacks.worker import Worker
 from tests.support.sqlite_files import ask_sqlite
+from tests.support.waiting import until
 
 from .inboxes import change, states
 
@@ -125,13 +126,6 @@ async def put(inbox: SqliteInbox, *postbacks: Postback[Any]) -> None:
     """Put them in."""
     for postback in postbacks:
         await inbox.store(postback)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait a moment until something is so."""
-    with anyio.fail_after(30):
-        while not condition():
-            await anyio.sleep(0.005)
 
 
 # --- what is handled
