@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 import msgspec
 
-from gateway_async._storage.sqlite import FileFormat, SqliteStore, transaction
+from gateway_async._storage.sqlite import FileFormat, SqliteStore, json_fields, to_json, transaction
 from gateway_async.errors import JournalError
 from gateway_async.migration.journal.protocol import (
     UNRESOLVED_STATES,
@@ -56,11 +56,6 @@ _START_COLUMNS: Final = tuple(field.name for field in attrs.fields(RowStarted))
 _RESULT_COLUMNS: Final = tuple(field.name for field in attrs.fields(RowResult) if field.name != "started")
 
 
-def _json_fields(*names: str) -> str:
-    """Return SQL that reads fields of the JSON object `value`."""
-    return ", ".join(f"json_extract(value, '$.{name}')" for name in names)
-
-
 def _assignments(*names: str) -> str:
     """Return the SET clause of an upsert."""
     return ", ".join(f"{name} = excluded.{name}" for name in names)
@@ -71,13 +66,13 @@ def _assignments(*names: str) -> str:
 _SELECT_BY_KEY: Final = f"SELECT {', '.join(_COLUMNS)} FROM vaults WHERE key IN (SELECT value FROM json_each(?))"  # noqa: S608
 _INSERT_STARTS: Final = f"""
 INSERT INTO vaults ({", ".join(_START_COLUMNS)}, state, run, changed_at)
-SELECT {_json_fields(*_START_COLUMNS)}, 'sending', ?, ? FROM json_each(?) WHERE TRUE
+SELECT {json_fields(*_START_COLUMNS)}, 'sending', ?, ? FROM json_each(?) WHERE TRUE
 ON CONFLICT (key) DO UPDATE SET {_assignments(*_START_COLUMNS, "state", "run", "changed_at")}, reasons = '[]'
 """  # noqa: S608  constant column names
 _CLAIM_UNRESOLVED: Final = "UPDATE vaults SET run = ? WHERE key IN (SELECT value FROM json_each(?))"
 _UPSERT_RESULTS: Final = f"""
 INSERT INTO vaults ({", ".join(_RESULT_COLUMNS)}, run, changed_at)
-SELECT {_json_fields(*_RESULT_COLUMNS)}, ?, ? FROM json_each(?) WHERE TRUE
+SELECT {json_fields(*_RESULT_COLUMNS)}, ?, ? FROM json_each(?) WHERE TRUE
 ON CONFLICT (key) DO UPDATE SET {_assignments(*_RESULT_COLUMNS, "run", "changed_at")} WHERE vaults.state <> 'stored'
 """  # noqa: S608  constant column names
 _UPSERT_INVALID: Final = f"{_UPSERT_RESULTS} AND vaults.state = 'rejected'"
@@ -144,13 +139,13 @@ class JournalFile(SqliteStore):
     def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent. Return the known entry of each; None for new rows."""
         now = datetime.now(UTC)
-        known = {entry.key: entry for entry in self._entries(_SELECT_BY_KEY, (_json([row.key for row in rows]),))}
+        known = {entry.key: entry for entry in self._entries(_SELECT_BY_KEY, (to_json([row.key for row in rows]),))}
         unresolved = [entry.key for entry in known.values() if entry.state in UNRESOLVED_STATES]
         entries, new = split_new_rows(rows, known, self.run, now)
         if unresolved:
-            self._connection.execute(_CLAIM_UNRESOLVED, (self.run, _json(unresolved)))
+            self._connection.execute(_CLAIM_UNRESOLVED, (self.run, to_json(unresolved)))
         if new:
-            self._connection.execute(_INSERT_STARTS, (self.run, _timestamp(now), _json(new)))
+            self._connection.execute(_INSERT_STARTS, (self.run, _timestamp(now), to_json(new)))
         return entries
 
     def record_results(self, rows: Sequence[RowResult]) -> None:
@@ -158,11 +153,11 @@ class JournalFile(SqliteStore):
         for statement, started in ((_UPSERT_RESULTS, True), (_UPSERT_INVALID, False)):
             ended = [row for row in rows if row.started is started]
             if ended:
-                self._connection.execute(statement, (self.run, _timestamp(datetime.now(UTC)), _json(ended)))
+                self._connection.execute(statement, (self.run, _timestamp(datetime.now(UTC)), to_json(ended)))
 
     def delete_unsent(self, rows: Sequence[RowStarted]) -> None:
         """Remove rows that were started and not sent."""
-        self._connection.execute(_DELETE_UNSENT, (self.run, _json([row.key for row in rows])))
+        self._connection.execute(_DELETE_UNSENT, (self.run, to_json([row.key for row in rows])))
 
     def delete_rejected(self) -> None:
         """Remove rejected rows, so that they count as new."""
@@ -188,10 +183,6 @@ def _entry(row: Sequence[Any]) -> JournalEntry:
     values["reasons"] = tuple(msgspec.json.decode(values["reasons"]))
     values["changed_at"] = datetime.fromisoformat(values["changed_at"])
     return JournalEntry(**values)
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def _timestamp(moment: datetime) -> str:
