@@ -107,7 +107,7 @@ class StreamConnection(Connection):
 
     def finish(self, now: float) -> bool:
         reusable = self._sent and self._response is not None and self._response.reusable
-        reusable = reusable and (self._tls is None or _is_drained(self._tls))
+        reusable = reusable and self.is_open and (self._tls is None or _is_drained(self._tls))
         self._sent, self._response, self.idle_since = False, None, now
         return reusable
 
