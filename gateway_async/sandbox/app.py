@@ -30,8 +30,8 @@ __all__ = ["make_app"]
 
 def make_app(gateway: Gateway) -> ASGIApp:
     """Create the ASGI application of one gateway."""
-    routes = [*_api_routes(), *control_calls.ROUTES]
-    app = Starlette(routes=routes, exception_handlers=_HANDLERS)
+    routes = [Route(path, _endpoint(path, handlers), methods=[*handlers]) for path, handlers in ROUTES.items()]
+    app = Starlette(routes=[*routes, *control_calls.ROUTES], exception_handlers=_HANDLERS)
     app.router.redirect_slashes = False
     app.state.gateway = gateway
 
@@ -42,10 +42,6 @@ def make_app(gateway: Gateway) -> ASGIApp:
         await app_with_faults(scope, receive, send)
 
     return with_encoded_path
-
-
-def _api_routes() -> list[Route]:
-    return [Route(path, _endpoint(path, handlers), methods=[*handlers]) for path, handlers in ROUTES.items()]
 
 
 def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:

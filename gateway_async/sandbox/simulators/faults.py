@@ -71,9 +71,9 @@ class Plan:
     seed: int | None = None
     seconds: float = 1.0
     retry_after: float | None = 1.0
-    seen: int = 0
-    affected: int = 0
-    affected_ids: deque[str] = attrs.field(factory=lambda: deque(maxlen=_MOST_IDS))
+    seen: int = attrs.field(default=0, init=False)
+    affected: int = attrs.field(default=0, init=False)
+    affected_ids: deque[str] = attrs.field(factory=lambda: deque(maxlen=_MOST_IDS), init=False)
     _random: Random = attrs.field(init=False, repr=False, eq=False)
 
     def __attrs_post_init__(self) -> None:
