@@ -163,10 +163,8 @@ def _change(draw: Draw, raw_client: RawClient, operation: str, record_type: Reco
     rows = [row for row in record_type.table.rows if row.put == "yes" and record_type.recipes_of(row.name)[0].put]
     row = draw(st.sampled_from(rows))
     recipe = record_type.recipes_of(row.name)[0]
-    values = recipe.values if recipe.put_values is None else recipe.put_values
-    changes = dict(recipe.put_beside) | {
-        row.name: _one_of(draw, list(accepted_values(row, recipe, raw_client, values)))
-    }
+    values = list(accepted_values(row, recipe, raw_client, recipe.put_values))
+    changes = dict(recipe.put_beside) | {row.name: _one_of(draw, values)}
     made = raw_client.made(record_type.path, record_type.wrapper, **record_type.way(recipe).body(raw_client))
     return Draft(operation, (made["id"],), wrapper=record_type.wrapper, record=changes)
 
