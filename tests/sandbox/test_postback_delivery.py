@@ -1,12 +1,7 @@
 """Delivery of postbacks: attempts and their limits, allowed hosts, changed configs, restarts."""
 
-import json
-import os
-import signal
 import socket
 import ssl
-import subprocess
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -16,20 +11,11 @@ import httpx
 import pytest
 import trustme
 
-from gateway_async.sandbox import Sandbox, SandboxInfo
+from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.http import webhook_client
 
-from .conftest import Configure, Eventually, Listen, OpenShop, Shop
+from .conftest import Configure, Eventually, Listen, OpenShop, Serve, Shop
 from .receiver import DAY, PATH, Receiver, closed_port, configured, ends, reconfigure
-
-SERVE = """
-import sys
-from attrs import asdict
-from json import dumps
-from gateway_async.sandbox import serve
-serve(port=0, data=sys.argv[1], on_ready=lambda info: print(dumps(asdict(info)), flush=True))
-"""
-
 
 # --- the result of it
 
@@ -427,20 +413,17 @@ def test_an_aborted_attempt_is_repeated(
 
 
 def test_acknowledged_changes_are_reported_after_a_kill(
-    tmp_path: Path, receiver: Receiver, open_shop: OpenShop, eventually: Eventually
+    tmp_path: Path, receiver: Receiver, serve: Serve, open_shop: OpenShop, eventually: Eventually
 ) -> None:
     """After kill -9 the next run delivers one postback for each acknowledged contact."""
-    command = [sys.executable, "-c", SERVE, str(tmp_path / "sandbox.db")]
     receiver.may_answer.clear()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603  # our own script
-    assert process.stdout is not None
-    shop = open_shop(SandboxInfo(**json.loads(process.stdout.readline())))
+    process, info = serve()
+    shop = open_shop(info)
     configured(shop, receiver.url)
     made = [shop.contact().json()["contact"]["id"] for _ in range(20)]
     eventually(lambda: receiver.requests)
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     process.wait()
-    process.stdout.close()
     receiver.may_answer.set()
     with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
         assert ends(sandbox) == [("delivered", [1])] * 20
