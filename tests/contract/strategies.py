@@ -226,10 +226,12 @@ def wrong_value(draw: Draw, raw_client: RawClient, draft: Draft) -> Draft:
 
 
 def wild_value(draw: Draw, _desk: RawClient, draft: Draft) -> Draft:
-    """Give one field, known or not, any JSON."""
+    """Give up to eight fields, of the request, of its record type or unknown, any JSON."""
     record = draft.record if isinstance(draft.record, dict) else {}
-    name = draw(st.sampled_from(sorted(record)) | text) if record else draw(text)
-    return attrs.evolve(draft, record=record | {name: draw(json_values)})
+    record_type = _FAMILIES.get("/".join(draft.operation.partition(" ")[2].split("/")[:3]))
+    names = sorted({*record, *(record_type.table.by_name if record_type else ())})
+    changed = st.dictionaries(st.sampled_from(names) | text if names else text, json_values, min_size=1, max_size=8)
+    return attrs.evolve(draft, record=record | draw(changed))
 
 
 def missing_field(draw: Draw, _desk: RawClient, draft: Draft) -> Draft:

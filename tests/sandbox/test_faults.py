@@ -61,6 +61,12 @@ def read_all(connection: socket.socket) -> tuple[bytes, str]:
     return received, "closed"
 
 
+def split_response(received: bytes) -> tuple[int, bytes]:
+    """Return the announced length of a response, and its body."""
+    head, _, body = received.partition(b"\r\n\r\n")
+    return int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]), body
+
+
 def charged(sandbox: Sandbox) -> int:
     """Return how often the payment t1 was made."""
     times: int = sandbox.ledger()["charged"].get("t1", 0)
@@ -102,8 +108,7 @@ def test_a_body_is_cut(sandbox: Sandbox, pay_raw: PayRaw) -> None:
     """The length is that of the whole body, but only half is sent."""
     sandbox.fault(OPERATION, "cut_body")
     received, end = pay_raw()
-    head, _, body = received.partition(b"\r\n\r\n")
-    length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+    length, body = split_response(received)
     assert (len(body), end) == (length // 2, "closed")
     assert charged(sandbox) == 1
 
@@ -128,8 +133,7 @@ def test_a_length_is_wrong(sandbox: Sandbox, pay_raw: PayRaw) -> None:
     """The body continues after the announced length."""
     sandbox.fault(OPERATION, "wrong_length")
     received, _ = pay_raw()
-    head, _, body = received.partition(b"\r\n\r\n")
-    length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+    length, body = split_response(received)
     assert len(body) == length + 10
     assert json.loads(body)["transaction"]["transaction_api_id"] == "t1"
 

@@ -316,24 +316,20 @@ def test_an_api_id_is_taken_while_its_call_waits(
     assert manual.ledger()["charged"] == {"t1": 1}
 
 
-def test_a_silent_terminal_waits_for_the_overall_time(shop: Shop, sandbox: Sandbox, pool: ThreadPoolExecutor) -> None:
-    """In auto mode too, the call waits for a manual action or its timeout."""
-    sandbox.silence()
-    sale = pool.submit(shop.at_terminal)
+@pytest.mark.parametrize(("silent", "amount"), [(True, "12.50"), (False, "7.71")])
+def test_a_silent_terminal_waits_for_the_overall_time(
+    shop: Shop, sandbox: Sandbox, pool: ThreadPoolExecutor, silent: bool, amount: str
+) -> None:
+    """In auto mode too, the call waits for a manual action or its timeout; 7.71 is silent by itself."""
+    if silent:
+        sandbox.silence()
+    sale = pool.submit(shop.at_terminal, amount)
     sandbox.wait_for_call()
     sandbox.advance(299)
     sandbox.wait_for_call()
     sandbox.advance(1)
     assert sale.result().json()["routertransaction"]["verbiage"] == "Overall Request Timeout"
-    assert sandbox.terminals()[0]["silent"] is True
-
-
-def test_7_71_waits_for_the_overall_time(shop: Shop, sandbox: Sandbox, pool: ThreadPoolExecutor) -> None:
-    """The trigger is the only one whose text comes at the timeout."""
-    sale = pool.submit(shop.at_terminal, "7.71")
-    sandbox.wait_for_call()
-    sandbox.advance(300)
-    assert sale.result().json()["routertransaction"]["verbiage"] == "Overall Request Timeout"
+    assert sandbox.terminals()[0]["silent"] is silent
 
 
 def test_8_xx_waits_as_long_as_it_says(

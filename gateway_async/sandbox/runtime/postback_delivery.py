@@ -143,11 +143,7 @@ class PostbackDelivery:
         after = MACHINE.next_state(state, _trigger_of(attempt["number"], config, result)) or state
         due = self._clock.now() + config["attempt_interval"]
         self._store.update(POSTBACK, postback_id, changes | {"state": after, "due_ts": due})
-        if after is not State.WAITING:
-            self._count_ended()
-
-    def _count_ended(self) -> None:
-        self._ended_since_cleanup += 1
+        self._ended_since_cleanup += after is not State.WAITING
         if self._ended_since_cleanup > MOST_ENDED // 10:
             self._delete_old()
 
