@@ -31,7 +31,7 @@ def plan(gateway: Gateway, after: date, until: date) -> dict[date, list[tuple[Ro
     for invoice in gateway.store.select(QUICK_INVOICE, ALIVE):
         if state_of(invoice) not in _REMINDED_STATES:
             continue
-        last = min(until.toordinal(), _last_day(invoice))
+        last = min(until, date.fromisoformat(invoice["expire_date"] or date.max.isoformat())).toordinal()
         for event, day in _events(invoice):
             if after.toordinal() < day <= last and (invoice["id"], event) not in sent:
                 planned[date.fromordinal(day)].append((invoice, event))
@@ -50,7 +50,3 @@ def _events(invoice: Row) -> Iterator[tuple[Event, int]]:
         yield "due", due
     if (days := invoice["notification_days_after_due_date"]) is not None:
         yield "after due", due + days
-
-
-def _last_day(invoice: Row) -> int:
-    return date.fromisoformat(invoice["expire_date"] or date.max.isoformat()).toordinal()

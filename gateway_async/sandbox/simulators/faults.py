@@ -133,11 +133,10 @@ def matches_path(pattern: str, path: str) -> bool:
     In the pattern, `{id}` or another name in braces matches any id.
     """
     parts, others = pattern.split("/"), path.split("/")
-    return len(parts) == len(others) and all(map(_matches_part, parts, others))
-
-
-def _matches_part(part: str, other: str) -> bool:
-    return part == other or (part.startswith("{") and part.endswith("}"))
+    return len(parts) == len(others) and all(
+        part == other or (part.startswith("{") and part.endswith("}"))
+        for part, other in zip(parts, others, strict=True)
+    )
 
 
 class Faults:
