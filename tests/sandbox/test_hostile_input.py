@@ -10,6 +10,8 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox import schema as tables
+from gateway_async.sandbox.schema import BY_PLURAL
 
 from .conftest import Record, Shop
 
@@ -105,8 +107,6 @@ WRONG: list[object] = [
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
 def test_any_value_in_any_field_is_answered(shop: Shop, noun: str, value: object) -> None:
     """Each field of each record type gets each kind of wrong value."""
-    from gateway_async.sandbox import schema as tables
-
     known = {
         table.singular: table for table in (*tables.STORED, tables.ROUTER_TRANSACTION, tables.ROUTER_ACCOUNT_VAULT)
     }
@@ -118,8 +118,6 @@ def test_any_value_in_any_field_is_answered(shop: Shop, noun: str, value: object
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
 def test_any_value_in_any_change_is_answered(shop: Shop, value: object) -> None:
     """PUT is as strict as POST."""
-    from gateway_async.sandbox.schema import BY_PLURAL
-
     made = {
         "contacts": shop.contact().json()["contact"],
         "accountvaults": shop.vault().json()["accountvault"],
@@ -143,8 +141,6 @@ def test_any_value_in_any_change_is_answered(shop: Shop, value: object) -> None:
 )
 def test_any_filter_on_any_column_is_answered(shop: Shop, value: str) -> None:
     """Filters are values, never SQL."""
-    from gateway_async.sandbox.schema import BY_PLURAL
-
     for plural in ("contacts", "accountvaults", "transactions", "quickinvoices"):
         for name in chain(
             BY_PLURAL[plural].by_name, ["page", "page_size", "sort", "expand", "created_ts_from", "%00", ""]

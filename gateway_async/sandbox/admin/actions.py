@@ -89,7 +89,7 @@ async def add_fault(gateway: Gateway, plan: Plan) -> None:
     if plan.starts_immediately:
         await close_port(gateway, plan.seconds)
     else:
-        gateway.faults.plans.append(plan)
+        gateway.faults.append(plan)
 
 
 async def add_scenario(gateway: Gateway, scenario: str) -> list[Row]:
@@ -106,12 +106,12 @@ async def add_scenario(gateway: Gateway, scenario: str) -> list[Row]:
 
 def faults(gateway: Gateway) -> list[Row]:
     """Return the active plans and how many requests each has affected."""
-    return [plan.describe() for plan in gateway.faults.plans]
+    return [plan.describe() for plan in gateway.faults]
 
 
 async def clear_faults(gateway: Gateway) -> None:
     """Remove every plan."""
-    gateway.faults.plans.clear()
+    gateway.faults.clear()
     await gateway.listener.resume()
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 import attrs
 
-__all__ = ["FAULTS", "FaultName", "Faults", "Plan", "matches_path"]
+__all__ = ["FAULTS", "FaultName", "Plan", "matches_path"]
 
 
 FaultName = Literal[
@@ -137,17 +137,3 @@ def matches_path(pattern: str, path: str) -> bool:
         part == other or (part.startswith("{") and part.endswith("}"))
         for part, other in zip(parts, others, strict=True)
     )
-
-
-class Faults:
-    """The active fault plans."""
-
-    def __init__(self) -> None:
-        self.plans: list[Plan] = []
-
-    def select(self, method: str, path: str) -> list[Plan]:
-        """Return the plans that affect a request, oldest first.
-
-        Every matching plan counts the request.
-        """
-        return [plan for plan in self.plans if plan.matches(method, path) and plan.count_request()]
