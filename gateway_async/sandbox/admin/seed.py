@@ -120,10 +120,6 @@ async def add_vaults(gateway: Gateway, user: Row, count: int) -> None:
     for start in range(0, count, _VAULTS_PER_TRANSACTION):
         with gateway.store.transaction():
             numbers = range(start, min(start + _VAULTS_PER_TRANSACTION, count))
-            gateway.store.insert(ACCOUNT_VAULT, *(_make_vault_row(gateway, template, series, n) for n in numbers))
+            names = ({"account_vault_api_id": f"seed-{series}-{n}", "title": f"Vault {n}"} for n in numbers)
+            gateway.store.insert(ACCOUNT_VAULT, *(template | {"id": gateway.ids.new()} | own for own in names))
         await asyncio.sleep(0)
-
-
-def _make_vault_row(gateway: Gateway, template: Row, series: str, number: int) -> Row:
-    own = {"account_vault_api_id": f"seed-{series}-{number}", "title": f"Vault {number}"}
-    return template | {"id": gateway.ids.new()} | own
