@@ -10,8 +10,7 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox import schema as tables
-from gateway_async.sandbox.schema import BY_PLURAL
+from gateway_async.sandbox.schema import BY_PLURAL, ROUTER_ACCOUNT_VAULT, ROUTER_TRANSACTION, STORED
 
 from .conftest import Record, Shop
 
@@ -107,9 +106,7 @@ WRONG: list[object] = [
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
 def test_any_value_in_any_field_is_answered(shop: Shop, noun: str, value: object) -> None:
     """Each field of each record type gets each kind of wrong value."""
-    known = {
-        table.singular: table for table in (*tables.STORED, tables.ROUTER_TRANSACTION, tables.ROUTER_ACCOUNT_VAULT)
-    }
+    known = {table.singular: table for table in (*STORED, ROUTER_TRANSACTION, ROUTER_ACCOUNT_VAULT)}
     for field in chain(known[noun].by_name, ["unheard_of", "", "__proto__", "id'; --"]):
         answer = shop.post(noun, NOUNS[noun], {field: value})
         assert answer.status_code in {201, 400, 422}, (field, answer.text)

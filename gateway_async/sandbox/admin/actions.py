@@ -16,13 +16,13 @@ import msgspec
 
 from gateway_async.sandbox.admin import end_of_day, seed
 from gateway_async.sandbox.admin.fault_effects import close_port
-from gateway_async.sandbox.handlers import invoice_payments, paylinks, transaction_batches
+from gateway_async.sandbox.handlers import invoice_payments, paylinks, payment_pages, transaction_batches
 from gateway_async.sandbox.handlers.payment_pages import Amount
 from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.request.records import make_links
 from gateway_async.sandbox.routes import is_operation
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import ACCOUNT_VAULT, PAYLINK, QUICK_INVOICE, TERMINAL, TRANSACTION, TRANSACTION_BATCH
+from gateway_async.sandbox.schema import ACCOUNT_VAULT, TERMINAL, TRANSACTION, TRANSACTION_BATCH
 from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, TransactionType
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import show_money
@@ -54,7 +54,7 @@ __all__ = [
 _EXP_DATE = "1230"
 """The expiry of cards that customers enter on payment pages."""
 
-_PAYMENTS = {QUICK_INVOICE.plural: invoice_payments.pay, PAYLINK.plural: paylinks.pay}
+_PAGES = {page.table.plural: page for page in (invoice_payments.PAGE, paylinks.PAGE)}
 
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
@@ -156,7 +156,7 @@ async def pay(gateway: Gateway, table: Table, bill_id: str, card: str, amount: A
         ValueError: The bill does not accept the payment, or the card is invalid.
     """
     account = _read_card(card, _EXP_DATE)
-    transaction, bill = await _PAYMENTS[table.plural](gateway, bill_id, amount, account)
+    transaction, bill = await payment_pages.pay(gateway, _PAGES[table.plural], bill_id, amount, account)
     return {"transaction": _record(gateway, TRANSACTION, transaction), table.singular: _record(gateway, table, bill)}
 
 
