@@ -1,7 +1,6 @@
 """Settings of the `migrate` command, and the checks of their values."""
 
 from pathlib import Path
-from typing import Any
 
 import attrs
 
@@ -9,6 +8,7 @@ from gateway_async._wire.convert.write import is_utf8
 from gateway_async.cli.migrate.journal_location import default_journal, is_database, open_journal
 from gateway_async.cli.migrate.options import Input
 from gateway_async.errors import InvalidRequestError
+from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.output.path_checks import check_rejects, check_report, check_vault_ids
 from gateway_async.migration.stop_conditions import Window
 
@@ -111,7 +111,7 @@ class Settings:
         """Return the file or address of the journal."""
         return self.journal or default_journal(self.input.path)
 
-    def create_journal(self) -> Any:
+    def create_journal(self) -> Journal:
         """Return a new object for the journal.
 
         Raises:
