@@ -17,6 +17,7 @@ from gateway_async.cli.migrate.settings import Settings
 from gateway_async.cli.migrate.signals import Interruption
 from gateway_async.errors import GatewayError, InvalidRequestError
 from gateway_async.migration.journal.protocol import RowResult, RowState, iterate_entries
+from gateway_async.migration.output.atomic_file import back_up
 from gateway_async.migration.output.formats import InputFormat
 from gateway_async.migration.output.html_report import render_page
 from gateway_async.migration.output.reasons import Reasons
@@ -243,7 +244,7 @@ class _MigrationRun:
             self._files.append(("rejects", f"{outputs.rejects} ({rejects.count:,})"))
             if not outputs.with_card_numbers:
                 self._notes.append(_MASKED_NOTE)
-        elif not self._report.stopped and (backup := rejects.back_up()):
+        elif outputs.rejects and not self._report.stopped and (backup := back_up(outputs.rejects)):
             self._notes.append(f"No row was rejected; the rejects of an earlier run are now in {backup}.")
 
     async def _write_json_report(self) -> None:
