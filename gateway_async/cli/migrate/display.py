@@ -201,7 +201,7 @@ class JsonDisplay(MigrationDisplay):
 
 @contextmanager
 def progress_bar(*columns: ProgressColumn, description: str = "") -> Iterator[Callable[..., None]]:
-    """Show a bar on a terminal during the block, and give the function that updates it."""
+    """Show a bar on a terminal, and yield its update function."""
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         yield partial(progress.update, progress.add_task(description, total=None))

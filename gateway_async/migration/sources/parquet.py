@@ -6,7 +6,7 @@ from os import PathLike
 from typing import Any, BinaryIO, Final
 
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.rows.builder import build_row, unreadable_row
+from gateway_async.migration.rows.builder import build_mapped_row, unreadable_row
 from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.byte_source import STDIN, Given, open_file
@@ -70,10 +70,8 @@ class ParquetRows:
         return rows
 
     def _row(self, line: int, cells: Sequence[Any]) -> VaultRow:
-        values = {field: cell for field, cell in zip(self._mapping.fields, cells, strict=True) if field}
-        key = None if self._mapping.key is None else cells[self._mapping.key]
         source = dict(zip(self.columns, cells, strict=True))
-        return build_row({**self._constants, **values}, key=key, line=line, source=source)
+        return build_mapped_row(self._mapping, cells, self._constants, line=line, source=source)
 
     def _describe_damage(self, group: int, last: int, error: Exception) -> str:
         """Return the problem of a row group that cannot be read. The library's message is omitted: it may hold data."""
