@@ -84,7 +84,7 @@ def build_row(
 def build_mapped_row(
     mapping: ColumnMapping, cells: Sequence[Any], constants: Mapping[str, Any], *, line: int, source: Mapping[str, Any]
 ) -> VaultRow:
-    """Build a row from a file's cells, in the order of its columns."""
+    """Build a row from cells in the order of their file."""
     values = {field: cell for field, cell in zip(mapping.fields, cells, strict=False) if field}
     key = None if mapping.key is None else cells[mapping.key]
     return build_row({**constants, **values}, key=key, line=line, source=source, problems=mapping.problems)
