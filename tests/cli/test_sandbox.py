@@ -114,19 +114,19 @@ def test_host(serve: Serve) -> None:
     [
         ("missing/sandbox.db", "it cannot be opened or created (does its folder exist, and can you write to it?)"),
         ("sandbox.db", "another process is using it"),
-        ("letter.txt", "it is not a database"),
+        ("theirs.txt", "it is not a database"),
     ],
 )
 def test_data_file_that_cannot_be_used(serve: Serve, tmp_path: Path, name: str, reason: str) -> None:
     """A one-line error with status 1; another sandbox goes on, and another program's file is not changed."""
     process, _ = serve("--data", str(tmp_path / "sandbox.db"))
-    letter, data = tmp_path / "letter.txt", tmp_path / name
-    letter.write_text("Dear sandbox, this is not a database. " * 20)
-    before = letter.read_bytes()
+    theirs, data = tmp_path / "theirs.txt", tmp_path / name
+    theirs.write_text("Dear sandbox, this is not a database. " * 20)
+    before = theirs.read_bytes()
     ended = run("sandbox", "--json", "--port", "0", "--data", str(data))
     line = f"gateway-async: cannot use the data file {data}: {reason}\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)
-    assert letter.read_bytes() == before
+    assert theirs.read_bytes() == before
     assert stop(process) == (0, "", "")
 
 

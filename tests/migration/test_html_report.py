@@ -52,11 +52,6 @@ class Outline(HTMLParser):
         if tag not in VOID:
             self.open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """An element that has nothing in it."""
-        self.seen.append(tag)
-        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
-
     def handle_endtag(self, tag: str) -> None:
         """An element ends that began last."""
         assert self.open.pop() == tag
