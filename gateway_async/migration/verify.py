@@ -7,6 +7,7 @@ from random import Random
 from typing import Any, Final
 
 import anyio
+import attrs
 
 from gateway_async._arguments import check_numbers
 from gateway_async._exceptions import first_error
@@ -73,7 +74,7 @@ async def verify_vaults(
     check_numbers(whole=True, above=0, concurrency=concurrency, sample=1 if sample is None else sample)
     store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
     result = Verification()
-    checker = _Checker(gateway, result, concurrency, on_progress)
+    checker = _Checker(result, gateway, concurrency, on_progress)
     try:
         await _verify(checker, store, rows, sample, random or Random())  # noqa: S311  a sample is not secret
     finally:
@@ -82,21 +83,15 @@ async def verify_vaults(
     return result
 
 
+@attrs.define
 class _Checker:
     """Reads accounts concurrently and compares them."""
 
-    def __init__(
-        self,
-        gateway: AsyncGateway,
-        result: Verification,
-        concurrency: int,
-        on_progress: Callable[[Verification], object] | None,
-    ) -> None:
-        self.result = result
-        self._vaults = gateway.account_vaults
-        self._concurrency = concurrency
-        self._on_progress = on_progress
-        self._unread_in_a_row = 0
+    result: Verification
+    _gateway: AsyncGateway
+    _concurrency: int
+    _on_progress: Callable[[Verification], object] | None
+    _unread_in_a_row: int = 0
 
     async def check(self, pairs: AsyncGenerator[Pair]) -> None:
         """Check all pairs."""
@@ -127,7 +122,7 @@ class _Checker:
 
     async def _check_account(self, entry: StoredRow, request: VaultCreate | None) -> None:
         try:
-            vault = await self._vaults.get(entry.vault_id)
+            vault = await self._gateway.account_vaults.get(entry.vault_id)
         except (NotFoundError, RecordDeletedError) as error:
             self._unread_in_a_row = 0
             self._add_finding(entry, Verdict.MISSING, (error.meaning,))

@@ -53,7 +53,9 @@ class ParquetRows:
                 for batch in self._file.iter_batches(_BATCH, row_groups=[group], use_threads=False):
                     yield self._rows(batch)
             except (OSError, ValueError, _arrow().lib.ArrowException) as error:
-                yield [unreadable_row(self._describe_damage(group, first + size - 1, error), line=self._line)]
+                rows = f"rows {self._line} to {first + size - 1}"
+                kind = type(error).__name__  # the library's message may hold data
+                yield [unreadable_row(f"row group {group + 1}, {rows}, cannot be read ({kind})", line=self._line)]
             self._line = first + size
 
     def close(self) -> None:
@@ -72,11 +74,6 @@ class ParquetRows:
     def _row(self, line: int, cells: Sequence[Any]) -> VaultRow:
         source = dict(zip(self.columns, cells, strict=True))
         return build_mapped_row(self._mapping, cells, self._constants, line=line, source=source)
-
-    def _describe_damage(self, group: int, last: int, error: Exception) -> str:
-        """Return the problem of a row group that cannot be read. The library's message is omitted: it may hold data."""
-        kind = type(error).__name__
-        return f"row group {group + 1}, rows {self._line} to {last}, cannot be read ({kind})"
 
 
 def parquet_shards(given: str | PathLike[str], rows_per_shard: int) -> list[Shard]:
