@@ -81,9 +81,9 @@ async def migrate_vaults(
     check_numbers(whole=True, above=0, concurrency=concurrency)
     check_numbers(above=0, give_up_after=give_up_after, rate=rate if isinstance(rate, int | float) else 1)
     if not isinstance(max_rows, RowAllowance):
-        check_numbers(whole=True, above=0, max_rows=1 if max_rows is None else max_rows)
+        check_numbers(whole=True, above=0, optional=True, max_rows=max_rows)
+        max_rows = RowAllowance(max_rows)
     store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
-    allowance = max_rows if isinstance(max_rows, RowAllowance) else RowAllowance(max_rows)
     report = Report(gateway=gateway.base_url, location=gateway.location_id, started_at=datetime.now(UTC))
     limiter = ConcurrencyLimiter(concurrency, SteadyRate(rate) if isinstance(rate, int | float) else rate)
     try:
@@ -97,7 +97,7 @@ async def migrate_vaults(
             name=run.name,
             limiter=limiter,
             report=report,
-            allowance=allowance,
+            allowance=max_rows,
             on_row=on_row,
             give_up_after=give_up_after,
         )

@@ -31,11 +31,3 @@ def test_every_mark_is_known() -> None:
 def test_every_fault_has_its_line() -> None:
     """The table of faults has every fault, in the order of the code."""
     assert tuple(re.findall(r"^\| `(\w+)` \|", section("Faults"), re.MULTILINE)) == FAULTS
-
-
-def test_its_links_lead_to_headlines() -> None:
-    """Each link within the document names one of its headlines."""
-    headlines = {
-        headline.lower().replace(" ", "-") for headline in re.findall(r"^#+ (.+)$", read(README), re.MULTILINE)
-    }
-    assert set(re.findall(r"\]\(#([^)]+)\)", read(README))) <= headlines

@@ -1,9 +1,11 @@
 """A running sandbox, and a plain HTTP client that knows its endpoints."""
 
+import json
 import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,11 +18,23 @@ from .receiver import Receiver, configured
 VISA = "4111111111111111"
 _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading them takes longer than most tests
 
+_SAMPLES = Path(__file__).parents[1] / "samples"
+
+BANK_ACCOUNT = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}
+BANK_ACCOUNT |= {"account_type": "checking", "account_holder_name": "Test Account", "ach_sec_code": "WEB"}
+"""The fields of a payment from a bank account."""
+
 Record = dict[str, Any]
 Listen = Callable[..., Receiver]
 Configure = Callable[..., Record]
 Eventually = Callable[[Callable[[], Any]], Any]
 Errors = Callable[[httpx.Response], dict[str, list[str]]]
+
+
+def recorded(name: str) -> Any:
+    """Return the record or records of a sample; a postback has its record as text."""
+    body = json.loads((_SAMPLES / f"{name}.json").read_text())
+    return json.loads(body["data"]) if "data" in body else next(iter(body.values()))
 
 
 class Shop:
@@ -60,6 +74,10 @@ class Shop:
         """Create a transaction, an approved sale by default."""
         sale = {"action": "sale", "account_number": VISA, "exp_date": "1230", "transaction_amount": amount}
         return self.post("transaction", "/v2/transactions", self._with(sale, fields))
+
+    def pay_from_bank(self, **fields: Any) -> httpx.Response:
+        """Create a payment of 10.00 from a bank account."""
+        return self.pay("10.00", **(BANK_ACCOUNT | fields))
 
     def act(self, record: dict[str, Any], action: str, **fields: Any) -> httpx.Response:
         """Change a transaction by an action."""

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.schema import BY_PLURAL, ROUTER_ACCOUNT_VAULT, ROUTER_TRANSACTION, STORED
 
 from .conftest import Record, Shop
 
@@ -107,11 +108,7 @@ WRONG: list[object] = [
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
 def test_any_value_in_any_field_is_answered(shop: Shop, noun: str, value: object) -> None:
     """Each field of each record type gets each kind of wrong value."""
-    from gateway_async.sandbox import schema as tables
-
-    known = {
-        table.singular: table for table in (*tables.STORED, tables.ROUTER_TRANSACTION, tables.ROUTER_ACCOUNT_VAULT)
-    }
+    known = {table.singular: table for table in (*STORED, ROUTER_TRANSACTION, ROUTER_ACCOUNT_VAULT)}
     for field in chain(known[noun].by_name, ["unheard_of", "", "__proto__", "id'; --"]):
         answer = shop.post(noun, NOUNS[noun], {field: value})
         assert answer.status_code in {201, 400, 422}, (field, answer.text)
@@ -120,8 +117,6 @@ def test_any_value_in_any_field_is_answered(shop: Shop, noun: str, value: object
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
 def test_any_value_in_any_change_is_answered(shop: Shop, value: object) -> None:
     """PUT is as strict as POST."""
-    from gateway_async.sandbox.schema import BY_PLURAL
-
     made = {
         "contacts": shop.contact().json()["contact"],
         "accountvaults": shop.vault().json()["accountvault"],
@@ -145,8 +140,6 @@ def test_any_value_in_any_change_is_answered(shop: Shop, value: object) -> None:
 )
 def test_any_filter_on_any_column_is_answered(shop: Shop, value: str) -> None:
     """Filters are values, never SQL."""
-    from gateway_async.sandbox.schema import BY_PLURAL
-
     for plural in ("contacts", "accountvaults", "transactions", "quickinvoices"):
         for name in chain(
             BY_PLURAL[plural].by_name, ["page", "page_size", "sort", "expand", "created_ts_from", "%00", ""]
@@ -245,8 +238,6 @@ json_values = st.recursive(
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_arbitrary_records_are_answered(shop: Shop, data: st.DataObject, noun: str) -> None:
     """Any JSON in any field leads to a record or a refusal."""
-    from gateway_async.sandbox.schema import BY_PLURAL
-
     names = st.sampled_from(sorted(BY_PLURAL[NOUNS[noun][4:]].by_name))
     record = data.draw(st.dictionaries(names, json_values, max_size=8)) | {"location_id": shop.info.location_id}
     assert shop.post(noun, NOUNS[noun], record).status_code in {201, 400, 422}

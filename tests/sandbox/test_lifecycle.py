@@ -22,8 +22,9 @@ import pytest
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.sandbox.runtime.store import _APPLICATION_ID
+from gateway_async.sandbox.schema import STORED
 
-from .conftest import Eventually, OpenShop
+from .conftest import Eventually, OpenShop, Record, Shop
 
 SERVE = """
 import sys
@@ -196,16 +197,55 @@ def test_two_sandboxes_have_nothing_in_common() -> None:
         assert httpx.get(f"{two.base_url}/v2/contacts", headers=keys(one.info)).status_code == 401
 
 
+def fill(sandbox: Sandbox, shop: Shop) -> None:
+    """Create records of every type."""
+    login = {"username": sandbox.username, "password": sandbox.password, "domain": sandbox.domain}
+    config = {"location_id": sandbox.location_id, "resource": "contact", "url": sandbox.base_url, "on_create": 1}
+    storage = {"location_id": sandbox.location_id, "title": "Files", "product_file_credential_id": "1"}
+    shop.http.post("/v2/token", json=login)
+    shop.post("postbackconfig", "/v2/postbackconfigs", config | {"basic_auth_password": "planted"})
+    shop.post("productfile", "/v2/productfiles", storage)
+    sandbox.ticket()
+    shop.contact()
+    shop.vault()
+    shop.paylink(email="ada@example.test")
+    invoice = shop.invoice(allow_partial_pay=1).json()["quickinvoice"]
+    shop.http.post(f"/v2/quickinvoices/{invoice['id']}/files", files={"file[file]": ("a.txt", b"hello")})
+    sandbox.pay_quick_invoice(invoice["id"], "20.00")
+
+
+def read_all(sandbox: Sandbox) -> dict[str, list[Record]]:
+    """Return the stored records of every type."""
+    return sandbox._call(lambda gateway: {table.plural: gateway.store.select(table) for table in STORED})
+
+
 def test_a_file_keeps_everything(tmp_path: Path, open_shop: OpenShop) -> None:
-    """Credentials, ids and records are the same at the next start."""
+    """Credentials, ids and records of every type are the same at the next start."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
-        first = sandbox.info
-        sale = open_shop(first).pay(transaction_api_id="t1").json()["transaction"]
+        first, shop = sandbox.info, open_shop(sandbox.info)
+        fill(sandbox, shop)
+        sale = shop.pay(transaction_api_id="t1").json()["transaction"]
+        stored = read_all(sandbox)
+    assert [name for name, records in stored.items() if not records] == []
     with Sandbox(data=path) as sandbox:
         assert attrs.asdict(sandbox.info) | {"base_url": ""} == attrs.asdict(first) | {"base_url": ""}
         found = open_shop(sandbox.info).get(f"/v2/transactions/{sale['id']}").json()["transaction"]
+        kept = read_all(sandbox)
     assert found | {"_links": {}} == sale | {"_links": {}}
+    for records in (stored, kept):
+        del records["postbacks"]  # their delivery goes on
+    assert kept == stored
+
+
+def test_a_reset_deletes_what_was_created(sandbox: Sandbox, shop: Shop) -> None:
+    """Only the initial records and the first contact stay."""
+    initial = read_all(sandbox)
+    fill(sandbox, shop)
+    sandbox.reset()
+    left = read_all(sandbox)
+    assert [contact["id"] for contact in left.pop("contacts")] == [sandbox.contact_id]
+    assert left == {name: records for name, records in initial.items() if name != "contacts"}
 
 
 def test_a_file_of_an_older_version_gets_the_missing_columns(tmp_path: Path, open_shop: OpenShop) -> None:

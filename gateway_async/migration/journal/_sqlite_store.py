@@ -3,8 +3,8 @@
 When a batch returns, all of it is on disk; if it fails, none of it is. A file of another program is not changed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +25,7 @@ from gateway_async.migration.journal.protocol import (
     split_new_rows,
 )
 
-__all__ = ["JournalFile"]
+__all__ = ["JournalFile", "Operation"]
 
 _APPLICATION_ID: Final = 0x67774A31
 """SQLite application id in the file header: "gwJ1"."""
@@ -89,8 +89,16 @@ SELECT {", ".join(_COLUMNS)} FROM vaults WHERE key > ? AND (? IS NULL OR state =
 """  # noqa: S608  constant column names
 
 
+@attrs.frozen
+class Operation:
+    """An operation on the file."""
+
+    function: Callable[["JournalFile"], Any]
+    writes: bool
+
+
 class JournalFile(SqliteStore):
-    """An open journal file.
+    """An open journal file. Its other methods are called by the operations of `execute_batch`.
 
     Args:
         path: the file; created if it does not exist.
@@ -99,18 +107,23 @@ class JournalFile(SqliteStore):
         run: the number of this process's run; 0 before it starts one.
 
     Raises:
-        JournalError: the file cannot be used; every method raises it too.
+        JournalError: the file cannot be used; `execute_batch` raises it too.
     """
 
     def __init__(self, path: str | Path) -> None:
         super().__init__(path, _FORMAT, JournalError)
         self.run = 0
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Run the block in a transaction: all of its changes are on disk afterwards, or none."""
-        with self._describe_errors(), transaction(self._connection):
-            yield
+    def execute_batch(self, awaited: Sequence[Operation], deferred: Sequence[Operation]) -> Sequence[Any]:
+        """Run all operations in one transaction and return the results of `awaited`.
+
+        Pending results are written first, so that reads see them.
+        """
+        writes = bool(deferred) or any(each.writes for each in awaited)
+        with self._describe_errors(), transaction(self._connection) if writes else nullcontext():
+            for each in deferred:
+                each.function(self)
+            return [each.function(self) for each in awaited]
 
     def start(self, name: str | None, gateway: str) -> JournalRun | JournalError:
         """Start a run. Return an error if the journal belongs to another migration or gateway."""
@@ -157,13 +170,11 @@ class JournalFile(SqliteStore):
 
     def entries(self, state: RowState | None, after: str | None, limit: int) -> Sequence[JournalEntry]:
         """Return rows in the order of their keys."""
-        with self._describe_errors():
-            return list(self._entries(_SELECT_PAGE, (after or "", state, state, limit)))
+        return list(self._entries(_SELECT_PAGE, (after or "", state, state, limit)))
 
     def counts(self) -> Mapping[RowState, int]:
         """Return the number of rows of each state."""
-        with self._describe_errors():
-            rows = self._connection.execute("SELECT state, count(*) FROM vaults GROUP BY state").fetchall()
+        rows = self._connection.execute("SELECT state, count(*) FROM vaults GROUP BY state")
         return {RowState(state): int(count) for state, count in rows}
 
     def _entries(self, statement: str, values: Sequence[Any]) -> Iterator[JournalEntry]:

@@ -17,7 +17,7 @@ import msgspec
 from gateway_async.sandbox.admin import end_of_day, seed
 from gateway_async.sandbox.admin.fault_effects import close_port
 from gateway_async.sandbox.handlers import invoice_payments, paylinks, transaction_batches
-from gateway_async.sandbox.handlers.payment_pages import Amount
+from gateway_async.sandbox.handlers.payment_pages import Amount, pay
 from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.request.records import make_links
 from gateway_async.sandbox.routes import is_operation
@@ -155,7 +155,7 @@ async def pay_quick_invoice(gateway: Gateway, invoice_id: str, card: str, amount
         ValueError: The invoice does not accept the payment, or the card is invalid.
     """
     account = read_test_card(card, _EXP_DATE)
-    transaction, invoice = await invoice_payments.pay(gateway, invoice_id, amount, account)
+    transaction, invoice = await pay(gateway, invoice_payments.PAGE, invoice_id, amount, account)
     paid = _record(gateway, QUICK_INVOICE, invoice)
     return {"transaction": _record(gateway, TRANSACTION, transaction), "quickinvoice": paid}
 
@@ -170,7 +170,7 @@ async def pay_paylink(gateway: Gateway, paylink_id: str, card: str, amount: Amou
         ValueError: The paylink does not accept the payment, or the card is invalid.
     """
     account = read_test_card(card, _EXP_DATE)
-    transaction, paylink = await paylinks.pay(gateway, paylink_id, amount, account)
+    transaction, paylink = await pay(gateway, paylinks.PAGE, paylink_id, amount, account)
     return {"transaction": _record(gateway, TRANSACTION, transaction), "paylink": _record(gateway, PAYLINK, paylink)}
 
 

@@ -9,8 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 
-from gateway_async.sandbox.handlers.settlement import advance_bank_payments
-from gateway_async.sandbox.handlers.transaction_batches import settle_open_batches
+from gateway_async.sandbox.handlers.transaction_batches import advance_bank_payments, settle_open_batches
 from gateway_async.sandbox.notifications import reminders
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION

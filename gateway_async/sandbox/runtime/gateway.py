@@ -58,12 +58,19 @@ class Gateway:
         return {"location_id": self.info.location_id}
 
     def new_row(self, table: Table, user: Row, values: Row) -> Row:
-        """Return a new record with defaults, values, an id and timestamps."""
+        """Return a new record: defaults, values, an id, timestamps and the creator."""
         now = self.clock.timestamp()
         row: Row = {field.name: field.default for field in table.stored}
-        row |= {name: value for name, value in values.items() if name in row and value is not None}
+        known = {"created_user_id": user.get("id"), "modified_user_id": user.get("id")} | values
+        row |= {name: value for name, value in known.items() if name in row and value is not None}
         row |= {"id": self.ids.new(), "location_id": user["location_id"], "deleted_ts": None}
         return row | {"created_ts": now, "modified_ts": now}
+
+    def create(self, table: Table, user: Row, values: Row) -> Row:
+        """Store a new record, and return it."""
+        row = self.new_row(table, user, values)
+        self.store.insert(table, row)
+        return row
 
     def is_taken(self, table: Table, location_id: str, api_id: str, *, except_id: str | None = None) -> bool:
         """Return whether an integrator id is in use in a location.
