@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import COMMAND, Facts, Process, Serve, Start, environment_of, start_python
+from tests.support.processes import COMMAND, Facts, Process, Serve, Start, start_python
+from tests.support.sandbox_environment import environment_of
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from gateway_async import AsyncGateway, ContactCreate, TransactionCreate
 from gateway_async._wire.postback import postback_of
 from gateway_async.cli.postback_format import object_of, refusal_line, text_of
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import Process, Start, environment_of, run, stop
+from tests.support.processes import Process, Start, run, stop
+from tests.support.sandbox_environment import environment_of
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 SALE = TransactionCreate(action="sale", account_number="4111111111111111", exp_date="0930", transaction_amount="12.50")

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from gateway_async.sandbox import Sandbox
-
 COMMAND = ("-W", "default", "-m", "gateway_async.cli")
 """With warnings shown, so that a socket left open is seen on standard error."""
 
@@ -56,9 +54,3 @@ def stop(process: Process, number: signal.Signals = signal.SIGTERM) -> tuple[int
     process.send_signal(number)
     output, errors = process.communicate(timeout=20)
     return process.returncode, output, errors
-
-
-def environment_of(sandbox: Sandbox) -> dict[str, str]:
-    """Return the variables that `AsyncGateway.from_env()` reads."""
-    names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
-    return {f"GATEWAY_{name.upper()}": getattr(sandbox, name) for name in names}
