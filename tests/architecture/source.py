@@ -62,7 +62,6 @@ SANDBOX_LAYERS = (
     "app",
     "sandbox",
     "serve",
-    "readme_tables",
     "__init__",
 )
 """The same for the sandbox."""

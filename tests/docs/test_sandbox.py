@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from gateway_async.sandbox.readme_tables import TABLES
 from gateway_async.sandbox.simulators.faults import FAULTS
 
 from .documents import read
+from .sandbox_tables import TABLES
 
 README = "gateway_async/sandbox/README.md"
 
@@ -19,7 +19,7 @@ def section(headline: str) -> str:
 
 @pytest.mark.parametrize("part", TABLES)
 def test_what_is_printed_is_what_the_code_prints(part: str) -> None:
-    """The text between two marks is the output of the sandbox's own tables."""
+    """The text between two marks is the table that the sandbox's code has."""
     assert f"<!-- printed: {part} -->\n\n{TABLES[part]()}\n\n<!-- end -->" in read(README)
 
 

@@ -75,12 +75,9 @@ def _make_data(gateway: Gateway, table: Table, row: Row, expands: str) -> Row:
 
 def _cancel_if_inactive(gateway: Gateway, _change: Change, configs: Sequence[Row]) -> None:
     """Cancel the waiting postbacks of configs that no longer deliver."""
-    for config in configs:
-        if not is_in_effect(config):
-            _cancel_waiting(gateway, config["id"])
-
-
-def _cancel_waiting(gateway: Gateway, config_id: str) -> None:
     cancelled = MACHINE.next_state(State.WAITING, Trigger.CANCEL)
-    for row in gateway.store.select(POSTBACK, f"config_id = ? AND {WAITING}", (config_id,)):
-        gateway.store.update(POSTBACK, row["id"], {"state": cancelled})
+    for config in configs:
+        if is_in_effect(config):
+            continue
+        for row in gateway.store.select(POSTBACK, f"config_id = ? AND {WAITING}", (config["id"],)):
+            gateway.store.update(POSTBACK, row["id"], {"state": cancelled})

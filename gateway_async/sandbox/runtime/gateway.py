@@ -13,7 +13,7 @@ from gateway_async.sandbox.runtime.store import Store
 from gateway_async.sandbox.schema import STORED, TOKEN
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators.clock import Clock
-from gateway_async.sandbox.simulators.faults import Faults
+from gateway_async.sandbox.simulators.faults import Plan
 from gateway_async.sandbox.simulators.terminals import Terminals
 
 __all__ = ["Gateway"]
@@ -29,6 +29,7 @@ class Gateway:
     """The state and services of one running gateway.
 
     Attributes:
+        faults: The active fault plans.
         ids: Creates the ids of new records.
         listener: The server that accepts the requests.
         info: The address, and the credentials and ids of the first location.
@@ -38,7 +39,7 @@ class Gateway:
     clock: Clock
     terminals: Terminals
     postback_delivery: PostbackDelivery
-    faults: Faults = attrs.field(factory=Faults, init=False)
+    faults: list[Plan] = attrs.field(factory=list, init=False)
     ids: IdGenerator = attrs.field(init=False)
     listener: Listener = attrs.field(init=False)
     info: SandboxInfo = attrs.field(init=False)
