@@ -140,21 +140,22 @@ class HttpClient:
         The frames below contain plain secrets. Every error, also a cancellation, is therefore detached from them: none
         gives access to the body, the URL or a header. For the same reason, no local variable holds the request.
         """
-        response: httpx.Response | None = None
+        response: httpx.Response | None
+        reply: Reply | None
         try:
             response = await self._open(call, progress, seconds, signature)
             progress.stage = Stage.RESPONSE_STARTED  # also if the transport does not report it
-            try:
-                body = await read_body(response, MAX_BODY)
-                return read_reply(
-                    call, Reply(response.status_code, response.headers, body, time.time(), signature.secrets)
-                )
-            except (MalformedReplyError, MismatchedReplyError):
-                await progress.discard()
-                raise
-            finally:
-                await response.aclose()
+            reply = Reply(
+                response.status_code,
+                response.headers,
+                await read_body(response, MAX_BODY),
+                time.time(),
+                signature.secrets,
+            )
+            return read_reply(call, reply)
         except GatewayError as error:
+            if isinstance(error, MalformedReplyError | MismatchedReplyError):
+                await progress.discard()
             failure: BaseException = detach(error)
         except BodyTooLongError:
             await progress.discard()
@@ -163,7 +164,7 @@ class HttpClient:
             failure = _to_gateway_error(error, call, progress, signature)
         except BaseException as error:  # noqa: BLE001  a cancellation must be re-raised as the same object
             failure = detach(error)
-        response, body = None, b""
+        response = reply = None
         try:
             raise failure
         finally:
