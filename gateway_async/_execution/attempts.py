@@ -144,7 +144,9 @@ class Attempts:
         return decision
 
     async def repeat(self, state: CallState[Any], attempt: Callable[[], Awaitable[T]]) -> T:
-        """Call `attempt` until it succeeds, or may not be repeated, or time, attempts or the budget are used up.
+        """Call `attempt` again until it succeeds or must not be repeated.
+
+        It is not repeated after the maximum number of attempts, or if no time or no retry budget is left.
 
         Raises:
             GatewayError: the error of the last attempt.

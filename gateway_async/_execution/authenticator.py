@@ -40,7 +40,7 @@ class Authenticator:
         check_supported(self._credentials, call)
 
     def ready_signature(self, call: Call[Any]) -> Signature | None:
-        """Return the signature for one request of `call`, or None if a token has to be fetched."""
+        """Return the signature, or None if a token has to be fetched."""
         if not call.signed:
             return sign_without_credentials(self._developer_id)
         match self._credentials_source:

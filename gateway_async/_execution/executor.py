@@ -13,12 +13,12 @@ import anyio
 
 from gateway_async._execution.attempts import Attempts, NotExecutedError
 from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
-from gateway_async._execution.crash_recovery import CrashRecovery, LookupOf
 from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.http_client import HttpClient
-from gateway_async._execution.ledger_recorder import RECORDING_SECONDS, LedgerRecorder
-from gateway_async._execution.outcome_lookup import OutcomeLookup
-from gateway_async._execution.outcome_resolver import OutcomeResolver
+from gateway_async._execution.outcomes.crash_recovery import CrashRecovery, LookupOf
+from gateway_async._execution.outcomes.ledger_recorder import RECORDING_SECONDS, LedgerRecorder
+from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup
+from gateway_async._execution.outcomes.outcome_resolver import OutcomeResolver
 from gateway_async._execution.retry_budget import RetryBudget
 from gateway_async._execution.terminals.lease_holder import LeaseHolder
 from gateway_async._execution.terminals.progress_reporter import ProgressReporter, progress_reporter
@@ -206,7 +206,7 @@ class CallExecutor:
     async def _continue(
         self, state: CallState[T], failure: GatewayError | None, on_lookup: Callable[[], object] | None
     ) -> T:
-        """Look up the outcome and repeat the call, as its failed attempts require.
+        """Look up or repeat the call, as its failed attempts require.
 
         `failure` is the error of the first attempt.
         """

@@ -14,7 +14,7 @@ from tblib import pickling_support
 
 import gateway_async as ga
 from gateway_async import AsyncGateway
-from gateway_async._execution import outcome_resolver
+from gateway_async._execution.outcomes import outcome_resolver
 from gateway_async._wire.call import Call
 from gateway_async.credentials import Credentials
 from gateway_async.observe import AttemptFailed, CallEnded, Event

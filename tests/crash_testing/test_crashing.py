@@ -151,7 +151,7 @@ async def test_a_client_that_sends_twice_is_noticed(
     sandbox: Sandbox, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Were the package itself to repeat what it must not, its crash test would say so."""
-    monkeypatch.setattr(HttpClient, "exchange", send_twice(HttpClient.exchange))
+    monkeypatch.setattr(HttpClient, "send", send_twice(HttpClient.send))
     report = await cancel_everywhere(scenario, sandbox)
     assert any("and the ledger says nothing" in problem for problem in report.problems)
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from gateway_async._execution.crash_recovery import CrashRecovery
 from gateway_async._execution.events import EventEmitter
-from gateway_async._execution.outcome_lookup import OutcomeLookup
+from gateway_async._execution.outcomes.crash_recovery import CrashRecovery
+from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
 from gateway_async._wire.call import Call, LookupResult, LookupStatus

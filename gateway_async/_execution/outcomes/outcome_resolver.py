@@ -13,8 +13,8 @@ from gateway_async._arguments import check_numbers
 from gateway_async._execution.attempts import NotExecutedError
 from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
 from gateway_async._execution.events import EventEmitter
-from gateway_async._execution.ledger_recorder import LedgerRecorder
-from gateway_async._execution.outcome_lookup import OutcomeLookup, accept_record
+from gateway_async._execution.outcomes.ledger_recorder import LedgerRecorder
+from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup, accept_record
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._wire.call import Kind, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import NextStep, classify

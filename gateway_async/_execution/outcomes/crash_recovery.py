@@ -12,8 +12,8 @@ import attrs
 
 from gateway_async._backoff import exponential_backoffs
 from gateway_async._execution.events import EventEmitter
-from gateway_async._execution.ledger_recorder import LedgerRecorder
-from gateway_async._execution.outcome_lookup import OutcomeLookup, accept_record
+from gateway_async._execution.outcomes.ledger_recorder import LedgerRecorder
+from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup, accept_record
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import NextStep, decide
