@@ -110,14 +110,17 @@ async def test_first_and_count_fetch_one_record_at_most() -> None:
     assert {request.url.params["page_size"] for request in script.asked} == {"1"}
 
 
-async def test_the_next_page_is_fetched_while_this_one_is_used() -> None:
-    """When the first record is there, the second page has been asked for."""
-    script = Script(get=[paged([["a"], ["b"], ["c"]])])
+async def test_the_next_two_pages_are_fetched_while_one_is_used() -> None:
+    """Request a page when the one before it has arrived, but not a third one ahead."""
+    script = Script(get=[paged([["a"], ["b"], ["c"], ["d"], ["e"]])])
     async with script.gateway() as gateway:
         records = aiter(gateway.contacts.list())
         await anext(records)
         await anyio.wait_all_tasks_blocked()
-        assert [request.url.params["page"] for request in script.asked] == ["1", "2"]
+        assert [request.url.params["page"] for request in script.asked] == ["1", "2", "3"]
+        await anext(records)
+        await anyio.wait_all_tasks_blocked()
+        assert [request.url.params["page"] for request in script.asked] == ["1", "2", "3", "4"]
 
 
 async def test_leaving_a_list_early_cancels_the_page_ahead() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.convert.read import structure
+from gateway_async._wire.convert.records import structure
 from gateway_async.models.quick_invoices import QuickInvoice, QuickInvoiceCreate
 
 NEEDED: dict[str, Any] = {"title": "Lunch", "due_date": date(2026, 12, 1), "item_list": {"Tea": 1}}

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.convert.read import FieldError, structure
-from gateway_async._wire.pagination import find_row, is_last, read_page
+from gateway_async._wire.convert.read import FieldError
+from gateway_async._wire.convert.records import structure
+from gateway_async._wire.pagination import decode_page, find_row, read_page, read_raw_page
 from gateway_async.models.contacts import Contact
 from gateway_async.models.page import Page
 
@@ -87,7 +88,9 @@ def test_a_bad_row_is_named(rows: list[Any], path: str, reason: str) -> None:
 )
 def test_where_a_list_ends(records: tuple[int, ...], number: int, page_count: int | None, last: bool) -> None:
     """The page count ends a list, also across an empty page; without one the first empty page does."""
-    assert is_last(Page(records=records, number=number, total_count=None, page_count=page_count)) is last
+    pagination = "null" if page_count is None else f'{{"pagination": {{"pageCount": {page_count}}}}}'
+    body = f'{{"contacts": {list(records)}, "meta": {pagination}}}'.encode()
+    assert read_raw_page(decode_page(body, "contacts"), "contacts", number, Contact).is_last is last
 
 
 # --- one row among those that a filter lets through
