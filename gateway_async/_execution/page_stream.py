@@ -1,6 +1,6 @@
 """`PageStream`: iterate over pages, and fetch the next ones while one is used."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import anyio.lowlevel
@@ -43,15 +43,18 @@ async def read_in_slices(raw: RawPage[T]) -> Page[T]:
 
 
 class _Lookahead(Generic[T]):
-    """Reads the next page, and requests the one after it as soon as the next one has arrived.
+    """Requests the two pages after the one in use, and reads the first of them.
 
-    While the next page is read, and while its predecessor is used, the gateway is working.
+    The gateway and the network therefore work while a page is read and used. Without a page count, a page is requested
+    only when the one before it has arrived and was not empty.
     """
 
     def __init__(self, fetch: Callable[[int], Awaitable[RawPage[T]]]) -> None:
         self._fetch = fetch
-        self._response: Prefetch[RawPage[T]] | None = None
+        self._responses: dict[int, Prefetch[RawPage[T]]] = {}
         self._page: Prefetch[Page[T]] | None = None
+        self._number = 0
+        self._page_count = 0
         self._is_last = False
 
     async def next(self) -> tuple[Page[T], bool]:
@@ -62,24 +65,39 @@ class _Lookahead(Generic[T]):
         return page, is_last
 
     def _start_page(self) -> Prefetch[Page[T]]:
+        self._number += 1
         self._page = Prefetch(self._read)
         return self._page
 
     async def _read(self) -> Page[T]:
-        raw = await (self._response or self._start_response(1)).result()
-        self._is_last = raw.is_last
-        self._response = None if raw.is_last else self._start_response(raw.number + 1)
+        number = self._number
+        response = self._request(number)
+        if number < self._page_count:
+            self._request(number + 1)
+        raw = await response.result()
+        self._page_count, self._is_last = raw.page_count or 0, raw.is_last
+        del self._responses[number]
+        if raw.is_last:
+            self._cancel_responses()  # the list has become shorter
+        else:
+            self._request(number + 1)
         return await read_in_slices(raw)
 
-    def _start_response(self, number: int) -> Prefetch[RawPage[T]]:
-        self._response = Prefetch(lambda: self._fetch(number))
-        return self._response
+    def _request(self, number: int) -> Prefetch[RawPage[T]]:
+        if number not in self._responses:
+            self._responses[number] = Prefetch(lambda: self._fetch(number))
+        return self._responses[number]
 
     def cancel(self) -> None:
         """Cancel all reads."""
-        for read in (self._page, self._response):
-            if read is not None:
-                read.cancel()
+        if self._page is not None:
+            self._page.cancel()
+        self._cancel_responses()
+
+    def _cancel_responses(self) -> None:
+        while self._responses:
+            _, response = self._responses.popitem()
+            response.cancel()
 
 
 class PageStream(Generic[T]):
@@ -101,7 +119,7 @@ class PageStream(Generic[T]):
             page = await self._next()
             new_records = self._new_records(page)
             if new_records:
-                return attrs.evolve(page, records=new_records)
+                return page if new_records is page.records else attrs.evolve(page, records=new_records)
         raise StopAsyncIteration
 
     async def _next(self) -> Page[T]:
@@ -122,7 +140,11 @@ class PageStream(Generic[T]):
         if ids and ids == self._previous:
             self._fail(f"page {page.number} repeats the page before it")
         self._previous = ids
-        new_records = tuple(record for record, name in zip(page.records, ids, strict=True) if self._seen.is_new(name))
+        if self._seen.are_new(ids):
+            new_records = page.records
+        else:
+            named = zip(page.records, ids, strict=True)
+            new_records = tuple(record for record, name in named if self._seen.is_new(name))
         self._stale_pages = 0 if new_records else self._stale_pages + 1
         if self._stale_pages >= _MAX_STALE_PAGES and not self._ended:
             self._fail(f"page {page.number} is the third page in a row without a new record")
@@ -146,6 +168,21 @@ class _SeenIds:
     def __init__(self) -> None:
         self._young: set[Any] = set()
         self._old: set[Any] = set()
+
+    def are_new(self, names: Sequence[Any]) -> bool:
+        """Remember `names` if all are different, new and not None.
+
+        Almost every page has only such ids, which sets compare in much less time than a loop.
+        """
+        different = set(names)
+        if len(different) < len(names) or None in different:
+            return False
+        if not (self._young.isdisjoint(different) and self._old.isdisjoint(different)):
+            return False
+        if len(self._young) + len(different) > _MAX_REMEMBERED_IDS:
+            self._old, self._young = self._young, set()
+        self._young |= different
+        return True
 
     def is_new(self, name: Any) -> bool:
         if name is None:

@@ -1,6 +1,7 @@
 """`Pages[T]`: a list to await for one page, or to iterate."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
 import anyio.lowlevel
@@ -114,18 +115,23 @@ class _Records(Generic[T]):
 
     def __init__(self, pages: AsyncIterator[Page[T]]) -> None:
         self._pages = pages
-        self._records: tuple[T, ...] = ()
-        self._index = 0
+        self._records: Iterator[T] = iter(())
+        self._ready: Iterator[T] = iter(())
 
     def __aiter__(self) -> AsyncIterator[T]:
         return self
 
     async def __anext__(self) -> T:
-        if self._index == len(self._records):
-            self._records = (await anext(self._pages)).records
-            self._index = 0
-        elif self._index % _CHECKPOINT_EVERY == 0:
+        for record in self._ready:
+            return record
+        return await self._after_ready()
+
+    async def _after_ready(self) -> T:
+        """Return the record after those that need no checkpoint."""
+        self._ready = islice(self._records, _CHECKPOINT_EVERY)
+        for record in self._ready:
             await anyio.lowlevel.checkpoint()
-        record = self._records[self._index]
-        self._index += 1
-        return record
+            return record
+        self._records = iter((await anext(self._pages)).records)
+        self._ready = islice(self._records, _CHECKPOINT_EVERY)
+        return next(self._ready)  # a stream has no empty pages
