@@ -1,15 +1,18 @@
 """Lists: awaited for a page, iterated to the end, one page ahead."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
 import httpx
 import pytest
 
-from gateway_async import InvalidRequestError, MalformedReplyError, TimeRange
+from gateway_async import Contact, InvalidRequestError, MalformedReplyError, TimeRange
+from gateway_async._execution.page_stream import read_in_slices
+from gateway_async._wire.convert.write import encode
+from gateway_async._wire.pagination import decode_page, read_raw_page
 
-from .scripted_transport import Script
+from .scripted_transport import Answer, Script
 
 pytestmark = pytest.mark.anyio
 
@@ -153,6 +156,77 @@ async def test_a_failing_page_ends_the_iteration_with_its_error() -> None:
             await anext(records)
         with pytest.raises(StopAsyncIteration):
             await anext(records)
+
+
+async def test_a_list_that_becomes_shorter_ends_early() -> None:
+    """Cancel the request for a page that no longer exists."""
+    started, ended = anyio.Event(), anyio.Event()
+
+    async def second_page(_: httpx.Request) -> Answer:
+        await started.wait()
+        return paged([["a"], ["b"]])
+
+    async def third_page(_: httpx.Request) -> httpx.Response:
+        started.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+        raise AssertionError
+
+    script = Script(get=[paged([["a"], ["b"], ["c"]]), second_page, third_page])
+    async with script.gateway() as gateway:
+        assert [contact.id async for contact in gateway.contacts.list()] == ["a", "b"]
+        with anyio.fail_after(5):
+            await ended.wait()
+
+
+async def test_other_tasks_run_while_a_large_page_is_read() -> None:
+    """Pause between slices, of which a page of 1 MB has ten."""
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            await anyio.lowlevel.checkpoint()
+            turns += 1
+
+    rows = [{"id": str(number), "city": "x" * 1000} for number in range(1000)]
+    raw = read_raw_page(decode_page(encode({"contacts": rows}), "contacts"), "contacts", 1, Contact)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(count_turns)
+        page = await read_in_slices(raw)
+        tasks.cancel_scope.cancel()
+    assert len(page.records) == 1000
+    assert turns >= 5
+
+
+async def first_page(contacts: Any) -> None:
+    """Await a list."""
+    await contacts
+
+
+async def next_page(contacts: Any) -> None:
+    """Take one step over the pages."""
+    await anext(contacts.by_page())
+
+
+async def next_record(contacts: Any) -> None:
+    """Take one step over the records."""
+    await anext(aiter(contacts))
+
+
+@pytest.mark.parametrize("use", [first_page, next_page, next_record])
+async def test_a_row_that_cannot_be_read_is_an_error_with_its_position(use: Callable[[Any], Awaitable[None]]) -> None:
+    """The error is the same however the list is used, and has no context whose frames would show the row."""
+    row = {"id": "b", "contact_balance": "much"}
+    script = Script(get=[httpx.Response(200, json={"contacts": [{"id": "a"}, row]})])
+    async with script.gateway() as gateway:
+        with pytest.raises(MalformedReplyError, match="not an amount") as failed:
+            await use(gateway.contacts.list())
+    assert failed.value.path == "$.contacts[1].contact_balance"
+    assert failed.value.call == "GET /v2/contacts"
+    assert (failed.value.__cause__, failed.value.__context__) == (None, None)
 
 
 async def test_a_list_asks_as_it_was_told() -> None:

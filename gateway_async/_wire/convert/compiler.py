@@ -178,13 +178,13 @@ def _unfrozen(kind: type[Any]) -> type[Any]:
 def _scope(kind: type[Record]) -> Mapping[str, Any]:
     """Return the names that the expressions of a class's fields use."""
     scope: dict[str, Any] = {}
-    fields: Mapping[str, Any] = attrs.fields_dict(kind)
+    defaults: dict[str, Any] = {field.name: field.default for field in attrs.fields(kind) if _has_default(field)}
     for name, rule in rules_of(kind).items():
         scope[f"read_{name}"] = rule.read
         if is_a(OpenInt)(rule.kind) or is_a(OpenStr)(rule.kind):
             scope[f"codes_{name}"] = _Codes(rule.kind)
-        if _has_default(fields[name]):
-            scope[f"default_{name}"] = fields[name].default.factory
+        if name in defaults:
+            scope[f"default_{name}"] = defaults[name].factory
     return scope
 
 
