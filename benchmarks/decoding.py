@@ -55,7 +55,7 @@ Row = tuple[str, float, float, float]
 
 
 def transaction(number: int) -> dict[str, Any]:
-    """Make a transaction of 45 fields, three of which the model does not know."""
+    """Make a transaction of 45 fields, three of them unknown to the model."""
     return {
         "id": f"54c1c28a-5506-4935-59c9-{number:012}",
         "payment_method": "cc",
@@ -78,7 +78,7 @@ def transaction(number: int) -> dict[str, Any]:
 
 
 def vault(number: int) -> dict[str, Any]:
-    """Make an account vault of 45 fields, twelve of which the model does not know."""
+    """Make an account vault of 45 fields, twelve of them unknown to the model."""
     return {
         "id": f"54c1c28a-5506-4935-59c9-{number:012}",
         "payment_method": "cc",
@@ -108,7 +108,7 @@ def page_of(plural: str) -> bytes:
 
 
 def typed_fields(kind: type[Record], names: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of a model that a row has, with their types."""
+    """Yield the types of the fields that a row and its model have."""
     hints = get_type_hints(kind)
     for name in names:
         if name in hints:
@@ -165,7 +165,10 @@ def rounds(decoders: dict[str, Callable[[], Any]], count: int) -> dict[str, list
 
 
 def compare(label: str, times: dict[str, list[float]], ours: str, milliseconds: float = 1e3) -> Iterator[Row]:
-    """Print the ratios of one decoder to each of the others, and yield them as (name, ours, peer, ratio)."""
+    """Compare one decoder with each of the others.
+
+    The ratios are printed, and yielded as (name, ours, peer, ratio).
+    """
     for name, spent in times.items():
         if name == ours:
             continue

@@ -81,7 +81,7 @@ async def serve(records: int, size: int) -> None:
 
 @contextlib.contextmanager
 def serving(records: int, size: int) -> Iterator[dict[str, Any]]:
-    """Run the server in a separate process, and yield what a client needs."""
+    """Run the server in another process; yield the settings for a client."""
     options = ["--serve", "--records", str(records), "--page-size", str(size)]
     process = subprocess.Popen([sys.executable, __file__, *options], stdout=subprocess.PIPE, text=True)
     try:
@@ -103,7 +103,7 @@ async def iterate(gateway: AsyncGateway, records: int, size: int) -> None:
 
 
 async def serially(gateway: AsyncGateway, records: int, size: int) -> None:
-    """Fetch as many pages, each after the use of the one before it."""
+    """Fetch as many pages, one after the other."""
     seen = 0
     while seen < records:
         for _ in (await gateway.account_vaults.list(page_size=size, sort="id")).records:

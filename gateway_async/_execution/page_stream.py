@@ -24,7 +24,7 @@ _MAX_STALE_PAGES: Final = 3
 
 
 async def read_in_slices(raw: RawPage[T]) -> Page[T]:
-    """Read the records of a page, and let other tasks run in between.
+    """Read a page's records, and let other tasks run between slices.
 
     Raises:
         MalformedReplyError: a record cannot be read.

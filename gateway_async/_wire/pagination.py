@@ -87,7 +87,7 @@ class RawPage(Generic[T]):
 
 
 def decode_page(body: bytes, plural: str) -> Any:
-    """Decode the JSON of a list, except for its rows, which are `msgspec.Raw`.
+    """Decode the JSON of a list, with its rows as `msgspec.Raw`.
 
     Raises:
         ValueError: the bytes are not JSON.

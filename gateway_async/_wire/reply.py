@@ -133,7 +133,7 @@ def _content(call: Call[Any], reply: Reply) -> Any:
 
 
 def _malformed(call: Call[Any], reply: Reply, error: ValueError) -> MalformedReplyError:
-    """Build the error for a body that is not JSON, or that has a value that does not fit."""
+    """Build the error for a body that cannot be read."""
     if not isinstance(error, FieldError):
         return MalformedReplyError("$", f"not JSON: {_describe_body(reply)}", call=str(call))
     quotes = _Quotes(call, reply)

@@ -183,22 +183,22 @@ async def test_a_list_that_becomes_shorter_ends_early() -> None:
 
 async def test_other_tasks_run_while_a_large_page_is_read() -> None:
     """Pause between slices, of which a page of 1 MB has ten."""
-    turns = 0
+    checkpoints = 0
 
-    async def count_turns() -> None:
-        nonlocal turns
+    async def count_checkpoints() -> None:
+        nonlocal checkpoints
         while True:
             await anyio.lowlevel.checkpoint()
-            turns += 1
+            checkpoints += 1
 
     rows = [{"id": str(number), "city": "x" * 1000} for number in range(1000)]
     raw = read_raw_page(decode_page(encode({"contacts": rows}), "contacts"), "contacts", 1, Contact)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(count_turns)
+        tasks.start_soon(count_checkpoints)
         page = await read_in_slices(raw)
         tasks.cancel_scope.cancel()
     assert len(page.records) == 1000
-    assert turns >= 5
+    assert checkpoints >= 5
 
 
 async def first_page(contacts: Any) -> None:

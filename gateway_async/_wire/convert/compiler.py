@@ -1,8 +1,8 @@
 """Generate the code that reads records of one class.
 
 The rules of `read.py` take a function call or two for each field. Generated code reads the usual values of a field in
-one line, and leaves other values to the rule of its type. It raises an error of any type for a record that does not fit
-or is unusual in another way; such a record is read again by the rules alone, which return it or the right error.
+one line, and leaves other values to the rule of its type. If a record does not fit or is unusual in another way, the
+code raises an error of any type. The rules alone then read the record again, and return it or raise the right error.
 `attrs` generates the methods of these classes in the same way.
 
 A record is frozen, so that its attributes can only be set one by one through `object.__setattr__`, which takes longer
@@ -39,7 +39,9 @@ _USUAL: Final[Mapping[type, str]] = {
         " and (number := Decimal(value)).is_finite() and number.adjusted() <= largest else read_{name}(value)"
     ),
     datetime: "from_timestamp(value, utc) if type(value) is int else read_{name}(value)",
-    date: "None if value is False else read_day(value) if type(value) is str else read_{name}(value)",
+    date: (
+        "None if value is False else read_day(value) if type(value) is str and len(value) == 10 else read_{name}(value)"
+    ),
     OpenInt: "codes_{name}[value] if type(value) is int else read_{name}(value)",
     OpenStr: "codes_{name}[value] if type(value) is str else read_{name}(value)",
 }
@@ -153,14 +155,14 @@ def _function(kind: type[R], lines: Iterable[str], **more: Any) -> Callable[[Any
 
 
 def _check_plain(kind: type[Record]) -> None:
-    """Reject a class whose constructor does more than to set fields and defaults."""
+    """Reject a class whose constructor does more than set fields."""
     fields: list[Any] = [field for field in attrs.fields(kind) if field.name != "extra"]
     is_special = hasattr(kind, "__attrs_post_init__") or any(
         field.validator or field.converter or (_has_default(field) and not getattr(field.default, "takes_self", False))
         for field in fields
     )
     if is_special:
-        raise TypeError(f"{kind.__name__}: its constructor does more than to set fields and defaults")
+        raise TypeError(f"{kind.__name__}: its constructor does more than set fields and defaults")
 
 
 def _has_default(field: Any) -> bool:

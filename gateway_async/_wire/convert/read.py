@@ -23,6 +23,7 @@ __all__ = [
     "EXACT",
     "LARGEST_EXPONENT",
     "FieldError",
+    "Rule",
     "decode",
     "exact",
     "is_a",
@@ -270,7 +271,7 @@ class Rule:
         return None if _is_empty(value, self.kind) else self._hook(value, self.kind)
 
 
-def rule_of(annotation: Any) -> "Rule":
+def rule_of(annotation: Any) -> Rule:
     """Return the rule of a type."""
     kind = _plain(annotation)
     return Rule(kind, _converter.get_structure_hook(kind))

@@ -1,6 +1,6 @@
-"""Read records: by generated code where that is possible, otherwise by the rules.
+"""Read records by generated code where that is possible, otherwise by the rules.
 
-Both return equal records; `read.py` decides what is right.
+Both return equal records. The rules in `read.py` decide what is right.
 """
 
 from collections.abc import Callable
