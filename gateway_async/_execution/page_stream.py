@@ -30,6 +30,7 @@ async def read_in_slices(raw: RawPage[T]) -> Page[T]:
         MalformedReplyError: a record cannot be read.
     """
     records: list[T] = []
+    await anyio.lowlevel.checkpoint()  # before this, the response was decoded
     try:
         for some in raw.slices():
             records += some
