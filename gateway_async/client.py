@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Final, Self, TypedDict, Unpack, get_args
+from typing import Any, Final, Self, TypedDict, Unpack, get_args
 
 import httpx
 
@@ -120,30 +120,17 @@ class AsyncGateway(_Resources):
         check_limits: bool = True,
         allow_http: bool = False,
     ) -> None:
-        _check_arguments(
-            base_url,
-            allow_http=allow_http,
-            developer_id=developer_id,
-            credentials=credentials,
-            observers=(observers := (*observers,) if isinstance(observers, Iterable) else (observers,)),
-            numbers=[
-                *number_problems(
-                    "seconds",
-                    above=0,
-                    finite=False,
-                    timeout=timeout,
-                    terminal_timeout=terminal_timeout,
-                    in_doubt_seconds=in_doubt_seconds,
-                ),
-                *number_problems(
-                    whole=True,
-                    above=0,
-                    max_connections=max_connections,
-                    max_terminals=max_terminals,
-                    max_attempts=max_attempts,
-                ),
-            ],
-        )
+        observers = (*observers,) if isinstance(observers, Iterable) else (observers,)
+        seconds: Any = {"timeout": timeout, "terminal_timeout": terminal_timeout, "in_doubt_seconds": in_doubt_seconds}
+        counts: Any = {"max_connections": max_connections, "max_terminals": max_terminals, "max_attempts": max_attempts}
+        problems = [
+            *number_problems("seconds", above=0, finite=False, **seconds),
+            *number_problems(whole=True, above=0, **counts),
+            *(f"base_url: {problem}" for problem in _address_problems(base_url, allow_http)),
+            *_object_problems(developer_id, credentials, observers),
+        ]
+        if problems:
+            raise InvalidRequestError(problems)
         if verify is False and transport is None:
             warning = f"verify=False: any server can impersonate {base_url} and read card numbers and keys"
             warnings.warn(warning, InsecureConnectionWarning, stacklevel=2)
@@ -268,24 +255,13 @@ def _new_id() -> str:
     return uuid.uuid4().hex.translate(_DIGIT_TRANSLATION)
 
 
-def _check_arguments(
-    base_url: str,
-    *,
-    allow_http: bool,
-    developer_id: str,
-    credentials: Credentials,
-    observers: tuple[Observer, ...],
-    numbers: list[str],
-) -> None:
-    problems = numbers + [f"base_url: {problem}" for problem in _address_problems(base_url, allow_http)]
+def _object_problems(developer_id: str, credentials: Credentials, observers: Iterable[Observer]) -> Iterator[str]:
     if not is_header_text(developer_id):
-        problems.append("developer_id: must be printable ASCII text, not empty, without spaces around it")
+        yield "developer_id: must be printable ASCII text, not empty, without spaces around it"
     if not all(map(_is_plain, observers)):
-        problems.append("observers: each must be a plain function, not an async one")
+        yield "observers: each must be a plain function, not an async one"
     if not isinstance(credentials, Credentials):
-        problems.append(f"credentials: must be one of {', '.join(kind.__name__ for kind in get_args(Credentials))}")
-    if problems:
-        raise InvalidRequestError(problems)
+        yield f"credentials: must be one of {', '.join(kind.__name__ for kind in get_args(Credentials))}"
 
 
 def _is_plain(observer: Observer) -> bool:

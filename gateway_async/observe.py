@@ -53,8 +53,8 @@ _calls.addHandler(logging.NullHandler())  # the caller gets the result or the er
 
 
 @attrs.frozen(kw_only=True)
-class CallStarted:
-    """A call starts.
+class _CallEvent:
+    """An event of a call.
 
     Attributes:
         call: such as `"POST /v2/transactions"`.
@@ -66,7 +66,12 @@ class CallStarted:
 
 
 @attrs.frozen(kw_only=True)
-class AttemptFailed:
+class CallStarted(_CallEvent):
+    """A call starts."""
+
+
+@attrs.frozen(kw_only=True)
+class AttemptFailed(_CallEvent):
     """One attempt of a call failed.
 
     Attributes:
@@ -75,15 +80,13 @@ class AttemptFailed:
         verdict: the next step: `"again"`, `"look up"` or `"stop"`.
     """
 
-    call: str
-    api_id: str | None = None
     attempt: int
     error: GatewayError
     verdict: str
 
 
 @attrs.frozen(kw_only=True)
-class OutcomeLookedUp:
+class OutcomeLookedUp(_CallEvent):
     """The client looked up a write whose response was lost.
 
     Attributes:
@@ -91,14 +94,12 @@ class OutcomeLookedUp:
         cancelled: whether the task was cancelled before the lookup. Then only this event reports the outcome.
     """
 
-    call: str
-    api_id: str | None = None
     outcome: str
     cancelled: bool = False
 
 
 @attrs.frozen(kw_only=True)
-class RecordDiffers:
+class RecordDiffers(_CallEvent):
     """A write was found by its SDK-generated id, but its record differs.
 
     The call returns the record, because no other request has the id. Compare the amounts before you hand out goods.
@@ -107,13 +108,11 @@ class RecordDiffers:
         differences: one line for each value that differs.
     """
 
-    call: str
-    api_id: str | None = None
     differences: tuple[str, ...]
 
 
 @attrs.frozen(kw_only=True)
-class CallEnded:
+class CallEnded(_CallEvent):
     """A call has ended.
 
     Attributes:
@@ -122,15 +121,13 @@ class CallEnded:
         error: the error that it raised, or None if it succeeded.
     """
 
-    call: str
-    api_id: str | None = None
     attempts: int
     seconds: float
     error: BaseException | None = None
 
 
 @attrs.frozen(kw_only=True)
-class LeaseRenewalFailed:
+class LeaseRenewalFailed(_CallEvent):
     """A terminal's lease could not be renewed while a call waits there.
 
     The call continues safely. Another client may get the terminal meanwhile, so the customer may be asked twice.
@@ -140,22 +137,17 @@ class LeaseRenewalFailed:
         reason: why the renewal failed, as text.
     """
 
-    call: str
-    api_id: str | None = None
     terminal_id: str
     reason: str
 
 
 @attrs.frozen(kw_only=True)
-class RetryBudgetExhausted:
+class RetryBudgetExhausted(_CallEvent):
     """A call is not retried because the client's retry budget is empty.
 
     Many calls have failed recently, and more requests would not help the gateway. The call ends with the error of its
     last attempt.
     """
-
-    call: str
-    api_id: str | None = None
 
 
 Event = (
@@ -261,12 +253,12 @@ def _level(event: Event) -> int:
     match event:
         case AttemptFailed(verdict="again"):
             return logging.INFO
-        case AttemptFailed(verdict="look up"):
+        case OutcomeLookedUp(outcome="unknown"):
+            return logging.ERROR
+        case AttemptFailed(verdict="look up") | OutcomeLookedUp():
             return logging.WARNING
         case LeaseRenewalFailed() | RecordDiffers() | RetryBudgetExhausted():
             return logging.WARNING
-        case OutcomeLookedUp(outcome=outcome):
-            return logging.ERROR if outcome == "unknown" else logging.WARNING
         case _:
             return logging.DEBUG
 

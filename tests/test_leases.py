@@ -26,13 +26,19 @@ from gateway_async import (
 from gateway_async.observe import Event, LeaseRenewalFailed, TerminalProgress, TerminalState
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import Process, start_python
+from tests.support.servers import REDIS, redis_only
+from tests.support.waiting import until
 
-REDIS = os.environ.get("GATEWAY_TEST_REDIS", "")
 TILL = str(Path(__file__).with_name("support") / "terminal_process.py")
-redis_only = pytest.mark.skipif(not REDIS, reason="needs a Redis: GATEWAY_TEST_REDIS=redis://127.0.0.1:6379/0")
-asyncio_only = pytest.mark.parametrize("anyio_backend", ["asyncio"])
+pytestmark = pytest.mark.anyio
 
 Leases = Any
+
+
+@pytest.fixture
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    """Leases in Redis need asyncio."""
+    return getattr(request, "param", "asyncio")
 
 
 @pytest.fixture
@@ -42,8 +48,8 @@ def box() -> Iterator[Sandbox]:
         yield box
 
 
-@pytest.fixture
-async def lease(anyio_backend: str) -> AsyncIterator[Leases]:
+@pytest.fixture(params=[pytest.param("redis", marks=redis_only)])
+async def lease() -> AsyncIterator[Leases]:
     """Makes leases for tills in this process, and closes them."""
     made: list[RedisTerminalLease] = []
 
@@ -133,8 +139,6 @@ def test_forked_processes_ask_in_names_of_their_own() -> None:
     assert len(set(tokens.split())) == 2
 
 
-@pytest.mark.anyio
-@asyncio_only
 async def test_a_redis_that_is_away_lets_nothing_through(box: Sandbox) -> None:
     """Without a server at the port, the call is not sent, and the error says why."""
     with socket.socket() as free:
@@ -147,8 +151,7 @@ async def test_a_redis_that_is_away_lets_nothing_through(box: Sandbox) -> None:
     assert box.terminals()[0]["waiting"] == []
 
 
-@pytest.mark.anyio
-@pytest.mark.parametrize("anyio_backend", ["trio"])
+@pytest.mark.parametrize("anyio_backend", ["trio"], indirect=True)
 async def test_on_trio_nothing_goes_through(box: Sandbox) -> None:
     """redis-py needs asyncio: the call was not sent, and the error says why."""
     async with box.gateway(terminal_lease=RedisTerminalLease("redis://127.0.0.1", owner="till-7")) as gateway:
@@ -156,9 +159,6 @@ async def test_on_trio_nothing_goes_through(box: Sandbox) -> None:
             await gateway.router_transactions.create(sale(box, "never"))
 
 
-@redis_only
-@pytest.mark.anyio
-@asyncio_only
 async def test_a_terminal_is_taken_once(lease: Leases) -> None:
     """The second caller gets the owner's name, and the terminal after the release; the owner may renew."""
     one, two, terminal = lease("till-1"), lease("till 2"), os.urandom(8).hex()
@@ -174,9 +174,6 @@ async def test_a_terminal_is_taken_once(lease: Leases) -> None:
     await one.release(terminal, "a")
 
 
-@redis_only
-@pytest.mark.anyio
-@asyncio_only
 async def test_who_asked_first_gets_it_first(lease: Leases) -> None:
     """A till with many sales in its own line cannot keep the others from the terminal."""
     one, two, three, terminal = lease("one"), lease("two"), lease("three"), os.urandom(8).hex()
@@ -190,9 +187,6 @@ async def test_who_asked_first_gets_it_first(lease: Leases) -> None:
         await each.release(terminal, name)
 
 
-@redis_only
-@pytest.mark.anyio
-@asyncio_only
 async def test_who_no_longer_asks_has_left_the_line(lease: Leases) -> None:
     """A till that was killed while it waited keeps its place for two seconds, and then lets the next one through."""
     one, killed, three, terminal = lease("one"), lease("killed"), lease("three"), os.urandom(8).hex()
@@ -206,9 +200,6 @@ async def test_who_no_longer_asks_has_left_the_line(lease: Leases) -> None:
     await three.release(terminal, "3")
 
 
-@redis_only
-@pytest.mark.anyio
-@asyncio_only
 async def test_a_lease_leaves_nothing_behind(lease: Leases) -> None:
     """Given back, its keys are gone from the store."""
     one, terminal = lease("one"), os.urandom(8).hex()
@@ -220,8 +211,6 @@ async def test_a_lease_leaves_nothing_behind(lease: Leases) -> None:
 
 
 @redis_only
-@pytest.mark.anyio
-@asyncio_only
 async def test_three_processes_never_ask_two_customers() -> None:
     """Three tills, each in a process of its own, sell twelve times in all: one call at a time at the terminal."""
     with (
@@ -245,9 +234,6 @@ async def test_three_processes_never_ask_two_customers() -> None:
         assert box.ledger()["charged"] == dict.fromkeys(sold, 1)
 
 
-@redis_only
-@pytest.mark.anyio
-@asyncio_only
 async def test_a_killed_holder_is_outlived_by_its_lease_alone(box: Sandbox, lease: Leases) -> None:
     """After kill -9 the next till waits for what is left of the lease, sees who held it, and goes on."""
     shown: list[TerminalProgress] = []
@@ -263,9 +249,7 @@ async def test_a_killed_holder_is_outlived_by_its_lease_alone(box: Sandbox, leas
             assert (await gateway.router_transactions.create(sale(box, "b"), on_progress=shown.append)).approved
 
         tasks.start_soon(sell)
-        with anyio.fail_after(30):
-            while len(box.terminals()[0]["waiting"]) < 2:  # the device still shows the dead till's sale
-                await anyio.lowlevel.checkpoint()
+        await until(lambda: len(box.terminals()[0]["waiting"]) == 2)  # the device still shows the dead till's sale
         waited = anyio.current_time() - killed
         box.cancel()
         box.present()
@@ -274,9 +258,6 @@ async def test_a_killed_holder_is_outlived_by_its_lease_alone(box: Sandbox, leas
     assert box.ledger()["charged"] == {"b": 1}
 
 
-@redis_only
-@pytest.mark.anyio
-@asyncio_only
 async def test_a_long_call_keeps_its_lease(box: Sandbox, lease: Leases) -> None:
     """A lease of one second is prolonged for as long as the customer takes."""
     async with box.gateway(terminal_lease=lease("a", seconds=1)) as a, anyio.create_task_group() as tasks:
@@ -289,9 +270,6 @@ async def test_a_long_call_keeps_its_lease(box: Sandbox, lease: Leases) -> None:
     assert box.ledger()["charged"] == {"long": 1}
 
 
-@redis_only
-@pytest.mark.anyio
-@asyncio_only
 async def test_a_cancelled_task_leaves_its_lease_to_run_out(box: Sandbox, lease: Leases) -> None:
     """The device still shows the sale, so the next till waits; the same client settles it and goes on at once."""
     shown: list[TerminalProgress] = []
@@ -313,9 +291,6 @@ async def test_a_cancelled_task_leaves_its_lease_to_run_out(box: Sandbox, lease:
     assert box.ledger()["charged"] == {"next": 1}
 
 
-@redis_only
-@pytest.mark.anyio
-@asyncio_only
 async def test_a_lease_lasts_as_long_as_the_doubt(box: Sandbox, lease: Leases, tmp_path: Path) -> None:
     """Not only its own second: until `recover()` knows the outcome, or nothing of the call can arrive any more."""
     ledger = SqliteLedger(tmp_path / "ledger.db")
@@ -341,9 +316,6 @@ async def test_a_lease_lasts_as_long_as_the_doubt(box: Sandbox, lease: Leases, t
     assert box.ledger()["charged"] == {"next": 1}
 
 
-@redis_only
-@pytest.mark.anyio
-@asyncio_only
 async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> None:
     """Redis forgot it and another till came: the call goes on, and observers learn who has the terminal."""
     events: list[Event] = []
@@ -356,9 +328,7 @@ async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> Non
         await box.await_call()
         await other._redis.delete(f"gateway_async:{{{box.terminal_id}}}:lease")
         assert await other.acquire(box.terminal_id, "stolen") is None
-        with anyio.fail_after(30):
-            while not any(isinstance(event, LeaseRenewalFailed) for event in events):
-                await anyio.lowlevel.checkpoint()
+        await until(lambda: any(isinstance(event, LeaseRenewalFailed) for event in events))
         box.present()
     (doubt,) = [event for event in events if isinstance(event, LeaseRenewalFailed)]
     assert (doubt.terminal_id, doubt.reason) == (box.terminal_id, "held by other")
@@ -367,9 +337,6 @@ async def test_a_lease_that_was_lost_is_told(box: Sandbox, lease: Leases) -> Non
     await other.release(box.terminal_id, "stolen")
 
 
-@redis_only
-@pytest.mark.anyio
-@asyncio_only
 async def test_a_closed_lease_is_not_opened_again(lease: Leases) -> None:
     """A call that is still in line when its client is closed gets nothing; a second close is harmless."""
     one = lease("one")

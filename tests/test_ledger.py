@@ -2,13 +2,12 @@
 
 import os
 import queue
-import resource
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -18,43 +17,30 @@ import anyio
 import attrs
 import pytest
 
-from gateway_async import Intent, InvalidRequestError, Ledger, LedgerError, SqliteLedger
-from gateway_async._storage import group_commit, sqlite
-from gateway_async._storage.sqlite import ask_pragma, describe_error
+from gateway_async import InvalidRequestError, Ledger, LedgerError, SqliteLedger
+from gateway_async._storage import group_commit
+from gateway_async._storage.sqlite import describe_error
 from gateway_async.ledger._sqlite_store import LedgerFile, Outcome, StoredIntent
 from gateway_async.ledger.protocol import DONE
+from tests.support.intents import BARE, NOON, SALE
+from tests.support.sqlite_files import full_disk
+from tests.support.waiting import until
 
-NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-SALE = Intent(
-    id="first",
-    call="POST /v2/transactions",
-    resource="transactions",
-    api_id="mine",
-    location_id="loc",
-    terminal_id="till",
-    sent_at=NOON,
-    conclusive_at=NOON + timedelta(seconds=50, microseconds=1),
-    sent={"transaction_amount": "12.50"},
-    outcome_query={"kind": "record", "expected": {"transaction_amount": "12.50"}},
-)
-BARE = Intent(
-    id="second",
-    call="PUT /v2/transactions/t1",
-    resource="transactions",
-    api_id=None,
-    location_id=None,
-    terminal_id=None,
-    sent_at=NOON,
-    conclusive_at=datetime(2099, 1, 1, tzinfo=UTC),
-    sent={},
-    outcome_query=None,
-)
+pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """Where a ledger may be made."""
     return tmp_path / "payments.db"
+
+
+@pytest.fixture
+async def ledger(path: Path) -> AsyncIterator[SqliteLedger]:
+    """A ledger that is closed in the end."""
+    made = SqliteLedger(path)
+    yield made
+    await made.aclose()
 
 
 def outcomes(path: Path) -> dict[str, tuple[str | None, str | None]]:
@@ -66,15 +52,9 @@ def outcomes(path: Path) -> dict[str, tuple[str | None, str | None]]:
         file.close()
 
 
-def content(path: Path) -> bytes | None:
-    """Return the content of a file, or None for a folder."""
-    return path.read_bytes() if path.is_file() else None
-
-
 # --- what it keeps
 
 
-@pytest.mark.anyio
 async def test_intents_come_back_as_they_were(path: Path) -> None:
     """Every value, also after the file was closed; the oldest first."""
     ledger: Ledger = SqliteLedger(path)
@@ -88,20 +68,15 @@ async def test_intents_come_back_as_they_were(path: Path) -> None:
     await again.aclose()
 
 
-@pytest.mark.anyio
-async def test_the_open_intents_of_a_terminal(path: Path) -> None:
+async def test_the_open_intents_of_a_terminal(ledger: SqliteLedger) -> None:
     """Intents of other terminals and without a terminal are not listed."""
-    ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
     await ledger.record_intent(BARE)
     assert [list(await ledger.open_intents(terminal)) for terminal in ("till", "other")] == [[SALE], []]
-    await ledger.aclose()
 
 
-@pytest.mark.anyio
-async def test_a_settled_intent_is_not_open(path: Path) -> None:
+async def test_a_settled_intent_is_not_open(path: Path, ledger: SqliteLedger) -> None:
     """Recording an outcome does not wait; the outcome is in the file after closing."""
-    ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
     await ledger.record_intent(BARE)
     await ledger.record_outcome("first", "done", "t1")
@@ -112,10 +87,8 @@ async def test_a_settled_intent_is_not_open(path: Path) -> None:
     assert outcomes(path) == {"first": ("done", "t1"), "second": ("not_sent", None)}
 
 
-@pytest.mark.anyio
-async def test_the_first_outcome_is_kept_unless_it_was_done_after_all(path: Path) -> None:
+async def test_the_first_outcome_is_kept_unless_it_was_done_after_all(path: Path, ledger: SqliteLedger) -> None:
     """Two processes may settle one intent; who has seen the record is right."""
-    ledger = SqliteLedger(path)
     for intent in (SALE, BARE):
         await ledger.record_intent(intent)
         await ledger.record_outcome(intent.id, "not_made")
@@ -126,22 +99,15 @@ async def test_the_first_outcome_is_kept_unless_it_was_done_after_all(path: Path
     assert outcomes(path) == {"first": ("done", "t1"), "second": ("not_made", None)}
 
 
-@pytest.mark.anyio
-async def test_an_outcome_alone_is_written_a_moment_later(path: Path) -> None:
+async def test_an_outcome_alone_is_written_a_moment_later(path: Path, ledger: SqliteLedger) -> None:
     """No other write is needed: another process sees the outcome soon."""
-    ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
     await ledger.record_outcome("first", "done", "t1")
-    with anyio.fail_after(30):
-        while outcomes(path)["first"] == (None, None):
-            await anyio.sleep(0.01)
-    await ledger.aclose()
+    await until(lambda: outcomes(path)["first"] != (None, None))
 
 
-@pytest.mark.anyio
-async def test_thousands_at_once_share_few_transactions(path: Path) -> None:
+async def test_thousands_at_once_share_few_transactions(ledger: SqliteLedger) -> None:
     """All that waits is written together: far fewer than one sync for each."""
-    ledger = SqliteLedger(path)
     commits = 0
     write = LedgerFile.write
 
@@ -157,10 +123,8 @@ async def test_thousands_at_once_share_few_transactions(path: Path) -> None:
                 tasks.start_soon(ledger.record_intent, attrs.evolve(SALE, id=str(number)))
     assert len(await ledger.open_intents()) == 2000
     assert commits < 20
-    await ledger.aclose()
 
 
-@pytest.mark.anyio
 async def test_what_was_settled_long_ago_is_forgotten(path: Path) -> None:
     """After `keep_days`, when the file is next opened; what is open is kept for ever."""
     file = LedgerFile(path)
@@ -193,7 +157,6 @@ def test_entries_tell_everything(path: Path) -> None:
 # --- who uses it
 
 
-@pytest.mark.anyio
 async def test_two_ledgers_on_one_file(path: Path) -> None:
     """Each sees what the other has kept."""
     one, other = SqliteLedger(path), SqliteLedger(path)
@@ -233,7 +196,6 @@ def test_one_ledger_under_several_event_loops(path: Path) -> None:
     assert anyio.run(count) == 200
 
 
-@pytest.mark.anyio
 async def test_what_was_settled_before_a_question_is_known_to_its_answer(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,13 +254,11 @@ def test_a_fork_takes_no_open_file_along(path: Path) -> None:
     assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout == "it is closed | 0\n"  # noqa: S603
 
 
-@pytest.mark.anyio
-async def test_a_ledger_that_was_never_used_makes_no_file(path: Path) -> None:
+async def test_a_ledger_that_was_never_used_makes_no_file(path: Path, ledger: SqliteLedger) -> None:
     """Closing it, even twice, is harmless."""
-    ledger = SqliteLedger(path)
     await ledger.aclose()
     await ledger.aclose()
-    assert content(path) is None
+    assert list(path.parent.iterdir()) == []
 
 
 def writer_threads() -> int:
@@ -306,11 +266,9 @@ def writer_threads() -> int:
     return sum(thread.name.startswith("gateway_async") for thread in threading.enumerate())
 
 
-@pytest.mark.anyio
-async def test_a_closed_ledger_says_so(path: Path) -> None:
+async def test_a_closed_ledger_says_so(path: Path, ledger: SqliteLedger) -> None:
     """Later calls raise an error; no side file and no thread is left."""
     before = writer_threads()
-    ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
     assert writer_threads() == before + 1
     await ledger.aclose()
@@ -326,10 +284,8 @@ async def test_a_closed_ledger_says_so(path: Path) -> None:
     assert writer_threads() == before
 
 
-@pytest.mark.anyio
-async def test_recording_an_outcome_does_not_wait(path: Path) -> None:
+async def test_recording_an_outcome_does_not_wait(path: Path, ledger: SqliteLedger) -> None:
     """The result needs no time limit; awaiting it completes at once."""
-    ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
     kept = ledger.record_outcome("first", "done")
     assert kept is DONE
@@ -338,16 +294,13 @@ async def test_recording_an_outcome_does_not_wait(path: Path) -> None:
     assert outcomes(path) == {"first": ("done", None)}
 
 
-@pytest.mark.anyio
-async def test_a_cancelled_intent_can_be_settled(path: Path) -> None:
+async def test_a_cancelled_intent_can_be_settled(ledger: SqliteLedger) -> None:
     """Whether it was written or not, it is not open afterwards."""
-    ledger = SqliteLedger(path)
     with anyio.CancelScope() as scope:
         scope.cancel()
         await ledger.record_intent(SALE)
     await ledger.record_outcome("first", "not_sent")
     assert await ledger.open_intents() == []
-    await ledger.aclose()
 
 
 # --- what it survives
@@ -398,26 +351,15 @@ def test_what_was_kept_outlives_kill_9(path: Path, lines: int) -> None:
     connection.close()
 
 
-@pytest.mark.anyio
-async def test_after_a_crash_the_open_intents_are_orphaned(path: Path) -> None:
-    """No other process has the file open, so the process that wrote them has exited and sends nothing more."""
-    killed(path, 5)
-    ledger = SqliteLedger(path)
-    assert {intent.orphaned for intent in await ledger.open_intents()} == {True}
-    await ledger.aclose()
+@pytest.mark.parametrize("terminal", ["", "till"])
+async def test_after_a_crash_the_open_intents_are_orphaned(path: Path, ledger: SqliteLedger, terminal: str) -> None:
+    """Their process has exited and sends nothing more; a customer at a terminal is still there."""
+    killed(path, 5, terminal)
+    intents = await ledger.open_intents()
+    assert {intent.orphaned for intent in intents} == {True}
+    assert min(intent.conclusive_at for intent in intents) - datetime.now(UTC) > timedelta(minutes=50)
 
 
-@pytest.mark.anyio
-async def test_after_a_crash_the_customer_is_still_at_the_terminal(path: Path) -> None:
-    """A terminal takes a card whether the till lives or not."""
-    killed(path, 5, "till")
-    ledger = SqliteLedger(path)
-    earliest = min(intent.conclusive_at for intent in await ledger.open_intents())
-    assert earliest - datetime.now(UTC) > timedelta(minutes=50)
-    await ledger.aclose()
-
-
-@pytest.mark.anyio
 async def test_while_others_have_the_file_open_no_intent_is_orphaned(path: Path) -> None:
     """Their calls may have attempts left."""
     one = SqliteLedger(path)
@@ -428,75 +370,9 @@ async def test_while_others_have_the_file_open_no_intent_is_orphaned(path: Path)
     await one.aclose()
 
 
-def test_a_file_that_is_made_while_it_is_looked_at(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The new file is not taken for another program's."""
-    maker = threading.Thread(target=lambda: LedgerFile(path).close())
-
-    def look(connection: sqlite3.Connection, pragma: str) -> int:
-        value = ask_pragma(connection, pragma)
-        if maker.ident is None:
-            maker.start()
-            maker.join(0.5)
-        return value
-
-    monkeypatch.setattr(sqlite, "ask_pragma", look)
-    LedgerFile(path).close()
-    maker.join()
-
-
 # --- what it refuses
 
 
-def foreign(path: Path) -> None:
-    """Another program's database."""
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE theirs (x)")
-    connection.close()
-
-
-def foreign_with_a_name(path: Path) -> None:
-    """Another program's database that says whose it is."""
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA application_id = 7")
-    connection.close()
-
-
-def of_version(version: int, path: Path) -> None:
-    """A ledger that another version of the package has made, with the table's columns of then."""
-    LedgerFile(path).close()
-    with sqlite3.connect(path) as connection:
-        connection.execute("ALTER TABLE intents RENAME COLUMN orphaned TO other")
-        connection.execute(f"PRAGMA user_version = {version}")
-    connection.close()
-
-
-REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "foreign": (foreign, "it is another program's"),
-    "named": (foreign_with_a_name, "it is another program's"),
-    "later": (partial(of_version, 3), "a later version of this package made it"),
-    "earlier": (partial(of_version, 1), "an earlier version of this package made it"),
-    "text": (lambda path: path.write_text("Dear diary, " * 100), "it is not a ledger"),
-    "folder": (lambda path: path.mkdir(), "it cannot be opened or created"),
-}
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("kind", REFUSED)
-async def test_a_file_that_is_no_ledger_is_refused_and_left_as_it_is(path: Path, kind: str) -> None:
-    """In plain words; not a byte of it is changed."""
-    make, says = REFUSED[kind]
-    make(path)
-    before = content(path)
-    ledger = SqliteLedger(path)
-    for ask in (ledger.record_intent(SALE), ledger.open_intents()):
-        with pytest.raises(LedgerError, match=says) as caught:
-            await ask
-        assert str(path) in str(caught.value)
-    await ledger.aclose()
-    assert content(path) == before
-
-
-@pytest.mark.anyio
 async def test_a_folder_that_is_not_there_yet(path: Path) -> None:
     """Nothing is kept, until it is there."""
     ledger = SqliteLedger(path.parent / "later" / "payments.db")
@@ -508,19 +384,15 @@ async def test_a_folder_that_is_not_there_yet(path: Path) -> None:
     await ledger.aclose()
 
 
-@pytest.mark.anyio
-async def test_a_full_disk_takes_nothing_and_later_everything(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_full_disk_takes_nothing_and_later_everything(
+    ledger: SqliteLedger, caplog: pytest.LogCaptureFixture
+) -> None:
     """Waiting callers get the error; outcomes are written later."""
-    ledger = SqliteLedger(path)
     await ledger.record_intent(SALE)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))  # as a full disk: no file may grow
-    try:
+    with full_disk():
         await ledger.record_outcome("first", "done", "t1")
         with pytest.raises(LedgerError, match="the disk failed, or is full"):
             await ledger.record_intent(BARE)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     await ledger.record_intent(attrs.evolve(BARE, id="third"))
     assert [intent.id for intent in await ledger.open_intents()] == ["third"]
     await ledger.aclose()
@@ -535,7 +407,6 @@ def read_only(path: Path) -> Path:
     return path
 
 
-@pytest.mark.anyio
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anything")
 async def test_a_file_that_may_only_be_read(read_only: Path) -> None:
     """The error says that the file is read-only."""

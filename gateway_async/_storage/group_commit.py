@@ -17,6 +17,7 @@ from weakref import WeakSet
 
 import anyio
 import anyio.lowlevel
+import attrs
 
 from gateway_async.observe import logger
 
@@ -83,7 +84,7 @@ class GroupCommitWriter:
         self._work: SimpleQueue[_Batch | _Deferred | None] = SimpleQueue()
         self._open_batches: dict[Any, _Batch] = {}
         self._lock = threading.Lock()
-        self._closed = False
+        self.is_closed = False
         self._thread: threading.Thread | None = None
         self._backend: WriterBackend | None = None
         self._deferred: deque[Any] = deque(maxlen=_MAX_DEFERRED)
@@ -106,7 +107,7 @@ class GroupCommitWriter:
         A second close is harmless.
         """
         with self._lock:
-            first, self._closed, thread = not self._closed, True, self._thread
+            first, self.is_closed, thread = not self.is_closed, True, self._thread
             if first and thread is not None:
                 self._work.put(None)
         if thread is not None:
@@ -120,7 +121,7 @@ class GroupCommitWriter:
         The thread that held it does not exist there.
         """
         self._lock = threading.Lock()
-        self._closed = self._closed or self._thread is not None
+        self.is_closed = self.is_closed or self._thread is not None
 
     def _join(self, operation: Any) -> "tuple[_Batch, int]":
         """Add an operation to the open batch of this event loop.
@@ -139,7 +140,7 @@ class GroupCommitWriter:
             return batch, len(batch.operations) - 1
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self.is_closed:
             raise self._error_when_closed()
 
     def _enqueue(self, item: "_Batch | _Deferred") -> None:
@@ -189,28 +190,24 @@ class GroupCommitWriter:
             batch.wake(list(islice(results, len(batch.operations))))
 
 
+@attrs.frozen
 class _Deferred:
     """A fire-and-forget operation."""
 
-    __slots__ = ("operation",)
-
-    def __init__(self, operation: Any) -> None:
-        self.operation = operation
+    operation: Any
 
 
+@attrs.define(eq=False, repr=False)
 class _Batch:
     """The operations of one event loop that share a commit.
 
     One event wakes all their tasks.
     """
 
-    __slots__ = ("done", "loop", "operations", "results")
-
-    def __init__(self, loop: Any) -> None:
-        self.loop = loop
-        self.operations: list[Any] = []
-        self.results: Sequence[Any] = ()
-        self.done = anyio.Event()
+    loop: Any
+    operations: list[Any] = attrs.field(init=False, factory=list)
+    results: Sequence[Any] = attrs.field(init=False, default=())
+    done: anyio.Event = attrs.field(init=False, factory=anyio.Event)
 
     async def result(self, index: int) -> Any:
         """Wait for the commit; return the result of the operation at an index."""

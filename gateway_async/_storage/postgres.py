@@ -1,20 +1,27 @@
-"""Shared parts of the PostgreSQL stores: driver, address, pool and error texts."""
+"""Shared parts of the PostgreSQL stores: address, pool, tables, transactions and error texts."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Final
 from urllib.parse import urlsplit
+
+import attrs
 
 from gateway_async._extras import import_extra
 from gateway_async._secrets import mask_text
 
-__all__ = ["COMMAND_SECONDS", "Database", "in_one_line", "is_address", "without_password"]
+__all__ = ["COMMAND_SECONDS", "Database", "is_address", "is_table_name", "without_password"]
 
 COMMAND_SECONDS: Final = 30.0
 _CONNECTING_SECONDS: Final = 10.0
 _CLOSING_SECONDS: Final = 10.0
+_TABLE_NAME: Final = re.compile(r"([a-z_][a-z0-9_]{0,49}\.)?[a-z_][a-z0-9_]{0,49}", re.ASCII)
+_LOCK_CREATION: Final = "SELECT pg_advisory_xact_lock(hashtextextended('gateway_async @', 0))"
 
 
+@attrs.define(eq=False, repr=False)  # its address may have a password
 class Database:
     """A lazily opened pool of connections, and its tables.
 
@@ -22,31 +29,63 @@ class Database:
         who: the name of the class that uses it, for messages.
         given: the address of a database, or an asyncpg pool, which is left open.
         connections: maximum number of connections.
-        create_tables: creates missing tables on a connection.
+        table: the name of the first table, which replaces `@` in all statements.
+        schema: the statements that create the tables.
+        created_table: one of the tables; if it exists, all exist.
+        error: creates the error of a database that cannot be used.
+        create: whether missing tables are created.
+        acquire_seconds: maximum seconds to wait for a free connection; None waits without a limit.
 
     Raises:
         ModuleNotFoundError: asyncpg is missing.
     """
 
-    def __init__(
-        self, who: str, given: Any, *, connections: int, create_tables: Callable[[Any], Awaitable[None]]
-    ) -> None:
-        self.driver = import_extra("asyncpg", extra="postgres", user=who)
-        self.is_closed = False
-        self._who = who
-        self._dsn = given if isinstance(given, str) else None
-        self._pool: Any = None if self._dsn else given
-        self._connections = connections
-        self._create_tables = create_tables
-        self._opening = asyncio.Lock()
-        self._is_ready = False
+    _who: str
+    _given: Any
+    _connections: int
+    _table: str
+    _schema: str
+    _created_table: str
+    _error: Callable[[str], Exception]
+    _create: bool = True
+    _acquire_seconds: float | None = None
+    driver: Any = attrs.field(init=False)
+    is_closed: bool = attrs.field(init=False, default=False)
+    _pool: Any = attrs.field(init=False)
+    _opening: asyncio.Lock = attrs.field(init=False, factory=asyncio.Lock)
+    _is_ready: bool = attrs.field(init=False, default=False)
 
-    async def pool(self) -> Any:
-        """Return the pool; open it and create missing tables on first use."""
-        if not self._is_ready:
-            async with self._opening:
-                await self._open()
-        return self._pool
+    def __attrs_post_init__(self) -> None:
+        self.driver = import_extra("asyncpg", extra="postgres", user=self._who)
+        self._pool = None if isinstance(self._given, str) else self._given
+
+    @asynccontextmanager
+    async def transaction(self, *, may_fail: bool = False) -> AsyncIterator[Any]:
+        """Open a connection with a READ COMMITTED transaction of its own.
+
+        Args:
+            may_fail: whether a handler's statements run in it; their errors are raised unchanged.
+
+        Raises:
+            Exception: the result of `error`: the database cannot be used.
+            RuntimeError: the current event loop is trio's.
+        """
+        driver = self.driver
+        try:
+            async with (
+                (await self._open_pool()).acquire(timeout=self._acquire_seconds) as connection,
+                _read_committed(connection),
+            ):
+                yield connection
+        except (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError) as error:
+            if may_fail and not self._is_connection_error(error):
+                raise
+            raise self._error(_in_one_line(error)) from error
+
+    async def fetch(self, connection: Any, statement: str, *values: Any) -> Sequence[Mapping[str, Any]]:
+        """Execute a statement and return its rows."""
+        rows: Sequence[Mapping[str, Any]] = await connection.fetch(statement.replace("@", self._table), *values)
+        return rows
 
     async def aclose(self) -> None:
         """Close the connections, within 10 seconds.
@@ -55,17 +94,30 @@ class Database:
         """
         self.is_closed = True
         pool = self._pool
-        if self._dsn and pool is not None:
+        if isinstance(self._given, str) and pool is not None:
             self._pool = None
             try:
                 await asyncio.wait_for(pool.close(), _CLOSING_SECONDS)
             except (TimeoutError, OSError):
                 pool.terminate()
 
+    async def _open_pool(self) -> Any:
+        """Return the pool; open it and create missing tables on first use."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            raise RuntimeError(f"{self._who} needs asyncio") from None
+        if self.is_closed:
+            raise self._error("it is closed")
+        if not self._is_ready:
+            async with self._opening:
+                await self._open()
+        return self._pool
+
     async def _open(self) -> None:
-        if self._dsn and not self._pool:
+        if self._pool is None:
             self._pool = await self.driver.create_pool(
-                self._dsn,
+                self._given,
                 min_size=0,
                 max_size=self._connections,
                 timeout=_CONNECTING_SECONDS,
@@ -76,21 +128,50 @@ class Database:
                 await self._create_tables(connection)
             self._is_ready = True
 
-    def check_asyncio(self) -> None:
-        """Reject an event loop other than asyncio's, with a clear message.
+    async def _create_tables(self, connection: Any) -> None:
+        if await self._tables_exist(connection):
+            return
+        if not self._create:
+            raise self._error("there is no such table")
+        async with _read_committed(connection):
+            await self.fetch(connection, _LOCK_CREATION)  # another process may be creating them
+            if not await self._tables_exist(connection):
+                await connection.execute(self._schema.replace("@", self._table))
 
-        Raises:
-            RuntimeError: the current event loop is trio's.
+    async def _tables_exist(self, connection: Any) -> bool:
+        """Return whether the tables exist.
+
+        The query reads `pg_class`, so that a transaction that waited for the lock also sees new tables.
         """
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            raise RuntimeError(f"{self._who} needs asyncio") from None
+        query = f"SELECT count(*) > 0 FROM pg_class WHERE oid = to_regclass('{self._created_table}')"  # noqa: S608
+        ((exists,),) = await self.fetch(connection, query)
+        return bool(exists)
+
+    def _is_connection_error(self, error: Exception) -> bool:
+        """Return whether the database or its connection failed."""
+        driver = self.driver
+        server_errors = (
+            *(driver.PostgresConnectionError, driver.InsufficientResourcesError, driver.TransactionRollbackError),
+            *(driver.OperatorInterventionError, driver.PostgresSystemError, driver.InternalServerError),
+        )
+        statements = (driver.QueryCanceledError, TimeoutError)
+        client_errors = (driver.InterfaceError, driver.InternalClientError, OSError)
+        return isinstance(error, (*server_errors, *client_errors)) and not isinstance(error, statements)
+
+
+def _read_committed(connection: Any) -> Any:
+    """Start a transaction with READ COMMITTED isolation, whatever the database's default is."""
+    return connection.transaction(isolation="read_committed")
 
 
 def is_address(dsn: object) -> bool:
     """Return whether `dsn` is the address of a PostgreSQL database."""
     return isinstance(dsn, str) and dsn.startswith(("postgresql://", "postgres://"))
+
+
+def is_table_name(table: object) -> bool:
+    """Return whether `table` is a valid name, with or without a schema."""
+    return isinstance(table, str) and _TABLE_NAME.fullmatch(table) is not None
 
 
 def without_password(dsn: str) -> str:
@@ -99,7 +180,7 @@ def without_password(dsn: str) -> str:
     return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def in_one_line(error: Exception) -> str:
+def _in_one_line(error: Exception) -> str:
     """Return an error's text in one line, masked."""
     text = mask_text(" ".join(str(error).split()))
     return text or ("no response" if isinstance(error, TimeoutError) else type(error).__name__)

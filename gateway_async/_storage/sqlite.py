@@ -7,9 +7,10 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from os import fspath
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import attrs
+import msgspec
 
 from gateway_async._storage.private_file import check_owner, create_database, restrict_mode
 
@@ -22,6 +23,8 @@ __all__ = [
     "connect",
     "describe_error",
     "is_file_error",
+    "json_fields",
+    "to_json",
     "transaction",
 ]
 
@@ -46,6 +49,19 @@ _FILE_ERRORS: Final[Mapping[int, str]] = {
     sqlite3.SQLITE_PERM: "access is not permitted",
     sqlite3.SQLITE_READONLY: "it is read-only",
 }
+
+
+_encoder: Final = msgspec.json.Encoder(enc_hook=dict)  # encodes mappings of any type
+
+
+def json_fields(*names: str) -> str:
+    """Return SQL that reads fields of the JSON object `value`."""
+    return ", ".join(f"json_extract(value, '$.{name}') AS {name}" for name in names)
+
+
+def to_json(value: Any) -> str:
+    """Encode a value for SQLite's JSON functions."""
+    return _encoder.encode(value).decode()
 
 
 def is_file_error(error: sqlite3.Error) -> bool:

@@ -1,6 +1,7 @@
 """`gateway-async inbox`: list the waiting and dead postbacks of an inbox, replay them or discard them."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,8 +62,11 @@ def inbox(
         rows = _run(address, table, lambda opened: _replay(opened, replay))
     else:
         rows = _run(address, table, lambda opened: _list(opened, _states(dead, waiting, show_all)))
-    print_json(rows) if as_json else _print_table(rows)
-    if any(row["state"] == "dead" for row in rows):
+    has_dead = any(row["state"] == "dead" for row in rows)
+    print_json(rows) if as_json else print_table(rows, _HEADINGS, _cells, "No such postbacks in the inbox.")
+    if has_dead and not as_json:
+        Console().print(Text(f"\n{WHAT_TO_DO}", style="dim"), soft_wrap=True)
+    if has_dead:
         raise typer.Exit(DEAD)
 
 
@@ -73,11 +77,8 @@ def _run(address: str, table: str, operation: "Callable[[Inbox], Awaitable[list[
     from gateway_async import GatewayError
 
     async def run() -> list[Row]:
-        opened = _open(address, table)
-        try:
+        async with aclosing(_open(address, table)) as opened:
             return await operation(opened)
-        finally:
-            await opened.aclose()
 
     try:
         return anyio.run(run)
@@ -103,24 +104,17 @@ def _states(dead: bool, waiting: bool, show_all: bool) -> "tuple[PostbackState |
 
     if show_all:
         return (None,)
-    chosen = ((PostbackState.WAITING, not dead), (PostbackState.DEAD, not waiting))
-    return tuple(state for state, is_wanted in chosen if is_wanted)
+    return (*([] if dead else [PostbackState.WAITING]), *([] if waiting else [PostbackState.DEAD]))
 
 
 async def _list(opened: "Inbox", states: "Iterable[PostbackState | None]") -> list[Row]:
     rows: list[Row] = []
     for state in states:
-        rows += [_row_of(stored) async for stored in _list_postbacks(opened, state)]
+        after = 0
+        while page := await opened.list(state, after=after, limit=_PAGE):
+            rows += map(_row_of, page)
+            after = page[-1].number
     return sorted(rows, key=lambda row: int(row["number"]))
-
-
-async def _list_postbacks(opened: "Inbox", state: "PostbackState | None") -> "AsyncIterator[StoredPostback]":
-    """Yield all postbacks of a state, page by page."""
-    after = 0
-    while page := await opened.list(state, after=after, limit=_PAGE):
-        for stored in page:
-            yield stored
-        after = page[-1].number
 
 
 async def _replay(opened: "Inbox", number: int | None) -> list[Row]:
@@ -162,16 +156,6 @@ def _row_of(stored: "StoredPostback") -> Row:
         "due_at": stored.due_at,
         "error": stored.error,
     }
-
-
-def _print_table(rows: list[Row]) -> None:
-    console = Console()
-    if not rows:
-        console.print(Text("No such postbacks in the inbox.", style="green"))
-        return
-    print_table(rows, _HEADINGS, _cells)
-    if any(row["state"] == "dead" for row in rows):
-        console.print(Text(f"\n{WHAT_TO_DO}", style="dim"), soft_wrap=True)
 
 
 def _cells(row: Row) -> list[Text]:

@@ -1,6 +1,7 @@
 """`gateway-async ledger`: list the open calls of a ledger file, and look up or record their outcomes."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -87,7 +88,9 @@ def ledger(
             rows = list(_recover(file, wait) if recover else _list(file, open_only=not show_all))
     except GatewayError as error:
         fail(str(error))
-    print_json(rows) if as_json else _print_table(file, rows)
+    print_json(rows) if as_json else print_table(rows, _HEADINGS, _cells, f"No open calls in {file}.")
+    if not as_json:
+        _print_advice(file, rows)
     if any(row["outcome"] in ("open", "unknown") for row in rows):
         raise typer.Exit(OPEN)
 
@@ -95,25 +98,19 @@ def ledger(
 def _resolve(file: Path, name: str, resolution: Resolution) -> Row:
     from gateway_async.ledger._sqlite_store import LedgerFile, Outcome
 
-    opened = LedgerFile(file)
-    try:
+    with closing(LedgerFile(file)) as opened:
         matching = [each for each in opened.entries(open_only=True) if name in (each.intent.id, each.intent.api_id)]
         if len(matching) != 1:
             fail(f"--resolve: {len(matching)} open calls have the id {name} (expected 1; --json lists the ids)")
         opened.write([], [Outcome(matching[0].intent.id, resolution, None, datetime.now(UTC))])
         return _row_of(matching[0]) | {"outcome": resolution.value}
-    finally:
-        opened.close()
 
 
 def _list(file: Path, *, open_only: bool) -> Iterator[Row]:
     from gateway_async.ledger._sqlite_store import LedgerFile
 
-    opened = LedgerFile(file)
-    try:
+    with closing(LedgerFile(file)) as opened:
         yield from (_row_of(entry) for entry in opened.entries(open_only=open_only))
-    finally:
-        opened.close()
 
 
 def _recover(file: Path, wait: float) -> Iterable[Row]:
@@ -154,12 +151,8 @@ def _row_of(entry: "StoredIntent") -> Row:
     }
 
 
-def _print_table(file: Path, rows: list[Row]) -> None:
+def _print_advice(file: Path, rows: list[Row]) -> None:
     console = Console()
-    if not rows:
-        console.print(Text(f"No open calls in {file}.", style="green"), soft_wrap=True)
-        return
-    print_table(rows, _HEADINGS, _cells)
     for error in sorted({str(row["error"]) for row in rows if row.get("error")}):
         console.print(Text(error, style="yellow"), soft_wrap=True)
     if any(row["outcome"] == "open" for row in rows):

@@ -24,12 +24,17 @@ def print_json(rows: Iterable[Row]) -> None:
         typer.echo(json.dumps(row, default=datetime.isoformat))
 
 
-def print_table(rows: Sequence[Row], headings: Sequence[str], cells: Callable[[Row], Iterable[Text]]) -> None:
-    """Print the first 500 rows as a table."""
+def print_table(
+    rows: Sequence[Row], headings: Sequence[str], cells: Callable[[Row], Iterable[Text]], nothing: str
+) -> None:
+    """Print the first 500 rows as a table, or `nothing` without rows."""
+    console = Console()
+    if not rows:
+        console.print(Text(nothing, style="green"), soft_wrap=True)
+        return
     table = Table(*headings, box=None)
     for row in rows[:_MAX_ROWS]:
         table.add_row(*cells(row))
-    console = Console()
     console.print(table)
     if len(rows) > _MAX_ROWS:
         console.print(f"… and {len(rows) - _MAX_ROWS} more (--json lists all)")

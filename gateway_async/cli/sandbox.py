@@ -3,17 +3,19 @@
 import errno
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated
 
 import attrs
 import typer
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.rule import Rule
+from rich.text import Text
 
 from gateway_async._storage.sqlite import describe_error
-from gateway_async.cli.banner import sandbox_banner
 from gateway_async.cli.errors import fail
 
 if TYPE_CHECKING:
@@ -27,6 +29,15 @@ REASONS = {
     errno.EADDRNOTAVAIL: "not an address of this machine",
 }
 """Error number → why the address cannot be listened on."""
+
+EXPORTED = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
+"""The fields of `SandboxInfo` that `AsyncGateway.from_env()` reads from variables such as `GATEWAY_BASE_URL`."""
+
+FIRST_CALL = """\
+curl -H "developer-id: $GATEWAY_DEVELOPER_ID" \\
+     -H "user-id: $GATEWAY_USER_ID" \\
+     -H "user-api-key: $GATEWAY_USER_API_KEY" \\
+     "$GATEWAY_BASE_URL/v2/contacts\""""
 
 
 class Terminals(StrEnum):
@@ -102,4 +113,39 @@ def _print_json(info: "SandboxInfo") -> None:
 def _print_banner(data: Path | None, terminals: Terminals, delay: float) -> Callable[["SandboxInfo"], None]:
     kept = "in memory, deleted at the end" if data is None else f"kept in {data}"
     card = f"a test card is presented after {delay:g} s" if terminals is Terminals.AUTO else "you present the card"
-    return lambda info: Console().print(sandbox_banner(info, {"Records": kept, "Terminals": card}), soft_wrap=True)
+    return lambda info: Console().print(_banner(info, {"Records": kept, "Terminals": card}), soft_wrap=True)
+
+
+def _banner(info: "SandboxInfo", settings: Mapping[str, str]) -> RenderableType:
+    """Build the banner of a running sandbox.
+
+    It shows the sandbox's throw-away credentials on purpose. It has no frame and no padding on the right, because both
+    would be copied with the lines and break them.
+    """
+    values = attrs.asdict(info)
+    exports = "\n".join(f"export GATEWAY_{name.upper()}={values[name]}" for name in EXPORTED)
+    others = {name: value for name, value in values.items() if name not in EXPORTED}
+    return Group(
+        Rule(Text(f"The sandbox gateway is ready at {info.base_url}", style="bold green"), align="left"),
+        _table(settings),
+        _part("Paste into your shell, for AsyncGateway.from_env():", Text(indent(exports, "  "), style="cyan")),
+        _part("A first call:", Text(indent(FIRST_CALL, "  "), style="cyan")),
+        _part("Other values:", _table(others)),
+        _part(
+            "Faults, clock, terminals and ledger, without credentials:",
+            Text(f"  {info.base_url}/_sandbox/"),
+        ),
+        Rule(),
+        Text("Press Ctrl-C to stop.", style="dim"),
+    )
+
+
+def _part(headline: str, content: Text) -> Text:
+    return Text.assemble("\n", (headline, "bold"), "\n", content)
+
+
+def _table(values: Mapping[str, str]) -> Text:
+    width = max(map(len, values))
+    return Text("\n").join(
+        Text.assemble("  ", (f"{name:{width}}", "dim"), "  ", value) for name, value in values.items()
+    )

@@ -163,17 +163,11 @@ def _nameless_effects(page: Page) -> Iterator[Effect]:
         if row["account_vault_api_id"] is None and row["id"] not in saved:
             yield Effect("stored", row["id"], frozenset({row["id"]}), is_nameless=True)
     for row in page["transactions"]:
-        if (
-            row["transaction_api_id"] is None
-            and _moved_money(row)
-            and row["trx_source_id"] == TransactionSource.INTEGRATION
-        ):
+        moved_money = row["status_id"] != TransactionStatus.DECLINED and row["type_id"] != TransactionType.AVS_ONLY
+        is_own = row["trx_source_id"] == TransactionSource.INTEGRATION
+        if row["transaction_api_id"] is None and moved_money and is_own:
             kind = "refunded" if row["type_id"] in _REFUNDS else "charged"
             yield Effect(kind, row["id"], frozenset({row["id"]}))
-
-
-def _moved_money(row: Page) -> bool:
-    return bool(row["status_id"] != TransactionStatus.DECLINED and row["type_id"] != TransactionType.AVS_ONLY)
 
 
 def _change_effects(page: Page) -> Iterator[Effect]:

@@ -18,6 +18,7 @@ from gateway_async.ledger.protocol import Intent, Ledger
 __all__ = ["RecordingLedger", "RecoveryLedger", "read_recording"]
 
 
+@attrs.frozen
 class RecordingLedger:
     """Ledger that records each intent and outcome before it passes them to another ledger.
 
@@ -26,9 +27,8 @@ class RecordingLedger:
         path: the file of the recording, with one line of JSON for each entry.
     """
 
-    def __init__(self, ledger: Ledger, path: Path) -> None:
-        self._ledger = ledger
-        self._path = path
+    _ledger: Ledger
+    _path: Path
 
     async def record_intent(self, intent: Intent) -> None:
         """Record an intent and pass it on."""
@@ -71,15 +71,12 @@ def read_recording(path: Path, was_open: Sequence[str], is_open: Sequence[str]) 
         was_open: the ids of the intents that were open before the recovery.
         is_open: the ids of the intents that are still open.
     """
+    entries = map(json.loads, path.read_text(encoding="utf-8").splitlines() if path.exists() else [])
     facts: dict[str, dict[str, Any]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        entry = json.loads(line)
-        fields = facts.setdefault(entry.pop("id"), {})
-        fields.update(entry)
-    return tuple(_outcome_of(intent_id, fields, was_open, is_open) for intent_id, fields in facts.items())
-
-
-def _outcome_of(intent_id: str, fields: dict[str, Any], was_open: Sequence[str], is_open: Sequence[str]) -> CallOutcome:
-    recorded = fields.pop("outcome", "not_begun")
-    outcome = "unknown" if intent_id in is_open else recorded
-    return CallOutcome(outcome=outcome, recovered=intent_id in was_open, **fields)
+    for entry in entries:
+        intent_id = entry.pop("id")
+        not_begun = {"outcome": "not_begun", "recovered": intent_id in was_open}
+        facts[intent_id] = facts.get(intent_id, not_begun) | entry
+    for intent_id in facts.keys() & {*is_open}:
+        facts[intent_id]["outcome"] = "unknown"
+    return tuple(CallOutcome(**fields) for fields in facts.values())

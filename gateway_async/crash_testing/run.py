@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final, cast
 
-import anyio
 import anyio.to_thread
+import attrs
 
 from gateway_async import SqliteLedger
 from gateway_async.client import AsyncGateway, Options
@@ -23,10 +23,11 @@ Scenario = Callable[[AsyncGateway], Awaitable[object]]
 Prepare = Callable[[Sandbox], object]
 
 
+@attrs.define
 class ScenarioRun:
     """The environment of one run: the sandbox and the files of one ledger.
 
-    Args:
+    Attributes:
         sandbox: the sandbox; it is reset.
         prepare: called with the sandbox after the reset, to plan faults or create records.
         ledger: the path of the ledger, a new one for each run.
@@ -34,21 +35,17 @@ class ScenarioRun:
         baseline: the counts of a run without faults and crashes, if they are known yet.
     """
 
-    def __init__(
-        self,
-        sandbox: Sandbox,
-        prepare: Prepare | None,
-        ledger: Path,
-        options: Mapping[str, float],
-        baseline: Mapping[str, int] | None = None,
-    ) -> None:
-        self._sandbox = sandbox
-        self._baseline = baseline or {}
-        self._prepare = prepare
-        self._before: set[Effect] = set()
-        self.ledger = ledger
-        self.recording = ledger.with_suffix(".recording")
-        self._options = cast("Options", options)
+    _sandbox: Sandbox
+    _prepare: Prepare | None
+    ledger: Path
+    _options: Mapping[str, float]
+    _baseline: Mapping[str, int] = attrs.field(factory=dict)
+    _before: set[Effect] = attrs.field(factory=set, init=False)
+
+    @property
+    def recording(self) -> Path:
+        """The file in which the ledger's entries are recorded."""
+        return self.ledger.with_suffix(".recording")
 
     @property
     def is_prepared(self) -> bool:
@@ -63,8 +60,8 @@ class ScenarioRun:
 
     def client(self) -> AsyncGateway:
         """Make a client for a scenario that runs in this process."""
-        options = self._options | {"ledger": RecordingLedger(SqliteLedger(self.ledger), self.recording)}
-        return self._sandbox.gateway(**options)
+        ledger = RecordingLedger(SqliteLedger(self.ledger), self.recording)
+        return self._sandbox.gateway(**cast("Options", {**self._options, "ledger": ledger}))
 
     async def count_effects(self) -> Mapping[str, int]:
         """Count the effects when the sandbox is idle."""

@@ -16,7 +16,15 @@ from typing import Any, Final
 import attrs
 import msgspec
 
-from gateway_async._storage.sqlite import FileFormat, SqliteStore, ask_pragma, connect, transaction
+from gateway_async._storage.sqlite import (
+    FileFormat,
+    SqliteStore,
+    ask_pragma,
+    connect,
+    json_fields,
+    to_json,
+    transaction,
+)
 from gateway_async.errors import LedgerError
 from gateway_async.ledger.protocol import Intent
 
@@ -53,20 +61,14 @@ _FORMAT: Final = FileFormat("a ledger", _APPLICATION_ID, _VERSION, _SCHEMA)
 
 _COLUMNS: Final = tuple(field.name for field in attrs.fields(Intent))
 
-
-def _json_fields(*names: str) -> str:
-    """Return SQL that reads fields of the JSON object `value`."""
-    return ", ".join(f"json_extract(value, '$.{name}') AS {name}" for name in names)
-
-
 # One statement and one JSON encoding for all rows: each further call would wait for the interpreter's lock again.
 _RECORD_INTENTS: Final = f"""
-INSERT OR IGNORE INTO intents ({", ".join(_COLUMNS)}) SELECT {_json_fields(*_COLUMNS)} FROM json_each(?)
+INSERT OR IGNORE INTO intents ({", ".join(_COLUMNS)}) SELECT {json_fields(*_COLUMNS)} FROM json_each(?)
 """  # noqa: S608  no user input in the SQL
 _RECORD_OUTCOMES: Final = f"""
 UPDATE intents SET outcome = new.outcome, record_id = new.record_id, resolved_at = new.resolved_at
 FROM (
-    SELECT {_json_fields("intent_id", "outcome", "record_id", "resolved_at")} FROM json_each(?)
+    SELECT {json_fields("intent_id", "outcome", "record_id", "resolved_at")} FROM json_each(?)
 ) AS new
 WHERE intents.id = new.intent_id AND (intents.outcome IS NULL OR new.outcome = 'done')
 """  # noqa: S608  no user input in the SQL
@@ -137,9 +139,9 @@ class LedgerFile(SqliteStore):
         """Write intents and outcomes in one transaction."""
         with self._describe_errors(), transaction(self._connection):
             if intents:
-                self._connection.execute(_RECORD_INTENTS, (_json(intents),))
+                self._connection.execute(_RECORD_INTENTS, (to_json(intents),))
             if outcomes:
-                self._connection.execute(_RECORD_OUTCOMES, (_json(outcomes),))
+                self._connection.execute(_RECORD_OUTCOMES, (to_json(outcomes),))
 
     def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
         """Return the intents without an outcome, the oldest first.
@@ -197,13 +199,6 @@ def _intent(row: Sequence[Any]) -> Intent:
         values[name] = values[name] and msgspec.json.decode(values[name])
     values["orphaned"] = bool(values["orphaned"])
     return Intent(**values)
-
-
-def _json(value: Any) -> str:
-    return _encoder.encode(value).decode()
-
-
-_encoder = msgspec.json.Encoder(enc_hook=dict)  # encodes mappings of any type
 
 
 def _to_text(moment: datetime) -> str:

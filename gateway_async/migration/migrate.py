@@ -6,6 +6,7 @@ from os import PathLike
 from typing import Any, Final
 
 import anyio
+import attrs
 
 from gateway_async._arguments import check_numbers
 from gateway_async._exceptions import first_error
@@ -80,9 +81,9 @@ async def migrate_vaults(
     check_numbers(whole=True, above=0, concurrency=concurrency)
     check_numbers(above=0, give_up_after=give_up_after, rate=rate if isinstance(rate, int | float) else 1)
     if not isinstance(max_rows, RowAllowance):
-        check_numbers(whole=True, above=0, max_rows=1 if max_rows is None else max_rows)
+        check_numbers(whole=True, above=0, optional=True, max_rows=max_rows)
+        max_rows = RowAllowance(max_rows)
     store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
-    allowance = max_rows if isinstance(max_rows, RowAllowance) else RowAllowance(max_rows)
     report = Report(gateway=gateway.base_url, location=gateway.location_id, started_at=datetime.now(UTC))
     limiter = ConcurrencyLimiter(concurrency, SteadyRate(rate) if isinstance(rate, int | float) else rate)
     try:
@@ -96,7 +97,7 @@ async def migrate_vaults(
             name=run.name,
             limiter=limiter,
             report=report,
-            allowance=allowance,
+            allowance=max_rows,
             on_row=on_row,
             give_up_after=give_up_after,
         )
@@ -124,24 +125,17 @@ async def _run_monitored(runner: Runner, rows: Any, run: int, monitor: "_Monitor
     monitor.update()
 
 
+@attrs.define
 class _Monitor:
     """Updates the report and checks for a stop, ten times a second."""
 
-    def __init__(
-        self,
-        report: Report,
-        limiter: ConcurrencyLimiter,
-        runner: Runner,
-        stop_when: Callable[[Report], str | None] | None,
-        on_progress: Callable[[Report], object] | None,
-    ) -> None:
-        self._report = report
-        self._limiter = limiter
-        self._runner = runner
-        self._stop_when = stop_when
-        self._on_progress = on_progress
-        self._started_at = anyio.current_time()
-        self._samples = Samples()
+    _report: Report
+    _limiter: ConcurrencyLimiter
+    _runner: Runner
+    _stop_when: Callable[[Report], str | None] | None
+    _on_progress: Callable[[Report], object] | None
+    _started_at: float = attrs.field(factory=anyio.current_time)
+    _samples: Samples = attrs.field(factory=Samples)
 
     async def run(self) -> None:
         """Update the report until the task is cancelled."""
@@ -154,11 +148,9 @@ class _Monitor:
         """Update the report, call the callbacks, and stop if asked to."""
         report, limiter = self._report, self._limiter
         report.seconds = anyio.current_time() - self._started_at
-        report.failed_attempts, report.limit, report.in_flight = (
-            limiter.failed_attempts,
-            limiter.limit,
-            limiter.in_flight,
-        )
+        report.failed_attempts = limiter.failed_attempts
+        report.limit = limiter.limit
+        report.in_flight = limiter.in_flight
         report.failures = dict(limiter.failures)
         report.waiting = self._runner.waiting
         report.samples = self._samples.with_one_of(report)

@@ -11,9 +11,10 @@ import attrs
 
 from gateway_async._arguments import check_numbers
 from gateway_async._secrets import mask_text
-from gateway_async._wire.validation import problems as problems_of
 from gateway_async.migration.engine.iteration import iterate
+from gateway_async.migration.engine.row_task import as_vault_row
 from gateway_async.migration.output.summary import duration
+from gateway_async.migration.rows.builder import request_problems
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.rows.temporary_table import DuplicateCount, DuplicateFinder
 from gateway_async.models.account_vaults import AchVaultCreate, CardVaultCreate, VaultCreate
@@ -29,9 +30,6 @@ _OTHER: Final = "other problems"
 _PLACEHOLDER: Final = "…"
 _LAST_DIGITS: Final = f", ends in {_PLACEHOLDER}"
 _NUMBER: Final = re.compile("([0-9]+)")
-_CLIENT_ADDS_LOCATION: Final = "location_id: is required"
-"""A problem that does not count, because the client adds the field."""
-
 _BRANDS: Final = (
     ("visa", re.compile("4")),
     ("mc", re.compile("5[1-5]|2(2[2-9]|[3-6]|7[01]|720)")),
@@ -153,11 +151,8 @@ def _to_row(given: VaultRow | VaultCreate) -> VaultRow:
     """Return the row; make one of a bare request, with its problems."""
     if isinstance(given, VaultRow):
         return given
-    key = given.account_vault_api_id or ""
-    problems: list[str] = [line for line in problems_of(given) if line != _CLIENT_ADDS_LOCATION]
-    if not key:
-        problems.append("account_vault_api_id: required")
-    return VaultRow(key=key, request=given, problems=tuple(problems))
+    missing = () if given.account_vault_api_id else ("account_vault_api_id: required",)
+    return attrs.evolve(as_vault_row(given), problems=(*request_problems(given), *missing))
 
 
 class _Counter:
@@ -280,16 +275,16 @@ def _section(title: str, remarks: Sequence[Remark]) -> Iterator[str]:
     if remarks:
         yield f"{title}:"
     for remark in remarks:
-        where = f"  (lines {', '.join(map(str, remark.lines))}{_more(remark)})" if remark.lines else ""
+        where = f"  (lines {_list_lines(remark.lines, remark.count)})" if remark.lines else ""
         yield f"  {remark.count:>12,}  {remark.text}{where}"
-
-
-def _more(remark: Remark) -> str:
-    return ", …" if remark.count > len(remark.lines) else ""
 
 
 def _duplicates(title: str, duplicates: DuplicateCount) -> Iterator[str]:
     if duplicates.count:
-        lines = ", ".join(f"{line} as {first}" for line, first in duplicates.examples)
+        examples = [f"{line} as {first}" for line, first in duplicates.examples]
         yield f"{title}:"
-        yield f"  {duplicates.count:>12,}  lines {lines}{', …' if duplicates.count > len(duplicates.examples) else ''}"
+        yield f"  {duplicates.count:>12,}  lines {_list_lines(examples, duplicates.count)}"
+
+
+def _list_lines(lines: Sequence[object], count: int) -> str:
+    return ", ".join([*map(str, lines), *(["…"] if count > len(lines) else [])])

@@ -1,14 +1,16 @@
 """`verify_vaults`: read back what a migration has stored, all or a sample, and compare it."""
 
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Iterator
-from contextlib import aclosing, closing, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
+from contextlib import aclosing, closing
 from os import PathLike
 from random import Random
 from typing import Any, Final
 
 import anyio
+import attrs
 
 from gateway_async._arguments import check_numbers
+from gateway_async._exceptions import first_error
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import (
     AuthenticationError,
@@ -20,7 +22,7 @@ from gateway_async.errors import (
 )
 from gateway_async.migration.engine.iteration import iterate
 from gateway_async.migration.engine.row_task import as_vault_row
-from gateway_async.migration.journal.protocol import Journal, JournalEntry, RowState
+from gateway_async.migration.journal.protocol import Journal, RowState, iterate_entries
 from gateway_async.migration.journal.sqlite import SqliteJournal
 from gateway_async.migration.rows.comparison import differences
 from gateway_async.migration.rows.row import VaultRow
@@ -33,7 +35,6 @@ __all__ = ["verify_vaults"]
 Pair = tuple[StoredRow, VaultCreate | None]
 """A stored account, and the request that should have stored it, if known."""
 
-_PAGE: Final = 5000
 _MAX_UNREAD: Final = 100
 _PROGRESS_SECONDS: Final = 0.1
 _FATAL: Final = (AuthenticationError, PermissionDeniedError, ClientClosedError)
@@ -73,7 +74,7 @@ async def verify_vaults(
     check_numbers(whole=True, above=0, concurrency=concurrency, sample=1 if sample is None else sample)
     store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
     result = Verification()
-    checker = _Checker(gateway, result, concurrency, on_progress)
+    checker = _Checker(result, gateway, concurrency, on_progress)
     try:
         await _verify(checker, store, rows, sample, random or Random())  # noqa: S311  a sample is not secret
     finally:
@@ -82,67 +83,46 @@ async def verify_vaults(
     return result
 
 
+@attrs.define
 class _Checker:
     """Reads accounts concurrently and compares them."""
 
-    def __init__(
-        self,
-        gateway: AsyncGateway,
-        result: Verification,
-        concurrency: int,
-        on_progress: Callable[[Verification], object] | None,
-    ) -> None:
-        self.result = result
-        self._vaults = gateway.account_vaults
-        self._concurrency = concurrency
-        self._on_progress = on_progress
-        self._error: GatewayError | None = None
-        self._unread_in_a_row = 0
+    result: Verification
+    _gateway: AsyncGateway
+    _concurrency: int
+    _on_progress: Callable[[Verification], object] | None
+    _unread_in_a_row: int = 0
 
     async def check(self, pairs: AsyncGenerator[Pair]) -> None:
         """Check all pairs."""
         sender, receiver = anyio.create_memory_object_stream[Pair](self._concurrency)
-        async with anyio.create_task_group() as progress_task:
-            progress_task.start_soon(self._report_progress)
-            async with anyio.create_task_group() as workers:
-                workers.start_soon(self._send_pairs, pairs, sender, workers.cancel_scope)
-                for _ in range(self._concurrency):
-                    workers.start_soon(self._check_pairs, receiver, workers.cancel_scope)
-            progress_task.cancel_scope.cancel()
-        receiver.close()
-        if self._error is not None:
-            raise self._error
+        try:
+            async with receiver, anyio.create_task_group() as progress_task:
+                progress_task.start_soon(self._report_progress)
+                async with anyio.create_task_group() as workers:
+                    workers.start_soon(self._send_pairs, pairs, sender)
+                    for _ in range(self._concurrency):
+                        workers.start_soon(self._check_pairs, receiver, workers.cancel_scope)
+                progress_task.cancel_scope.cancel()
+        except BaseExceptionGroup as group:
+            error = first_error(group)
+            raise error from error.__cause__
         self._call_back()
 
-    async def _send_pairs(self, pairs: AsyncGenerator[Pair], sender: Any, scope: anyio.CancelScope) -> None:
-        with sender, self._stop_on_error(scope):
-            async with aclosing(pairs):
-                async for pair in pairs:
-                    await sender.send(pair)
+    async def _send_pairs(self, pairs: AsyncGenerator[Pair], sender: Any) -> None:
+        async with sender, aclosing(pairs):
+            async for pair in pairs:
+                await sender.send(pair)
 
     async def _check_pairs(self, receiver: Any, scope: anyio.CancelScope) -> None:
-        with self._stop_on_error(scope):
-            while True:
-                try:
-                    entry, request = await receiver.receive()
-                except anyio.EndOfStream:
-                    return
-                await self._check_account(entry, request)
-                if self.result.stopped:
-                    scope.cancel()
-
-    @contextmanager
-    def _stop_on_error(self, scope: anyio.CancelScope) -> Iterator[None]:
-        """Store an error of the block and cancel the scope."""
-        try:
-            yield
-        except GatewayError as error:
-            self._error = error
-            scope.cancel()
+        async for entry, request in receiver:
+            await self._check_account(entry, request)
+            if self.result.stopped:
+                scope.cancel()
 
     async def _check_account(self, entry: StoredRow, request: VaultCreate | None) -> None:
         try:
-            vault = await self._vaults.get(entry.vault_id)
+            vault = await self._gateway.account_vaults.get(entry.vault_id)
         except (NotFoundError, RecordDeletedError) as error:
             self._unread_in_a_row = 0
             self._add_finding(entry, Verdict.MISSING, (error.meaning,))
@@ -193,21 +173,15 @@ async def _verify(checker: _Checker, journal: Journal, rows: Any, sample: int | 
         return
     with closing(StoredRows()) as stored_rows:
         async for entry in entries:
-            stored_rows.add([entry])
+            stored_rows.add(entry)
         await checker.check(_pair_with_rows(stored_rows, rows, checker.result, complete=sample is None))
 
 
 async def _read_journal(journal: Journal) -> AsyncGenerator[StoredRow]:
     """Yield all accounts that the journal has as stored."""
-    after = None
-    while page := await journal.entries(RowState.STORED, after=after, limit=_PAGE):
-        for entry in page:
-            yield _stored_row(entry)
-        after = page[-1].key
-
-
-def _stored_row(entry: JournalEntry) -> StoredRow:
-    return StoredRow(entry.key, entry.line, entry.vault_id or "", entry.api_id, entry.last_four)
+    async with aclosing(iterate_entries(journal, RowState.STORED)) as entries:
+        async for entry in entries:
+            yield StoredRow(entry.key, entry.line, entry.vault_id or "", entry.api_id, entry.last_four)
 
 
 async def _pick(entries: AsyncIterable[StoredRow], number: int, random: Random) -> list[StoredRow]:

@@ -255,10 +255,7 @@ class AccountVaultUpdate(Request):
     terms_agree: bool | int | Unset | None = UNSET
     terms_agree_ip: IpAddress | Unset | None = UNSET
 
-    rules: ClassVar[tuple[Rule, ...]] = (
-        NotBoth(("contact_id", "contact_api_id")),
-        Together(("dl_number", "dl_state")),
-    )
+    rules: ClassVar[tuple[Rule, ...]] = VaultCreate.rules
 
 
 @attrs.frozen(kw_only=True, repr=False)

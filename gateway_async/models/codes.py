@@ -6,7 +6,7 @@ its raw value (`status_id == 101` is true, `{101: ...}[status_id]` works). A kno
 """
 
 import enum
-from typing import Final, Self
+from typing import Any, Final, Self
 
 __all__ = [
     "AccountType",
@@ -31,40 +31,31 @@ __all__ = [
 ]
 
 
-class OpenInt(enum.IntEnum):
+class _OpenCode(enum.Enum):
+    """A code that may be unknown to this version."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        kind: Any = int if issubclass(cls, int) else str
+        if not isinstance(value, kind) or isinstance(value, bool):
+            return None
+        code: Self = kind.__new__(cls, value)
+        code._name_ = f"UNKNOWN_{value}"
+        code._value_ = kind(value)
+        return code
+
+    @property
+    def known(self) -> bool:
+        """Whether this version of the package has a name for the code."""
+        return self._name_ in type(self).__members__
+
+
+class OpenInt(_OpenCode, enum.IntEnum):
     """An integer code that may be unknown to this version."""
 
-    @classmethod
-    def _missing_(cls, value: object) -> Self | None:
-        if not isinstance(value, int) or isinstance(value, bool):
-            return None
-        code = int.__new__(cls, value)
-        code._name_ = f"UNKNOWN_{value}"
-        code._value_ = int(value)
-        return code
 
-    @property
-    def known(self) -> bool:
-        """Whether this version of the package has a name for the code."""
-        return self._name_ in type(self).__members__
-
-
-class OpenStr(enum.StrEnum):
+class OpenStr(_OpenCode, enum.StrEnum):
     """A text code that may be unknown to this version."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> Self | None:
-        if not isinstance(value, str):
-            return None
-        code = str.__new__(cls, value)
-        code._name_ = f"UNKNOWN_{value}"
-        code._value_ = str(value)
-        return code
-
-    @property
-    def known(self) -> bool:
-        """Whether this version of the package has a name for the code."""
-        return self._name_ in type(self).__members__
 
 
 class PaymentMethod(OpenStr):

@@ -44,10 +44,5 @@ class TimeRange:
         return cls("custom", start, end)
 
 
-TimeRange.TODAY = TimeRange("today")
-TimeRange.YESTERDAY = TimeRange("yesterday")
-TimeRange.THIS_WEEK = TimeRange("this week")
-TimeRange.LAST_WEEK = TimeRange("last week")
-TimeRange.LAST_30_DAYS = TimeRange("last 30 days")
-TimeRange.THIS_MONTH = TimeRange("this month")
-TimeRange.LAST_MONTH = TimeRange("last month")
+for _name in ("TODAY", "YESTERDAY", "THIS_WEEK", "LAST_WEEK", "LAST_30_DAYS", "THIS_MONTH", "LAST_MONTH"):
+    setattr(TimeRange, _name, TimeRange(_name.lower().replace("_", " ")))

@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
+import attrs
 
 __all__ = ["KeyedLock"]
 
@@ -28,9 +30,9 @@ class KeyedLock:
                 del self._locks[key]
 
 
+@attrs.define(eq=False, repr=False)
 class _CountedLock:
     """The lock of one key, and the number of tasks that hold it or wait for it."""
 
-    def __init__(self) -> None:
-        self.lock = anyio.Lock(fast_acquire=True)
-        self.users = 0
+    lock: anyio.Lock = attrs.field(factory=partial(anyio.Lock, fast_acquire=True))
+    users: int = 0

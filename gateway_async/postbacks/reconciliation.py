@@ -262,12 +262,12 @@ async def _accept_together(accept: Accept, records: Iterable[Changes]) -> int:
     return sum(missed)
 
 
+@attrs.define(eq=False, repr=False)
 class _FailureCollector:
     """Passes on all postbacks, and collects the failures of their handlers until the end."""
 
-    def __init__(self, accept: Accept) -> None:
-        self._accept = accept
-        self._errors: list[Exception] = []
+    _accept: Accept
+    _errors: list[Exception] = attrs.field(init=False, factory=list)
 
     async def accept(self, postback: Postback[Any]) -> bool:
         """Handle a postback; a failure is collected and counts as missed."""

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 import anyio
+import attrs
 from anyio.abc import TaskGroup
 
 from gateway_async._backoff import exponential_backoff
@@ -31,6 +32,7 @@ _LONGEST_BACKOFF_SECONDS: Final = 3600.0
 _MAX_ERROR_CHARACTERS: Final = 500
 
 
+@attrs.define(eq=False, repr=False)
 class Worker:
     """Handles the postbacks of an inbox, on asyncio and on trio.
 
@@ -58,32 +60,19 @@ class Worker:
         is_ready: whether postbacks can be handled yet; until then they stay in the inbox.
     """
 
-    def __init__(
-        self,
-        inbox: Inbox,
-        handle: Callable[[Postback[Any], bool], Awaitable[None]],
-        *,
-        max_attempts: int = 10,
-        concurrency: int = 16,
-        lease_seconds: float = 60.0,
-        handler_seconds: float = 300.0,
-        poll_seconds: float = 1.0,
-        chance: Callable[[], float] = random.random,
-        is_ready: Callable[[], bool] = lambda: True,
-    ) -> None:
-        self._inbox = inbox
-        self._handle = handle
-        self._max_attempts = max_attempts
-        self._concurrency = concurrency
-        self._lease_seconds = lease_seconds
-        self._handler_seconds = handler_seconds
-        self._poll_seconds = poll_seconds
-        self._chance = chance
-        self._is_ready = is_ready
-        self._claims: dict[int, Claim] = {}
-        self._wake_events: set[anyio.Event] = set()
-        self._is_unavailable = False
-        self._running_count = 0
+    _inbox: Inbox
+    _handle: Callable[[Postback[Any], bool], Awaitable[None]]
+    _max_attempts: int = 10
+    _concurrency: int = 16
+    _lease_seconds: float = 60.0
+    _handler_seconds: float = 300.0
+    _poll_seconds: float = 1.0
+    _chance: Callable[[], float] = random.random
+    _is_ready: Callable[[], bool] = lambda: True
+    _claims: dict[int, Claim] = attrs.field(init=False, factory=dict)
+    _wake_events: set[anyio.Event] = attrs.field(init=False, factory=set)
+    _is_unavailable: bool = attrs.field(init=False, default=False)
+    _running_count: int = attrs.field(init=False, default=0)
 
     @property
     def is_running(self) -> bool:

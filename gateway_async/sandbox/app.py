@@ -27,11 +27,13 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 
 __all__ = ["make_app"]
 
+_HANDLED = (RefusedError, ValidationError, HTTPException, ClientDisconnect, Exception)
+
 
 def make_app(gateway: Gateway) -> ASGIApp:
     """Create the ASGI application of one gateway."""
-    routes = [*_api_routes(), *control_calls.ROUTES]
-    app = Starlette(routes=routes, exception_handlers=_HANDLERS)
+    routes = [Route(path, _endpoint(path, handlers), methods=[*handlers]) for path, handlers in ROUTES.items()]
+    app = Starlette(routes=[*routes, *control_calls.ROUTES], exception_handlers=dict.fromkeys(_HANDLED, _handle_error))
     app.router.redirect_slashes = False
     app.state.gateway = gateway
 
@@ -42,10 +44,6 @@ def make_app(gateway: Gateway) -> ASGIApp:
         await app_with_faults(scope, receive, send)
 
     return with_encoded_path
-
-
-def _api_routes() -> list[Route]:
-    return [Route(path, _endpoint(path, handlers), methods=[*handlers]) for path, handlers in ROUTES.items()]
 
 
 def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
@@ -63,34 +61,17 @@ def _endpoint(path: str, handlers: dict[str, Handler]) -> Any:
     return run
 
 
-async def _handle_refusal(_request: Request, error: Exception) -> Response:
-    refused = cast("RefusedError", error)
-    return error_response(refused.status, refused.message)
-
-
-async def _handle_invalid_fields(_request: Request, error: Exception) -> Response:
-    return json_response({"errors": cast("ValidationError", error).problems}, 422)
-
-
-async def _handle_http_error(_request: Request, error: Exception) -> Response:
-    http = cast("HTTPException", error)
-    response = error_response(http.status_code, f"{http.detail}.")
-    response.headers.update(http.headers or {})
-    return response
-
-
-async def _handle_disconnect(_request: Request, _error: Exception) -> Response:
-    return Response(status_code=400)
-
-
-async def _handle_failure(_request: Request, _error: Exception) -> Response:
-    return error_response(500, "The sandbox failed; this is an error of its own.")
-
-
-_HANDLERS: dict[Any, Any] = {
-    RefusedError: _handle_refusal,
-    ValidationError: _handle_invalid_fields,
-    HTTPException: _handle_http_error,
-    ClientDisconnect: _handle_disconnect,
-    Exception: _handle_failure,
-}
+async def _handle_error(_request: Request, error: Exception) -> Response:
+    match error:
+        case RefusedError():
+            return error_response(error.status, error.message)
+        case ValidationError():
+            return json_response({"errors": error.problems}, 422)
+        case HTTPException():
+            response = error_response(error.status_code, f"{error.detail}.")
+            response.headers.update(error.headers or {})
+            return response
+        case ClientDisconnect():
+            return Response(status_code=400)
+        case _:
+            return error_response(500, "The sandbox failed; this is an error of its own.")

@@ -29,6 +29,7 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.info import SandboxInfo
 from gateway_async.sandbox.runtime.postback_delivery import PostbackDelivery
 from gateway_async.sandbox.runtime.store import Store
+from gateway_async.sandbox.schema import PAYLINK, QUICK_INVOICE
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.cards import EntryMode
 from gateway_async.sandbox.simulators.clock import Clock
@@ -295,7 +296,7 @@ class Sandbox:
             ValueError: The invoice or the card is unknown, the invoice is closed or has expired, or it does not accept
                 the amount.
         """
-        return self._call_async(actions.pay_quick_invoice, quick_invoice_id, card, amount)
+        return self._call_async(actions.pay, QUICK_INVOICE, quick_invoice_id, card, amount)
 
     def file(self, file_id: str) -> bytes:
         """Return the content of a file that is attached to an invoice.
@@ -321,7 +322,7 @@ class Sandbox:
         Raises:
             ValueError: The paylink or the card is unknown, or the paylink is paid or has expired.
         """
-        return self._call_async(actions.pay_paylink, paylink_id, card)
+        return self._call_async(actions.pay, PAYLINK, paylink_id, card)
 
     def process_batch(self, batch_id: str, processing_status_id: int) -> Row:
         """Change the status of a batch as its processor does.
@@ -353,7 +354,7 @@ class Sandbox:
             "before due", "due", "after due", "paid"), `created_ts` in Unix seconds, `subject`, `text` with the
             link, the names of the `attachments`, and `quick_invoice_id` or `paylink_id`.
         """
-        return self._call(partial(outbox.read, quick_invoice_id=quick_invoice_id, paylink_id=paylink_id))
+        return self._call(outbox.read, quick_invoice_id, paylink_id)
 
     def postbacks(self, config_id: str | None = None, record_id: str | None = None) -> list[Row]:
         """Return the postbacks of every config and their delivery attempts, newest last.
@@ -370,7 +371,7 @@ class Sandbox:
             `attempts` (each with its `number`, `when`, `url`, and the `status` of the response or an `error`), and
             the `body` of the last attempt. Card numbers in it are masked. Query strings of addresses are omitted.
         """
-        return self._call(partial(delivery_log.read, config_id=config_id, record_id=record_id))
+        return self._call(delivery_log.read, config_id, record_id)
 
     def replay_postback(self, postback_id: str) -> Row:
         """Send a postback again, in whatever state it is.
@@ -479,8 +480,7 @@ class Sandbox:
         Raises:
             ValueError: The card number is invalid, or the expiry does not have the form MMYY.
         """
-        account = actions.read_test_card(card, exp_date)
-        return self._call(seed.add_ticket, self._current.gateway.first_location, account)
+        return self._call(actions.add_ticket, card, exp_date)
 
     def wait_until_idle(self, *, timeout: float = 10.0, postbacks: bool = True) -> None:
         """Wait until no request is in progress.

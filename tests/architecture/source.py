@@ -62,7 +62,6 @@ SANDBOX_LAYERS = (
     "app",
     "sandbox",
     "serve",
-    "readme_tables",
     "__init__",
 )
 """The same for the sandbox."""
@@ -105,14 +104,9 @@ def imported(node: ast.AST) -> Iterator[str]:
                 yield below if below in known else str(child.module)
 
 
-def layer(module: str) -> str:
-    """Return the layer of a module of the package."""
-    return [*module.split("."), "__init__"][1]
-
-
-def sandbox_layer(module: str) -> str:
-    """Return the layer of a module of the sandbox."""
-    return [*module.split("."), "__init__"][2]
+def layer(module: str, depth: int = 1) -> str:
+    """Return the layer of a module of the package; with depth 2, of a module of the sandbox."""
+    return [*module.split("."), "__init__"][depth]
 
 
 def ids(path: Path) -> str:

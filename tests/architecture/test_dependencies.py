@@ -6,18 +6,15 @@ import tomllib
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from itertools import chain
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-import gateway_async
+from .source import PACKAGE, modules, tree
 
-PACKAGE = Path(gateway_async.__file__).parent
 PROJECT = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-TREES = {path.relative_to(PACKAGE): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
 
 FIXED = {
     "aiohttp": "3.14.3",  # CVE-2026-69244
@@ -35,7 +32,6 @@ FIXED = {
 INTERNAL = {"uvicorn": ("uvicorn.protocols", "uvicorn.server")}
 """Modules that their packages do not document, although they have no underscore."""
 
-
 BROUGHT_BY_USERS = {"aiohttp", "pytest", "pytest-asyncio", "trio"}
 """Packages that are imported only if the program already uses them."""
 
@@ -46,9 +42,9 @@ def requirements(*lists: list[str]) -> dict[str, Requirement]:
     return {canonicalize_name(each.name): each for each in wanted if each.name != PROJECT["name"]}
 
 
-def imports(tree: ast.Module) -> Iterator[str]:
+def imports(module: ast.Module) -> Iterator[str]:
     """Yield the dotted names that a module imports from other packages."""
-    for node in ast.walk(tree):
+    for node in ast.walk(module):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -61,7 +57,7 @@ def imports(tree: ast.Module) -> Iterator[str]:
 def foreign() -> set[str]:
     """Return the dotted names that the package imports, except from the standard library."""
     ours = {*sys.stdlib_module_names, "gateway_async"}
-    return {name for tree in TREES.values() for name in imports(tree) if name.split(".")[0] not in ours}
+    return {name for path in modules() for name in imports(tree(path)) if name.split(".")[0] not in ours}
 
 
 def test_every_import_is_declared() -> None:
@@ -87,8 +83,8 @@ DOCUMENTED = {"_exit"}
 def test_no_private_name_of_another_package_is_used() -> None:
     """Every private name that is imported or used as an attribute is defined in this package."""
     used, defined = {}, set(DOCUMENTED)
-    for path, tree in TREES.items():
-        for node in ast.walk(tree):
+    for path in modules():
+        for node in ast.walk(tree(path)):
             match node:
                 case ast.Attribute(attr=name, ctx=ast.Load()):
                     used[name] = path

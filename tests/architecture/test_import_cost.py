@@ -11,9 +11,7 @@ import pytest
 import gateway_async
 import gateway_async.postbacks
 
-from .source import (
-    PACKAGE,
-)
+from .source import PACKAGE
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -23,32 +21,24 @@ def loaded_by(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_importing_the_package_loads_nothing() -> None:
-    """Importing the bare package loads neither httpx nor any other dependency."""
-    dependencies = {"anyio", "attr", "cattrs", "httpcore", "httpx", "msgspec", "tenacity"}
-    assert loaded_by("import gateway_async") & dependencies == set()
+DEPENDENCIES = {"anyio", "attr", "cattrs", "httpcore", "httpx", "msgspec", "tenacity"}
+EXTRAS = {"starlette", "uvicorn", "typer", "pytest", "sqlite3"}
+NETWORK = {"httpx", "httpcore", "httptools", "anyio", "tenacity", "cattrs", "msgspec"}
+HTTP = {"aiohttp", "asyncpg", "fastapi", "httpcore", "httptools", "httpx", "starlette", "tenacity", "uvicorn"}
+VALUES = ["NotFoundError", "ApiId", "TransactionCreate", "Transaction", "UserApiKey", "TimeRange"]
+UNUSED = {
+    "import gateway_async": DEPENDENCIES,
+    **{f"from gateway_async import {name}": NETWORK for name in VALUES},
+    "from gateway_async import AsyncGateway": EXTRAS,
+    **{f"from gateway_async.postbacks import {name}": HTTP for name in gateway_async.postbacks.__all__},
+}
+"""Imports, and the packages that they do not need: values need no network, a client no sandbox, a receiver no HTTP."""
 
 
-@pytest.mark.parametrize(
-    "name", ["NotFoundError", "ApiId", "TransactionCreate", "Transaction", "UserApiKey", "TimeRange"]
-)
-def test_a_value_does_not_load_the_network(name: str) -> None:
-    """Errors, models and credentials can be used without httpx and without the converter."""
-    network = {"httpx", "httpcore", "httptools", "anyio", "tenacity", "cattrs", "msgspec"}
-    assert loaded_by(f"from gateway_async import {name}") & network == set()
-
-
-def test_the_client_does_not_load_the_sandbox() -> None:
-    """A client needs the core dependencies only."""
-    extras = {"starlette", "uvicorn", "typer", "pytest", "sqlite3"}
-    assert loaded_by("from gateway_async import AsyncGateway") & extras == set()
-
-
-@pytest.mark.parametrize("name", gateway_async.postbacks.__all__)
-def test_receiving_does_not_load_the_network(name: str) -> None:
-    """A receiver needs no HTTP client, no web framework and no driver of a database that it does not use."""
-    network = {"aiohttp", "asyncpg", "fastapi", "httpcore", "httptools", "httpx", "starlette", "tenacity", "uvicorn"}
-    assert loaded_by(f"from gateway_async.postbacks import {name}") & network == set()
+@pytest.mark.parametrize("statement", UNUSED)
+def test_an_import_loads_nothing_unused(statement: str) -> None:
+    """A fresh interpreter has not loaded the packages that an import does not need."""
+    assert loaded_by(statement) & UNUSED[statement] == set()
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("__init__.py")), ids=lambda path: path.parent.name)

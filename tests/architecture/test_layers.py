@@ -22,9 +22,10 @@ from .source import (
     layer,
     modules,
     name_of,
-    sandbox_layer,
     tree,
 )
+
+SANDBOX = [path for path in modules() if path.parts[0] == "sandbox"]
 
 
 def test_every_module_has_its_layer() -> None:
@@ -51,11 +52,11 @@ def test_an_import_for_types_is_not_loaded(lower: str, upper: str) -> None:
 
 
 def test_there_is_no_cycle_of_imports() -> None:
-    """There is an order in which every module of the client comes after all that it imports."""
+    """There is an order in which every module comes after all that it imports."""
     graph = {
         name_of(path): {module for module in imported(tree(path)) if module.startswith("gateway_async.")}
         for path in modules()
-        if layer(name_of(path)) not in ("sandbox", "cli")
+        if layer(name_of(path)) != "cli"
     }
     order = list(graphlib.TopologicalSorter(graph).static_order())
     assert order.index("gateway_async.errors") < order.index("gateway_async.client")
@@ -63,15 +64,15 @@ def test_there_is_no_cycle_of_imports() -> None:
 
 def test_every_module_of_the_sandbox_has_its_layer() -> None:
     """The order of the sandbox lists exactly its modules and folders."""
-    assert {sandbox_layer(name_of(path)) for path in modules() if path.parts[0] == "sandbox"} == set(SANDBOX_LAYERS)
+    assert {layer(name_of(path), 2) for path in SANDBOX} == set(SANDBOX_LAYERS)
 
 
-@pytest.mark.parametrize("path", [path for path in modules() if path.parts[0] == "sandbox"], ids=ids)
+@pytest.mark.parametrize("path", SANDBOX, ids=ids)
 def test_imports_of_the_sandbox_point_down(path: Path) -> None:
     """A module of the sandbox imports only from its own layer and those before it, for types too."""
-    own = sandbox_layer(name_of(path))
+    own = layer(name_of(path), 2)
     ours = {module for module in imported(tree(path)) if module.startswith("gateway_async.sandbox")}
-    above = {module for module in ours if SANDBOX_LAYERS.index(sandbox_layer(module)) > SANDBOX_LAYERS.index(own)}
+    above = {module for module in ours if SANDBOX_LAYERS.index(layer(module, 2)) > SANDBOX_LAYERS.index(own)}
     assert above == set()
 
 
@@ -95,7 +96,7 @@ def test_a_library_is_used_by_its_own_modules_only(library: str, allowed: re.Pat
     assert {path for path in users if not allowed.fullmatch(path)} == set()
 
 
-@pytest.mark.parametrize("path", [path for path in modules() if path.parts[0] == "sandbox"], ids=ids)
+@pytest.mark.parametrize("path", SANDBOX, ids=ids)
 def test_the_sandbox_imports_nothing_of_the_client(path: Path) -> None:
     """The sandbox imports the client only in `Sandbox.gateway`, which returns one, and for its type."""
     handed_out = {

@@ -11,14 +11,7 @@ import gateway_async
 import gateway_async.postbacks
 from gateway_async import AsyncGateway, UserApiKey
 
-from .source import (
-    NOUNS,
-    TESTS,
-    ids,
-    modules,
-    name_of,
-    tree,
-)
+from .source import NOUNS, TESTS, ids, modules, name_of, tree
 
 
 def is_library(path: Path) -> bool:

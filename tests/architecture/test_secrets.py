@@ -11,8 +11,7 @@ import attrs
 import httpx
 import pytest
 
-import gateway_async
-import gateway_async.postbacks
+import gateway_async as ga
 from gateway_async import AsyncGateway, GatewayError, UserApiKey
 from gateway_async._secrets import Secret
 from gateway_async._wire.validation import problems
@@ -109,48 +108,26 @@ def planted(*names: str) -> dict[str, Any]:
 
 
 SALE: dict[str, Any] = {"action": "sale", "transaction_amount": Decimal("12.50"), "exp_date": "0930"}
-REQUESTS: dict[str, tuple[str, Request]] = {
-    "card vault": (
-        "account_vaults",
-        gateway_async.CardVaultCreate(exp_date="0930", **planted("account_number", "ssn4")),
-    ),
-    "swiped vault": ("account_vaults", gateway_async.SwipedVaultCreate(**planted("track_data", "dob_year"))),
-    "sale": (
-        "transactions",
-        gateway_async.TransactionCreate(**SALE, **planted("account_number", "cvv", "routing", "ssn4", "dob_year")),
-    ),
-    "ticket": (
-        "transactions",
-        gateway_async.TransactionCreate(action="avsonly", description=f"card {CARD}", **planted("ticket")),
-    ),
-    "invoice": (
-        "quick_invoices",
-        gateway_async.QuickInvoiceCreate(
-            title=f"card {CARD}",
-            due_date=date(2026, 12, 1),
-            item_list={"Tea": 1},
-            dl_state="FL",
-            **planted("ssn4", "dl_number"),
-        ),
-    ),
-    "config": (
-        "postback_configs",
-        gateway_async.PostbackConfigCreate(
-            url="https://shop.test", resource="contact", **planted("basic_auth_password")
-        ),
-    ),
-}
+INVOICE: dict[str, Any] = {"title": f"card {CARD}", "due_date": date(2026, 12, 1), "item_list": {"Tea": 1}}
+CONFIG: dict[str, Any] = {"url": "https://shop.test", "resource": "contact"}
+REQUESTS: list[tuple[str, Request]] = [
+    ("account_vaults", ga.CardVaultCreate(exp_date="0930", **planted("account_number", "ssn4"))),
+    ("account_vaults", ga.SwipedVaultCreate(**planted("track_data", "dob_year"))),
+    ("transactions", ga.TransactionCreate(**SALE, **planted("account_number", "cvv", "routing", "ssn4", "dob_year"))),
+    ("transactions", ga.TransactionCreate(action="avsonly", description=f"card {CARD}", **planted("ticket"))),
+    ("quick_invoices", ga.QuickInvoiceCreate(**INVOICE, dl_state="FL", **planted("ssn4", "dl_number"))),
+    ("postback_configs", ga.PostbackConfigCreate(**CONFIG, **planted("basic_auth_password"))),
+]
 
 
 @pytest.mark.parametrize("form", ["message", "fields", "unknown form", "html", "text"])
 @pytest.mark.parametrize("status", [200, 400, 401, 409, 422, 500])
-@pytest.mark.parametrize("request_name", REQUESTS)
+@pytest.mark.parametrize(("resource", "new"), REQUESTS, ids=lambda value: type(value).__name__)
 @pytest.mark.asyncio
 async def test_no_error_log_or_traceback_shows_a_secret(
-    request_name: str, status: int, form: str, caplog: pytest.LogCaptureFixture
+    resource: str, new: Request, status: int, form: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """No error, log or traceback shows a request that the gateway repeats in its response."""
-    resource, new = REQUESTS[request_name]
     transport = httpx.MockTransport(lambda request: echo(request, status, form))
     events: list[object] = []
     with caplog.at_level(logging.DEBUG):

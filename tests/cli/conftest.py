@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from gateway_async.sandbox import Sandbox
 from tests.support.processes import COMMAND, Facts, Process, Serve, Start, start_python
+from tests.support.sandbox_environment import environment_of
 
 
 @pytest.fixture
@@ -33,3 +35,9 @@ def serve(start: Start) -> Serve:
         return process, json.loads(process.stdout.readline())
 
     return serve
+
+
+@pytest.fixture
+def environment(sandbox: Sandbox) -> dict[str, str]:
+    """Return the variables that `AsyncGateway.from_env()` reads."""
+    return environment_of(sandbox)

@@ -1,6 +1,7 @@
 """The command as such: help, version, wrong usage, missing extras."""
 
 import importlib.metadata
+import socket
 
 import pytest
 
@@ -53,3 +54,13 @@ def test_missing_extra(package: str) -> None:
     ended = run_python("-c", WITHOUT.format(package))
     advice = f"gateway-async: {package} is not installed: pip install 'gateway-async[cli]'\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", advice)
+
+
+@pytest.mark.parametrize("arguments", [("sandbox", "--json"), ("listen",)], ids=" ".join)
+def test_port_in_use(arguments: tuple[str, ...]) -> None:
+    """A port that is taken is a one-line error with status 1."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = run(*arguments, "--port", str(port))
+    line = f"gateway-async: cannot listen on port {port} of 127.0.0.1: the port is in use (--port 0 picks a free one)\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", line)

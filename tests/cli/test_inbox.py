@@ -1,7 +1,6 @@
 """`gateway-async inbox`: what it lists, what it has handled again, and how it ends."""
 
 import json
-import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +11,8 @@ import pytest
 
 from gateway_async._wire.postback import postback_of
 from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteInbox
+from tests.migration.journals import POSTGRES, ask_postgres, postgres_only
 from tests.support.processes import Ended, run
-
-POSTGRES = os.environ.get("GATEWAY_TEST_POSTGRES", "")
-postgres_only = pytest.mark.skipif(
-    not POSTGRES, reason="needs a PostgreSQL: GATEWAY_TEST_POSTGRES=postgresql://postgres@127.0.0.1:5432/test"
-)
 
 
 async def fill(inbox: Inbox) -> None:
@@ -44,16 +39,7 @@ def table() -> Iterator[str]:
     name = f"inbox_{token_hex(6)}"
     anyio.run(fill, PostgresInbox(POSTGRES, table=name))
     yield name
-    anyio.run(drop, name)
-
-
-async def drop(name: str) -> None:
-    """Leave nothing behind."""
-    import asyncpg
-
-    connection = await asyncpg.connect(POSTGRES)
-    await connection.execute(f"DROP TABLE {name}, {name}_keys")
-    await connection.close()
+    anyio.run(ask_postgres, f"DROP TABLE {name}, {name}_keys")
 
 
 def listed(ended: Ended) -> list[tuple[int, str, str]]:
@@ -102,17 +88,11 @@ def test_what_is_given_up_is_not_listed_any_more(path: Path) -> None:
     assert (ended.returncode, ended.stderr, listed(ended)) == (0, "", [(1, "dead", "discarded")])
     ended = run("inbox", str(path), "--json")
     assert (ended.returncode, listed(ended)) == (0, [(3, "waiting", "waiting")])
-    for number in ("1", "2", "3", "99"):
-        ended = run("inbox", str(path), "--discard", number)
+    missing = [("--discard", number, f"no dead postback {number}") for number in ("1", "2", "3", "99")]
+    for option, number, said in [*missing, ("--replay", "99", "no postback 99")]:
+        ended = run("inbox", str(path), option, number)
         assert (ended.returncode, ended.stdout) == (1, "")
-        assert ended.stderr == f"gateway-async: --discard: no dead postback {number}\n"
-
-
-def test_a_postback_that_is_not_there(path: Path) -> None:
-    """One line, status 1."""
-    ended = run("inbox", str(path), "--replay", "99")
-    assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr == "gateway-async: --replay: no postback 99\n"
+        assert ended.stderr == f"gateway-async: {option}: {said}\n"
 
 
 def test_a_file_that_is_no_inbox(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`gateway-async ledger`: what it lists, what it recovers, and how it ends."""
 
 import json
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from gateway_async import Intent, SqliteLedger, TransactionCreate
 from gateway_async.ledger._sqlite_store import LedgerFile, Outcome
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import COMMAND, Ended, run, start_python
+from tests.support.processes import Ended, run
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 OPEN = Intent(
@@ -31,11 +32,15 @@ OPEN = Intent(
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A ledger with one open intent and one settled."""
-    file = LedgerFile(tmp_path / "payments.db")
     settled = attrs.evolve(OPEN, id="2", api_id="order-18", terminal_id=None)
-    file.write([OPEN, settled], [Outcome("2", "done", "t18", datetime.now(UTC))])
-    file.close()
+    write(tmp_path / "payments.db", [OPEN, settled], [Outcome("2", "done", "t18", datetime.now(UTC))])
     return tmp_path / "payments.db"
+
+
+def write(path: Path, intents: list[Intent], outcomes: list[Outcome]) -> None:
+    """Write to a ledger as another process does."""
+    with closing(LedgerFile(path)) as file:
+        file.write(intents, outcomes)
 
 
 def rows(ended: Ended) -> list[tuple[str | None, ...]]:
@@ -63,39 +68,28 @@ def test_lines_of_json(path: Path) -> None:
 
 def test_nothing_open(path: Path) -> None:
     """Status 0."""
-    file = LedgerFile(path)
-    file.write([], [Outcome("1", "not_made", None, datetime.now(UTC))])
-    file.close()
+    write(path, [], [Outcome("1", "not_made", None, datetime.now(UTC))])
     ended = run("ledger", str(path))
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "No open calls" in ended.stdout
 
 
-def test_a_file_that_is_no_ledger(tmp_path: Path) -> None:
-    """One line, status 1; one that is not there is wrong usage and is not made."""
+@pytest.mark.parametrize(("content", "reason"), [("Dear diary, " * 100, "it is not a ledger"), ("", "it is empty")])
+def test_a_file_that_is_no_ledger(tmp_path: Path, content: str, reason: str) -> None:
+    """One line, status 1, and the file stays as it is; one that is not there is wrong usage and is not made."""
     diary = tmp_path / "diary.txt"
-    diary.write_text("Dear diary, " * 100)
+    diary.write_text(content)
     ended = run("ledger", str(diary))
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr == f"gateway-async: the ledger {diary} cannot be used: it is not a ledger\n"
+    assert ended.stderr == f"gateway-async: the ledger {diary} cannot be used: {reason}\n"
+    assert diary.read_text() == content
     assert run("ledger", str(tmp_path / "none.db")).returncode == 2
     assert not (tmp_path / "none.db").exists()
 
 
-def test_an_empty_file_stays_empty(tmp_path: Path) -> None:
-    """Looking at it makes no ledger of it."""
-    empty = tmp_path / "empty.db"
-    empty.touch()
-    ended = run("ledger", str(empty))
-    assert (ended.returncode, ended.stderr) == (1, f"gateway-async: the ledger {empty} cannot be used: it is empty\n")
-    assert empty.stat().st_size == 0
-
-
 def test_a_long_list_is_cut_for_people(path: Path) -> None:
     """Five hundred rows, the oldest, and how many more there are; JSON has all."""
-    file = LedgerFile(path)
-    file.write([attrs.evolve(OPEN, id=f"more-{number}") for number in range(502)], [])
-    file.close()
+    write(path, [attrs.evolve(OPEN, id=f"more-{number}") for number in range(502)], [])
     ended = run("ledger", str(path))
     assert (ended.stdout.count("2026-11-21"), "… and 3 more" in ended.stdout) == (500, True)
     assert len(run("ledger", str(path), "--json").stdout.splitlines()) == 503
@@ -132,28 +126,16 @@ def test_nothing_is_settled_by_mistake(path: Path, options: tuple[str, ...], sta
 
 def test_two_calls_of_one_name_are_not_settled(path: Path) -> None:
     """An api id is unique in its location only: which one is meant must be said."""
-    file = LedgerFile(path)
-    file.write([attrs.evolve(OPEN, id="twin")], [])
-    file.close()
+    write(path, [attrs.evolve(OPEN, id="twin")], [])
     assert run("ledger", str(path), "--resolve", "order-17", "--as", "done").returncode == 1
     assert run("ledger", str(path), "--resolve", "twin", "--as", "done").returncode == 0
 
 
 def test_recovering_without_an_environment(path: Path) -> None:
     """The error names what is missing."""
-    ended = recover(path)
+    ended = run("ledger", str(path), "--recover")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "GATEWAY_BASE_URL: is not set in the environment" in ended.stderr
-
-
-def recover(path: Path, *options: str, **environment: str) -> Ended:
-    """Run `gateway-async ledger --recover`."""
-    with start_python(*COMMAND, "ledger", str(path), "--recover", *options, **environment) as process:
-        try:
-            output, errors = process.communicate(timeout=50)
-        finally:
-            process.kill()
-    return Ended(process.args, process.returncode, output, errors)
 
 
 async def lose(sandbox: Sandbox, path: Path) -> None:
@@ -173,19 +155,12 @@ async def lose(sandbox: Sandbox, path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)], ids=["table", "json"])
-def test_recovering(sandbox: Sandbox, tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_recovering(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path, options: tuple[str, ...]) -> None:
     """A charged call is found and recorded; the next run lists no call."""
     path = tmp_path / "lost.db"
     anyio.run(lose, sandbox, path)
     sandbox.clear_faults()
-    environment = {
-        "GATEWAY_BASE_URL": sandbox.base_url,
-        "GATEWAY_DEVELOPER_ID": sandbox.developer_id,
-        "GATEWAY_USER_ID": sandbox.user_id,
-        "GATEWAY_USER_API_KEY": sandbox.user_api_key,
-        "GATEWAY_LOCATION_ID": sandbox.location_id,
-    }
-    ended = recover(path, *options, **environment)
+    ended = run("ledger", str(path), "--recover", *options, **environment)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "lost" in ended.stdout
     assert "found" in ended.stdout

@@ -19,7 +19,7 @@ from gateway_async._secrets import luhn_valid
 from gateway_async.cli.app import app
 from gateway_async.migration.rows.columns import FIELDS
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import COMMAND, Ended, Start, start_python
+from tests.support.processes import Ended, Start, run
 
 MAPPED = ("--map", "Card No=account_number", "--map", "Expiry=exp_date", "--key", "Customer")
 
@@ -38,19 +38,8 @@ def write(path: Path, rows: int, *, wrong: int = 0) -> Path:
     return path
 
 
-def environment_of(sandbox: Sandbox) -> dict[str, str]:
-    """Return the environment of the command."""
-    return {
-        "GATEWAY_BASE_URL": sandbox.base_url,
-        "GATEWAY_DEVELOPER_ID": sandbox.developer_id,
-        "GATEWAY_USER_ID": sandbox.user_id,
-        "GATEWAY_USER_API_KEY": sandbox.user_api_key,
-        "GATEWAY_LOCATION_ID": sandbox.location_id,
-    }
-
-
 def migrate(environment: Mapping[str, str], *arguments: str | Path) -> Ended:
-    """JournalRun `gateway-async migrate` to its end, in this process; what it prints holds no card number."""
+    """Run `gateway-async migrate` to its end, in this process; what it prints holds no card number."""
     unset = dict.fromkeys(("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))
     given = ["migrate", *map(str, arguments)]
     result = CliRunner().invoke(app, given, env={**unset, "COLUMNS": "80", **environment})
@@ -62,13 +51,9 @@ def migrate(environment: Mapping[str, str], *arguments: str | Path) -> Ended:
 
 def migrate_apart(environment: Mapping[str, str], *arguments: str | Path) -> Ended:
     """The same in a process of its own, as it is installed."""
-    with start_python(*COMMAND, "migrate", *map(str, arguments), **environment) as process:
-        try:
-            output, errors = process.communicate(timeout=50)
-        finally:
-            process.kill()
-    assert "411111" not in output + errors
-    return Ended(process.args, process.returncode, output, errors)
+    ended = run("migrate", *map(str, arguments), **environment)
+    assert "411111" not in ended.stdout + ended.stderr
+    return ended
 
 
 def said(ended: Ended) -> str:
@@ -79,12 +64,6 @@ def said(ended: Ended) -> str:
 def events(ended: Ended) -> list[dict[str, Any]]:
     """Its lines of JSON."""
     return [json.loads(line) for line in ended.stdout.splitlines()]
-
-
-@pytest.fixture
-def environment(sandbox: Sandbox) -> dict[str, str]:
-    """Return the environment of the command."""
-    return environment_of(sandbox)
 
 
 def stored(sandbox: Sandbox) -> dict[str, int]:
@@ -245,9 +224,9 @@ def test_wrong_credentials_stop_it(environment: dict[str, str], tmp_path: Path) 
 def test_a_few_rows_first(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
     """`--max-rows` is exact, and the next run goes on behind them; status 5."""
     file = write(tmp_path / "cards.csv", 30, wrong=2)
-    for run in (1, 2):
+    for number in (1, 2):
         ended = migrate(environment, file, *MAPPED, "--max-rows", "3")
-        assert (ended.returncode, len(stored(sandbox))) == (5, 3 * run)
+        assert (ended.returncode, len(stored(sandbox))) == (5, 3 * number)
         assert "maximum of 3 rows stored" in ended.stdout
 
 

@@ -51,7 +51,7 @@ class Recipe:
     becomes: Mapping[Any, Any] = attrs.field(factory=dict)
     put: bool = True
     put_beside: Mapping[str, Any] = attrs.field(factory=dict)
-    put_values: tuple[str, ...] | None = None
+    put_values: tuple[str, ...] | None = attrs.field(default=attrs.Factory(lambda self: self.values, takes_self=True))
 
 
 Recipes = Recipe | tuple[Recipe, ...]

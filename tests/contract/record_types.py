@@ -3,39 +3,26 @@
 A table of `rows.py` describes a field; this module only makes it possible to try.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from . import rows
+from .calls import RECEIVER
 from .raw_client import BANK_ACCOUNT, VISA
-from .record_type import Recipe, RecordType, Way
+from .record_type import Body, Recipe, RecordType, Way
 from .sample_values import (
-    ACH_PRODUCT,
-    BANK,
-    CC_PRODUCT,
-    CONTACT_ALIAS,
-    CONTACT_ID,
-    DL_NUMBER,
-    DL_STATE,
-    EMAIL,
-    EXPIRY,
-    LOCATION_ID,
-    METHOD,
+    ACCOUNT_FIELDS,
     NO_METHOD,
-    NUMBER,
-    PHONE,
-    ROUTING,
-    TERMINAL_ID,
+    SHARED,
     TRACK,
     WITH_PHONE,
-    YEAR,
+    address,
     fact,
     instead,
     items,
     made,
     sales_id,
     starting,
-    ticket,
-    track,
     vaults_id,
 )
 
@@ -43,12 +30,12 @@ CARD = {"account_number": VISA, "exp_date": "1230"}
 ACH = BANK_ACCOUNT | {"payment_method": "ach"}
 
 
-def _location(raw_client: Any) -> dict[str, Any]:
-    return {"location_id": raw_client.info.location_id}
+def _at_location(**fields: Any) -> Body:
+    return lambda raw_client: {"location_id": raw_client.info.location_id} | fields
 
 
-def _stored(raw_client: Any, **source: str) -> dict[str, Any]:
-    return _location(raw_client) | {"payment_method": "cc"} | source
+def _stored(source: str, value: Callable[[Any], str]) -> Body:
+    return lambda raw_client: _at_location(payment_method="cc")(raw_client) | {source: value(raw_client)}
 
 
 def _sale(**source: str) -> dict[str, Any]:
@@ -64,29 +51,14 @@ QUICK_INVOICES = RecordType(
     "/v2/quickinvoices",
     "QuickInvoice",
     ways=(
-        Way(
-            "invoice",
-            "QuickInvoiceCreate",
-            lambda raw_client: (
-                _location(raw_client) | {"title": "Tea", "due_date": "2030-01-31", "item_list": {"Tea": 10}}
-            ),
-        ),
+        Way("invoice", "QuickInvoiceCreate", _at_location(title="Tea", due_date="2030-01-31", item_list={"Tea": 10})),
     ),
     update="QuickInvoiceUpdate",
     recipes={
-        "location_id": LOCATION_ID,
-        "contact_id": CONTACT_ID,
-        "contact_api_id": CONTACT_ALIAS,
+        **SHARED,
         "item_list": Recipe(value=items, lengths=(7, 4000)),
         "status_id": Recipe(becomes={2: 0}),
-        "email": EMAIL,
-        "cell_phone": PHONE,
         "send_text_to_pay": WITH_PHONE,
-        "cc_product_transaction_id": CC_PRODUCT,
-        "ach_product_transaction_id": ACH_PRODUCT,
-        "dl_number": DL_NUMBER,
-        "dl_state": DL_STATE,
-        "dob_year": YEAR,
     },
     arguments=frozenset({"files"}),
     expanded=frozenset({"payment_url"}),
@@ -110,17 +82,11 @@ PAYLINKS = RecordType(
     rows.PAYLINK,
     "/v2/paylinks",
     "Paylink",
-    ways=(Way("paylink", "PaylinkCreate", lambda raw_client: _location(raw_client) | {"amount_due": 12}),),
+    ways=(Way("paylink", "PaylinkCreate", _at_location(amount_due=12)),),
     update="PaylinkUpdate",
     recipes={
-        "location_id": LOCATION_ID,
-        "contact_id": CONTACT_ID,
-        "contact_api_id": CONTACT_ALIAS,
-        "email": EMAIL,
-        "cell_phone": PHONE,
+        **SHARED,
         "delivery_method": WITH_PHONE,
-        "cc_product_transaction_id": CC_PRODUCT,
-        "ach_product_transaction_id": ACH_PRODUCT,
     },
     expanded=frozenset({"payment_url", "tags"}),
 )
@@ -130,55 +96,28 @@ ACCOUNT_VAULTS = RecordType(
     "/v2/accountvaults",
     "AccountVault",
     ways=(
-        Way("card", "CardVaultCreate", lambda raw_client: _location(raw_client) | CARD | {"payment_method": "cc"}),
+        Way("card", "CardVaultCreate", _at_location(**CARD, payment_method="cc")),
+        Way("bank account", "AchVaultCreate", _at_location(**ACH, is_company=0), NO_METHOD),
+        Way("stripe", "SwipedVaultCreate", _at_location(payment_method="cc", track_data=TRACK), instead("track_data")),
         Way(
-            "bank account",
-            "AchVaultCreate",
-            lambda raw_client: _location(raw_client) | ACH | {"is_company": 0},
-            NO_METHOD,
-        ),
-        Way(
-            "stripe",
-            "SwipedVaultCreate",
-            lambda raw_client: _stored(raw_client, track_data=TRACK),
-            instead("track_data"),
-        ),
-        Way(
-            "ticket",
-            "TicketVaultCreate",
-            lambda raw_client: _stored(raw_client, ticket=raw_client.ticket()),
-            instead("ticket"),
+            "ticket", "TicketVaultCreate", _stored("ticket", lambda raw_client: raw_client.ticket()), instead("ticket")
         ),
         Way(
             "sale",
             "TransactionVaultCreate",
-            lambda raw_client: _stored(raw_client, previous_transaction_id=raw_client.sale()["id"]),
+            _stored("previous_transaction_id", lambda raw_client: raw_client.sale()["id"]),
             instead("previous_transaction_id"),
         ),
         Way(
             "copy",
             "VaultCopyCreate",
-            lambda raw_client: _stored(raw_client, previous_account_vault_id=raw_client.vault()["id"]),
+            _stored("previous_account_vault_id", lambda raw_client: raw_client.vault()["id"]),
             instead("previous_account_vault_id"),
         ),
     ),
     update="AccountVaultUpdate",
     recipes={
-        "location_id": LOCATION_ID,
-        "contact_id": CONTACT_ID,
-        "contact_api_id": CONTACT_ALIAS,
-        "payment_method": METHOD,
-        "account_number": NUMBER,
-        "exp_date": EXPIRY,
-        "account_type": BANK,
-        "routing": ROUTING,
-        "is_company": BANK,
-        "ach_sec_code": BANK,
-        "dl_number": DL_NUMBER,
-        "dl_state": DL_STATE,
-        "dob_year": YEAR,
-        "track_data": Recipe(way="stripe", value=track, lengths=(256,)),
-        "ticket": Recipe(way="ticket", value=ticket),
+        **ACCOUNT_FIELDS,
         "previous_transaction_id": Recipe(way="sale", value=made("sale")),
         "previous_transaction_api_id": Recipe(
             way="sale", value=sales_id, beside={"previous_transaction_id": ...}, put=False
@@ -195,9 +134,9 @@ CONTACTS = RecordType(
     rows.CONTACT,
     "/v2/contacts",
     "Contact",
-    ways=(Way("contact", "ContactCreate", lambda raw_client: _location(raw_client) | {"last_name": "Smith"}),),
+    ways=(Way("contact", "ContactCreate", _at_location(last_name="Smith")),),
     update="ContactUpdate",
-    recipes={"location_id": LOCATION_ID, "email": EMAIL},
+    recipes={**SHARED, "contact_api_id": Recipe(), "cell_phone": Recipe()},
 )
 
 TRANSACTIONS = RecordType(
@@ -207,12 +146,7 @@ TRANSACTIONS = RecordType(
     ways=(
         Way("card", "TransactionCreate", lambda _: _sale() | CARD),
         Way("authorisation", "TransactionCreate", lambda _: _sale() | CARD | {"action": "authonly"}),
-        Way(
-            "bank account",
-            "TransactionCreate",
-            lambda _: _sale() | ACH | {"ach_sec_code": "WEB"},
-            NO_METHOD,
-        ),
+        Way("bank account", "TransactionCreate", lambda _: _sale() | ACH | {"ach_sec_code": "WEB"}, NO_METHOD),
         Way("stripe", "TransactionCreate", lambda _: _sale(track_data=TRACK), instead("track_data")),
         Way("ticket", "TransactionCreate", lambda raw_client: _sale(ticket=raw_client.ticket()), instead("ticket")),
         Way(
@@ -233,38 +167,24 @@ TRANSACTIONS = RecordType(
     ),
     update="TransactionUpdate",
     recipes={
-        "location_id": LOCATION_ID,
-        "contact_id": CONTACT_ID,
-        "contact_api_id": CONTACT_ALIAS,
-        "payment_method": METHOD,
+        **ACCOUNT_FIELDS,
         "action": (
             Recipe(put_values=("void", "edit")),
             Recipe(way="bank account", values=("debit", "credit"), put=False),
         ),
-        "account_number": NUMBER,
-        "exp_date": EXPIRY,
-        "account_type": BANK,
-        "routing": ROUTING,
-        "ach_sec_code": BANK,
         "transaction_amount": Recipe(
             way="authorisation", put_beside={"action": "authincrement"}, put_values=("12.51", "20", "9999999.99")
         ),
         "auth_code": Recipe(lengths=(250,)),
         "cvv": Recipe(value=starting("999")),
         "tip_amount": Recipe(put_beside={"action": "tipadjust"}),
-        "notification_email_address": EMAIL,
-        "product_transaction_id": CC_PRODUCT,
+        "notification_email_address": Recipe(value=address),
         "account_vault_id": Recipe(way="vault", value=made("vault")),
         "account_vault_api_id": Recipe(way="vault", value=vaults_id, beside={"account_vault_id": ...}),
         "previous_transaction_id": Recipe(way="refund", value=made("sale"), beside={"transaction_amount": "1.00"}),
         "previous_transaction_api_id": Recipe(
             way="refund", value=sales_id, beside={"previous_transaction_id": ..., "transaction_amount": "1.00"}
         ),
-        "track_data": Recipe(way="stripe", value=track, lengths=(256,)),
-        "ticket": Recipe(way="ticket", value=ticket),
-        "dl_number": DL_NUMBER,
-        "dl_state": DL_STATE,
-        "dob_year": YEAR,
     },
 )
 
@@ -276,14 +196,12 @@ ROUTER_ACCOUNT_VAULTS = RecordType(
             "card",
             "RouterAccountVaultCreate",
             lambda raw_client: (
-                _location(raw_client)
-                | _terminal(raw_client)
-                | {"action": "store", "contact_id": raw_client.info.contact_id}
+                _at_location(action="store", contact_id=raw_client.info.contact_id)(raw_client) | _terminal(raw_client)
             ),
         ),
     ),
     answer="accountvault",
-    recipes={"location_id": LOCATION_ID, "contact_id": CONTACT_ID, "terminal_id": TERMINAL_ID},
+    recipes=SHARED,
 )
 
 ROUTER_TRANSACTIONS = RecordType(
@@ -296,13 +214,7 @@ ROUTER_TRANSACTIONS = RecordType(
             lambda raw_client: _terminal(raw_client) | {"action": "sale", "transaction_amount": "12.50"},
         ),
     ),
-    recipes={
-        "location_id": LOCATION_ID,
-        "terminal_id": TERMINAL_ID,
-        "contact_id": CONTACT_ID,
-        "contact_api_id": CONTACT_ALIAS,
-        "product_transaction_id": CC_PRODUCT,
-    },
+    recipes=SHARED,
 )
 
 POSTBACK_CONFIGS = RecordType(
@@ -310,24 +222,20 @@ POSTBACK_CONFIGS = RecordType(
     "/v2/postbackconfigs",
     "PostbackConfig",
     ways=(
-        Way(
-            "of contacts",
-            "PostbackConfigCreate",
-            lambda raw_client: _location(raw_client) | {"resource": "contact", "url": "https://127.0.0.1/receiver"},
-        ),
+        Way("of contacts", "PostbackConfigCreate", _at_location(resource="contact", url=RECEIVER)),
         Way(
             "of transactions",
             "PostbackConfigCreate",
-            lambda raw_client: (
-                _location(raw_client)
-                | {"resource": "transaction", "url": "https://127.0.0.1/receiver"}
-                | {"product_transaction_id": raw_client.info.cc_product_transaction_id}
-            ),
+            lambda raw_client: _at_location(
+                resource="transaction",
+                url=RECEIVER,
+                product_transaction_id=raw_client.info.cc_product_transaction_id,
+            )(raw_client),
         ),
     ),
     update="PostbackConfigUpdate",
     recipes={
-        "location_id": LOCATION_ID,
+        **SHARED,
         "resource": Recipe(way="of transactions"),
         "product_transaction_id": Recipe(way="of transactions", value=fact("cc_product_transaction_id")),
         "expands": Recipe(way="of transactions", value=lambda *_: "changelogs,tags"),
@@ -338,14 +246,8 @@ PRODUCT_FILES = RecordType(
     rows.PRODUCT_FILE,
     "/v2/productfiles",
     "ProductFile",
-    ways=(
-        Way(
-            "storage",
-            "ProductFileCreate",
-            lambda raw_client: _location(raw_client) | {"title": "Files", "product_file_credential_id": "c" * 24},
-        ),
-    ),
-    recipes={"location_id": LOCATION_ID},
+    ways=(Way("storage", "ProductFileCreate", _at_location(title="Files", product_file_credential_id="c" * 24)),),
+    recipes=SHARED,
 )
 
 TOKEN_REQUESTS = RecordType(

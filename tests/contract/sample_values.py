@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .raw_client import BANK_ACCOUNT, VISA
-from .record_type import Recipe
+from .record_type import Recipe, Recipes
 
 LONG_VISA = VISA + "003"
 """The test card with as many digits as the longest card has; its check digit is right."""
@@ -70,26 +70,41 @@ def made(what: str) -> Callable[[Any, int], str]:
     return lambda raw_client, length: getattr(raw_client, what)()["id"] if 0 < length <= 36 else "f" * length
 
 
-CONTACT_ID = Recipe(value=fact("contact_id"))
-CONTACT_ALIAS = Recipe(value=contacts_id)
-LOCATION_ID = Recipe(value=fact("location_id"))
-TERMINAL_ID = Recipe(value=fact("terminal_id"))
-CC_PRODUCT = Recipe(value=fact("cc_product_transaction_id"))
-ACH_PRODUCT = Recipe(value=fact("ach_product_transaction_id"))
-EMAIL = Recipe(value=address)
-PHONE = Recipe(value=phone)
 WITH_PHONE = Recipe(beside={"cell_phone": "2125550123"}, put_beside={"cell_phone": "2125550123"})
-DL_NUMBER = Recipe(beside={"dl_state": "FL"}, put_beside={"dl_state": "FL"})
-DL_STATE = Recipe(beside={"dl_number": "D1234"}, put_beside={"dl_number": "D1234"})
-YEAR = Recipe(value=starting("1980"))
-EXPIRY = Recipe(value=starting("1230"))
-ROUTING = Recipe(way="bank account", value=starting(BANK_ACCOUNT["routing"]))
-NUMBER = (
-    Recipe(value=lambda _, length: LONG_VISA[:length].ljust(length, "0"), lengths=(19,)),
-    Recipe(way="bank account", value=starting("1"), lengths=(4,)),
-)
-METHOD = (Recipe(values=("cc",)), Recipe(way="bank account", values=("ach",)))
 BANK = Recipe(way="bank account")
+
+SHARED: dict[str, Recipes] = {
+    "location_id": Recipe(value=fact("location_id")),
+    "contact_id": Recipe(value=fact("contact_id")),
+    "contact_api_id": Recipe(value=contacts_id),
+    "terminal_id": Recipe(value=fact("terminal_id")),
+    "product_transaction_id": Recipe(value=fact("cc_product_transaction_id")),
+    "cc_product_transaction_id": Recipe(value=fact("cc_product_transaction_id")),
+    "ach_product_transaction_id": Recipe(value=fact("ach_product_transaction_id")),
+    "email": Recipe(value=address),
+    "cell_phone": Recipe(value=phone),
+    "dl_number": Recipe(beside={"dl_state": "FL"}, put_beside={"dl_state": "FL"}),
+    "dl_state": Recipe(beside={"dl_number": "D1234"}, put_beside={"dl_number": "D1234"}),
+    "dob_year": Recipe(value=starting("1980")),
+}
+"""The recipes for fields of several record types."""
+
+ACCOUNT_FIELDS: dict[str, Recipes] = SHARED | {
+    "payment_method": (Recipe(values=("cc",)), Recipe(way="bank account", values=("ach",))),
+    "account_number": (
+        Recipe(value=lambda _, length: LONG_VISA[:length].ljust(length, "0"), lengths=(19,)),
+        Recipe(way="bank account", value=starting("1"), lengths=(4,)),
+    ),
+    "exp_date": Recipe(value=starting("1230")),
+    "account_type": BANK,
+    "routing": Recipe(way="bank account", value=starting(BANK_ACCOUNT["routing"])),
+    "is_company": BANK,
+    "ach_sec_code": BANK,
+    "track_data": Recipe(way="stripe", value=track, lengths=(256,)),
+    "ticket": Recipe(way="ticket", value=ticket),
+}
+"""The recipes for a record type with a card or a bank account."""
+
 NO_METHOD = {"payment_method": {"payment_method", "account_number", "exp_date"}}
 """Without a payment method an account is taken for a card."""
 

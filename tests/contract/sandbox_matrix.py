@@ -21,15 +21,11 @@ def settable_problems(raw_client: RawClient, record_type: RecordType, row: Row) 
     """Check that POST accepts and returns the shortest to the longest value, and refuses others."""
     for recipe in record_type.recipes_of(row.name):
         for value in accepted_values(row, recipe, raw_client, recipe.values):
-            answer = raw_client.post(
-                record_type.path, record_type.wrapper, _body(raw_client, record_type.way(recipe), recipe, row, value)
-            )
+            answer = _post(raw_client, record_type, _body(raw_client, record_type, recipe, row, value))
             yield from _not_taken(record_type, row, f"POST of {_short(value)}", _shown(recipe, value), answer)
     recipe = record_type.recipes_of(row.name)[0]
     for value in wrong(row, recipe, raw_client):
-        answer = raw_client.post(
-            record_type.path, record_type.wrapper, _body(raw_client, record_type.way(recipe), recipe, row, value)
-        )
+        answer = _post(raw_client, record_type, _body(raw_client, record_type, recipe, row, value))
         yield from _not_refused(row, "POST", value, answer)
 
 
@@ -38,14 +34,9 @@ def changeable_problems(raw_client: RawClient, record_type: RecordType, row: Row
     for recipe in record_type.recipes_of(row.name):
         if not recipe.put:
             continue
-        values = recipe.values if recipe.put_values is None else recipe.put_values
-        for value in accepted_values(row, recipe, raw_client, values):
-            answer = _put(
-                raw_client,
-                record_type,
-                _record(raw_client, record_type, recipe),
-                {**recipe.put_beside, row.name: value},
-            )
+        for value in accepted_values(row, recipe, raw_client, recipe.put_values):
+            record = _record(raw_client, record_type, recipe)
+            answer = _put(raw_client, record_type, record, {**recipe.put_beside, row.name: value})
             yield from _not_taken(record_type, row, f"PUT of {_short(value)}", _shown(recipe, value), answer)
     recipe = record_type.recipes_of(row.name)[0]
     record = _record(raw_client, record_type, recipe)
@@ -60,7 +51,7 @@ def fixed_problems(raw_client: RawClient, record_type: RecordType, row: Row, met
     if method == "POST":
         value = other(row, None)
         body = record_type.way(recipe).body(raw_client) | {row.name: value}
-        yield from _not_refused(row, "POST", value, raw_client.post(record_type.path, record_type.wrapper, body))
+        yield from _not_refused(row, "POST", value, _post(raw_client, record_type, body))
     elif row.name not in record_type.computed:
         record = _record(raw_client, record_type, recipe)
         value = other(row, record.get(row.name))
@@ -87,7 +78,7 @@ def required_problems(raw_client: RawClient, record_type: RecordType, way: Way) 
     for name in way.body(raw_client):
         row = record_type.table.by_name[name]
         for what, body in _without(way.body(raw_client), name):
-            answer = raw_client.post(record_type.path, record_type.wrapper, body)
+            answer = _post(raw_client, record_type, body)
             yield from _not_refused(row, "POST", what, answer, way.otherwise.get(name))
 
 
@@ -96,7 +87,7 @@ def unknown_problems(raw_client: RawClient, record_type: RecordType) -> Iterator
     way = record_type.ways[0]
     unknown = Row(record_type.table.name, "unheard_of", "text", (), "-", "-", "no", "no", "no", frozenset())
     body = way.body(raw_client) | {"unheard_of": 1}
-    yield from _not_refused(unknown, "POST", 1, raw_client.post(record_type.path, record_type.wrapper, body))
+    yield from _not_refused(unknown, "POST", 1, _post(raw_client, record_type, body))
     if record_type.update:
         record = _record(raw_client, record_type, Recipe())
         yield from _not_refused(unknown, "PUT", 1, _put(raw_client, record_type, record, {"unheard_of": 1}))
@@ -122,8 +113,8 @@ def _form(record_type: RecordType, raw_client: RawClient) -> dict[str, str]:
     return {f"{record_type.wrapper}{name}": str(value) for name, value in flat.items()}
 
 
-def _body(raw_client: RawClient, way: Way, recipe: Recipe, row: Row, value: Any) -> dict[str, Any]:
-    body = way.body(raw_client) | dict(recipe.beside) | {row.name: value}
+def _body(raw_client: RawClient, record_type: RecordType, recipe: Recipe, row: Row, value: Any) -> dict[str, Any]:
+    body = record_type.way(recipe).body(raw_client) | dict(recipe.beside) | {row.name: value}
     return {name: said for name, said in body.items() if said is not ...}
 
 
@@ -134,10 +125,14 @@ def _without(body: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, A
 
 
 def _record(raw_client: RawClient, record_type: RecordType, recipe: Recipe) -> dict[str, Any]:
-    answer = raw_client.post(record_type.path, record_type.wrapper, record_type.way(recipe).body(raw_client))
+    answer = _post(raw_client, record_type, record_type.way(recipe).body(raw_client))
     assert answer.is_success, answer.text
     record: dict[str, Any] = answer.json()[record_type.answer]
     return record
+
+
+def _post(raw_client: RawClient, record_type: RecordType, body: dict[str, Any]) -> httpx.Response:
+    return raw_client.post(record_type.path, record_type.wrapper, body)
 
 
 def _put(

@@ -77,8 +77,7 @@ def limit_problems(record_type: RecordType, row: Row) -> Iterator[str]:
         update = getattr(gateway_async, record_type.update) if record_type.update else Request
         if row.put != "no" and recipe.put and row.name in _fields(update):
             body = {"action": "edit"} if "action" in _fields(update) else {}
-            values = recipe.values if recipe.put_values is None else recipe.put_values
-            yield from _limits(row, recipe, _request(update, body | dict(recipe.put_beside)), values)
+            yield from _limits(row, recipe, _request(update, body | dict(recipe.put_beside)), recipe.put_values)
 
 
 def required_problems(record_type: RecordType, way: Way) -> Iterator[str]:

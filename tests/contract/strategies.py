@@ -86,6 +86,11 @@ class Draft:
         method, _, pattern = self.operation.partition(" ")
         return f"{self.method or method} {pattern}"
 
+    @property
+    def record_type(self) -> RecordType | None:
+        """The record type that the path is about."""
+        return _FAMILIES.get("/".join(self.operation.partition(" ")[2].split("/")[:3]))
+
     def send(self, http: httpx.Client) -> httpx.Response:
         """Send the request, and return the response."""
         method, _, pattern = self.asks.partition(" ")
@@ -163,10 +168,8 @@ def _change(draw: Draw, raw_client: RawClient, operation: str, record_type: Reco
     rows = [row for row in record_type.table.rows if row.put == "yes" and record_type.recipes_of(row.name)[0].put]
     row = draw(st.sampled_from(rows))
     recipe = record_type.recipes_of(row.name)[0]
-    values = recipe.values if recipe.put_values is None else recipe.put_values
-    changes = dict(recipe.put_beside) | {
-        row.name: _one_of(draw, list(accepted_values(row, recipe, raw_client, values)))
-    }
+    values = list(accepted_values(row, recipe, raw_client, recipe.put_values))
+    changes = dict(recipe.put_beside) | {row.name: _one_of(draw, values)}
     made = raw_client.made(record_type.path, record_type.wrapper, **record_type.way(recipe).body(raw_client))
     return Draft(operation, (made["id"],), wrapper=record_type.wrapper, record=changes)
 
@@ -219,19 +222,19 @@ _SPECIAL: dict[str, Callable[[RawClient], Draft]] = {
 
 def wrong_value(draw: Draw, raw_client: RawClient, draft: Draft) -> Draft:
     """Give one field of the record type an invalid value."""
-    record_type = _FAMILIES.get("/".join(draft.operation.partition(" ")[2].split("/")[:3]))
-    if record_type is None or not isinstance(draft.record, dict):
+    if draft.record_type is None or not isinstance(draft.record, dict):
         return draft
-    row: Row = draw(st.sampled_from(record_type.table.rows))
-    values = list(wrong(row, record_type.recipes_of(row.name)[0], raw_client))
+    row: Row = draw(st.sampled_from(draft.record_type.table.rows))
+    values = list(wrong(row, draft.record_type.recipes_of(row.name)[0], raw_client))
     return attrs.evolve(draft, record=draft.record | {row.name: _one_of(draw, values)})
 
 
 def wild_value(draw: Draw, _desk: RawClient, draft: Draft) -> Draft:
-    """Give one field, known or not, any JSON."""
+    """Give up to eight fields, of the request, of its record type or unknown, any JSON."""
     record = draft.record if isinstance(draft.record, dict) else {}
-    name = draw(st.sampled_from(sorted(record)) | text) if record else draw(text)
-    return attrs.evolve(draft, record=record | {name: draw(json_values)})
+    names = sorted({*record, *(draft.record_type.table.by_name if draft.record_type else ())})
+    changed = st.dictionaries(st.sampled_from(names) | text if names else text, json_values, min_size=1, max_size=8)
+    return attrs.evolve(draft, record=record | draw(changed))
 
 
 def missing_field(draw: Draw, _desk: RawClient, draft: Draft) -> Draft:

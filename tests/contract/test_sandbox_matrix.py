@@ -26,6 +26,9 @@ Check = Callable[[RawClient, RecordType, Row], Iterator[str]]
 
 MADE = [record_type for record_type in RECORD_TYPES if record_type.path]
 CHANGED = [record_type for record_type in MADE if record_type.update]
+WAYS = [
+    pytest.param(record_type, way, id=f"{record_type} {way.name}") for record_type in MADE for way in record_type.ways
+]
 
 
 def pick(method: str, row: Row) -> Check:
@@ -51,9 +54,7 @@ def test_a_row_holds(raw_client: RawClient, record_type: RecordType, row: Row, c
     assert list(check(raw_client, record_type, row)) == []
 
 
-@pytest.mark.parametrize(
-    ("record_type", "way"), [pytest.param(f, way, id=f"{f} {way.name}") for f in MADE for way in f.ways]
-)
+@pytest.mark.parametrize(("record_type", "way"), WAYS)
 def test_what_is_required_is_named(raw_client: RawClient, record_type: RecordType, way: Way) -> None:
     """A record needs each field of a smallest body."""
     assert list(required_problems(raw_client, record_type, way)) == []
@@ -65,9 +66,7 @@ def test_an_unknown_field_is_named(raw_client: RawClient, record_type: RecordTyp
     assert list(unknown_problems(raw_client, record_type)) == []
 
 
-@pytest.mark.parametrize(
-    ("record_type", "way"), [pytest.param(f, way, id=f"{f} {way.name}") for f in MADE for way in f.ways]
-)
+@pytest.mark.parametrize(("record_type", "way"), WAYS)
 def test_a_response_has_the_fields_of_its_table(raw_client: RawClient, record_type: RecordType, way: Way) -> None:
     """A new record is returned with all fields of the table, with their types, and no others."""
     record = raw_client.post(record_type.path, record_type.wrapper, way.body(raw_client)).json()[record_type.answer]

@@ -9,28 +9,16 @@ from gateway_async import (
     OutcomeUnknownError,
     RouterAccountVaultCreate,
     RouterTransactionCreate,
+    Transaction,
     TransactionCreate,
 )
-
-__all__ = [
-    "SCENARIOS",
-    "breaks",
-    "capture",
-    "pay_again",
-    "router_sale",
-    "router_store",
-    "sale",
-    "settle",
-    "store",
-    "void",
-]
 
 CARD: dict[str, Any] = {"account_number": "4111111111111111", "exp_date": "1230"}
 
 
-async def sale(gateway: AsyncGateway) -> None:
+async def sale(gateway: AsyncGateway) -> Transaction:
     """Charge a card that is keyed."""
-    await gateway.transactions.create(TransactionCreate(action="sale", transaction_amount="12.50", **CARD))
+    return await gateway.transactions.create(TransactionCreate(action="sale", transaction_amount="12.50", **CARD))
 
 
 async def router_sale(gateway: AsyncGateway) -> None:
@@ -54,7 +42,7 @@ async def router_store(gateway: AsyncGateway) -> None:
 async def capture(gateway: AsyncGateway) -> None:
     """Hold an amount on a card, and take it."""
     new = TransactionCreate(action="authonly", transaction_amount="12.50", **CARD)
-    await gateway.transactions.complete(str((await gateway.transactions.create(new)).id))
+    await gateway.transactions.complete((await gateway.transactions.create(new)).id)
 
 
 async def settle(gateway: AsyncGateway) -> None:
@@ -62,13 +50,12 @@ async def settle(gateway: AsyncGateway) -> None:
     await sale(gateway)
     batch = await gateway.transaction_batches.list({"is_open": True}).first()
     assert batch is not None
-    await gateway.transaction_batches.settle(str(batch.id))
+    await gateway.transaction_batches.settle(batch.id)
 
 
 async def void(gateway: AsyncGateway) -> None:
     """Charge a card, and take the payment back."""
-    new = TransactionCreate(action="sale", transaction_amount="12.50", **CARD)
-    await gateway.transactions.void(str((await gateway.transactions.create(new)).id))
+    await gateway.transactions.void((await sale(gateway)).id)
 
 
 async def pay_again(gateway: AsyncGateway) -> None:

@@ -39,6 +39,12 @@ SETTLED = page(transactionbatches=[BATCH])
 STORED_AT_TERMINAL = page(accountvaults=[AT_TERMINAL])
 
 
+def broken(seen: dict[str, Any], *calls: CallOutcome, **baseline: int) -> list[str]:
+    """Return the broken rules, if every unknown call was listed."""
+    listed = sum(call.outcome == "unknown" for call in calls)
+    return broken_rules(effects_of(seen), seen, calls, listed, baseline)
+
+
 @pytest.mark.parametrize(
     ("seen", "call", "api_id"),
     [
@@ -55,38 +61,29 @@ STORED_AT_TERMINAL = page(accountvaults=[AT_TERMINAL])
 def test_what_was_done_must_be_known(seen: dict[str, Any], call: str, api_id: str | None) -> None:
     """An effect must be in the ledger as done or as unknown; every other outcome breaks the rule."""
     for outcome in ("done", "unknown"):
-        calls = CallOutcome(call=call, api_id=api_id, outcome=outcome)
-        assert broken_rules(effects_of(seen), seen, [calls], listed=int(outcome == "unknown")) == []
+        assert broken(seen, CallOutcome(call=call, api_id=api_id, outcome=outcome)) == []
     for outcome in ("refused", "not_sent", "not_made", "not_begun"):
-        (problem,) = broken_rules(
-            effects_of(seen), seen, [CallOutcome(call=call, api_id=api_id, outcome=outcome)], listed=0
-        )
+        (problem,) = broken(seen, CallOutcome(call=call, api_id=api_id, outcome=outcome))
         assert problem.endswith(f"and the ledger says {outcome}")
-    (problem,) = broken_rules(effects_of(seen), seen, [], listed=0)
+    (problem,) = broken(seen)
     assert problem.endswith("and the ledger says nothing")
 
 
 def test_another_call_does_not_account_for_it() -> None:
     """Neither a call under another id, nor the sale for its own void."""
     other = CallOutcome(call=POST, api_id="s2", outcome="unknown")
-    assert broken_rules(effects_of(CHARGED), CHARGED, [other], listed=1) == [
-        "s1 was charged, and the ledger says nothing"
-    ]
+    assert broken(CHARGED, other) == ["s1 was charged, and the ledger says nothing"]
     sale = CallOutcome(call=POST, api_id="s1", outcome="done", record_id="r1")
-    assert broken_rules(effects_of(VOIDED), VOIDED, [sale], listed=0) == ["r1 was voided, and the ledger says nothing"]
+    assert broken(VOIDED, sale) == ["r1 was voided, and the ledger says nothing"]
 
 
-def test_a_payment_without_a_name_is_seen() -> None:
+@pytest.mark.parametrize(("type_id", "kind"), [(20, "charged"), (30, "refunded")])
+def test_a_payment_without_a_name_is_seen(type_id: int, kind: str) -> None:
     """Nothing else can be found in a ledger by its id, but its answer had one."""
-    for type_id, kind in ((20, "charged"), (30, "refunded")):
-        seen = page(transactions=[SALE | {"transaction_api_id": None, "type_id": type_id}])
-        assert broken_rules(
-            effects_of(seen), seen, [CallOutcome(call=POST, api_id="s1", outcome="unknown")], listed=1
-        ) == [f"r1 was {kind}, and the ledger says nothing"]
-        assert (
-            broken_rules(effects_of(seen), seen, [CallOutcome(call=POST, record_id="r1", outcome="done")], listed=0)
-            == []
-        )
+    seen = page(transactions=[SALE | {"transaction_api_id": None, "type_id": type_id}])
+    unknown = CallOutcome(call=POST, api_id="s1", outcome="unknown")
+    assert broken(seen, unknown) == [f"r1 was {kind}, and the ledger says nothing"]
+    assert broken(seen, CallOutcome(call=POST, record_id="r1", outcome="done")) == []
 
 
 @pytest.mark.parametrize("changes", [{"trx_source_id": 8}, {"status_id": 301}, {"type_id": 21}])
@@ -104,10 +101,10 @@ def test_a_call_stores_one_card() -> None:
     """A second one is a double, though neither has a name."""
     seen = page(accountvaults=[AT_TERMINAL, AT_TERMINAL | {"id": "v3"}])
     call = CallOutcome(call=STORE_AT_TERMINAL, outcome="unknown")
-    assert broken_rules(effects_of(seen), seen, [call], listed=1) == ["v2 and v3 were stored at terminals, by 1 call"]
-    assert broken_rules(effects_of(seen), seen, [call, call], listed=2) == []
+    assert broken(seen, call) == ["v2 and v3 were stored at terminals, by 1 call"]
+    assert broken(seen, call, call) == []
     done = CallOutcome(call=STORE_AT_TERMINAL, outcome="done", record_id="v2")
-    assert broken_rules(effects_of(seen), seen, [done], listed=0) == ["v3 was stored, and the ledger says nothing"]
+    assert broken(seen, done) == ["v3 was stored, and the ledger says nothing"]
 
 
 def test_nothing_may_be_made_more_often_than_usual() -> None:
@@ -115,11 +112,9 @@ def test_nothing_may_be_made_more_often_than_usual() -> None:
     seen = page(charged={"s1": 1, "s2": 1}, transactions=[SALE, SALE | {"id": "r2", "transaction_api_id": "s2"}])
     calls = [CallOutcome(call=POST, api_id=name, outcome="done") for name in ("s1", "s2")]
     assert count_effects(effects_of(seen)) == {"charged": 2}
-    assert broken_rules(effects_of(seen), seen, calls, 0, {"charged": 1}) == [
-        "charged 2 times in all, and 1 in a fault-free run"
-    ]
-    for baseline in ({"charged": 2}, {"stored": 1}, {}):
-        assert broken_rules(effects_of(seen), seen, calls, 0, baseline) == []
+    assert broken(seen, *calls, charged=1) == ["charged 2 times in all, and 1 in a fault-free run"]
+    for baseline in ({"charged": 2}, {"stored": 1}, dict[str, int]()):
+        assert broken(seen, *calls, **baseline) == []
 
 
 def test_an_id_that_looks_like_a_card_number_is_recognised() -> None:
@@ -128,28 +123,28 @@ def test_an_id_that_looks_like_a_card_number_is_recognised() -> None:
     seen = page(transactions=[SALE | {"id": looks_alike, "status_id": 201}])
     call = str(Call(method="PUT", path=f"/v2/transactions/{looks_alike}", read=str))
     assert looks_alike not in call
-    assert broken_rules(effects_of(seen), seen, [CallOutcome(call=call, outcome="done")], listed=0) == []
+    assert broken(seen, CallOutcome(call=call, outcome="done")) == []
 
 
 def test_nothing_may_be_done_twice() -> None:
     """However the ledger explains it."""
     seen = page(charged={"s1": 2}, transactions=[SALE, SALE | {"id": "r2"}])
     calls = [CallOutcome(call=POST, api_id="s1", outcome="done")] * 2
-    assert broken_rules(effects_of(seen), seen, calls, listed=0) == ["s1 was charged 2 times"]
+    assert broken(seen, *calls) == ["s1 was charged 2 times"]
 
 
 def test_nothing_may_be_invented() -> None:
     """Every call that the ledger calls done has a record; so does a decline."""
     calls = CallOutcome(call=POST, api_id="s1", outcome="done")
-    assert broken_rules([], page(), [calls], listed=0) == ["s1 does not exist, and the ledger says done"]
+    assert broken(page(), calls) == ["s1 does not exist, and the ledger says done"]
     declined = page(transactions=[SALE | {"status_id": 301}])
-    assert broken_rules(effects_of(declined), declined, [calls], listed=0) == []
+    assert broken(declined, calls) == []
 
 
 def test_nothing_may_stay_open_in_silence() -> None:
     """`recover()` lists whatever it leaves open."""
     calls = CallOutcome(call=POST, api_id="s1", outcome="unknown")
-    assert broken_rules(effects_of(CHARGED), CHARGED, [calls], listed=1) == []
+    assert broken(CHARGED, calls) == []
     (problem,) = broken_rules(effects_of(CHARGED), CHARGED, [calls], listed=0)
     assert problem == "1 calls are open in the ledger, and recover() listed 0 as unknown"
 

@@ -1,5 +1,6 @@
 """The links of the documents work, and their lists agree with the code."""
 
+import inspect
 import re
 import tomllib
 from importlib import import_module
@@ -13,7 +14,8 @@ from gateway_async import GatewayError
 from .documents import DOCUMENTS, PACKAGE, ROOT, blocks, read
 
 MAX_TERMS = 40
-LINKING = sorted({path.name for path in ROOT.glob("*.md")} | {*DOCUMENTS})
+PAGES = (*DOCUMENTS, "gateway_async/sandbox/README.md", "tests/README.md")
+LINKING = sorted({path.name for path in ROOT.glob("*.md")} | {*PAGES})
 BRANCH = re.compile(r"^(?P<indent>[│├└─ ]*)(?P<name>\w+)", re.MULTILINE)
 
 
@@ -25,7 +27,7 @@ def test_links_lead_to_files(document: str) -> None:
     assert [target for target in targets if not (folder / target).is_file()] == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", PAGES)
 def test_links_lead_to_headlines(document: str) -> None:
     """Every fragment of a link names a headline of the file that it points to."""
     links = re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", read(document))
@@ -88,8 +90,6 @@ def test_the_names_in_the_changelog_exist() -> None:
 
 def test_the_options_of_the_documents_are_the_options_of_the_client() -> None:
     """The configuration table names every option of `AsyncGateway` with its default."""
-    import inspect
-
     parameters = inspect.signature(gateway_async.AsyncGateway).parameters.values()
     options = {option.name: option.default for option in parameters if option.default is not option.empty}
     table = read("docs/configuration.md").partition("\n## Options\n")[2].partition("\n## ")[0]

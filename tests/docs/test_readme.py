@@ -6,8 +6,9 @@ import re
 import runpy
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,15 +59,55 @@ def load(block: Block, folder: Path) -> dict[str, Any]:
     return runpy.run_path(str(path))
 
 
+Pay = Callable[..., Awaitable[httpx.Response]]
+
+
+async def post_order(client: httpx.AsyncClient, card: str, total: str) -> httpx.Response:
+    """Pay for the order 1001 at the service that numbers its attempts."""
+    return await client.post("/payments", json={"number": "1001", "card": card, "total": total})
+
+
+async def put_payment(client: httpx.AsyncClient, card: str, total: str, api_id: str = "1001-1") -> httpx.Response:
+    """Pay at the service whose callers number the attempts."""
+    return await client.put(f"/payments/{api_id}", params={"card": card, "total": total})
+
+
+SERVICES: dict[tuple[str, str], Pay] = {SERVICE: post_order, SHORT_SERVICE: put_payment}
+
+
 @asynccontextmanager
-async def shop(block: Block, folder: Path) -> AsyncIterator[httpx.AsyncClient]:
-    """Start an ASGI service, yield a client of it, and stop it."""
-    app = load(block, folder)["app"]
+async def shop(place: tuple[str, str], folder: Path) -> AsyncIterator[Pay]:
+    """Start a FastAPI service, yield the function that pays at it, and stop it."""
+    app = load(program(place), folder)["app"]
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://shop.test") as client,
     ):
-        yield client
+        yield partial(SERVICES[place], client)
+
+
+def result(response: httpx.Response) -> tuple[int, str]:
+    """Return the HTTP status and the payment's status."""
+    return response.status_code, response.json()["status"]
+
+
+@pytest.fixture(params=SERVICES, ids=["docs", "README"])
+def place(request: pytest.FixtureRequest) -> Any:
+    """Return where the service is printed; a test of one service sets it."""
+    return request.param
+
+
+@pytest_asyncio.fixture
+async def pay(place: tuple[str, str], environment: None, tmp_path: Path) -> AsyncIterator[Pay]:
+    """Run a FastAPI service and return the function that pays at it."""
+    async with shop(place, tmp_path) as pay:
+        yield pay
+
+
+@pytest_asyncio.fixture
+async def card(gateway: AsyncGateway) -> str:
+    """Store a card and return the id of its account vault."""
+    return (await gateway.account_vaults.create(CARD)).id
 
 
 def test_the_first_call_stores_a_card_and_charges_it() -> None:
@@ -82,159 +123,102 @@ def test_the_other_way_to_make_a_client_names_real_arguments(block: Block) -> No
     assert repr(namespace["gateway"]) == "AsyncGateway('https://api.example.test')"
 
 
-async def pay(client: httpx.AsyncClient, card: str, total: str, number: str = "1001") -> tuple[int, str]:
-    """Pay for an order at the FastAPI service; return the HTTP status and the payment's status."""
-    response = await client.post("/payments", json={"number": number, "card": card, "total": total})
-    return response.status_code, response.json()["status"]
+ONLY_DOCS = pytest.mark.parametrize("place", [SERVICE], ids=["docs"])
+ONLY_README = pytest.mark.parametrize("place", [SHORT_SERVICE], ids=["README"])
 
 
-@pytest_asyncio.fixture
-async def card(gateway: AsyncGateway) -> str:
-    """Store a card and return the id of its account vault."""
-    return (await gateway.account_vaults.create(CARD)).id
-
-
-@pytest_asyncio.fixture
-async def service(environment: None, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    """Run the FastAPI service and return a client of it."""
-    async with shop(program(SERVICE), tmp_path) as client:
-        yield client
-
-
-async def put(client: httpx.AsyncClient, card: str, total: str, api_id: str) -> tuple[int, str]:
-    """Pay at the README's FastAPI service; return the HTTP status and the payment's status."""
-    response = await client.put(f"/payments/{api_id}", params={"card": card, "total": total})
-    return response.status_code, response.json()["status"]
-
-
-@pytest_asyncio.fixture
-async def short_service(environment: None, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    """Run the README's FastAPI service and return a client of it."""
-    async with shop(program(SHORT_SERVICE), tmp_path) as client:
-        yield client
-
-
+@ONLY_README
 @pytest.mark.asyncio
-async def test_the_short_fastapi_service_charges_an_id_once(
-    sandbox: Sandbox, short_service: httpx.AsyncClient, card: str
-) -> None:
+async def test_the_short_service_charges_an_id_once(sandbox: Sandbox, pay: Pay, card: str) -> None:
     """A repeated request is paid once, and another amount under the same id is a conflict."""
-    assert await put(short_service, card, "12.50", "a-1") == (200, "paid")
-    assert await put(short_service, card, "12.50", "a-1") == (200, "paid")
-    assert await put(short_service, card, "3.00", "a-1") == (409, "conflict")
-    assert await put(short_service, card, "6.16", "a-2") == (200, "declined")
-    assert await put(short_service, card, "2.01", "a-3") == (409, "conflict")
+    assert result(await pay(card, "12.50", "a-1")) == (200, "paid")
+    assert result(await pay(card, "12.50", "a-1")) == (200, "paid")
+    assert result(await pay(card, "3.00", "a-1")) == (409, "conflict")
+    assert result(await pay(card, "6.16", "a-2")) == (200, "declined")
+    assert result(await pay(card, "2.01", "a-3")) == (409, "conflict")
     assert sandbox.ledger()["charged"] == {"a-1": 1, "a-3": 1}
 
 
+@ONLY_DOCS
 @pytest.mark.asyncio
-async def test_the_short_fastapi_service_does_not_guess(
-    sandbox: Sandbox, short_service: httpx.AsyncClient, card: str
-) -> None:
-    """An unknown outcome gives 202, and a repeated request finds it."""
-    sandbox.fault("POST /v2/transactions", "close_after_commit")
-    sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=100)
-    assert await put(short_service, card, "12.50", "a-1") == (202, "not known yet")
-    sandbox.clear_faults()
-    assert await put(short_service, card, "12.50", "a-1") == (200, "paid")
-    assert sandbox.ledger()["charged"] == {"a-1": 1}
-
-
-@pytest.mark.asyncio
-async def test_the_short_fastapi_service_explains_errors(
-    sandbox: Sandbox, short_service: httpx.AsyncClient, card: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Bad input gives 422, an overloaded gateway 503, wrong credentials 500, and nothing is charged."""
-    assert await put(short_service, card, "1.234", "a-1") == (422, "refused")
-    assert await put(short_service, "no-such-card", "12.50", "a-1") == (422, "refused")
-    sandbox.fault("POST /v2/transactions", "rate_limit", times=3, retry_after=30)
-    response = await short_service.put("/payments/a-1", params={"card": card, "total": "12.50"})
-    assert (response.status_code, response.headers.get("Retry-After")) == (503, "30")
-    sandbox.clear_faults()
-    monkeypatch.setenv("GATEWAY_USER_API_KEY", "wrong")
-    async with shop(program(SHORT_SERVICE), tmp_path) as client:
-        assert await put(client, card, "12.50", "a-1") == (500, "not possible")
-    assert sandbox.ledger()["charged"] == {}
-
-
-@pytest.mark.asyncio
-async def test_the_fastapi_service_pays_an_order_once(sandbox: Sandbox, service: httpx.AsyncClient, card: str) -> None:
+async def test_a_service_pays_an_order_once(sandbox: Sandbox, pay: Pay, card: str) -> None:
     """An order is charged once, also if it is sent again or twice at the same time."""
     results = []
 
     async def send() -> None:
-        results.append(await pay(service, card, "12.50"))
+        results.append(result(await pay(card, "12.50")))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(send)
         tasks.start_soon(send)
     assert set(results) <= {(200, "paid"), (202, "not known yet")}
-    assert await pay(service, card, "12.50") == (200, "paid")
+    assert result(await pay(card, "12.50")) == (200, "paid")
     assert sandbox.ledger()["charged"] == {"1001-1": 1}
 
 
+@ONLY_DOCS
 @pytest.mark.asyncio
-async def test_the_fastapi_service_takes_a_second_card(sandbox: Sandbox, service: httpx.AsyncClient, card: str) -> None:
+async def test_a_service_takes_a_second_card(sandbox: Sandbox, pay: Pay, card: str) -> None:
     """After a decline or a voided partial approval, a new attempt pays the order."""
-    assert await pay(service, card, "6.16") == (200, "declined")
-    assert await pay(service, card, "2.01") == (200, "declined")
-    assert await pay(service, card, "12.50") == (200, "paid")
+    assert result(await pay(card, "6.16")) == (200, "declined")
+    assert result(await pay(card, "2.01")) == (200, "declined")
+    assert result(await pay(card, "12.50")) == (200, "paid")
     assert sandbox.ledger()["charged"] == {"1001-2": 1, "1001-3": 1}
     taken = {row["transaction_api_id"]: row["transaction_amount"] for row in sandbox.ledger()["transactions"]}
     assert (taken["1001-2"], taken["1001-3"]) == ("0.00", "12.50")
 
 
+@ONLY_DOCS
 @pytest.mark.asyncio
-async def test_the_fastapi_service_voids_a_part_later(sandbox: Sandbox, service: httpx.AsyncClient, card: str) -> None:
+async def test_a_service_voids_a_part_later(sandbox: Sandbox, pay: Pay, card: str) -> None:
     """A partial approval whose void was lost is voided by the next request."""
     sandbox.fault("PUT /v2/transactions/{id}", "rate_limit", times=3, retry_after=None)
-    assert await pay(service, card, "2.01") == (503, "try again")
-    assert await pay(service, card, "12.50") == (200, "paid")
+    assert result(await pay(card, "2.01")) == (503, "try again")
+    assert result(await pay(card, "12.50")) == (200, "paid")
     assert [row["transaction_amount"] for row in sandbox.ledger()["transactions"]] == ["0.00", "12.50"]
 
 
 @pytest.mark.asyncio
-async def test_the_fastapi_service_does_not_guess(sandbox: Sandbox, service: httpx.AsyncClient, card: str) -> None:
-    """An unknown outcome gives 202, and sending the order again finds it, with any card."""
+async def test_a_service_does_not_guess(sandbox: Sandbox, pay: Pay, card: str) -> None:
+    """An unknown outcome gives 202, and sending the payment again finds it, with any card."""
     sandbox.fault("POST /v2/transactions", "close_after_commit")
     sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=100)
-    assert await pay(service, card, "12.50") == (202, "not known yet")
-    assert await pay(service, card, "12.50") == (202, "not known yet")
+    assert result(await pay(card, "12.50")) == (202, "not known yet")
+    assert result(await pay(card, "12.50")) == (202, "not known yet")
     sandbox.clear_faults()
-    assert await pay(service, card, "12.50") == (200, "paid")
+    assert result(await pay(card, "12.50")) == (200, "paid")
     assert sandbox.ledger()["charged"] == {"1001-1": 1}
 
 
 @pytest.mark.asyncio
-async def test_the_fastapi_service_rejects_a_payment_of_another_amount(
-    sandbox: Sandbox, gateway: AsyncGateway, service: httpx.AsyncClient, card: str
+async def test_a_service_rejects_a_payment_of_another_amount(
+    sandbox: Sandbox, gateway: AsyncGateway, pay: Pay, card: str
 ) -> None:
     """A payment of another amount under the order's id is a conflict, and nothing is charged."""
     new = TransactionCreate(
         action="sale", account_vault_id=card, transaction_amount="3.00", transaction_api_id="1001-1"
     )
     await gateway.transactions.create(new)
-    assert await pay(service, card, "12.50") == (409, "conflict")
+    assert result(await pay(card, "12.50")) == (409, "conflict")
     assert sandbox.ledger()["charged"] == {"1001-1": 1}
 
 
 @pytest.mark.asyncio
-async def test_the_fastapi_service_explains_errors(
-    sandbox: Sandbox, service: httpx.AsyncClient, card: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+async def test_a_service_explains_errors(
+    sandbox: Sandbox, pay: Pay, place: tuple[str, str], card: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Bad input gives 422, an overloaded gateway 503, wrong credentials 500, and nothing is charged."""
-    assert await pay(service, card, "1.234") == (422, "refused")
-    assert await pay(service, "no-such-card", "12.50") == (422, "refused")
+    assert result(await pay(card, "1.234")) == (422, "refused")
+    assert result(await pay("no-such-card", "12.50")) == (422, "refused")
     sandbox.fault("POST /v2/transactions", "rate_limit", times=3, retry_after=30)
-    order = {"number": "1001", "card": card, "total": "12.50"}
-    response = await service.post("/payments", json=order)
+    response = await pay(card, "12.50")
     assert (response.status_code, response.headers.get("Retry-After")) == (503, "30")
     sandbox.clear_faults()
     monkeypatch.setenv("GATEWAY_USER_API_KEY", "wrong")
-    async with shop(program(SERVICE), tmp_path) as client:
-        assert await pay(client, card, "12.50") == (500, "not possible")
+    async with shop(place, tmp_path) as pay_with_wrong_key:
+        assert result(await pay_with_wrong_key(card, "12.50")) == (500, "not possible")
     assert sandbox.ledger()["charged"] == {}
-    assert await pay(service, card, "12.50") == (200, "paid")
+    assert result(await pay(card, "12.50")) == (200, "paid")
 
 
 @pytest.mark.asyncio

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from gateway_async.sandbox.readme_tables import TABLES
 from gateway_async.sandbox.simulators.faults import FAULTS
 
 from .documents import read
+from .sandbox_tables import TABLES
 
 README = "gateway_async/sandbox/README.md"
 
@@ -19,7 +19,7 @@ def section(headline: str) -> str:
 
 @pytest.mark.parametrize("part", TABLES)
 def test_what_is_printed_is_what_the_code_prints(part: str) -> None:
-    """The text between two marks is the output of the sandbox's own tables."""
+    """The text between two marks is the table that the sandbox's code has."""
     assert f"<!-- printed: {part} -->\n\n{TABLES[part]()}\n\n<!-- end -->" in read(README)
 
 
@@ -31,11 +31,3 @@ def test_every_mark_is_known() -> None:
 def test_every_fault_has_its_line() -> None:
     """The table of faults has every fault, in the order of the code."""
     assert tuple(re.findall(r"^\| `(\w+)` \|", section("Faults"), re.MULTILINE)) == FAULTS
-
-
-def test_its_links_lead_to_headlines() -> None:
-    """Each link within the document names one of its headlines."""
-    headlines = {
-        headline.lower().replace(" ", "-") for headline in re.findall(r"^#+ (.+)$", read(README), re.MULTILINE)
-    }
-    assert set(re.findall(r"\]\(#([^)]+)\)", read(README))) <= headlines

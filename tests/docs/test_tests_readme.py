@@ -5,7 +5,7 @@ import re
 from tests.contract.endpoints import CREDENTIALS, ENDPOINTS, print_out_of_scope, print_table
 from tests.contract.test_endpoints import REFUSED, WORKS
 
-from .documents import ROOT, read
+from .documents import read
 
 README = "tests/README.md"
 
@@ -22,12 +22,6 @@ def test_every_cell_is_a_test() -> None:
     collected = [("works", case.id) for case in WORKS] + [("refused", case.id) for case in REFUSED]
     assert sorted(cells) == sorted(collected)
     assert len(cells) == len(ENDPOINTS) * len(CREDENTIALS)
-
-
-def test_links_lead_to_files() -> None:
-    """Every link names a file beside it."""
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)", read(README))
-    assert [target for target in targets if not (ROOT / "tests" / target).is_file()] == []
 
 
 def test_the_credentials_are_explained() -> None:

@@ -155,13 +155,11 @@ async def test_a_sale_waits_at_its_terminal_while_others_go_on(sandbox_by_hand: 
             results.append(await gateway.router_transactions.create(new))
 
         tasks.start_soon(pay)
-        with anyio.fail_after(20):
-            while not box.terminals()[0]["waiting"]:
-                await anyio.sleep(0.01)
-            for _ in range(5):
-                await gateway.contacts.get(box.contact_id)
-            assert results == []
-            box.present(card="5454545454545454", entry_mode="P")
+        await box.await_call()
+        for _ in range(5):
+            await gateway.contacts.get(box.contact_id)
+        assert results == []
+        box.present(card="5454545454545454", entry_mode="P")
     (transaction,) = results
     assert (transaction.approved, transaction.last_four, transaction.entry_mode_id) == (True, "5454", "P")
     assert (transaction.transaction_api_id, transaction.transaction_amount) == ("till-1", Decimal("12.50"))

@@ -172,9 +172,7 @@ async def test_a_cancelled_terminal_sale_is_known_to_the_observers(sandbox_by_ha
     )
     async with box.gateway(observers=[events.append]) as gateway, anyio.create_task_group() as tasks:
         tasks.start_soon(gateway.router_transactions.create, new)
-        with anyio.fail_after(20):
-            while not box.terminals()[0]["waiting"]:
-                await anyio.sleep(0.01)
+        await box.await_call()
         box.fault("POST /v2/routertransactions", "silence")
         tasks.cancel_scope.cancel()
         box.present()
@@ -272,15 +270,15 @@ class Operation(NamedTuple):
 
     Attributes:
         request: the one that a fault strikes.
-        do: does it, and shows the record as the answer has it.
-        look: shows the record as it is read.
-        wanted: what it should show.
+        done: does it; the record as the answer has it.
+        read: the record as it is read.
+        wanted: the fields that both should show.
     """
 
     request: str
-    do: Callable[[], Awaitable[Any]]
-    look: Callable[[], Awaitable[Any]]
-    wanted: Any
+    done: Awaitable[Any]
+    read: Awaitable[Any]
+    wanted: dict[str, Any]
 
 
 async def paid(gateway: AsyncGateway, action: Literal["sale", "authonly"] = "sale") -> Transaction:
@@ -296,62 +294,48 @@ async def invoice_of(gateway: AsyncGateway) -> QuickInvoice:
     )
 
 
-def shown(record: Awaitable[Any], *names: str) -> Callable[[], Awaitable[Any]]:
-    """Return the fields of a record, when it exists."""
-
-    async def show() -> Any:
-        there = await record
-        return tuple(getattr(there, name) for name in names)
-
-    return show
-
-
 async def voiding(gateway: AsyncGateway) -> Operation:
     """A sale is taken back."""
     to, made = gateway.transactions, await paid(gateway)
-    done, then = (shown(each, "status_id", "transaction_amount") for each in (to.void(made.id), to.get(made.id)))
-    return Operation(f"PUT /v2/transactions/{made.id}", done, then, (201, 0))
+    wanted = {"status_id": 201, "transaction_amount": 0}
+    return Operation(f"PUT /v2/transactions/{made.id}", to.void(made.id), to.get(made.id), wanted)
 
 
 async def capturing(gateway: AsyncGateway) -> Operation:
     """An authorization is captured for half of it."""
     to, made = gateway.transactions, await paid(gateway, "authonly")
-    names = ("status_id", "transaction_amount")
-    done, then = (shown(each, *names) for each in (to.complete(made.id, "5.00"), to.get(made.id)))
-    return Operation(f"PUT /v2/transactions/{made.id}", done, then, (101, 5))
+    wanted = {"status_id": 101, "transaction_amount": 5}
+    return Operation(f"PUT /v2/transactions/{made.id}", to.complete(made.id, "5.00"), to.get(made.id), wanted)
 
 
 async def raising(gateway: AsyncGateway) -> Operation:
     """An authorization is raised."""
     to, made = gateway.transactions, await paid(gateway, "authonly")
-    names = ("status_id", "transaction_amount")
-    done, then = (shown(each, *names) for each in (to.increment(made.id, "15.00"), to.get(made.id)))
-    return Operation(f"PUT /v2/transactions/{made.id}", done, then, (102, 15))
+    wanted = {"status_id": 102, "transaction_amount": 15}
+    return Operation(f"PUT /v2/transactions/{made.id}", to.increment(made.id, "15.00"), to.get(made.id), wanted)
 
 
 async def reopening(gateway: AsyncGateway) -> Operation:
     """A closed invoice is opened again."""
     to, made = gateway.quick_invoices, await invoice_of(gateway)
     await to.update(made.id, QuickInvoiceUpdate(status_id=0))
-    done, then = (shown(each, "is_closed") for each in (to.reopen(made.id), to.get(made.id)))
-    return Operation(f"POST /v2/quickinvoices/{made.id}/reopen", done, then, (False,))
+    request = f"POST /v2/quickinvoices/{made.id}/reopen"
+    return Operation(request, to.reopen(made.id), to.get(made.id), {"is_closed": False})
 
 
 async def adding(gateway: AsyncGateway) -> Operation:
     """A sale counts towards an invoice."""
     to, made, sale = gateway.quick_invoices, await invoice_of(gateway), await paid(gateway)
-    done, then = (shown(each, "remaining_balance") for each in (to.add_transaction(made.id, sale.id), to.get(made.id)))
-    return Operation(f"PUT /v2/quickinvoices/{made.id}/addTransaction", done, then, (10,))
+    request = f"PUT /v2/quickinvoices/{made.id}/addTransaction"
+    return Operation(request, to.add_transaction(made.id, sale.id), to.get(made.id), {"remaining_balance": 10})
 
 
 async def removing(gateway: AsyncGateway) -> Operation:
     """A sale counts no more towards an invoice."""
     to, made, sale = gateway.quick_invoices, await invoice_of(gateway), await paid(gateway)
     await to.add_transaction(made.id, sale.id)
-    done, then = (
-        shown(each, "remaining_balance") for each in (to.remove_transaction(made.id, sale.id), to.get(made.id))
-    )
-    return Operation(f"PUT /v2/quickinvoices/{made.id}/removeTransaction", done, then, (20,))
+    request = f"PUT /v2/quickinvoices/{made.id}/removeTransaction"
+    return Operation(request, to.remove_transaction(made.id, sale.id), to.get(made.id), {"remaining_balance": 20})
 
 
 async def settling(gateway: AsyncGateway) -> Operation:
@@ -359,8 +343,8 @@ async def settling(gateway: AsyncGateway) -> Operation:
     to, _ = gateway.transaction_batches, await paid(gateway)
     batch = await to.list({"is_open": True}).first()
     assert batch is not None
-    done, then = (shown(each, "is_open") for each in (to.settle(batch.id), to.get(batch.id)))
-    return Operation(f"POST /v2/transactionbatches/{batch.id}/settle", done, then, (False,))
+    request = f"POST /v2/transactionbatches/{batch.id}/settle"
+    return Operation(request, to.settle(batch.id), to.get(batch.id), {"is_open": False})
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # it waits for real silences, and the table is tried on both
@@ -376,7 +360,8 @@ async def test_each_operation_survives_each_fault(makers: list[Callable[[AsyncGa
         ) as gateway:  # a hundred operations at once, on a machine that may be busy
             operation = await make(gateway)
             sandbox.fault(operation.request, fault, seconds=0.5, retry_after=0.1)  # type: ignore[arg-type]
-            result, state = await operation.do(), await operation.look()
+            records = [await operation.done, await operation.read]
+            result, state = ({name: getattr(record, name) for name in operation.wanted} for record in records)
             (seen,) = [plan["seen"] for plan in sandbox.faults() if plan["operation"] == operation.request]
             outcomes[make.__name__, fault] = (result, state, seen)
             wanted[make.__name__, fault] = (operation.wanted, operation.wanted, 2 if fault in NOT_CARRIED_OUT else 1)

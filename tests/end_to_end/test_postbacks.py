@@ -32,6 +32,7 @@ from gateway_async import (
 from gateway_async.models.postback_configs import Resource
 from gateway_async.postbacks import Postback, PostbackReceiver, Reconciled, SqliteInbox
 from gateway_async.sandbox import Sandbox
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.asyncio
 
@@ -110,13 +111,6 @@ async def tell_of_all(gateway: AsyncGateway, sandbox: Sandbox, url: str) -> None
                 basic_auth_password="secret",
             )
         )
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    """Wait for what another task does."""
-    with anyio.fail_after(20):
-        while not condition():
-            await anyio.sleep(0.01)
 
 
 def idle(sandbox: Sandbox) -> Any:

@@ -24,6 +24,7 @@ from gateway_async import (
 )
 from gateway_async._http.transport import PooledTransport
 from gateway_async.sandbox import Sandbox
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -79,13 +80,6 @@ def program(sandbox: Sandbox, path: Path, call: str, clock: float = 0) -> Iterat
             process.kill()
 
 
-async def seen(sandbox: Sandbox, what: Any) -> None:
-    """Wait until the sandbox shows it."""
-    with anyio.fail_after(20):
-        while not what(sandbox):
-            await anyio.sleep(0.01)
-
-
 async def recover(sandbox: Sandbox, path: Path, **options: Any) -> list[tuple[Any, ...]]:
     """Return the outcomes that the next program recovers."""
     async with sandbox.gateway(ledger=SqliteLedger(path)) as gateway:
@@ -111,7 +105,7 @@ async def test_a_sale_that_was_charged_before_the_crash_is_found(sandbox: Sandbo
     """The sale is charged once, found and recorded."""
     sandbox.fault("POST /v2/transactions", "delay", seconds=30)
     with program(sandbox, path, SELL):
-        await seen(sandbox, lambda box: box.ledger()["charged"])
+        await until(lambda: sandbox.ledger()["charged"])
     assert await recover(sandbox, path) == [("transactions", "crashed", "found", True)]
     assert sandbox.ledger()["charged"] == {"crashed": 1}
     assert await open_intents(path) == 0
@@ -129,7 +123,7 @@ async def test_a_sale_that_is_charged_after_the_crash_is_not_called_not_made(
     """However wrong the clock of the till was, the sale is in doubt long enough to be found."""
     sandbox.fault("POST /v2/transactions", "refuse", nth=1000)  # it only counts requests
     with program(sandbox, path, SELL_SLOWLY, clock):
-        await seen(sandbox, lambda box: box.faults()[0]["seen"])
+        await until(lambda: sandbox.faults()[0]["seen"])
     async with sandbox.gateway(ledger=SqliteLedger(path), in_doubt_seconds=20) as gateway:
         assert [each.outcome for each in await gateway.recover(wait=0)] == ["unknown"]
         assert [each.outcome for each in await gateway.recover()] == ["found"]
@@ -140,7 +134,7 @@ async def test_a_sale_that_never_arrived_is_not_made_after_the_doubt(sandbox: Sa
     """Its process was killed before the gateway had the request; no other process has the ledger open."""
     sandbox.fault("POST /v2/transactions", "reset_before_commit", times=100)
     with program(sandbox, path, SELL):
-        await seen(sandbox, lambda box: box.faults()[0]["affected"])
+        await until(lambda: sandbox.faults()[0]["affected"])
     sandbox.clear_faults()
     async with sandbox.gateway(ledger=SqliteLedger(path), in_doubt_seconds=2) as gateway:
         assert [each.outcome for each in await gateway.recover(wait=0)] == ["unknown"]
@@ -154,7 +148,7 @@ async def test_a_payment_at_a_terminal_is_found_when_the_customer_pays_after_the
     """The customer is still at the terminal: first the outcome is unknown, then the payment is found."""
     box = sandbox_by_hand
     with program(box, path, SELL_AT_TERMINAL):
-        await seen(box, lambda box: box.terminals()[0]["waiting"])
+        await until(lambda: box.terminals()[0]["waiting"])
     assert await recover(box, path, wait=0) == [("router_transactions", "crashed", "unknown", None)]
     box.present()
     assert await recover(box, path) == [("router_transactions", "crashed", "found", True)]
@@ -165,7 +159,7 @@ async def test_two_programs_recover_at_once(sandbox: Sandbox, path: Path) -> Non
     """Both learn the same, or one comes too late to have anything to learn."""
     sandbox.fault("POST /v2/transactions", "delay", seconds=30)
     with program(sandbox, path, SELL):
-        await seen(sandbox, lambda box: box.ledger()["charged"])
+        await until(lambda: sandbox.ledger()["charged"])
     found: list[tuple[Any, ...]] = []
 
     async def recover_too() -> None:
@@ -252,7 +246,7 @@ async def test_settling_and_capturing_are_found_after_a_crash(sandbox: Sandbox, 
         )
     sandbox.fault("PUT /v2/transactions/{id}", "delay", seconds=30)
     with program(sandbox, path, f'gateway.transactions.complete("{reserved.id}", "9.00")'):
-        await seen(sandbox, lambda box: [each for each in box.ledger()["transactions"] if each["status_id"] == 101])
+        await until(lambda: [each for each in sandbox.ledger()["transactions"] if each["status_id"] == 101])
     sandbox.fault("POST /v2/transactionbatches/{id}/settle", "delay", seconds=30)
     async with sandbox.gateway() as gateway:
         batch = await gateway.transaction_batches.list({"is_open": True}).first()

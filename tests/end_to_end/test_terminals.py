@@ -22,6 +22,7 @@ from gateway_async import (
 from gateway_async.observe import Event, OutcomeLookedUp, TerminalProgress
 from gateway_async.sandbox import Sandbox
 from tests.support.outcomes import resolved
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -76,7 +77,7 @@ async def test_a_terminal_timeout_ends_with_the_transaction_that_is_found(sandbo
             assert (await gateway.router_transactions.create(sale(box, "late"), on_progress=shown.append)).approved
 
         tasks.start_soon(sell)
-        await until(shown, "looking it up")
+        await until(lambda: shown and shown[-1].state == "looking it up")
         box.present()
     assert box.ledger()["charged"] == {"late": 1}
 
@@ -106,10 +107,10 @@ async def test_a_cancelled_task_does_not_ask_the_next_customer_for_the_last_ones
                 assert (await gateway.router_transactions.create(sale(box, "next"), on_progress=shown.append)).approved
 
             tasks.start_soon(sell)
-            await until(shown, "looking it up")
+            await until(lambda: shown and shown[-1].state == "looking it up")
             assert [each["amount"] for each in box.terminals()[0]["waiting"]] == ["12.50"]
             box.cancel()
-            await until(shown, "at the terminal")
+            await until(lambda: shown and shown[-1].state == "at the terminal")
             await box.await_call()
             box.present()
     assert box.ledger()["charged"] == {"next": 1}
@@ -158,9 +159,9 @@ async def test_a_sale_that_the_next_one_looked_up_is_settled_in_the_ledger(
         async with anyio.create_task_group() as tasks:
             next_sale = partial(gateway.router_transactions.create, sale(box, "next"), on_progress=shown.append)
             tasks.start_soon(next_sale)
-            await until(shown, "looking it up")
+            await until(lambda: shown and shown[-1].state == "looking it up")
             box.cancel()
-            await until(shown, "at the terminal")
+            await until(lambda: shown and shown[-1].state == "at the terminal")
             await box.await_call()
             box.present()
         assert await gateway.recover() == []
@@ -222,10 +223,3 @@ async def cancel_in_its_wait(gateway: AsyncGateway, box: Sandbox) -> None:
         tasks.start_soon(gateway.router_transactions.create, sale(box, "cancelled"))
         await box.await_call()
         tasks.cancel_scope.cancel()
-
-
-async def until(shown: list[TerminalProgress], state: str) -> None:
-    """Return when a screen shows `state`."""
-    with anyio.fail_after(30):
-        while not shown or shown[-1].state != state:
-            await anyio.sleep(0.01)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import closing
+from contextlib import aclosing, closing
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -36,9 +36,10 @@ RUNNING = re.compile(r"running on (http://127\.0\.0\.1:\d+)", re.IGNORECASE)
 
 
 class Shop:
-    """A shop in a process of its own, and what it says."""
+    """A shop in a process of its own, what it says, and its customers."""
 
-    def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
+    def __init__(self, kind: str, environment: dict[str, str], customer: httpx.AsyncClient) -> None:
+        arguments, path = SHOPS[kind]
         self.process = subprocess.Popen(  # noqa: S603  our own example
             [sys.executable, "-u", *arguments],
             env=os.environ | environment,
@@ -50,6 +51,9 @@ class Shop:
         self._reader = Thread(target=self._read)
         self._reader.start()
         self.url = self._address()
+        self.postback_url = self.url + path
+        self.database = Path(environment["SHOP_DATABASE"])
+        self._customer = customer
 
     def _read(self) -> None:
         assert self.process.stdout
@@ -73,18 +77,44 @@ class Shop:
         if self.process.stdout:
             self.process.stdout.close()
 
+    async def post_sale(self, order: str, amount: str, card: str) -> httpx.Response:
+        """Pay for an order."""
+        return await self._customer.post(f"{self.url}/sales", json={"order": order, "amount": amount, "card": card})
+
+    async def pay(self, order: str, amount: str, card: str) -> tuple[int, str]:
+        """Pay for an order; return the HTTP status and the status of the order."""
+        return result(await self.post_sale(order, amount, card))
+
+    async def get_order(self, order: str) -> httpx.Response:
+        """Read an order."""
+        return await self._customer.get(f"{self.url}/orders/{order}")
+
+    async def becomes(self, status: str, order: str) -> None:
+        """Wait until an order has a status; in real time, since another process does the work."""
+        with anyio.fail_after(20):
+            while (await self.get_order(order)).json()["status"] != status:
+                await anyio.sleep(0.02)
+
+    async def wait_until_handled(self) -> None:
+        """Wait until the inbox is empty: what a killed shop had in hand would be free a minute later."""
+        with anyio.fail_after(20):
+            async with aclosing(SqliteInbox(self.database, shared=True)) as inbox:
+                while await inbox.list(PostbackState.WAITING):
+                    await anyio.sleep(0.02)
+
+    def age_attempts(self, seconds: float) -> None:
+        """Make all attempts older."""
+        with closing(sqlite3.connect(self.database, isolation_level=None)) as connection:
+            connection.execute("UPDATE attempts SET started_at = started_at - ?", (seconds,))
+
 
 Open = Callable[..., Shop]
 
 
 @pytest.fixture(params=SHOPS)
-def kind(request: pytest.FixtureRequest) -> str:
-    """Which shop."""
-    return str(request.param)
-
-
-@pytest.fixture
-def open_shop(kind: str, sandbox: Sandbox, tmp_path: Path) -> Iterator[Open]:
+def open_shop(
+    request: pytest.FixtureRequest, sandbox: Sandbox, customer: httpx.AsyncClient, tmp_path: Path
+) -> Iterator[Open]:
     """Open the shop, again and again with the same database; its port changes."""
     names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
     environment = {f"GATEWAY_{name.upper()}": getattr(sandbox, name) for name in names}
@@ -92,7 +122,7 @@ def open_shop(kind: str, sandbox: Sandbox, tmp_path: Path) -> Iterator[Open]:
     opened: list[Shop] = []
 
     def open_shop(**changed: str) -> Shop:
-        opened.append(Shop(SHOPS[kind][0], environment | changed))
+        opened.append(Shop(request.param, environment | changed, customer))
         return opened[-1]
 
     yield open_shop
@@ -122,19 +152,6 @@ async def tell(gateway: AsyncGateway, sandbox: Sandbox, url: str, password: str 
                 basic_auth_password=password,
             )
         )
-
-
-async def post_sale(customer: httpx.AsyncClient, shop: Shop, order: str, amount: str, card: str) -> httpx.Response:
-    """Pay for an order."""
-    return await customer.post(f"{shop.url}/sales", json={"order": order, "amount": amount, "card": card})
-
-
-async def buy(customer: httpx.AsyncClient, shop: Shop, gateway: AsyncGateway, order: str, amount: str) -> str:
-    """Pay for an order with a card that was just stored, and return the order's status."""
-    card = await gateway.account_vaults.create(CARD)
-    response = await post_sale(customer, shop, order, amount, card.id)
-    assert response.status_code == 200, response.text
-    return str(response.json()["status"])
 
 
 def result(response: httpx.Response) -> tuple[int, str]:
@@ -167,12 +184,6 @@ def lose_outcomes(sandbox: Sandbox, fault: FaultName) -> None:
     sandbox.fault(LISTS, "error_before_commit", times=100)
 
 
-def age_attempts(database: Path, seconds: float) -> None:
-    """Make all attempts of a shop older."""
-    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        connection.execute("UPDATE attempts SET started_at = started_at - ?", (seconds,))
-
-
 async def settle(gateway: AsyncGateway) -> None:
     """Settle the open batch."""
     batch = await gateway.transaction_batches.list({"is_open": True}).first()
@@ -180,37 +191,19 @@ async def settle(gateway: AsyncGateway) -> None:
     await gateway.transaction_batches.settle(batch.id)
 
 
-async def becomes(status: str, customer: httpx.AsyncClient, shop: Shop, order: str) -> None:
-    """Wait until an order has a status; in real time, since another process does the work."""
-    with anyio.fail_after(20):
-        while (await customer.get(f"{shop.url}/orders/{order}")).json()["status"] != status:
-            await anyio.sleep(0.02)
-
-
-async def all_handled(database: Path) -> None:
-    """Wait until nothing waits in the shop's inbox: what a killed shop had in hand would be free a minute later."""
-    inbox = SqliteInbox(database, shared=True)
-    with anyio.fail_after(20):
-        while await inbox.list(PostbackState.WAITING):
-            await anyio.sleep(0.02)
-    await inbox.aclose()
-
-
 @pytest.mark.asyncio
-async def test_a_sale_is_settled(
-    open_shop: Open, kind: str, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient
-) -> None:
+async def test_a_sale_is_settled(open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str) -> None:
     """A sale is paid at once, and settled when a postback says so; a decline stays declined."""
     shop = open_shop()
-    await tell(gateway, sandbox, shop.url + SHOPS[kind][1])
-    assert await buy(customer, shop, gateway, "1001", "12.50") == "paid"
-    assert await buy(customer, shop, gateway, "1002", "6.16") == "declined"
+    await tell(gateway, sandbox, shop.postback_url)
+    assert await shop.pay("1001", "12.50", card) == (200, "paid")
+    assert await shop.pay("1002", "6.16", card) == (200, "declined")
     await settle(gateway)
-    await becomes("settled", customer, shop, "1001")
-    order = (await customer.get(f"{shop.url}/orders/1001")).json()
+    await shop.becomes("settled", "1001")
+    order = (await shop.get_order("1001")).json()
     payment = await gateway.transactions.get(order["payment"])
     assert (payment.transaction_api_id, order["amount"], order["batch"]) == ("1001-1", "12.50", payment.batch)
-    await becomes("declined", customer, shop, "1002")
+    await shop.becomes("declined", "1002")
     sandbox.wait_until_idle()
     assert {each["state"] for each in sandbox.postbacks()} == {"delivered"}
     shop.end()
@@ -218,95 +211,84 @@ async def test_a_sale_is_settled(
 
 
 @pytest.mark.asyncio
-async def test_an_order_is_paid_once(
-    open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str, other_card: str
-) -> None:
+async def test_an_order_is_paid_once(open_shop: Open, sandbox: Sandbox, card: str, other_card: str) -> None:
     """Paying again with any card shows the order, and another amount is refused."""
     shop = open_shop()
-    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
-    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
-    assert result(await post_sale(customer, shop, "1001", "12.50", other_card)) == (200, "paid")
-    assert (await post_sale(customer, shop, "1001", "1.00", card)).status_code == 409
+    assert await shop.pay("1001", "12.50", card) == (200, "paid")
+    assert await shop.pay("1001", "12.50", card) == (200, "paid")
+    assert await shop.pay("1001", "12.50", other_card) == (200, "paid")
+    assert (await shop.post_sale("1001", "1.00", card)).status_code == 409
     assert charged(sandbox) == {"1001-1": 1}
-    assert (await customer.get(f"{shop.url}/orders/1002")).status_code == 404
+    assert (await shop.get_order("1002")).status_code == 404
 
 
 @pytest.mark.asyncio
 async def test_a_partial_approval_is_not_paid(
-    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient, card: str, other_card: str
+    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str, other_card: str
 ) -> None:
     """A card that covers only a part pays nothing: the part is voided, and another card pays by a new attempt."""
     shop = open_shop()
-    first = await post_sale(customer, shop, "1001", "2.01", card)
+    first = await shop.post_sale("1001", "2.01", card)
     assert result(first) == (200, "partial approval voided")
     assert first.json()["approved_amount"] == "1.00"
     assert (await gateway.transactions.get(first.json()["payment"])).voided
-    assert result(await post_sale(customer, shop, "1001", "2.02", other_card)) == (200, "paid")
+    assert await shop.pay("1001", "2.02", other_card) == (200, "paid")
     assert charged(sandbox) == {"1001-1": 1, "1001-2": 1}
 
 
 @pytest.mark.asyncio
 async def test_a_part_stays_noted_until_it_is_voided(
-    open_shop: Open,
-    sandbox: Sandbox,
-    gateway: AsyncGateway,
-    customer: httpx.AsyncClient,
-    card: str,
-    tmp_path: Path,
+    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str
 ) -> None:
     """When the void of a part fails, the order is open with the reserved amount; the shop voids it later by itself."""
     sandbox.fault("PUT /v2/transactions/{id}", "rate_limit", times=100, retry_after=None)
     shop = open_shop()
-    first = await post_sale(customer, shop, "1001", "2.01", card)
+    first = await shop.post_sale("1001", "2.01", card)
     assert result(first) == (202, "partially approved")
     assert first.json()["approved_amount"] == "1.00"
-    assert result(await post_sale(customer, shop, "1001", "2.01", card)) == (202, "partially approved")
+    assert await shop.pay("1001", "2.01", card) == (202, "partially approved")
     shop.end(signal.SIGKILL)
     sandbox.clear_faults()
-    age_attempts(tmp_path / "shop.db", 200)
-    await becomes("partial approval voided", customer, open_shop(), "1001")
+    shop.age_attempts(200)
+    await open_shop().becomes("partial approval voided", "1001")
     assert (await gateway.transactions.get(first.json()["payment"])).voided
     assert charged(sandbox) == {"1001-1": 1}
 
 
 @pytest.mark.asyncio
-async def test_a_lost_void_is_made_by_the_next_request(
-    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient, card: str
-) -> None:
+async def test_a_lost_void_is_made_by_the_next_request(open_shop: Open, sandbox: Sandbox, card: str) -> None:
     """A part whose void failed is voided by the next request, which charges nothing; the one after it does."""
     sandbox.fault("PUT /v2/transactions/{id}", "rate_limit", times=3, retry_after=None)
     shop = open_shop()
-    assert result(await post_sale(customer, shop, "1001", "2.01", card)) == (202, "partially approved")
-    assert result(await post_sale(customer, shop, "1001", "2.01", card)) == (200, "partial approval voided")
+    assert await shop.pay("1001", "2.01", card) == (202, "partially approved")
+    assert await shop.pay("1001", "2.01", card) == (200, "partial approval voided")
     assert charged(sandbox) == {"1001-1": 1}
-    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
+    assert await shop.pay("1001", "12.50", card) == (200, "paid")
     assert charged(sandbox) == {"1001-1": 1, "1001-2": 1}
 
 
 @pytest.mark.asyncio
 async def test_a_decline_is_followed_by_a_new_attempt(
-    open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str, other_card: str
+    open_shop: Open, sandbox: Sandbox, card: str, other_card: str
 ) -> None:
     """After a decline the order is paid by a second attempt, under an id of its own."""
     shop = open_shop()
-    assert result(await post_sale(customer, shop, "1001", "5.00", card)) == (200, "declined")
-    second = await post_sale(customer, shop, "1001", "12.50", other_card)
+    assert await shop.pay("1001", "5.00", card) == (200, "declined")
+    second = await shop.post_sale("1001", "12.50", other_card)
     assert result(second) == (200, "paid")
     assert second.json()["attempt"] == "1001-2"
     assert charged(sandbox) == {"1001-2": 1}
 
 
 @pytest.mark.asyncio
-async def test_two_requests_at_once_charge_once(
-    open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str, other_card: str
-) -> None:
+async def test_two_requests_at_once_charge_once(open_shop: Open, sandbox: Sandbox, card: str, other_card: str) -> None:
     """While an attempt is under way, other requests for its order charge nothing, by whatever card."""
     sandbox.fault(SALES, "delay", seconds=1.0)
     shop = open_shop()
     results: list[tuple[int, str]] = []
 
     async def send(card: str) -> None:
-        results.append(result(await post_sale(customer, shop, "1001", "12.50", card)))
+        results.append(await shop.pay("1001", "12.50", card))
 
     async with anyio.create_task_group() as tasks:
         for each in (card, other_card, card):
@@ -314,12 +296,12 @@ async def test_two_requests_at_once_charge_once(
     assert set(results) <= {(200, "paid"), (202, "open")}
     assert (200, "paid") in results
     assert charged(sandbox) == {"1001-1": 1}
-    await becomes("paid", customer, shop, "1001")
+    await shop.becomes("paid", "1001")
 
 
 @pytest.mark.asyncio
 async def test_a_known_id_is_not_charged_again(
-    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient, card: str
+    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str
 ) -> None:
     """A shop whose database was lost takes the payment that the gateway has under the attempt's id, and no other."""
     for order, amount in (("1001", "12.50"), ("1002", "3.00"), ("1003", "5.00")):
@@ -329,98 +311,81 @@ async def test_a_known_id_is_not_charged_again(
             )
         )
     shop = open_shop()
-    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
-    assert result(await post_sale(customer, shop, "1002", "12.50", card)) == (409, "conflict")
-    assert result(await post_sale(customer, shop, "1002", "12.50", card)) == (409, "conflict")
-    assert result(await post_sale(customer, shop, "1003", "5.00", card)) == (200, "declined")
+    assert await shop.pay("1001", "12.50", card) == (200, "paid")
+    assert await shop.pay("1002", "12.50", card) == (409, "conflict")
+    assert await shop.pay("1002", "12.50", card) == (409, "conflict")
+    assert await shop.pay("1003", "5.00", card) == (200, "declined")
     assert charged(sandbox) == {"1001-1": 1, "1002-1": 1}
 
 
 @pytest.mark.parametrize("found_by", ["request", "postback", "shop"])
 @pytest.mark.asyncio
 async def test_an_unknown_outcome_is_found_later(
-    open_shop: Open,
-    kind: str,
-    sandbox: Sandbox,
-    gateway: AsyncGateway,
-    customer: httpx.AsyncClient,
-    card: str,
-    other_card: str,
-    tmp_path: Path,
-    found_by: str,
+    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str, other_card: str, found_by: str
 ) -> None:
     """A lost outcome is 202, starts no other attempt, and is found by a request, a postback or the shop itself."""
     shop = open_shop()
     lose_outcomes(sandbox, "close_after_commit")
-    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (202, "open")
-    assert result(await post_sale(customer, shop, "1001", "12.50", other_card)) == (202, "open")
+    assert await shop.pay("1001", "12.50", card) == (202, "open")
+    assert await shop.pay("1001", "12.50", other_card) == (202, "open")
     if found_by == "postback":
-        await tell(gateway, sandbox, shop.url + SHOPS[kind][1])
+        await tell(gateway, sandbox, shop.postback_url)
         payment_id = sandbox.ledger()["transactions"][0]["id"]
         await gateway.transactions.update(payment_id, TransactionUpdate(action="edit", description="tea"))
     sandbox.clear_faults()
     if found_by == "request":
-        assert result(await post_sale(customer, shop, "1001", "12.50", other_card)) == (200, "paid")
+        assert await shop.pay("1001", "12.50", other_card) == (200, "paid")
     elif found_by == "shop":
         shop.end(signal.SIGKILL)
-        age_attempts(tmp_path / "shop.db", 200)
+        shop.age_attempts(200)
         shop = open_shop()
-    await becomes("paid", customer, shop, "1001")
+    await shop.becomes("paid", "1001")
     assert charged(sandbox) == {"1001-1": 1}
 
 
 @pytest.mark.asyncio
-async def test_a_sale_that_never_arrived_is_made_under_its_id(
-    open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str, tmp_path: Path
-) -> None:
+async def test_a_sale_that_never_arrived_is_made_under_its_id(open_shop: Open, sandbox: Sandbox, card: str) -> None:
     """A sale that is not at the gateway is still in doubt at first; after that time the attempt is used again."""
     shop = open_shop()
     lose_outcomes(sandbox, "reset_before_commit")
-    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (202, "open")
+    assert await shop.pay("1001", "12.50", card) == (202, "open")
     sandbox.clear_faults()
-    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (202, "open")
+    assert await shop.pay("1001", "12.50", card) == (202, "open")
     assert charged(sandbox) == {}
-    age_attempts(tmp_path / "shop.db", 200)
-    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
+    shop.age_attempts(200)
+    assert await shop.pay("1001", "12.50", card) == (200, "paid")
     assert charged(sandbox) == {"1001-1": 1}
 
 
 @pytest.mark.asyncio
-async def test_another_customers_response_is_not_believed(
-    open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str
-) -> None:
+async def test_another_customers_response_is_not_believed(open_shop: Open, sandbox: Sandbox, card: str) -> None:
     """A response that belongs to another request leaves the order open; the next request finds its payment."""
     shop = open_shop()
-    assert result(await post_sale(customer, shop, "1000", "3.00", card)) == (200, "paid")
+    assert await shop.pay("1000", "3.00", card) == (200, "paid")
     sandbox.fault(SALES, "swap_answer")
     sandbox.fault(LOOKUPS, "error_before_commit", times=100)
-    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (202, "open")
-    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
+    assert await shop.pay("1001", "12.50", card) == (202, "open")
+    assert await shop.pay("1001", "12.50", card) == (200, "paid")
     assert charged(sandbox) == {"1000-1": 1, "1001-1": 1}
 
 
 @pytest.mark.parametrize(("fault", "retry_after"), [("refuse", "5"), ("rate_limit", "30")])
 @pytest.mark.asyncio
 async def test_a_gateway_that_is_away(
-    open_shop: Open,
-    sandbox: Sandbox,
-    customer: httpx.AsyncClient,
-    card: str,
-    fault: FaultName,
-    retry_after: str,
+    open_shop: Open, sandbox: Sandbox, card: str, fault: FaultName, retry_after: str
 ) -> None:
     """An unpaid order is 503 with the seconds to wait; sent again, it is paid under its id."""
     shop = open_shop()
     sandbox.fault(SALES, fault, times=3, seconds=4.0, retry_after=float(retry_after))
-    first = await post_sale(customer, shop, "1001", "12.50", card)
+    first = await shop.post_sale("1001", "12.50", card)
     assert (first.status_code, first.headers.get("Retry-After")) == (503, retry_after), first.text
-    assert (await customer.get(f"{shop.url}/orders/1001")).json()["status"] == "not charged"
+    assert (await shop.get_order("1001")).json()["status"] == "not charged"
     assert charged(sandbox) == {}
     sandbox.clear_faults()
     with anyio.fail_after(20):
-        while (await post_sale(customer, shop, "1001", "12.50", card)).status_code == 503:
+        while (await shop.post_sale("1001", "12.50", card)).status_code == 503:
             await anyio.sleep(0.2)
-    await becomes("paid", customer, shop, "1001")
+    await shop.becomes("paid", "1001")
     assert charged(sandbox) == {"1001-1": 1}
 
 
@@ -429,24 +394,22 @@ async def test_bad_input_is_refused(open_shop: Open, sandbox: Sandbox, customer:
     """An invalid request is 422 with the field's name; the order can be paid afterwards under the same id."""
     shop = open_shop()
     for amount, vault, field in (("1.234", card, "transaction_amount"), ("12.50", "no-such-card", "account_vault_id")):
-        response = await post_sale(customer, shop, "1001", amount, vault)
+        response = await shop.post_sale("1001", amount, vault)
         assert response.status_code == 422
         assert field in response.text
     for body in ("{", "[]", "{}", '{"order": "1001", "amount": "much", "card": "any"}'):
         headers = {"Content-Type": "application/json"}
         assert (await customer.post(f"{shop.url}/sales", content=body, headers=headers)).status_code == 422
     assert charged(sandbox) == {}
-    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "paid")
+    assert await shop.pay("1001", "12.50", card) == (200, "paid")
     assert charged(sandbox) == {"1001-1": 1}
 
 
 @pytest.mark.asyncio
-async def test_the_shops_own_mistakes_are_not_shown(
-    open_shop: Open, sandbox: Sandbox, customer: httpx.AsyncClient, card: str
-) -> None:
+async def test_the_shops_own_mistakes_are_not_shown(open_shop: Open, sandbox: Sandbox, card: str) -> None:
     """Wrong credentials are 500 without details, which the log has; nothing is charged."""
     shop = open_shop(GATEWAY_USER_API_KEY="wrong")
-    response = await post_sale(customer, shop, "1001", "12.50", card)
+    response = await shop.post_sale("1001", "12.50", card)
     assert (response.status_code, response.json()) == (500, {"message": "Payments are not possible at the moment."})
     shop.end()
     assert any("nothing can be charged: POST /v2/transactions: the credentials" in line for line in shop.said)
@@ -455,56 +418,52 @@ async def test_the_shops_own_mistakes_are_not_shown(
 
 @pytest.mark.asyncio
 async def test_a_void_by_the_back_office_is_noted(
-    open_shop: Open, kind: str, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient, card: str
+    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str
 ) -> None:
     """A paid order whose payment is voided is voided by a postback, and is not charged again."""
     shop = open_shop()
-    await tell(gateway, sandbox, shop.url + SHOPS[kind][1])
-    payment = (await post_sale(customer, shop, "1001", "12.50", card)).json()["payment"]
+    await tell(gateway, sandbox, shop.postback_url)
+    payment = (await shop.post_sale("1001", "12.50", card)).json()["payment"]
     await gateway.transactions.void(payment)
-    await becomes("voided", customer, shop, "1001")
-    assert result(await post_sale(customer, shop, "1001", "12.50", card)) == (200, "voided")
+    await shop.becomes("voided", "1001")
+    assert await shop.pay("1001", "12.50", card) == (200, "voided")
     assert charged(sandbox) == {"1001-1": 1}
 
 
 @pytest.mark.asyncio
 async def test_a_shop_that_was_down_asks_what_it_missed(
-    open_shop: Open, kind: str, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient, tmp_path: Path
+    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str
 ) -> None:
     """The shop is killed, and the batch settles meanwhile; after its restart the order is settled."""
     shop = open_shop()
-    await tell(gateway, sandbox, shop.url + SHOPS[kind][1])
-    await buy(customer, shop, gateway, "1001", "12.50")
+    await tell(gateway, sandbox, shop.postback_url)
+    assert await shop.pay("1001", "12.50", card) == (200, "paid")
     sandbox.wait_until_idle()
-    await all_handled(tmp_path / "shop.db")
+    await shop.wait_until_handled()
     shop.end(signal.SIGKILL)
     sandbox.advance(60)
     await settle(gateway)
     sandbox.wait_until_idle()
     assert "failed" in {each["state"] for each in sandbox.postbacks()}
-    await becomes("settled", customer, open_shop(), "1001")
+    await open_shop().becomes("settled", "1001")
 
 
 @pytest.mark.asyncio
-async def test_a_stranger_settles_nothing(
-    open_shop: Open, kind: str, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient
-) -> None:
+async def test_a_stranger_settles_nothing(open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, card: str) -> None:
     """Postbacks without the shop's credentials are refused."""
     shop = open_shop()
-    await tell(gateway, sandbox, shop.url + SHOPS[kind][1], password="wrong")
-    assert await buy(customer, shop, gateway, "1001", "12.50") == "paid"
+    await tell(gateway, sandbox, shop.postback_url, password="wrong")
+    assert await shop.pay("1001", "12.50", card) == (200, "paid")
     await settle(gateway)
     sandbox.wait_until_idle()
     assert {attempt["status"] for each in sandbox.postbacks() for attempt in each["attempts"]} == {401}
-    await becomes("paid", customer, shop, "1001")
+    await shop.becomes("paid", "1001")
 
 
 @pytest.mark.asyncio
-async def test_a_shop_opens_while_the_gateway_is_down(
-    open_shop: Open, sandbox: Sandbox, gateway: AsyncGateway, customer: httpx.AsyncClient
-) -> None:
+async def test_a_shop_opens_while_the_gateway_is_down(open_shop: Open, sandbox: Sandbox) -> None:
     """The shop logs that it cannot reconcile; it still accepts postbacks and shows orders."""
     sandbox.fault("GET /v2/transactions", "garbage", times=100)
     shop = open_shop()
-    assert (await customer.get(f"{shop.url}/orders/1001")).status_code == 404
+    assert (await shop.get_order("1001")).status_code == 404
     assert any("cannot reconcile: postbacks that the shop missed are not handled yet" in line for line in shop.said)

@@ -2,13 +2,26 @@
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
+import attrs
 import httpx
+import pytest
 
-from gateway_async import AsyncGateway, UserApiKey
+from gateway_async import AsyncGateway, RouterTransactionCreate, Transaction, TransactionCreate, UserApiKey
+from gateway_async.observe import Event
 
+SALE = TransactionCreate(action="sale", account_vault_id="vault", transaction_amount="12.50")
+NAMED_SALE = attrs.evolve(SALE, transaction_api_id="mine")
+SALE_AT_TERMINAL = RouterTransactionCreate(
+    action="sale", terminal_id="t", transaction_amount="12.50", transaction_api_id="mine"
+)
+
+ResultT = TypeVar("ResultT")
+EventT = TypeVar("EventT", bound=Event)
+ErrorT = TypeVar("ErrorT", bound=BaseException)
+Verb = Callable[[AsyncGateway], Awaitable[ResultT]]
 Answer = httpx.Response | Exception | Callable[[httpx.Request], "Awaitable[Answer] | Answer"]
 
 
@@ -27,6 +40,7 @@ class Script(httpx.AsyncBaseTransport):
     def __init__(self, **answers: list[Answer]) -> None:
         self.answers = answers
         self.asked: list[httpx.Request] = []
+        self.events: list[Event] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The next answer for the request's method."""
@@ -53,9 +67,53 @@ class Script(httpx.AsyncBaseTransport):
         return [json.loads(request.content) for request in self.asked if request.method == method]
 
     def gateway(self, **options: Any) -> AsyncGateway:
-        """A client of this gateway."""
-        given: dict[str, Any] = {"location_id": "loc", "credentials": UserApiKey("user", "key"), **options}
+        """A client of this gateway, whose events are kept."""
+        given: dict[str, Any] = {"location_id": "loc", "credentials": UserApiKey("user", "key")}
+        given |= {"observers": [self.events.append], **options}
         return AsyncGateway("https://gateway.test", developer_id="dev", transport=self, **given)
+
+    def events_of(self, kind: type[EventT]) -> list[EventT]:
+        """The events of this type so far, in order."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    async def run(self, verb: Verb[ResultT], **options: Any) -> ResultT:
+        """Make one call by a client of its own, and return the result."""
+        async with self.gateway(**options) as gateway:
+            return await verb(gateway)
+
+    async def fail(self, verb: Verb[Any], kind: type[ErrorT], *, match: str | None = None, **options: Any) -> ErrorT:
+        """Make one call by a client of its own, and return the error that it has to end with."""
+        async with self.gateway(**options) as gateway:
+            return await error_of(verb(gateway), kind, match=match)
+
+    async def cancel(self, verb: Verb[Any], seconds: float, **options: Any) -> None:
+        """Make one call by a client of its own, and cancel it after so many seconds."""
+        async with self.gateway(**options) as gateway:
+            with anyio.move_on_after(seconds) as scope:
+                await verb(gateway)
+        assert scope.cancelled_caught
+
+
+async def error_of(call: Awaitable[object], kind: type[ErrorT], *, match: str | None = None) -> ErrorT:
+    """Await a call, and return the error that it has to end with."""
+    with pytest.raises(kind, match=match) as caught:
+        await call
+    return caught.value
+
+
+async def sell(gateway: AsyncGateway) -> Transaction:
+    """Charge the stored card, under an id that the client makes up."""
+    return await gateway.transactions.create(SALE)
+
+
+async def sell_named(gateway: AsyncGateway) -> Transaction:
+    """Charge the stored card, under an id of the caller's."""
+    return await gateway.transactions.create(NAMED_SALE)
+
+
+async def sell_at_terminal(gateway: AsyncGateway, **options: Any) -> Transaction:
+    """Charge the card that the customer presents."""
+    return await gateway.router_transactions.create(SALE_AT_TERMINAL, **options)
 
 
 def echo(wrapper: str, **changes: Any) -> Callable[[httpx.Request], httpx.Response]:
@@ -94,6 +152,7 @@ def absent(request: httpx.Request) -> httpx.Response:
 
 NOT_THERE = httpx.Response(404, json={"name": "Not Found", "message": "not found", "code": 0, "status": 404})
 LOST = httpx.ReadError("connection reset")
+APPROVED = record("transaction", status_id=101)
 CUT = httpx.Response(200, stream=BrokenOff())
 NEVER_LEFT = httpx.ConnectError("connection refused")
 

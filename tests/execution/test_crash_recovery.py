@@ -1,6 +1,5 @@
 """Lookups of open intents after a crash: the proof that each outcome needs."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,20 +8,11 @@ from gateway_async._execution.crash_recovery import CrashRecovery
 from gateway_async._wire.call import Call, LookupResult, LookupStatus
 from gateway_async.ledger.protocol import Intent
 
-pytestmark = pytest.mark.anyio
+from .test_ledger import intent
 
-INTENT = Intent(
-    id="1",
-    call="DELETE /v2/accountvaults/a",
-    resource="account_vaults",
-    api_id=None,
-    location_id=None,
-    terminal_id=None,
-    sent_at=datetime(2026, 1, 1, tzinfo=UTC),
-    conclusive_at=datetime(2026, 1, 1, tzinfo=UTC),
-    sent={},
-    outcome_query={"resource": "account_vaults"},
-)
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
+
+INTENT = intent(resource="account_vaults", outcome_query={"resource": "account_vaults"})
 
 
 class OneIntent:

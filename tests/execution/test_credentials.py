@@ -9,7 +9,6 @@ from typing import Any
 import anyio
 import httpx
 import pytest
-import trio.testing
 
 from gateway_async import (
     AccessToken,
@@ -23,31 +22,38 @@ from gateway_async import (
     NotFoundError,
     NotSentError,
     PasswordLogin,
-    RouterTransactionCreate,
-    TransactionCreate,
     UserApiKey,
 )
 
-from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Script, echo, record
+from .scripted_transport import (
+    APPROVED,
+    LOST,
+    NEVER_LEFT,
+    NOT_THERE,
+    Answer,
+    Script,
+    echo,
+    error_of,
+    record,
+    sell,
+    sell_at_terminal,
+    silent,
+)
 
 pytestmark = pytest.mark.anyio
 
 LOGIN = PasswordLogin("ada", "s3cret-word", "example")
-SALE = TransactionCreate(action="sale", account_vault_id="vault", transaction_amount="12.50")
 SPENT = httpx.Response(401, json={"message": "the token has expired"})
 
 
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Virtual time: fifteen idle minutes cost nothing."""
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
-
-
-class Office(httpx.AsyncBaseTransport):
+class Office(Script):
     """A gateway that issues tokens, takes only the live ones, and then answers by its script."""
 
-    def __init__(self, script: Script, *, login: Callable[[], httpx.Response] | None = None, slow: float = 0) -> None:
-        self.script = script
+    def __init__(
+        self, *, login: Callable[[], httpx.Response] | None = None, slow: float = 0, **answers: list[Answer]
+    ) -> None:
+        default: dict[str, list[Answer]] = {"get": [record("contact")], "post": [echo("transaction", status_id=101)]}
+        super().__init__(**(default | answers))
         self.slow = slow
         self.logins: list[httpx.Request] = []
         self.revoked: list[str] = []
@@ -61,7 +67,7 @@ class Office(httpx.AsyncBaseTransport):
         return httpx.Response(201, json={"token": {"id": "1", "token": token, "expire": 15}})
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Log in, revoke, or pass the request on if its token is live."""
+        """Log in, revoke, or answer by the script if the token is live."""
         path = request.url.path
         if (request.method, path) == ("POST", "/v2/token"):
             self.logins.append(request)
@@ -72,14 +78,11 @@ class Office(httpx.AsyncBaseTransport):
             return httpx.Response(204)
         if request.headers.get("access-token") not in self.live:
             return SPENT
-        return await self.script.handle_async_request(request)
+        return await super().handle_async_request(request)
 
-    def gateway(self, credentials: Any = LOGIN, **options: Any) -> AsyncGateway:
-        """A client of this gateway."""
-        return AsyncGateway(
-            "https://gateway.test", developer_id="dev", credentials=credentials, location_id="loc", transport=self,
-            **options,
-        )  # fmt: skip
+    def gateway(self, **options: Any) -> AsyncGateway:
+        """A client that logs in."""
+        return super().gateway(**{"credentials": LOGIN, **options})
 
 
 async def at_once(*calls: Callable[[], Awaitable[Any]]) -> list[Any]:
@@ -98,14 +101,9 @@ async def at_once(*calls: Callable[[], Awaitable[Any]]) -> list[Any]:
     return results
 
 
-def contacts() -> Script:
-    """A gateway with a contact, which takes whatever is sent."""
-    return Script(get=[record("contact")], post=[echo("transaction", status_id=101)])
-
-
 async def test_a_client_that_does_nothing_logs_in_nowhere() -> None:
     """The first call logs in, not the client's making; nothing is revoked that was never fetched."""
-    office = Office(contacts())
+    office = Office()
     async with office.gateway():
         pass
     assert (office.logins, office.revoked) == ([], [])
@@ -113,14 +111,14 @@ async def test_a_client_that_does_nothing_logs_in_nowhere() -> None:
 
 async def test_the_first_call_logs_in() -> None:
     """With the developer id alone; the call itself carries the token, and closing the client revokes it."""
-    office = Office(contacts())
+    office = Office()
     async with office.gateway() as gateway:
         await gateway.contacts.get("found")
         assert office.revoked == []
     (login,) = office.logins
     assert json.loads(login.content) == {"username": "ada", "password": "s3cret-word", "domain": "example"}
     assert (login.headers["developer-id"], "access-token" in login.headers) == ("dev", False)
-    assert office.script.asked[0].headers["access-token"] == "token-1-of-ada"
+    assert office.asked[0].headers["access-token"] == "token-1-of-ada"
     assert office.revoked == ["token-1-of-ada"]
 
 
@@ -131,8 +129,9 @@ async def test_the_token_may_go_into_the_query() -> None:
         get=[record("contact")],
         delete=[httpx.Response(204)],
     )
-    async with client(script, PasswordLogin("ada", "s3cret-word", "example", send_in="query")) as gateway:
-        await gateway.contacts.get("found")
+    await script.run(
+        lambda g: g.contacts.get("found"), credentials=PasswordLogin("ada", "s3cret-word", "example", send_in="query")
+    )
     _, got, revoked = script.asked
     for request in (got, revoked):
         assert dict(request.url.params) == {"developer-id": "dev", "access-token": "token-of-ada"}
@@ -141,16 +140,15 @@ async def test_the_token_may_go_into_the_query() -> None:
 
 async def test_one_login_serves_any_number_of_waiting_calls() -> None:
     """A hundred calls begin before there is a token; one of them fetches it."""
-    office = Office(contacts(), slow=1.0)
-    async with office.gateway() as gateway:
-        found = await at_once(*[lambda: gateway.contacts.get("found")] * 100)
+    office = Office(slow=1.0)
+    found = await office.run(lambda gateway: at_once(*[lambda: gateway.contacts.get("found")] * 100))
     assert [contact.id for contact in found] == ["found"] * 100
     assert len(office.logins) == 1
 
 
 async def test_a_login_that_is_cancelled_is_taken_over() -> None:
     """The task that logs in may be cancelled; the next one in line logs in for the others."""
-    office = Office(contacts(), slow=1.0)
+    office = Office(slow=1.0)
     async with office.gateway() as gateway:
 
         async def give_up() -> None:
@@ -168,7 +166,7 @@ async def test_a_login_that_is_cancelled_is_taken_over() -> None:
 
 async def test_a_used_token_stays_and_an_idle_one_is_replaced() -> None:
     """Every successful call gives it fifteen minutes more; after them the client does not even try it."""
-    office = Office(contacts())
+    office = Office()
     async with office.gateway() as gateway:
         for _ in range(4):
             await gateway.contacts.get("found")
@@ -182,87 +180,69 @@ async def test_a_used_token_stays_and_an_idle_one_is_replaced() -> None:
 
 async def test_a_refused_token_is_replaced_once_for_all() -> None:
     """Fifty calls meet the 401 in mid-run: one login, and every call is carried out once."""
-    script = contacts()
-    office = Office(script)
+    office = Office()
     async with office.gateway() as gateway:
         await gateway.contacts.get("found")
         office.live.clear()
-        results = await at_once(*[lambda: gateway.transactions.create(SALE)] * 50)
+        results = await at_once(*[lambda: sell(gateway)] * 50)
     assert all(result.approved for result in results)
     assert len(office.logins) == 2
-    ids = [body["transaction"]["transaction_api_id"] for body in script.bodies("POST")]
+    ids = [body["transaction"]["transaction_api_id"] for body in office.bodies("POST")]
     assert len(ids) == len(set(ids)) == 50
 
 
 async def test_a_terminal_call_is_repeated_after_a_401() -> None:
     """The gateway checks credentials before it wakes the terminal, so nothing has been carried out."""
-    script = Script(get=[record("contact")], post=[echo("routertransaction", status_id=101)])
-    office = Office(script)
-    sale = RouterTransactionCreate(action="sale", terminal_id="t", transaction_amount="12.50")
+    office = Office(post=[echo("routertransaction", status_id=101)])
     async with office.gateway() as gateway:
         await gateway.contacts.get("found")
         office.live.clear()
-        assert (await gateway.router_transactions.create(sale)).approved
-    assert script.methods.count("POST") == 1
+        assert (await sell_at_terminal(gateway)).approved
+    assert office.methods.count("POST") == 1
 
 
 async def test_a_write_is_not_repeated_after_a_401_page() -> None:
     """A proxy's page does not say that the gateway has executed nothing: neither a sale nor a terminal call is sent."""
     page = httpx.Response(401, html="<h1>Unauthorized</h1>")
-    script = Script(get=[page, record("contact")], post=[page])
-    at_terminal = RouterTransactionCreate(action="sale", terminal_id="t", transaction_amount="12.50")
-    async with Office(script).gateway() as gateway:
+    office = Office(get=[page, record("contact")], post=[page])
+    async with office.gateway() as gateway:
         assert (await gateway.contacts.get("found")).id == "found"  # a read is repeated
-        creates: list[Callable[[], Awaitable[object]]] = [
-            lambda: gateway.transactions.create(SALE),
-            lambda: gateway.router_transactions.create(at_terminal),
-        ]
-        for create in creates:
-            with pytest.raises(AuthenticationError):
-                await create()
-    assert script.methods.count("POST") == 2
+        for create in (sell, sell_at_terminal):
+            await error_of(create(gateway), AuthenticationError)
+    assert office.methods.count("POST") == 2
 
 
 async def test_a_second_401_is_the_answer() -> None:
     """A new token that is refused too ends the call: it is not tried for ever."""
-    office = Office(contacts())
-    office.issue = lambda: httpx.Response(201, json={"token": {"token": "never-live"}})  # type: ignore[method-assign]
-    office.login = office.issue
-    async with office.gateway() as gateway:
-        with pytest.raises(AuthenticationError, match="the token has expired"):
-            await gateway.transactions.create(SALE)
-    assert (len(office.logins), office.script.asked) == (2, [])
+    office = Office(login=lambda: httpx.Response(201, json={"token": {"token": "never-live"}}))
+    await office.fail(sell, AuthenticationError, match="the token has expired")
+    assert (len(office.logins), office.asked) == (2, [])
 
 
 async def test_a_lost_write_is_looked_up_with_a_new_token() -> None:
     """The token ends between the lost answer and its lookup: one login more, and the payment is found."""
-    script = Script(post=[LOST], get=[record("transaction", status_id=101)])
-    office = Office(script)
 
     def lose(_: httpx.Request) -> Exception:
         office.live.clear()
         return LOST
 
-    script.answers["post"] = [lose]
-    async with office.gateway() as gateway:
-        assert (await gateway.transactions.create(SALE)).id == "found"
-    assert (script.methods, len(office.logins)) == (["POST", "GET"], 2)
+    office = Office(post=[lose], get=[APPROVED])
+    assert (await office.run(sell)).id == "found"
+    assert (office.methods, len(office.logins)) == (["POST", "GET"], 2)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 422, 500])
 async def test_a_refused_login_ends_the_call(status: int) -> None:
     """Raise the gateway's `AuthenticationError` at once, and send no payment."""
-    office = Office(contacts(), login=lambda: httpx.Response(status, json={"message": "invalid password"}))
-    async with office.gateway() as gateway:
-        with pytest.raises(AuthenticationError, match="invalid password") as refused:
-            await gateway.transactions.create(SALE)
-    assert (refused.value.status_code, refused.value.call) == (status, "POST /v2/token")
-    assert (len(office.logins), office.script.asked) == (1, [])
+    office = Office(login=lambda: httpx.Response(status, json={"message": "invalid password"}))
+    error = await office.fail(sell, AuthenticationError, match="invalid password")
+    assert (error.status_code, error.call) == (status, "POST /v2/token")
+    assert (len(office.logins), office.asked) == (1, [])
 
 
 async def test_a_refused_login_is_refused_for_all_who_wait() -> None:
     """A hundred wrong passwords would lock the account: one is sent. A call that comes later tries again."""
-    office = Office(contacts(), login=lambda: httpx.Response(401, json={"message": "invalid password"}), slow=1.0)
+    office = Office(login=lambda: httpx.Response(401, json={"message": "invalid password"}), slow=1.0)
     async with office.gateway() as gateway:
         results = await at_once(*[lambda: gateway.contacts.get("found")] * 100)
         assert {(type(each), str(each)) for each in results} == {(AuthenticationError, str(results[0]))}
@@ -275,19 +255,19 @@ async def test_a_refused_login_is_refused_for_all_who_wait() -> None:
 @pytest.mark.parametrize("token", ["tök", "token ", "to\nken"])
 async def test_a_token_that_cannot_be_sent_is_no_login(token: str) -> None:
     """The payment was never sent, and that is what the error says."""
-    office = Office(contacts(), login=lambda: httpx.Response(201, json={"token": {"token": token}}))
-    async with office.gateway() as gateway:
-        with pytest.raises(NotSentError, match=r"no login: .*\$\.token\.token: cannot be sent in a header"):
-            await gateway.transactions.create(SALE)
+    office = Office(login=lambda: httpx.Response(201, json={"token": {"token": token}}))
+    await office.fail(sell, NotSentError, match=r"no login: .*\$\.token\.token: cannot be sent in a header")
 
 
 async def test_a_transport_that_repeats_a_key_is_masked() -> None:
     """A proxy's error may quote the whole address, with the key in its query."""
-    script = Script(get=[lambda request: httpx.ReadError(f"cannot read {request.url}")])
-    async with client(script, UserApiKey("user", "planted-key-82c1", send_in="query")) as gateway:
-        with pytest.raises(GatewayError, match="cannot read") as lost:
-            await gateway.contacts.get("found")
-    assert "planted-key-82c1" not in str(lost.value)
+    error = await Script(get=[lambda request: httpx.ReadError(f"cannot read {request.url}")]).fail(
+        lambda g: g.contacts.get("found"),
+        GatewayError,
+        match="cannot read",
+        credentials=UserApiKey("user", "planted-key-82c1", send_in="query"),
+    )
+    assert "planted-key-82c1" not in str(error)
 
 
 @pytest.mark.parametrize("failure", [LOST, NEVER_LEFT, httpx.ReadTimeout("slow")], ids=lambda each: type(each).__name__)
@@ -300,47 +280,34 @@ async def test_a_login_that_fails_in_passing_is_repeated(failure: Exception) -> 
             raise answers.pop()
         return office.issue()
 
-    office = Office(contacts(), login=log_in)
-    async with office.gateway() as gateway:
-        assert (await gateway.transactions.create(SALE)).approved
-    assert (len(office.logins), office.script.methods) == (2, ["POST"])
+    office = Office(login=log_in)
+    assert (await office.run(sell)).approved
+    assert (len(office.logins), office.methods) == (2, ["POST"])
 
 
 @pytest.mark.parametrize("status", [200, 429, 503])
 async def test_without_a_login_nothing_was_sent(status: int) -> None:
     """A busy gateway, or nonsense for an answer, leaves a `NotSentError`: the payment is safe to repeat."""
-    office = Office(contacts(), login=lambda: httpx.Response(status))
-    async with office.gateway() as gateway:
-        with pytest.raises(NotSentError, match="no login: "):
-            await gateway.transactions.create(SALE)
-    assert (len(office.logins), office.script.asked) == (3, [])
+    office = Office(login=lambda: httpx.Response(status))
+    await office.fail(sell, NotSentError, match="no login: ")
+    assert (len(office.logins), office.asked) == (3, [])
 
 
 async def test_a_silent_login_is_bounded() -> None:
     """Ten seconds, whatever the call itself may wait for."""
-    office = Office(contacts(), slow=1000)
-    sale = RouterTransactionCreate(action="sale", terminal_id="t", transaction_amount="12.50")
+    office = Office(slow=1000)
     async with office.gateway(max_attempts=1) as gateway:
         began = anyio.current_time()
-        with pytest.raises(NotSentError, match="no login within 10 s"):
-            await gateway.router_transactions.create(sale)
+        await error_of(sell_at_terminal(gateway), NotSentError, match="no login within 10 s")
     assert anyio.current_time() - began == pytest.approx(10, abs=0.5)
 
 
 async def test_the_client_closes_though_the_token_cannot_be_revoked() -> None:
     """The token idles out by itself; closing is bounded and says nothing."""
-
-    async def answer(request: httpx.Request) -> httpx.Response:
-        if request.method == "DELETE":
-            await anyio.sleep(1000)
-        if request.url.path == "/v2/token":
-            return httpx.Response(201, json={"token": {"token": "token-of-ada"}})
-        return httpx.Response(200, json={"contact": {"id": "1"}})
-
-    async with AsyncGateway(
-        "https://gateway.test", developer_id="dev", credentials=LOGIN, transport=httpx.MockTransport(answer)
-    ) as gateway:
-        await gateway.contacts.get("1")
+    token = httpx.Response(201, json={"token": {"token": "token-of-ada"}})
+    script = Script(post=[token], get=[record("contact")], delete=[silent])
+    async with script.gateway(credentials=LOGIN) as gateway:
+        await gateway.contacts.get("found")
         began = anyio.current_time()
     assert anyio.current_time() - began == pytest.approx(2, abs=0.5)
 
@@ -349,19 +316,8 @@ async def test_other_credentials_do_not_try_again() -> None:
     """A key, a fixed token or a bearer that is refused stays refused: one request, and the error."""
     for credentials in (UserApiKey("u", "key-of-u"), AccessToken("spent-token"), BearerToken("spent-token")):
         script = Script(post=[SPENT])
-        async with AsyncGateway(
-            "https://gateway.test", developer_id="dev", credentials=credentials, location_id="loc", transport=script
-        ) as gateway:
-            with pytest.raises(AuthenticationError):
-                await gateway.transactions.create(SALE)
+        await script.fail(sell, AuthenticationError, credentials=credentials)
         assert script.methods == ["POST"]
-
-
-def client(script: Script, credentials: Any) -> AsyncGateway:
-    """A client with credentials of its own."""
-    return AsyncGateway(
-        "https://gateway.test", developer_id="dev", credentials=credentials, location_id="loc", transport=script
-    )
 
 
 async def test_a_hash_key_signs_each_attempt_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -374,8 +330,7 @@ async def test_a_hash_key_signs_each_attempt_afresh(monkeypatch: pytest.MonkeyPa
         seen.append((request.headers["timestamp"], request.headers["hash-key"]))
         return httpx.Response(503) if len(seen) == 1 else record("transaction")
 
-    async with client(Script(get=[note]), HashKey("user", "hash-secret")) as gateway:
-        await gateway.transactions.get("found")
+    await Script(get=[note]).run(lambda g: g.transactions.get("found"), credentials=HashKey("user", "hash-secret"))
     assert [stamp for stamp, _ in seen] == ["1800000000", "1800000001"]
     assert {len(key) for _, key in seen} == {64}
     assert len(set(seen)) == 2
@@ -384,16 +339,14 @@ async def test_a_hash_key_signs_each_attempt_afresh(monkeypatch: pytest.MonkeyPa
 async def test_a_hash_key_is_kept_from_other_endpoints() -> None:
     """Every family that the gateway does not list is refused before anything is sent."""
     script = Script(get=[record("contact")], post=[echo("contact")])
-    sale = RouterTransactionCreate(action="sale", terminal_id="t", transaction_amount="12.50")
-    async with client(script, HashKey("user", "hash-secret")) as gateway:
+    async with script.gateway(credentials=HashKey("user", "hash-secret")) as gateway:
         for refused in (
             lambda: gateway.contacts.get("1"),
             lambda: gateway.contacts.create(ContactCreate(last_name="Smith")),
             lambda: gateway.contacts.list().first(),
-            lambda: gateway.router_transactions.create(sale),
+            lambda: sell_at_terminal(gateway),
         ):
-            with pytest.raises(InvalidRequestError, match="credentials: HashKey cannot sign"):
-                await refused()
+            await error_of(refused(), InvalidRequestError, match="credentials: HashKey cannot sign")
     assert script.asked == []
 
 
@@ -406,7 +359,7 @@ async def test_a_bearer_is_asked_for_before_each_request() -> None:
         return next(tokens)
 
     script = Script(get=[record("contact")])
-    async with client(script, BearerToken(ask)) as gateway:
+    async with script.gateway(credentials=BearerToken(ask)) as gateway:
         await gateway.contacts.get("found")
         await gateway.contacts.get("found")
     sent = [request.headers["authorization"] for request in script.asked]
@@ -424,9 +377,7 @@ async def test_a_bearer_that_cannot_be_had_leaves_the_payment_unsent(given: Any)
         return token
 
     script = Script(post=[echo("transaction")])
-    async with client(script, BearerToken(ask)) as gateway:
-        with pytest.raises(NotSentError, match="no bearer token"):
-            await gateway.transactions.create(SALE)
+    await script.fail(sell, NotSentError, match="no bearer token", credentials=BearerToken(ask))
     assert script.asked == []
 
 
@@ -435,7 +386,7 @@ async def test_tokens_are_made_and_revoked_by_hand() -> None:
     script = Script(
         post=[httpx.Response(201, json={"token": {"id": "1", "token": "made-by-hand"}})], delete=[httpx.Response(204)]
     )
-    async with client(script, UserApiKey("user", "key-of-user")) as gateway:
+    async with script.gateway(credentials=UserApiKey("user", "key-of-user")) as gateway:
         token = await gateway.tokens.create("ada", "s3cret-word", "example")
         for form in (token, token.token, "made-by-hand"):
             await gateway.tokens.delete(form)
@@ -446,8 +397,7 @@ async def test_tokens_are_made_and_revoked_by_hand() -> None:
 async def test_a_revocation_whose_answer_is_lost_is_settled() -> None:
     """Revoking again finds it gone."""
     script = Script(delete=[LOST, NOT_THERE])
-    async with client(script, UserApiKey("user", "key-of-user")) as gateway:
-        await gateway.tokens.delete("made-by-hand")
+    await script.run(lambda g: g.tokens.delete("made-by-hand"), credentials=UserApiKey("user", "key-of-user"))
     assert script.methods == ["DELETE", "DELETE"]
 
 
@@ -457,9 +407,8 @@ async def test_a_token_is_in_no_log_line(caplog: pytest.LogCaptureFixture) -> No
     script = Script(
         delete=[httpx.Response(404, json={"message": "no token planted-token-77"})], get=[record("contact")]
     )
-    async with client(script, AccessToken("planted-token-77", "query")) as gateway:
+    async with script.gateway(credentials=AccessToken("planted-token-77", "query")) as gateway:
         await gateway.contacts.get("found")
-        with pytest.raises(NotFoundError) as caught:
-            await gateway.tokens.delete("planted-token-77")
-    assert "planted-token-77" not in f"{caught.value} {caught.value!r} {caught.value.call} {caplog.text}"
+        error = await error_of(gateway.tokens.delete("planted-token-77"), NotFoundError)
+    assert "planted-token-77" not in f"{error} {error!r} {error.call} {caplog.text}"
     assert "HTTP Request" in caplog.text

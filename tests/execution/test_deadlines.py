@@ -1,29 +1,27 @@
 """Deadlines and cancellation of writes: time runs out, but no payment gets lost."""
 
-import anyio
 import httpx
 import pytest
 import trio
 
-from gateway_async import NotSentError, OutcomeUnknownError, RouterTransactionCreate, Transaction, TransactionCreate
+from gateway_async import NotSentError, OutcomeUnknownError, Transaction
 from gateway_async._http.progress import PROGRESS, Stage
-from gateway_async.observe import Event, OutcomeLookedUp
+from gateway_async.observe import OutcomeLookedUp
 from tests.support.outcomes import resolved
 
-from .scripted_transport import LOST, NOT_THERE, Script, record, silent
-
-pytestmark = pytest.mark.anyio
-
-SALE = TransactionCreate(action="sale", account_vault_id="vault", transaction_amount="12.50", transaction_api_id="mine")
-AT_TERMINAL = RouterTransactionCreate(
-    action="sale", terminal_id="t", transaction_amount="12.50", transaction_api_id="mine"
+from .scripted_transport import (
+    APPROVED,
+    LOST,
+    NOT_THERE,
+    Script,
+    error_of,
+    record,
+    sell_at_terminal,
+    sell_named,
+    silent,
 )
 
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Virtual time: 300 seconds pass at once."""
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+pytestmark = pytest.mark.anyio
 
 
 async def never_connects(request: httpx.Request) -> httpx.Response:
@@ -34,27 +32,19 @@ async def never_connects(request: httpx.Request) -> httpx.Response:
 
 async def test_a_silent_gateway_leaves_time_for_the_lookup() -> None:
     """The write ends within its deadline, with the transaction that the lookup found."""
-    script = Script(post=[silent], get=[record("transaction", status_id=101)])
-    async with script.gateway(timeout=30) as gateway:
-        assert (await gateway.transactions.create(SALE)).approved
+    assert (await Script(post=[silent], get=[APPROVED]).run(sell_named, timeout=30)).approved
     assert trio.current_time() == 20
 
 
 async def test_a_gateway_that_stays_silent_is_unknown_at_the_deadline() -> None:
     """Neither the write nor the lookup is answered: unknown, on time."""
-    script = Script(post=[silent], get=[silent])
-    async with script.gateway(timeout=30) as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
-    assert (caught.value.api_id, trio.current_time()) == ("mine", 30)
+    error = await Script(post=[silent], get=[silent]).fail(sell_named, OutcomeUnknownError, timeout=30)
+    assert (error.api_id, trio.current_time()) == ("mine", 30)
 
 
 async def test_a_write_that_never_got_a_connection_is_not_sent() -> None:
     """Report a deadline before the first byte as not sent."""
-    script = Script(post=[never_connects])
-    async with script.gateway(timeout=30) as gateway:
-        with pytest.raises(NotSentError):
-            await gateway.transactions.create(SALE)
+    await Script(post=[never_connects]).fail(sell_named, NotSentError, timeout=30)
     assert trio.current_time() <= 30
 
 
@@ -65,9 +55,7 @@ async def test_a_terminal_may_take_its_300_seconds() -> None:
         await trio.sleep(299)
         return record("routertransaction", transaction_api_id="mine", status_id=101)
 
-    script = Script(post=[customer])
-    async with script.gateway(timeout=30) as gateway:
-        assert (await gateway.router_transactions.create(AT_TERMINAL)).approved
+    assert (await Script(post=[customer]).run(sell_at_terminal, timeout=30)).approved
     assert trio.current_time() == 299
 
 
@@ -75,59 +63,45 @@ async def test_a_terminal_call_is_never_sent_twice() -> None:
     """Not there after 10 seconds of looking: the customer may still pay, so it is unknown and not repeated."""
     script = Script(post=[LOST], get=[NOT_THERE])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.router_transactions.create(AT_TERMINAL)
+        error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
         assert script.methods.count("POST") == 1
         assert 9 <= trio.current_time() <= 10
-        with pytest.raises(OutcomeUnknownError):
-            await caught.value.resolve()
+        await error_of(error.resolve(), OutcomeUnknownError)
         assert trio.current_time() <= 45
         script.answers["get"] = [record("transaction", transaction_api_id="mine", status_id=301)]
-        assert (await resolved(caught.value, Transaction)).declined
+        assert (await resolved(error, Transaction)).declined
 
 
 async def test_a_lost_terminal_answer_is_waited_for_at_the_transactions() -> None:
     """The sale that appears 5 seconds later is the call's result."""
     script = Script(post=[LOST], get=[lambda _: NOT_THERE if trio.current_time() < 5 else record("transaction")])
-    async with script.gateway() as gateway:
-        assert (await gateway.router_transactions.create(AT_TERMINAL)).id == "found"
+    assert (await script.run(sell_at_terminal)).id == "found"
     assert script.asked[-1].url.path == "/v2/transactions/mine"
 
 
 async def test_a_cancelled_payment_is_looked_up_before_the_cancellation_goes_on() -> None:
     """Report a cancelled sale that was executed to the observers."""
-    events: list[Event] = []
-    script = Script(post=[silent], get=[record("transaction", status_id=101)])
-    async with script.gateway(observers=[events.append]) as gateway:
-        with anyio.move_on_after(5) as scope:
-            await gateway.router_transactions.create(AT_TERMINAL)
-    assert scope.cancelled_caught
-    lookups = [event for event in events if isinstance(event, OutcomeLookedUp)]
+    script = Script(post=[silent], get=[APPROVED])
+    await script.cancel(sell_at_terminal, 5)
+    lookups = script.events_of(OutcomeLookedUp)
     assert [(event.api_id, event.outcome, event.cancelled) for event in lookups] == [("mine", "found", True)]
 
 
 async def test_a_cancellation_is_held_back_for_ten_seconds_at_most() -> None:
     """A gateway that has gone silent cannot keep a cancelled task alive."""
-    script = Script(post=[silent], get=[silent])
-    async with script.gateway() as gateway:
-        with anyio.move_on_after(5):
-            await gateway.router_transactions.create(AT_TERMINAL)
+    await Script(post=[silent], get=[silent]).cancel(sell_at_terminal, 5)
     assert trio.current_time() == 15
 
 
 async def test_cancelling_a_call_that_was_not_sent_looks_nothing_up() -> None:
     """A call that still waits for a connection has nothing to look for."""
     script = Script(post=[never_connects], get=[NOT_THERE])
-    async with script.gateway() as gateway:
-        with anyio.move_on_after(5):
-            await gateway.transactions.create(SALE)
+    await script.cancel(sell_named, 5)
     assert (script.methods, trio.current_time()) == (["POST"], 5)
 
 
 async def test_cancelling_a_read_is_immediate() -> None:
     """A read leaves nothing behind."""
     script = Script(get=[silent])
-    async with script.gateway() as gateway:
-        with anyio.move_on_after(5):
-            await gateway.transactions.get("1")
+    await script.cancel(lambda g: g.transactions.get("1"), 5)
     assert (script.methods, trio.current_time()) == (["GET"], 5)

@@ -8,7 +8,6 @@ from typing import Any
 import attrs
 import httpx
 import pytest
-import trio.testing
 
 from gateway_async import (
     ApiId,
@@ -30,7 +29,7 @@ from gateway_async import (
 )
 from tests.support.outcomes import resolved
 
-from .scripted_transport import LOST, NOT_THERE, Answer, Script, absent, echo, record, refused
+from .scripted_transport import LOST, NOT_THERE, Answer, Script, absent, echo, error_of, record, refused
 
 pytestmark = pytest.mark.anyio
 
@@ -41,12 +40,6 @@ FILES = ProductFileCreate(title="Files", product_file_credential_id="credential"
 DONE = httpx.Response(204)
 
 Verb = Callable[[AsyncGateway], Awaitable[Any]]
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Virtual time: a settle time or a back-off costs nothing."""
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 
 DELETED = httpx.Response(409, json={"name": "Conflict", "message": "deleted", "code": 0, "status": 409})
@@ -95,9 +88,7 @@ SENT: list[tuple[Verb, str, str, dict[str, str], Any]] = [
 async def test_what_a_verb_sends(verb: Verb, method: str, path: str, params: dict[str, str], body: Any) -> None:
     """One request: method, path, parameters and body as the contract has them."""
     script = Script(**{method.lower(): [httpx.Response(400, json={"message": "no"})]})  # type: ignore[arg-type]
-    async with script.gateway() as gateway:
-        with pytest.raises(Exception, match="400"):
-            await verb(gateway)
+    await script.fail(verb, Exception, match="400")
     (asked,) = script.asked
     assert (asked.method, asked.url.raw_path.decode().partition("?")[0]) == (method, path)
     assert dict(asked.url.params) == params
@@ -107,17 +98,15 @@ async def test_what_a_verb_sends(verb: Verb, method: str, path: str, params: dic
 async def test_an_id_is_made_up_for_an_invoice_and_for_a_paylink() -> None:
     """So that a lost answer can be looked up."""
     script = Script(post=[echo("quickinvoice"), echo("paylink")])
-    async with script.gateway() as gateway:
-        assert (await gateway.quick_invoices.create(INVOICE)).quick_invoice_api_id
-        assert (await gateway.paylinks.create(PAYLINK)).paylink_api_id
+    assert (await script.run(lambda g: g.quick_invoices.create(INVOICE))).quick_invoice_api_id
+    assert (await script.run(lambda g: g.paylinks.create(PAYLINK))).paylink_api_id
 
 
 async def test_neither_email_nor_sms_is_no_resend() -> None:
     """Nothing is sent."""
     script = Script()
-    async with script.gateway() as gateway:
-        with pytest.raises(InvalidRequestError, match="email, sms: at least one"):
-            await gateway.quick_invoices.resend("i", email=False, sms=False)
+    with pytest.raises(InvalidRequestError, match="email, sms: at least one"):
+        await script.run(lambda g: g.quick_invoices.resend("i", email=False, sms=False))
     assert script.asked == []
 
 
@@ -125,11 +114,10 @@ async def test_neither_email_nor_sms_is_no_resend() -> None:
 async def test_what_cannot_be_a_transactions_or_a_files_id(wrong: Any) -> None:
     """Reject it by its name before anything is sent."""
     script = Script()
-    async with script.gateway() as gateway:
-        with pytest.raises(InvalidRequestError, match="transaction_id: "):
-            await gateway.quick_invoices.add_transaction("i", wrong)
-        with pytest.raises(InvalidRequestError, match="file_id: "):
-            await gateway.quick_invoices.remove_file("i", wrong)
+    await script.fail(
+        lambda g: g.quick_invoices.add_transaction("i", wrong), InvalidRequestError, match="transaction_id: "
+    )
+    await script.fail(lambda g: g.quick_invoices.remove_file("i", wrong), InvalidRequestError, match="file_id: ")
     assert script.asked == []
 
 
@@ -147,9 +135,7 @@ async def test_what_cannot_be_a_transactions_or_a_files_id(wrong: Any) -> None:
 )
 async def test_the_answer_of_file_storage_is_read_as_far_as_it_goes(answer: httpx.Response, made: ProductFile) -> None:
     """Wrapped, bare or empty."""
-    script = Script(post=[answer])
-    async with script.gateway() as gateway:
-        assert await gateway.product_files.create(FILES) == made
+    assert await Script(post=[answer]).run(lambda g: g.product_files.create(FILES)) == made
 
 
 # --- lost answers: creates
@@ -158,27 +144,27 @@ async def test_the_answer_of_file_storage_is_read_as_far_as_it_goes(answer: http
 async def test_a_lost_invoice_is_looked_up_by_its_id() -> None:
     """Found, it is the result; nothing is sent twice."""
     script = Script(post=[LOST], get=[invoice(title="Lunch", item_list={"Tea": 2.5})])
-    async with script.gateway() as gateway:
-        assert (await gateway.quick_invoices.create(INVOICE)).id == "i"
+    assert (await script.run(lambda g: g.quick_invoices.create(INVOICE))).id == "i"
     assert script.methods == ["POST", "GET"]
 
 
 async def test_another_invoice_under_the_same_id_is_not_the_one() -> None:
     """Title and items tell the invoice that was sent from one that had the caller's id before."""
     script = Script(post=[LOST], get=[invoice(title="Dinner", item_list={"Tea": "2.50"})])
-    async with script.gateway() as gateway:
-        with pytest.raises(MismatchedWriteError, match="title, item_list: not as sent") as caught:
-            await gateway.quick_invoices.create(attrs.evolve(INVOICE, quick_invoice_api_id="mine"))
-    assert isinstance(caught.value.record, QuickInvoice)
-    assert caught.value.record.title == "Dinner"
+    error = await script.fail(
+        lambda g: g.quick_invoices.create(attrs.evolve(INVOICE, quick_invoice_api_id="mine")),
+        MismatchedWriteError,
+        match="title, item_list: not as sent",
+    )
+    assert isinstance(error.record, QuickInvoice)
+    assert error.record.title == "Dinner"
     assert script.methods == ["POST", "GET"]
 
 
 async def test_a_lost_paylink_is_looked_up_and_sent_again_if_it_is_not_there() -> None:
     """Under the same id."""
     script = Script(post=[LOST, echo("paylink")], get=[NOT_THERE])
-    async with script.gateway() as gateway:
-        await gateway.paylinks.create(PAYLINK)
+    await script.run(lambda g: g.paylinks.create(PAYLINK))
     first, second = (body["paylink"]["paylink_api_id"] for body in script.bodies("POST"))
     assert first == second
 
@@ -195,9 +181,7 @@ UNMARKED: list[tuple[Verb, str]] = [
 async def test_what_leaves_no_mark_is_unknown_when_it_is_lost(verb: Verb, method: str) -> None:
     """Neither look it up nor repeat it."""
     script = Script(**{method.lower(): [LOST]})  # type: ignore[arg-type]
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await verb(gateway)
+    await script.fail(verb, OutcomeUnknownError)
     assert script.methods == [method]
 
 
@@ -232,8 +216,7 @@ async def test_a_lost_change_is_settled_by_reading(verb: Verb, method: str, done
     """The record shows that it was made, so nothing is sent twice."""
     answers: dict[str, list[Answer]] = {method.lower(): [LOST], "get": [done]}
     script = Script(**answers)
-    async with script.gateway() as gateway:
-        await verb(gateway)
+    await script.run(verb)
     assert script.methods == [method, "GET", "GET"][: 3 if done is absent else 2]
 
 
@@ -244,17 +227,14 @@ async def test_a_change_that_was_not_made_is_sent_again(
     """The record shows that it was not made."""
     again = DONE if method == "DELETE" else done
     script = Script(**{method.lower(): [LOST, again], "get": [not_done]})  # type: ignore[arg-type]
-    async with script.gateway() as gateway:
-        await verb(gateway)
+    await script.run(verb)
     assert script.methods.count(method) == 2
 
 
 async def test_without_a_list_of_files_the_outcome_is_unknown() -> None:
     """A gateway that does not expand them settles nothing."""
     script = Script(delete=[LOST], get=[invoice()])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.quick_invoices.remove_file("i", "f")
+    await script.fail(lambda g: g.quick_invoices.remove_file("i", "f"), OutcomeUnknownError)
     assert dict(script.asked[1].url.params) == {"expand": "files"}
 
 
@@ -272,8 +252,7 @@ MOVED: list[tuple[str, str | None, str | None]] = [
 async def test_a_payment_says_whose_it_is(verb: str, done: str | None, _not_done: str | None) -> None:
     """A lost answer is settled by reading the transaction; the result is the invoice, read afterwards."""
     script = Script(put=[LOST], get=[payment(done), invoice(payment_status_id=2)])
-    async with script.gateway() as gateway:
-        changed = await getattr(gateway.quick_invoices, verb)("i", "t")
+    changed = await script.run(lambda gateway: getattr(gateway.quick_invoices, verb)("i", "t"))
     assert (changed.id, changed.payment_status_id) == ("i", 2)
     assert [request.url.path for request in script.asked[1:]] == ["/v2/transactions/t", "/v2/quickinvoices/i"]
 
@@ -284,8 +263,7 @@ async def test_where_only_the_integrators_id_is_known_the_invoice_is_read_first(
 ) -> None:
     """Read the invoice first: the transaction contains the gateway's id of it."""
     script = Script(put=[LOST], get=[invoice(), payment(not_done), payment(done), invoice()])
-    async with script.gateway() as gateway:
-        await getattr(gateway.quick_invoices, verb)(ApiId("mine"), "t")
+    await script.run(lambda gateway: getattr(gateway.quick_invoices, verb)(ApiId("mine"), "t"))
     mine, its = "/v2/quickinvoices/mine", "/v2/transactions/t"
     assert [request.url.path for request in script.asked[1:]] == [mine, its, its, mine]
 
@@ -294,8 +272,7 @@ async def test_where_only_the_integrators_id_is_known_the_invoice_is_read_first(
 async def test_a_payment_that_was_not_moved_is_moved_again(verb: str, done: str | None, not_done: str | None) -> None:
     """Send the request again if the transaction is on no such invoice."""
     script = Script(put=[LOST, invoice(payment_status_id=3)], get=[payment(not_done)])
-    async with script.gateway() as gateway:
-        assert (await getattr(gateway.quick_invoices, verb)("i", "t")).payment_status_id == 3
+    assert (await script.run(lambda gateway: getattr(gateway.quick_invoices, verb)("i", "t"))).payment_status_id == 3
     assert script.methods.count("PUT") == 2
     assert done != not_done
 
@@ -304,17 +281,14 @@ async def test_a_payment_that_was_not_moved_is_moved_again(verb: str, done: str 
 async def test_a_payment_that_does_not_say_whose_it_is_leaves_it_unknown(verb: str) -> None:
     """Old transactions have no such field: that is neither an invoice nor none."""
     script = Script(put=[LOST], get=[record("transaction", id="t"), invoice()])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await getattr(gateway.quick_invoices, verb)("i", "t")
+    await script.fail(lambda gateway: getattr(gateway.quick_invoices, verb)("i", "t"), OutcomeUnknownError)
     assert script.methods == ["PUT", "GET", "GET", "GET"]
 
 
 async def test_a_payment_may_say_whose_it_is_by_a_number() -> None:
     """As some answers write ids."""
     script = Script(put=[LOST], get=[record("transaction", id="t", quick_invoice_id=11), invoice(id="11")])
-    async with script.gateway() as gateway:
-        assert (await gateway.quick_invoices.add_transaction("11", "t")).id == "11"
+    assert (await script.run(lambda g: g.quick_invoices.add_transaction("11", "t"))).id == "11"
     assert script.methods == ["PUT", "GET", "GET"]
 
 
@@ -322,18 +296,15 @@ async def test_an_invoice_that_cannot_be_read_afterwards_leaves_it_unknown() -> 
     """The error can be asked again, and then gives the invoice."""
     script = Script(put=[LOST], get=[payment("i"), httpx.Response(500)])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.quick_invoices.add_transaction("i", "t")
+        error = await error_of(gateway.quick_invoices.add_transaction("i", "t"), OutcomeUnknownError)
         script.answers["get"] = [payment("i"), invoice()]
-        assert (await resolved(caught.value, QuickInvoice)).id == "i"
+        assert (await resolved(error, QuickInvoice)).id == "i"
 
 
 async def test_a_refused_payment_is_a_refusal() -> None:
     """The first answer says no: nothing is looked up."""
     script = Script(put=[refused(transaction_id="belongs to another invoice")])
-    async with script.gateway() as gateway:
-        with pytest.raises(ValidationError):
-            await gateway.quick_invoices.add_transaction("i", "t")
+    await script.fail(lambda g: g.quick_invoices.add_transaction("i", "t"), ValidationError)
     assert script.methods == ["PUT"]
 
 
@@ -344,8 +315,7 @@ async def test_a_lost_change_of_a_config_is_settled_by_sending_it_again() -> Non
     """Configs cannot be read; setting one twice is setting it once."""
     changes = PostbackConfigUpdate(is_active=False)
     script = Script(put=[LOST, record("postbackconfig", id="c", is_active="0")])
-    async with script.gateway() as gateway:
-        assert (await gateway.postback_configs.update("c", changes)).is_active is False
+    assert (await script.run(lambda g: g.postback_configs.update("c", changes))).is_active is False
     assert script.methods == ["PUT", "PUT"]
 
 
@@ -353,11 +323,11 @@ async def test_a_change_of_a_config_is_not_sent_again_by_asking() -> None:
     """Raise from `resolve()` without sending: a repeat could undo a later change."""
     script = Script(put=[LOST])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError) as lost:
-            await gateway.postback_configs.update("c", PostbackConfigUpdate(is_active=False))
+        error = await error_of(
+            gateway.postback_configs.update("c", PostbackConfigUpdate(is_active=False)), OutcomeUnknownError
+        )
         sent = len(script.asked)
-        with pytest.raises(OutcomeUnknownError):
-            await lost.value.resolve()
+        await error_of(error.resolve(), OutcomeUnknownError)
     assert len(script.asked) == sent
 
 
@@ -365,25 +335,19 @@ async def test_a_change_of_a_config_is_not_sent_again_by_asking() -> None:
 async def test_a_lost_deletion_of_a_config_is_settled_by_deleting_it_again(answer: httpx.Response) -> None:
     """Gone now or gone before: it is gone."""
     script = Script(delete=[LOST, answer])
-    async with script.gateway() as gateway:
-        await gateway.postback_configs.delete("c")
+    await script.run(lambda g: g.postback_configs.delete("c"))
     assert script.methods == ["DELETE", "DELETE"]
 
 
 async def test_a_deletion_of_a_config_that_is_answered_with_a_body_is_unknown() -> None:
     """`{"success": false}` does not say that the config is gone, however often it comes."""
     script = Script(delete=[httpx.Response(200, json={"success": False})])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.postback_configs.delete("c")
+    await script.fail(lambda g: g.postback_configs.delete("c"), OutcomeUnknownError)
 
 
 async def test_a_config_that_was_never_there_is_not_found() -> None:
     """Treat the first 404 as a refusal, not as an effect of an earlier attempt."""
-    script = Script(delete=[NOT_THERE])
-    async with script.gateway() as gateway:
-        with pytest.raises(NotFoundError):
-            await gateway.postback_configs.delete("c")
+    await Script(delete=[NOT_THERE]).fail(lambda g: g.postback_configs.delete("c"), NotFoundError)
 
 
 # --- links

@@ -1,7 +1,6 @@
 """Leases: waited for, prolonged, given back; without one nothing is sent, and what was sent goes on without one."""
 
 from collections.abc import Callable
-from typing import Any
 
 import anyio
 import attrs
@@ -9,21 +8,26 @@ import httpx
 import pytest
 import trio
 
-from gateway_async import NotSentError, OutcomeUnknownError, RouterTransactionCreate, TerminalBusyError
-from gateway_async.observe import Event, LeaseRenewalFailed
+from gateway_async import NotSentError, OutcomeUnknownError, TerminalBusyError, ValidationError
+from gateway_async.observe import LeaseRenewalFailed
 
-from .scripted_transport import LOST, NOT_THERE, Script, record, silent
+from .scripted_transport import (
+    APPROVED,
+    LOST,
+    NOT_THERE,
+    SALE_AT_TERMINAL,
+    Script,
+    error_of,
+    record,
+    refused,
+    sell_at_terminal,
+    silent,
+)
 
 pytestmark = pytest.mark.anyio
 
-SALE = RouterTransactionCreate(action="sale", terminal_id="t", transaction_amount="1.00", transaction_api_id="mine")
-APPROVED = record("transaction", status_id=101)
 
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Virtual time: 300 seconds pass at once."""
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+FOUND = record("transaction", transaction_api_id="mine", status_id=101)
 
 
 class Lease:
@@ -69,7 +73,7 @@ async def test_a_lease_is_prolonged_while_the_call_waits_and_then_given_back() -
     """Taken once, then after each third of its time; the client closes the store in the end."""
     lease = Lease()
     async with Script(post=[slow]).gateway(terminal_lease=lease) as gateway:
-        assert (await gateway.router_transactions.create(SALE)).approved
+        assert (await sell_at_terminal(gateway)).approved
         assert lease.asked == [("take", 0), ("take", 10), ("take", 20), ("take", 30), ("release", 35)]
     assert lease.closed
 
@@ -77,8 +81,7 @@ async def test_a_lease_is_prolonged_while_the_call_waits_and_then_given_back() -
 async def test_others_are_waited_for() -> None:
     """Poll a few times a second, and send nothing before the lease is acquired."""
     lease, script = Lease(others=100), Script(post=[APPROVED])
-    async with script.gateway(terminal_lease=lease) as gateway:
-        assert (await gateway.router_transactions.create(SALE)).approved
+    assert (await script.run(sell_at_terminal, terminal_lease=lease)).approved
     assert 100 <= trio.current_time() < 100.4
     assert 250 < len(lease.times("take")) < 500
 
@@ -87,26 +90,26 @@ async def test_others_are_waited_for() -> None:
 async def test_a_bounded_wait_ends_in_an_error_that_says_who(wait: float) -> None:
     """`wait` seconds, 0 is at once; the place in the line is given up, and nothing was sent."""
     lease, script = Lease(others=100, wait=wait), Script(post=[APPROVED])
-    async with script.gateway(terminal_lease=lease) as gateway:
-        with pytest.raises(TerminalBusyError, match="terminal t is busy; holder: till-8") as caught:
-            await gateway.router_transactions.create(SALE)
-    assert (caught.value.terminal_id, caught.value.holder) == ("t", "till-8")
+    error = await script.fail(
+        sell_at_terminal, TerminalBusyError, match="terminal t is busy; holder: till-8", terminal_lease=lease
+    )
+    assert (error.terminal_id, error.holder) == ("t", "till-8")
     assert (trio.current_time(), lease.times("release"), script.methods) == (wait, [wait], [])
 
 
 async def test_waiting_for_a_lease_does_not_count() -> None:
     """The `terminal_timeout` begins when the call has the terminal."""
-    async with Script(post=[slow]).gateway(terminal_lease=Lease(others=1000), terminal_timeout=60) as gateway:
-        assert (await gateway.router_transactions.create(SALE)).approved
+    assert (
+        await Script(post=[slow]).run(sell_at_terminal, terminal_lease=Lease(others=1000), terminal_timeout=60)
+    ).approved
 
 
 async def test_without_a_store_nothing_is_sent() -> None:
     """A lease that cannot be had leaves the call unsent, and says why."""
     lease, script = Lease(), Script(post=[APPROVED])
     lease.away = lambda: True
-    async with script.gateway(terminal_lease=lease) as gateway:
-        with pytest.raises(NotSentError, match="the terminal's lease is not available: OSError: no route to the store"):
-            await gateway.router_transactions.create(SALE)
+    with pytest.raises(NotSentError, match="the terminal's lease is not available: OSError: no route to the store"):
+        await script.run(sell_at_terminal, terminal_lease=lease)
     assert script.methods == []
 
 
@@ -118,20 +121,16 @@ async def test_a_store_that_hangs_is_given_a_third_of_the_lease() -> None:
             await trio.sleep_forever()
 
     script = Script(post=[APPROVED])
-    async with script.gateway(terminal_lease=Hanging()) as gateway:
-        with pytest.raises(NotSentError, match="TimeoutError"):
-            await gateway.router_transactions.create(SALE)
+    await script.fail(sell_at_terminal, NotSentError, match="TimeoutError", terminal_lease=Hanging())
     assert (script.methods, trio.current_time()) == ([], 10)
 
 
 async def test_a_call_goes_on_without_its_store() -> None:
     """Once sent, it is not stopped and not sent again; observers learn once that the lease is in doubt."""
-    events: list[Event] = []
     lease, script = Lease(), Script(post=[slow])
     lease.away = lambda: trio.current_time() > 5
-    async with script.gateway(terminal_lease=lease, observers=[events.append]) as gateway:
-        assert (await gateway.router_transactions.create(SALE)).approved
-    doubts = [event for event in events if isinstance(event, LeaseRenewalFailed)]
+    assert (await script.run(sell_at_terminal, terminal_lease=lease)).approved
+    doubts = script.events_of(LeaseRenewalFailed)
     assert [(each.api_id, each.terminal_id, each.reason) for each in doubts] == [
         ("mine", "t", "OSError: no route to the store")
     ]
@@ -140,16 +139,15 @@ async def test_a_call_goes_on_without_its_store() -> None:
 
 async def test_a_lease_of_another_client_is_reported_once() -> None:
     """Continue the call after the lease was lost, and report the new holder."""
-    events: list[Event] = []
     lease = Lease()
 
     async def taken_over(request: httpx.Request) -> httpx.Response:
         lease.others = 1000
         return await slow(request)
 
-    async with Script(post=[taken_over]).gateway(terminal_lease=lease, observers=[events.append]) as gateway:
-        assert (await gateway.router_transactions.create(SALE)).approved
-    assert [event.reason for event in events if isinstance(event, LeaseRenewalFailed)] == ["held by till-8"]
+    script = Script(post=[taken_over])
+    assert (await script.run(sell_at_terminal, terminal_lease=lease)).approved
+    assert [event.reason for event in script.events_of(LeaseRenewalFailed)] == ["held by till-8"]
 
 
 async def test_a_store_that_cannot_take_a_lease_back_costs_two_seconds() -> None:
@@ -159,17 +157,14 @@ async def test_a_store_that_cannot_take_a_lease_back_costs_two_seconds() -> None
         async def release(self, _terminal_id: str, _token: str) -> None:
             await trio.sleep_forever()
 
-    async with Script(post=[APPROVED]).gateway(terminal_lease=Clinging()) as gateway:
-        assert (await gateway.router_transactions.create(SALE)).approved
+    assert (await Script(post=[APPROVED]).run(sell_at_terminal, terminal_lease=Clinging())).approved
     assert trio.current_time() == 2
 
 
 async def test_who_gives_up_leaves_the_line() -> None:
     """A call that is cancelled while it waits for others gives back its place."""
     lease = Lease(others=100)
-    async with Script(post=[APPROVED]).gateway(terminal_lease=lease) as gateway:
-        with anyio.move_on_after(3):
-            await gateway.router_transactions.create(SALE)
+    await Script(post=[APPROVED]).cancel(sell_at_terminal, 3, terminal_lease=lease)
     assert lease.times("release") == [3]
 
 
@@ -179,10 +174,10 @@ async def test_the_lease_of_a_call_lasts_as_long_as_its_doubt() -> None:
     script = Script(post=[silent, APPROVED], get=[NOT_THERE])
     async with script.gateway(terminal_lease=lease) as gateway:
         with anyio.move_on_after(9):
-            await gateway.router_transactions.create(SALE)
+            await sell_at_terminal(gateway)
         assert lease.asked == [("take", 0), ("take", 10), ("take for 409 s", 11)]
-        script.answers["get"] = [record("transaction", transaction_api_id="mine", status_id=101)]
-        await gateway.router_transactions.create(SALE)
+        script.answers["get"] = [FOUND]
+        await sell_at_terminal(gateway)
     assert len(lease.times("release")) == 1
 
 
@@ -191,14 +186,13 @@ async def test_a_lease_is_released_when_the_outcome_becomes_known() -> None:
     lease = Lease()
     script = Script(post=[LOST], get=[NOT_THERE])
     async with script.gateway(terminal_lease=lease) as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.router_transactions.create(SALE)
+        error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
         assert lease.asked[-1] == ("take for 410 s", 10)
         assert not lease.times("release")
-        script.answers["get"] = [record("transaction", transaction_api_id="mine", status_id=101)]
-        await caught.value.resolve()
+        script.answers["get"] = [FOUND]
+        await error.resolve()
         assert lease.asked[-1] == ("release", 10)
-        await caught.value.resolve()
+        await error.resolve()
         assert len(lease.times("release")) == 1
 
 
@@ -207,12 +201,11 @@ async def test_a_lease_is_not_released_under_the_next_call() -> None:
     lease = Lease()
     script = Script(post=[LOST, slow], get=[NOT_THERE])
     async with script.gateway(terminal_lease=lease) as gateway, anyio.create_task_group() as tasks:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.router_transactions.create(SALE)
-        script.answers["get"] = [record("transaction", transaction_api_id="mine", status_id=101)]
-        tasks.start_soon(gateway.router_transactions.create, attrs.evolve(SALE, transaction_api_id="next"))
+        error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
+        script.answers["get"] = [FOUND]
+        tasks.start_soon(gateway.router_transactions.create, attrs.evolve(SALE_AT_TERMINAL, transaction_api_id="next"))
         await anyio.sleep(5)
-        await caught.value.resolve()
+        await error.resolve()
         assert not lease.times("release")
     assert lease.times("release") == [45]
 
@@ -221,13 +214,10 @@ async def test_the_next_call_does_not_shorten_the_lease_of_a_doubt() -> None:
     """If the process exits while it looks the earlier call up, no other till gets the terminal before its time."""
     lease = Lease()
     lease.seconds = 24.0  # renewed every 8 s: not at the moment in which the call ends
-    script = Script(post=[LOST], get=[NOT_THERE])
-    async with script.gateway(terminal_lease=lease) as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.router_transactions.create(SALE)
+    async with Script(post=[LOST], get=[NOT_THERE]).gateway(terminal_lease=lease) as gateway:
+        await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
         await anyio.sleep(5)
-        with pytest.raises(TerminalBusyError):
-            await gateway.router_transactions.create(SALE)
+        await error_of(sell_at_terminal(gateway), TerminalBusyError)
     assert lease.asked[-4:] == [
         ("take for 410 s", 10),
         ("take for 405 s", 15),
@@ -238,7 +228,7 @@ async def test_the_next_call_does_not_shorten_the_lease_of_a_doubt() -> None:
 
 async def test_closing_the_client_under_a_call_extends_its_lease() -> None:
     """The connection is cut, the customer is still asked, and the store is open until the lease says so."""
-    lease, events = Lease(), list[Event]()
+    lease = Lease()
     cut = anyio.Event()
 
     class Closed(Script):
@@ -250,33 +240,24 @@ async def test_closing_the_client_under_a_call_extends_its_lease() -> None:
         return LOST
 
     script = Closed(post=[wait_for_the_end], get=[NOT_THERE])
-    gateway = script.gateway(terminal_lease=lease, observers=[events.append])
+    gateway = script.gateway(terminal_lease=lease)
     async with anyio.create_task_group() as tasks:
-
-        async def sell() -> None:
-            with pytest.raises(OutcomeUnknownError):
-                await gateway.router_transactions.create(SALE)
-
-        tasks.start_soon(sell)
+        tasks.start_soon(error_of, sell_at_terminal(gateway), OutcomeUnknownError)
         await anyio.sleep(5)
         await gateway.aclose()
     assert lease.asked == [("take", 0), ("take for 415 s", 5)]
     assert lease.closed
-    assert not [event for event in events if isinstance(event, LeaseRenewalFailed)]
+    assert not script.events_of(LeaseRenewalFailed)
 
 
 async def test_a_lease_that_cannot_be_extended_is_told() -> None:
     """The store is away when the call ends: another till may get the terminal, and observers learn it."""
-    events: list[Event] = []
     lease = Lease()
     script = Script(post=[LOST], get=[NOT_THERE])
-    async with script.gateway(terminal_lease=lease, observers=[events.append]) as gateway:
+    async with script.gateway(terminal_lease=lease) as gateway:
         lease.away = lambda: trio.current_time() > 9
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.router_transactions.create(SALE)
-    assert [event.reason for event in events if isinstance(event, LeaseRenewalFailed)] == [
-        "OSError: no route to the store"
-    ] * 2
+        await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
+    assert [event.reason for event in script.events_of(LeaseRenewalFailed)] == ["OSError: no route to the store"] * 2
 
 
 async def test_one_client_asks_in_one_name() -> None:
@@ -290,15 +271,12 @@ async def test_one_client_asks_in_one_name() -> None:
 
     async with Script(post=[APPROVED]).gateway(terminal_lease=Noting()) as gateway:
         for _ in range(2):
-            await gateway.router_transactions.create(SALE)
-    assert len(tokens) == 2
-    assert len({*tokens}) == 1
+            await sell_at_terminal(gateway)
+    assert tokens == tokens[:1] * 2
 
 
 async def test_errors_come_out_as_they_are() -> None:
     """Raise a call's error without a group, with its causes."""
-    boom: list[Any] = [httpx.Response(422, json={"errors": {"terminal_id": ["Terminal not found"]}})]
-    async with Script(post=boom).gateway(terminal_lease=Lease()) as gateway:
-        with pytest.raises(Exception, match="Terminal not found") as caught:
-            await gateway.router_transactions.create(SALE, on_progress=print)
-    assert type(caught.value).__name__ == "ValidationError"
+    script = Script(post=[refused(terminal_id="Terminal not found")])
+    with pytest.raises(ValidationError, match="Terminal not found"):
+        await script.run(lambda g: sell_at_terminal(g, on_progress=print), terminal_lease=Lease())

@@ -4,14 +4,13 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 import anyio
 import attrs
 import httpx
 import pytest
-import trio.testing
+import trio
 
 from gateway_async import (
     AccountVaultUpdate,
@@ -28,46 +27,45 @@ from gateway_async import (
     NotSentError,
     OutcomeUnknownError,
     RouterAccountVaultCreate,
-    RouterTransactionCreate,
-    TransactionCreate,
     TransactionUpdate,
     UserApiKey,
     ValidationError,
 )
 
-from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Answer, Script, absent, echo, listed, record, refused
+from .scripted_transport import (
+    LOST,
+    NAMED_SALE,
+    NEVER_LEFT,
+    NOT_THERE,
+    Answer,
+    Script,
+    absent,
+    echo,
+    error_of,
+    listed,
+    record,
+    refused,
+    sell_at_terminal,
+    sell_named,
+    silent,
+)
 
 pytestmark = pytest.mark.anyio
 
 CARD = "4111111111111111"
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
-SALE = TransactionCreate(
-    action="sale", account_vault_id="vault", transaction_amount=Decimal("12.50"), transaction_api_id="mine"
-)
 APPROVED = echo("transaction", status_id=101)
-
-
-async def silence(_: httpx.Request) -> httpx.Response:
-    """No answer, ever."""
-    await trio.sleep_forever()
-    raise AssertionError
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Virtual time: waiting for what may still arrive costs nothing."""
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 
 class Memory:
     """A ledger that notes what it is told, in order, and fails when it is told to."""
 
-    def __init__(self, script: Script, *, broken: Sequence[str] = (), left_open: Sequence[Intent] = ()) -> None:
+    def __init__(self, script: Script) -> None:
         self.script = script
-        self.broken = broken
+        self.broken = ""
         self.intents: list[Intent] = []
         self.notes: list[tuple[Any, ...]] = []
-        self.left_open = left_open
+        self.left_open: Sequence[Intent] = ()
 
     async def record_intent(self, intent: Intent) -> None:
         """Note the intent, and how many requests have been sent until then."""
@@ -83,10 +81,10 @@ class Memory:
         await anyio.lowlevel.checkpoint()
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
-        """Return the intents that the test sets."""
-        if "open_intents" in self.broken:
+        """Return the intents that the test sets, of one terminal if it is asked for."""
+        if self.broken == "open_intents":
             raise LedgerError("some.db", "it is damaged")
-        return [] if terminal_id else self.left_open
+        return [each for each in self.left_open if terminal_id in (None, each.terminal_id)]
 
     async def aclose(self) -> None:
         """Note it."""
@@ -94,20 +92,28 @@ class Memory:
 
     def _note(self, name: str, *facts: Any) -> None:
         self.notes.append((name, *facts))
-        if name in self.broken:
+        if self.broken == name:
             raise LedgerError("some.db", "the disk is full")
 
 
-def intent(script: Script, **facts: Any) -> Intent:
+class LedgerScript(Script):
+    """A scripted gateway whose clients have a ledger."""
+
+    def __init__(self, **answers: list[Answer]) -> None:
+        super().__init__(**answers)
+        self.ledger = Memory(self)
+
+    def gateway(self, **options: Any) -> AsyncGateway:
+        """A client with the ledger."""
+        return super().gateway(**{"ledger": self.ledger, **options})
+
+
+def intent(**facts: Any) -> Intent:
     """The intent that a client keeps of a sale, as it finds it again after a crash; `facts` replace what it says."""
-    return attrs.evolve(_kept_of_a_sale(script), **facts)
-
-
-def _kept_of_a_sale(script: Script) -> Intent:
     call = {"resource": "transactions", "id": "mine", "location_id": "loc", "evidence": "exists"}
     expected = {"transaction_api_id": "mine", "location_id": "loc", "transaction_amount": "12.50"}
     now = datetime.now(UTC)
-    return Intent(
+    kept = Intent(
         id="left",
         call="POST /v2/transactions",
         resource="transactions",
@@ -119,6 +125,7 @@ def _kept_of_a_sale(script: Script) -> Intent:
         sent={"transaction_amount": "12.50"},
         outcome_query={"kind": "record", **call, "expected": expected, "sent": {}},
     )
+    return attrs.evolve(kept, **facts)
 
 
 # --- what is kept
@@ -126,21 +133,17 @@ def _kept_of_a_sale(script: Script) -> Intent:
 
 async def test_the_intent_is_kept_before_anything_is_sent_and_the_outcome_after() -> None:
     """One intent, before the first byte; then the record that came of it."""
-    script = Script(post=[APPROVED])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
-        await gateway.transactions.create(SALE)
-    assert ledger.notes == [("record_intent", 0), ("record_outcome", "done", "made"), ("aclose",)]
+    script = LedgerScript(post=[APPROVED])
+    await script.run(sell_named)
+    assert script.ledger.notes == [("record_intent", 0), ("record_outcome", "done", "made"), ("aclose",)]
 
 
 async def test_what_an_intent_says() -> None:
     """Record the call, its content, and the time until it is conclusive."""
-    script = Script(post=[APPROVED])
-    ledger = Memory(script)
+    script = LedgerScript(post=[APPROVED])
     before = datetime.now(UTC)
-    async with script.gateway(ledger=ledger) as gateway:
-        await gateway.transactions.create(SALE)
-    (kept,) = ledger.intents
+    await script.run(sell_named)
+    (kept,) = script.ledger.intents
     assert before <= kept.sent_at <= datetime.now(UTC)
     assert timedelta(seconds=139.9) < kept.conclusive_at - kept.sent_at < timedelta(seconds=140.1)
     assert attrs.asdict(attrs.evolve(kept, id="", sent_at=before, conclusive_at=before)) == {
@@ -181,14 +184,10 @@ async def test_what_an_intent_says() -> None:
 
 async def test_a_terminals_intent_is_in_doubt_for_its_terminal_timeout() -> None:
     """The terminal's whole time, and `in_doubt_seconds`."""
-    script = Script(post=[echo("routertransaction", status_id=101)])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger, terminal_timeout=120) as gateway:
-        await gateway.router_transactions.create(
-            RouterTransactionCreate(action="sale", terminal_id="till", transaction_amount="12.50")
-        )
-    (kept,) = ledger.intents
-    assert (kept.resource, kept.terminal_id) == ("router_transactions", "till")
+    script = LedgerScript(post=[echo("routertransaction", status_id=101)])
+    await script.run(sell_at_terminal, terminal_timeout=120)
+    (kept,) = script.ledger.intents
+    assert (kept.resource, kept.terminal_id) == ("router_transactions", "t")
     assert timedelta(seconds=239) < kept.conclusive_at - kept.sent_at < timedelta(seconds=241)
 
 
@@ -198,76 +197,61 @@ REVERSAL = TransactionUpdate(action="partialreversal", transaction_amount="1.00"
 STORE = CardVaultCreate(account_number=CARD, exp_date="1230")
 SWIPE = RouterAccountVaultCreate(terminal_id="till", contact_id="c1")
 DONE: dict[str, Verb] = {
-    "account_vaults": lambda gateway: gateway.account_vaults.create(STORE),
-    "transactions": lambda gateway: gateway.transactions.update("t1", VOID),
-    "transactions, without a evidence": lambda gateway: gateway.transactions.update("t1", REVERSAL),
-    "transaction_batches": lambda gateway: gateway.transaction_batches.settle("b1"),
-    "router_account_vaults": lambda gateway: gateway.router_account_vaults.create(SWIPE),
+    "account_vaults": lambda g: g.account_vaults.create(STORE),
+    "transactions": lambda g: g.transactions.update("t1", VOID),
+    "transactions, without a evidence": lambda g: g.transactions.update("t1", REVERSAL),
+    "transaction_batches": lambda g: g.transaction_batches.settle("b1"),
+    "router_account_vaults": lambda g: g.router_account_vaults.create(SWIPE),
 }
 NOT_KEPT: dict[str, Verb] = {
-    "read": lambda gateway: gateway.transactions.get("t1"),
-    "edit": lambda gateway: gateway.transactions.update("t1", TransactionUpdate(action="edit", description="x")),
-    "title": lambda gateway: gateway.account_vaults.update("v1", AccountVaultUpdate(title="x")),
-    "contact": lambda gateway: gateway.contacts.create(ContactCreate(last_name="Smith")),
-    "delete": lambda gateway: gateway.account_vaults.delete("v1"),
+    "read": lambda g: g.transactions.get("t1"),
+    "edit": lambda g: g.transactions.update("t1", TransactionUpdate(action="edit", description="x")),
+    "title": lambda g: g.account_vaults.update("v1", AccountVaultUpdate(title="x")),
+    "contact": lambda g: g.contacts.create(ContactCreate(last_name="Smith")),
+    "delete": lambda g: g.account_vaults.delete("v1"),
 }
 
 
 @pytest.mark.parametrize("name", DONE)
 async def test_what_moves_money_or_stores_an_account_is_kept(name: str) -> None:
     """Record the intent also of a refused call."""
-    answers: dict[str, list[Answer]] = {method: [refused(it="may not be")] for method in ("get", "post", "put")}
-    script = Script(**answers)
-    if name == "router_account_vaults":
-        script.answers["get"] = [listed("accountvaults")]
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
-        with pytest.raises(ValidationError):
-            await DONE[name](gateway)
-    assert [intent.resource for intent in ledger.intents] == [name.partition(",")[0]]
-    assert ledger.notes[1:] == [("record_outcome", "refused", None), ("aclose",)]
+    no = refused(it="may not be")
+    script = LedgerScript(get=[listed("accountvaults")], post=[no], put=[no])
+    await script.fail(DONE[name], ValidationError)
+    assert [intent.resource for intent in script.ledger.intents] == [name.partition(",")[0]]
+    assert script.ledger.notes[1:] == [("record_outcome", "refused", None), ("aclose",)]
 
 
 @pytest.mark.parametrize("verb", NOT_KEPT.values(), ids=NOT_KEPT)
 async def test_what_moves_no_money_is_not_kept(verb: Verb) -> None:
     """The ledger hears nothing of it."""
-    methods = ("get", "post", "put", "delete")
-    answers: dict[str, list[Answer]] = {method: [refused(it="may not be")] for method in methods}
-    script = Script(**answers)
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
-        with pytest.raises(ValidationError):
-            await verb(gateway)
-    assert ledger.notes == [("aclose",)]
+    no = refused(it="may not be")
+    script = LedgerScript(get=[no], post=[no], put=[no], delete=[no])
+    await script.fail(verb, ValidationError)
+    assert script.ledger.notes == [("aclose",)]
 
 
 async def test_a_client_without_a_ledger_asks_for_none() -> None:
     """Nothing is kept, and there is nothing to recover."""
     script = Script(post=[APPROVED])
-    async with script.gateway() as gateway:
-        await gateway.transactions.create(SALE)
-        with pytest.raises(InvalidRequestError, match="the client has none"):
-            await gateway.recover()
+    await script.run(sell_named)
+    await script.fail(lambda g: g.recover(), InvalidRequestError, match="the client has none")
 
 
 async def test_an_id_that_could_be_a_card_number_is_not_kept() -> None:
     """Store the intent without a lookup, which a crash then cannot use."""
-    script = Script(post=[APPROVED])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
-        await gateway.transactions.create(attrs.evolve(SALE, transaction_api_id=CARD))
-    (kept,) = ledger.intents
+    script = LedgerScript(post=[APPROVED])
+    await script.run(lambda g: g.transactions.create(attrs.evolve(NAMED_SALE, transaction_api_id=CARD)))
+    (kept,) = script.ledger.intents
     assert (kept.api_id, kept.outcome_query) == ("************1111", None)
     assert CARD not in repr(kept)
 
 
 async def test_a_gateways_id_is_none_whatever_its_digits() -> None:
     """One in a thousand of them has a run of digits that could pass for a card number."""
-    script = Script(put=[record("transaction", id=(long := f"11eb{CARD}beef"), status_id=201)])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
-        await gateway.transactions.void(long)
-    assert ledger.intents[0].outcome_query is not None
+    script = LedgerScript(put=[record("transaction", id=(long := f"11eb{CARD}beef"), status_id=201)])
+    await script.run(lambda g: g.transactions.void(long))
+    assert script.ledger.intents[0].outcome_query is not None
 
 
 # --- outcomes
@@ -286,13 +270,12 @@ async def test_a_gateways_id_is_none_whatever_its_digits() -> None:
 )
 async def test_an_outcome_is_kept_only_when_it_is_known(answers: Any, outcome: tuple[Any, ...] | None) -> None:
     """An unknown one leaves the intent open."""
-    script = Script(**answers)
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
+    script = LedgerScript(**answers)
+    async with script.gateway() as gateway:
         with contextlib.suppress(ValidationError, NotSentError, OutcomeUnknownError):
-            await gateway.transactions.create(SALE)
+            await sell_named(gateway)
     settled = [("record_outcome", *outcome)] if outcome else []
-    assert ledger.notes[1:] == [*settled, ("aclose",)]
+    assert script.ledger.notes[1:] == [*settled, ("aclose",)]
 
 
 @pytest.mark.parametrize(
@@ -301,49 +284,33 @@ async def test_an_outcome_is_kept_only_when_it_is_known(answers: Any, outcome: t
 )
 async def test_resolving_settles_the_intent(answer: Any, settled: tuple[Any, ...]) -> None:
     """Record what `resolve()` finds, also that nothing was executed."""
-    script = Script(post=[LOST], get=[NOT_THERE])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger, max_attempts=1) as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
+    script = LedgerScript(post=[LOST], get=[NOT_THERE])
+    async with script.gateway(max_attempts=1) as gateway:
+        error = await error_of(sell_named(gateway), OutcomeUnknownError)
         script.answers["get"] = [answer]
-        await caught.value.resolve(wait=120)
-    assert ledger.notes == [("record_intent", 0), settled, ("aclose",)]
+        await error.resolve(wait=120)
+    assert script.ledger.notes == [("record_intent", 0), settled, ("aclose",)]
 
 
-async def cancelled_after(script: Script, ledger: Memory, seconds: float) -> None:
-    """Cancel a sale."""
-    async with script.gateway(ledger=ledger) as gateway:
-        with anyio.move_on_after(seconds) as scope:
-            await gateway.transactions.create(SALE)
-        assert scope.cancelled_caught
-
-
-async def test_a_cancelled_call_that_is_found_is_settled() -> None:
-    """The lookup under the shield tells."""
-    script = Script(post=[silence], get=[record("transaction")])
-    ledger = Memory(script)
-    await cancelled_after(script, ledger, 1)
-    assert ledger.notes == [("record_intent", 0), ("record_outcome", "done", "found"), ("aclose",)]
-
-
-async def test_a_cancelled_call_that_is_not_there_stays_open() -> None:
-    """Leave the intent open: the write may still arrive."""
-    script = Script(post=[silence], get=[NOT_THERE])
-    ledger = Memory(script)
-    await cancelled_after(script, ledger, 1)
-    assert ledger.notes == [("record_intent", 0), ("aclose",)]
+@pytest.mark.parametrize(
+    ("answer", "settled"),
+    [(record("transaction"), [("record_outcome", "done", "found")]), (NOT_THERE, [])],
+    ids=["found", "not there"],
+)
+async def test_a_cancelled_call_is_settled_if_it_is_found(answer: Answer, settled: list[tuple[Any, ...]]) -> None:
+    """Look it up under the shield; leave the intent open without a record: the write may still arrive."""
+    script = LedgerScript(post=[silent], get=[answer])
+    await script.cancel(sell_named, 1)
+    assert script.ledger.notes == [("record_intent", 0), *settled, ("aclose",)]
 
 
 async def test_cancelled_while_the_intent_is_written_nothing_was_sent() -> None:
     """The intent may be there, so it is settled."""
-    script = Script(post=[APPROVED])
-    ledger = Memory(script)
+    script = LedgerScript(post=[APPROVED])
     with anyio.CancelScope() as scope:
         scope.cancel()
-        async with script.gateway(ledger=ledger) as gateway:
-            await gateway.transactions.create(SALE)
-    assert ledger.notes == [("record_intent", 0), ("record_outcome", "not_sent", None), ("aclose",)]
+        await script.run(sell_named)
+    assert script.ledger.notes == [("record_intent", 0), ("record_outcome", "not_sent", None), ("aclose",)]
     assert script.asked == []
 
 
@@ -352,10 +319,9 @@ async def test_cancelled_while_the_intent_is_written_nothing_was_sent() -> None:
 
 async def test_what_cannot_be_kept_is_not_sent() -> None:
     """The error says why, and that nothing was sent."""
-    script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Memory(script, broken=["record_intent"])) as gateway:
-        with pytest.raises(NotSentError, match=r"its intent could not be recorded: .* the disk is full"):
-            await gateway.transactions.create(SALE)
+    script = LedgerScript(post=[APPROVED])
+    script.ledger.broken = "record_intent"
+    await script.fail(sell_named, NotSentError, match=r"its intent could not be recorded: .* the disk is full")
     assert script.asked == []
 
 
@@ -368,18 +334,16 @@ async def test_a_ledger_that_hangs_does_not_outlast_the_deadline() -> None:
             await anyio.sleep_forever()
 
     script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Hanging(script), timeout=3) as gateway:
-        with pytest.raises(NotSentError):
-            await gateway.transactions.create(SALE)
+    await script.fail(sell_named, NotSentError, ledger=Hanging(script), timeout=3)
     assert trio.current_time() == pytest.approx(3)
     assert script.asked == []
 
 
 async def test_an_outcome_that_cannot_be_kept_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """The caller gets the result all the same."""
-    script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Memory(script, broken=["record_outcome"])) as gateway:
-        assert (await gateway.transactions.create(SALE)).approved
+    script = LedgerScript(post=[APPROVED])
+    script.ledger.broken = "record_outcome"
+    assert (await script.run(sell_named)).approved
     assert "an outcome (done) could not be recorded: the ledger some.db cannot be used: the disk is full" in caplog.text
 
 
@@ -393,12 +357,10 @@ async def test_a_ledger_that_hangs_over_an_outcome_does_not_hide_it(answer: Any,
             await anyio.sleep_forever()
 
     script = Script(post=[answer])
-    async with script.gateway(ledger=Hanging(script), timeout=seconds) as gateway:
-        if answer is APPROVED:
-            assert (await gateway.transactions.create(SALE)).approved
-        else:
-            with pytest.raises(ValidationError):
-                await gateway.transactions.create(SALE)
+    if answer is APPROVED:
+        assert (await script.run(sell_named, ledger=Hanging(script), timeout=seconds)).approved
+    else:
+        await script.fail(sell_named, ValidationError, ledger=Hanging(script), timeout=seconds)
     assert trio.current_time() == pytest.approx(min(5, seconds) if answer is APPROVED else 5)
 
 
@@ -414,15 +376,14 @@ async def test_a_task_cancelled_while_the_outcome_is_written_was_not_unsent() ->
             await super().record_outcome(intent_id, outcome, record_id)
 
     writing = anyio.Event()
-    script = Script(post=[APPROVED], get=[record("transaction", transaction_api_id="mine")])
-    ledger = Slow(script)
-    async with script.gateway(ledger=ledger) as gateway:
-        call = asyncio.ensure_future(gateway.transactions.create(SALE))
+    script = LedgerScript(post=[APPROVED], get=[record("transaction", transaction_api_id="mine")])
+    script.ledger = Slow(script)
+    async with script.gateway() as gateway:
+        call = asyncio.ensure_future(sell_named(gateway))
         await writing.wait()
         call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
-    assert ledger.notes[1:] == [("record_outcome", "done", "found"), ("aclose",)]
+        await error_of(call, asyncio.CancelledError)
+    assert script.ledger.notes[1:] == [("record_outcome", "done", "found"), ("aclose",)]
 
 
 async def test_cancelled_while_the_outcome_is_written_it_is_done() -> None:
@@ -433,31 +394,29 @@ async def test_cancelled_while_the_outcome_is_written_it_is_done() -> None:
             await anyio.sleep(2)
             await super().record_outcome(intent_id, outcome, record_id)
 
-    script = Script(post=[APPROVED])
-    ledger = Slow(script)
-    async with script.gateway(ledger=ledger) as gateway:
+    script = LedgerScript(post=[APPROVED])
+    script.ledger = Slow(script)
+    async with script.gateway() as gateway:
         with anyio.move_on_after(1):
-            assert (await gateway.transactions.create(SALE)).approved
-    assert ledger.notes == [("record_intent", 0), ("record_outcome", "done", "made"), ("aclose",)]
+            assert (await sell_named(gateway)).approved
+    assert script.ledger.notes == [("record_intent", 0), ("record_outcome", "done", "made"), ("aclose",)]
 
 
 # --- recovering
 
 
-async def recovered(script: Script, *left_open: Intent, **options: Any) -> tuple[list[tuple[Any, ...]], Memory]:
-    """Return the outcomes of `recover()`, and what the ledger recorded."""
-    ledger = Memory(script, left_open=left_open)
-    async with script.gateway(ledger=ledger) as gateway:
-        found = await gateway.recover(**options)
-    return [(each.api_id, each.outcome, each.record and each.record.id) for each in found], ledger
+async def recovered(script: LedgerScript, *left_open: Intent, **options: Any) -> list[tuple[Any, ...]]:
+    """Return the outcomes of `recover()` after a crash, of one sale unless `left_open` says otherwise."""
+    script.ledger.left_open = left_open or [intent()]
+    found = await script.run(lambda g: g.recover(**options))
+    return [(each.api_id, each.outcome, each.record and each.record.id) for each in found]
 
 
 async def test_what_is_found_is_recovered() -> None:
     """The record is given and its intent is settled; the lookup is the one that the call would have made."""
-    script = Script(get=[record("transaction", status_id=101)])
-    found, ledger = await recovered(script, intent(script))
-    assert found == [("mine", "found", "found")]
-    assert ledger.notes == [("record_outcome", "done", "found"), ("aclose",)]
+    script = LedgerScript(get=[record("transaction", status_id=101)])
+    assert await recovered(script) == [("mine", "found", "found")]
+    assert script.ledger.notes == [("record_outcome", "done", "found"), ("aclose",)]
     assert (script.asked[0].url.path, dict(script.asked[0].url.params)) == (
         "/v2/transactions/mine",
         {"api_id": "1", "location_id": "loc"},
@@ -466,60 +425,56 @@ async def test_what_is_found_is_recovered() -> None:
 
 async def test_what_is_not_there_was_not_made_once_nothing_can_be_under_way() -> None:
     """Wait the remaining twenty seconds before "not there" is final."""
-    script = Script(get=[absent])
-    found, ledger = await recovered(script, intent(script))
-    assert found == [("mine", "not_made", None)]
-    assert ledger.notes == [("record_outcome", "not_made", None), ("aclose",)]
+    script = LedgerScript(get=[absent])
+    assert await recovered(script) == [("mine", "not_made", None)]
+    assert script.ledger.notes == [("record_outcome", "not_made", None), ("aclose",)]
     assert trio.current_time() == pytest.approx(20, abs=0.2)
 
 
-async def test_what_arrives_meanwhile_is_found() -> None:
-    """Ten seconds after the start it is there."""
-    script = Script(get=[lambda _: NOT_THERE if trio.current_time() < 10 else record("transaction")])
-    assert (await recovered(script, intent(script)))[0] == [("mine", "found", "found")]
+async def slow(_: httpx.Request) -> httpx.Response:
+    """Answer after 8 seconds what was so at the question."""
+    asked = trio.current_time()
+    await anyio.sleep(8)
+    return NOT_THERE if asked < 19 else record("transaction")
 
 
-async def test_what_a_slow_gateway_calls_not_there_is_as_old_as_the_question() -> None:
-    """Asked before it was certain and answered after, it is asked again, and has arrived."""
-
-    async def slow(_: httpx.Request) -> httpx.Response:
-        asked = trio.current_time()
-        await anyio.sleep(8)
-        return NOT_THERE if asked < 19 else record("transaction")
-
-    script = Script(get=[slow])
-    assert (await recovered(script, intent(script)))[0] == [("mine", "found", "found")]
+FOUND_LATER: dict[str, tuple[list[Answer], float]] = {
+    "arrives meanwhile": ([lambda _: NOT_THERE if trio.current_time() < 10 else record("transaction")], 30),
+    "asked before it was certain, answered after": ([slow], 30),
+    "away for a while": ([lambda _: NEVER_LEFT if trio.current_time() < 15 else record("transaction")], 30),
+    "one bad answer, and no wait": ([httpx.Response(500), record("transaction")], 0),
+}
 
 
-async def test_a_lookup_of_an_intent_gets_over_a_bad_answer() -> None:
-    """Retry a failed lookup, also without a wait."""
-    script = Script(get=[httpx.Response(500), record("transaction")])
-    assert (await recovered(script, intent(script), wait=0))[0] == [("mine", "found", "found")]
+@pytest.mark.parametrize(("answers", "wait"), FOUND_LATER.values(), ids=FOUND_LATER)
+async def test_a_lookup_is_repeated_until_the_record_is_found(answers: list[Answer], wait: float) -> None:
+    """Neither an early "not there" nor a failed lookup is the last word."""
+    assert await recovered(LedgerScript(get=answers), wait=wait) == [("mine", "found", "found")]
 
 
 async def test_what_may_arrive_for_longer_stays_open() -> None:
     """A terminal's customer has five minutes: after 30 seconds the outcome is still unknown."""
-    script = Script(get=[NOT_THERE])
+    script = LedgerScript(get=[NOT_THERE])
     long = datetime.now(UTC) + timedelta(seconds=300)
-    found, ledger = await recovered(script, intent(script, conclusive_at=long))
+    found = await recovered(script, intent(conclusive_at=long))
     assert found == [("mine", "unknown", None)]
-    assert ledger.notes == [("aclose",)]
+    assert script.ledger.notes == [("aclose",)]
     assert trio.current_time() == pytest.approx(30)
 
 
 async def test_who_does_not_want_to_wait_need_not() -> None:
     """One lookup; what is not there yet stays open."""
-    script = Script(get=[NOT_THERE])
-    assert (await recovered(script, intent(script), wait=0))[0] == [("mine", "unknown", None)]
+    script = LedgerScript(get=[NOT_THERE])
+    assert await recovered(script, wait=0) == [("mine", "unknown", None)]
     assert script.methods == ["GET"]
 
 
 async def test_many_are_looked_up_at_once_and_told_in_order() -> None:
     """A hundred take as long as one."""
-    script = Script(get=[absent])
-    _, ledger = await recovered(script, *(intent(script, id=f"left-{n}") for n in range(100)))
+    script = LedgerScript(get=[absent])
+    await recovered(script, *(intent(id=f"left-{n}") for n in range(100)))
     assert trio.current_time() == pytest.approx(20, abs=0.2)
-    assert len(ledger.notes) == 101
+    assert len(script.ledger.notes) == 101
 
 
 @pytest.mark.parametrize(
@@ -535,9 +490,9 @@ async def test_many_are_looked_up_at_once_and_told_in_order() -> None:
 )
 async def test_what_nothing_can_tell_is_unknown(outcome_query: Mapping[str, Any] | None) -> None:
     """No outcome query, or one that this version does not know: it is listed and stays open."""
-    script = Script(get=[NOT_THERE])
-    found, ledger = await recovered(script, intent(script, outcome_query=outcome_query))
-    assert (found, ledger.notes, script.asked) == ([("mine", "unknown", None)], [("aclose",)], [])
+    script = LedgerScript(get=[NOT_THERE])
+    found = await recovered(script, intent(outcome_query=outcome_query))
+    assert (found, script.ledger.notes, script.asked) == ([("mine", "unknown", None)], [("aclose",)], [])
 
 
 @pytest.mark.parametrize(
@@ -547,74 +502,67 @@ async def test_what_nothing_can_tell_is_unknown(outcome_query: Mapping[str, Any]
 )
 async def test_only_the_gateway_that_has_it_can_tell(gateway: str, outcome: str) -> None:
     """Ask no other gateway, and leave the intent open."""
-    script = Script(get=[absent])
+    script = LedgerScript(get=[absent])
     long_ago = datetime(2025, 11, 18, 12, tzinfo=UTC)
-    found, ledger = await recovered(script, intent(script, gateway=gateway, sent_at=long_ago, conclusive_at=long_ago))
+    found = await recovered(script, intent(gateway=gateway, sent_at=long_ago, conclusive_at=long_ago))
     assert found == [("mine", outcome, None)]
-    assert bool(script.asked) == (outcome == "not_made") == (("record_outcome", "not_made", None) in ledger.notes)
+    is_settled = ("record_outcome", "not_made", None) in script.ledger.notes
+    assert bool(script.asked) == (outcome == "not_made") == is_settled
 
 
 async def test_an_address_has_one_form() -> None:
     """An intent kept by a client of another spelling is this client's, too."""
-    script = Script(post=[APPROVED])
-    ledger = Memory(script)
+    script = LedgerScript(post=[APPROVED])
     options: dict[str, Any] = {"developer_id": "dev", "credentials": UserApiKey("u", "k"), "transport": script}
-    async with AsyncGateway("https://Gateway.test:443/", ledger=ledger, location_id="loc", **options) as gateway:
-        await gateway.transactions.create(SALE)
-    assert ledger.intents[0].gateway == "https://gateway.test"
+    async with AsyncGateway("https://Gateway.test:443/", ledger=script.ledger, **options) as gateway:
+        await sell_named(gateway)
+    assert script.ledger.intents[0].gateway == "https://gateway.test"
 
 
 async def test_another_record_under_the_id_is_not_taken_for_it() -> None:
     """Leave the outcome unknown if the amount differs, and say so."""
-    script = Script(get=[record("transaction", transaction_amount="99.00")])
-    ledger = Memory(script, left_open=[intent(script)])
-    async with script.gateway(ledger=ledger) as gateway:
-        (found,) = await gateway.recover()
+    script = LedgerScript(get=[record("transaction", transaction_amount="99.00")])
+    script.ledger.left_open = [intent()]
+    (found,) = await script.run(lambda g: g.recover())
     assert (found.outcome, found.record) == ("unknown", None)
     assert "transaction_amount is '99.00', not '12.50'" in str(found.error)
 
 
 async def test_a_gateway_that_does_not_let_anyone_in_is_not_asked_again() -> None:
     """Say in the error what to correct."""
-    script = Script(get=[httpx.Response(401, json={"message": "who?"})])
-    ledger = Memory(script, left_open=[intent(script)])
-    async with script.gateway(ledger=ledger) as gateway:
-        (found,) = await gateway.recover()
+    script = LedgerScript(get=[httpx.Response(401, json={"message": "who?"})])
+    script.ledger.left_open = [intent()]
+    (found,) = await script.run(lambda g: g.recover())
     assert (found.outcome, type(found.error).__name__) == ("unknown", "AuthenticationError")
     assert script.methods == ["GET"]
 
 
 async def test_what_these_credentials_cannot_ask_is_not_asked() -> None:
     """A hash-key is not taken at the batches: no wait would change that, and the error says so at once."""
-    script = Script(get=[NOT_THERE])
+    script = LedgerScript(get=[NOT_THERE])
     batch = {"resource": "transaction_batches", "id": "b", "evidence": "is_settled"}
-    ledger = Memory(script, left_open=[intent(script, outcome_query=batch)])
-    async with script.gateway(ledger=ledger, credentials=HashKey("user", "key")) as gateway:
-        (found,) = await gateway.recover()
+    script.ledger.left_open = [intent(outcome_query=batch)]
+    (found,) = await script.run(lambda g: g.recover(), credentials=HashKey("user", "key"))
     assert (found.outcome, type(found.error)) == ("unknown", InvalidRequestError)
     assert (script.asked, trio.current_time()) == ([], 0)
 
 
 async def test_a_gateway_that_is_away_is_asked_until_the_time_is_over() -> None:
     """Repeat a failed lookup until the wait is over; then the outcome is unknown."""
-    script = Script(get=[lambda _: NEVER_LEFT if trio.current_time() < 15 else record("transaction")])
-    assert (await recovered(script, intent(script)))[0] == [("mine", "found", "found")]
-    script = Script(get=[silence])
-    ledger = Memory(script, left_open=[intent(script)])
-    async with script.gateway(ledger=ledger, timeout=3) as gateway:
-        (found,) = await gateway.recover()
+    script = LedgerScript(get=[silent])
+    script.ledger.left_open = [intent()]
+    (found,) = await script.run(lambda g: g.recover(), timeout=3)
     assert found.outcome == "unknown"
     assert isinstance(found.error, DeadlineExceededError)
 
 
 async def test_what_is_under_way_in_this_client_is_left_alone() -> None:
     """Its call settles it."""
-    script = Script(post=[silence], get=[NOT_THERE])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway, anyio.create_task_group() as tasks:
-        tasks.start_soon(gateway.transactions.create, SALE)
+    script = LedgerScript(post=[silent], get=[NOT_THERE])
+    async with script.gateway() as gateway, anyio.create_task_group() as tasks:
+        tasks.start_soon(gateway.transactions.create, NAMED_SALE)
         await anyio.sleep(1)
-        ledger.left_open = ledger.intents
+        script.ledger.left_open = script.ledger.intents
         assert await gateway.recover() == []
         tasks.cancel_scope.cancel()
 
@@ -634,12 +582,12 @@ async def test_what_ends_while_the_ledger_is_read_is_left_alone(begins_at: float
         await trio.sleep(1)
         return httpx.Response(201, json={"transaction": {"id": "made", "status_id": 101}})
 
-    script = Script(post=[approve], get=[record("transaction")])
+    script = LedgerScript(post=[approve], get=[record("transaction")])
     async with script.gateway(ledger=Slow(script)) as gateway, anyio.create_task_group() as tasks:
 
         async def sell() -> None:
             await anyio.sleep(begins_at)
-            await gateway.transactions.create(SALE)
+            await sell_named(gateway)
 
         tasks.start_soon(sell)
         await anyio.sleep(0.5)
@@ -649,11 +597,11 @@ async def test_what_ends_while_the_ledger_is_read_is_left_alone(begins_at: float
 @pytest.mark.parametrize("jump", [0.0, 27.0, -27.0, 3600.0, -3600.0, 86_400.0, -86_400.0])
 async def test_the_clock_of_the_till_that_crashed_does_not_count(jump: float) -> None:
     """However wrong it was, the sale is in doubt for as long as the intent says, from when it is first seen."""
-    script = Script(get=[absent])
+    script = LedgerScript(get=[absent])
     sent_at = datetime.now(UTC) + timedelta(seconds=jump)
-    left = intent(script, sent_at=sent_at, conclusive_at=sent_at + timedelta(seconds=140))
-    ledger = Memory(script, left_open=[left])
-    async with script.gateway(ledger=ledger) as gateway:
+    left = intent(sent_at=sent_at, conclusive_at=sent_at + timedelta(seconds=140))
+    script.ledger.left_open = [left]
+    async with script.gateway() as gateway:
         assert [each.outcome for each in await gateway.recover(wait=0)] == ["unknown"]
         assert [each.outcome for each in await gateway.recover(wait=139)] == ["unknown"]
         assert [each.outcome for each in await gateway.recover(wait=5)] == ["not_made"]
@@ -662,10 +610,10 @@ async def test_the_clock_of_the_till_that_crashed_does_not_count(jump: float) ->
 
 async def test_a_clock_that_is_set_while_the_client_runs_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """A day forward between two recoveries makes nothing certain."""
-    script = Script(get=[absent])
-    left = intent(script)
-    ledger = Memory(script, left_open=[left])
-    async with script.gateway(ledger=ledger) as gateway:
+    script = LedgerScript(get=[absent])
+    left = intent()
+    script.ledger.left_open = [left]
+    async with script.gateway() as gateway:
         await gateway.recover(wait=0)
         monkeypatch.setattr("time.time", lambda: left.sent_at.timestamp() + 86_400)
         monkeypatch.setattr(
@@ -678,21 +626,18 @@ async def test_a_clock_that_is_set_while_the_client_runs_does_not_count(monkeypa
 @pytest.mark.parametrize(("terminal_id", "seconds"), [(None, 7), ("till", 20)])
 async def test_an_orphaned_call_has_no_attempts_left(terminal_id: str | None, seconds: float) -> None:
     """Its process has exited, so it is in doubt for `in_doubt_seconds`; a customer at a terminal still has the time."""
-    script = Script(get=[absent])
-    ledger = Memory(script, left_open=[intent(script, orphaned=True, terminal_id=terminal_id)])
-    async with script.gateway(ledger=ledger, in_doubt_seconds=7) as gateway:
-        assert [each.outcome for each in await gateway.recover()] == ["not_made"]
+    script = LedgerScript(get=[absent])
+    script.ledger.left_open = [intent(orphaned=True, terminal_id=terminal_id)]
+    assert [each.outcome for each in await script.run(lambda g: g.recover(), in_doubt_seconds=7)] == ["not_made"]
     assert trio.current_time() == pytest.approx(seconds, abs=0.5)
 
 
 async def test_what_this_client_left_unknown_can_be_recovered_by_it() -> None:
     """A call that has ended is not under way."""
-    script = Script(post=[LOST], get=[NOT_THERE])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger, max_attempts=1) as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.transactions.create(SALE)
-        ledger.left_open = ledger.intents
+    script = LedgerScript(post=[LOST], get=[NOT_THERE])
+    async with script.gateway(max_attempts=1) as gateway:
+        await error_of(sell_named(gateway), OutcomeUnknownError)
+        script.ledger.left_open = script.ledger.intents
         script.answers["get"] = [record("transaction")]
         (found,) = await gateway.recover()
     assert found.outcome == "found"
@@ -711,52 +656,42 @@ async def test_what_was_done_to_a_payment_is_recovered_by_its_mark(
     changes: TransactionUpdate, shown: dict[str, Any], outcome: str
 ) -> None:
     """The intent that was kept is enough; a partial reversal leaves no evidence."""
-    script = Script(put=[silence], get=[NOT_THERE])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
-        with anyio.move_on_after(1):
-            await gateway.transactions.update(ApiId("mine"), changes)
-    after = Script(get=[record("transaction", **shown)])
-    kept = ledger.intents[0]
-    found, _ = await recovered(after, attrs.evolve(kept, conclusive_at=kept.sent_at))
+    script = LedgerScript(put=[silent], get=[NOT_THERE])
+    await script.cancel(lambda g: g.transactions.update(ApiId("mine"), changes), 1)
+    after = LedgerScript(get=[record("transaction", **shown)])
+    kept = script.ledger.intents[0]
+    found = await recovered(after, attrs.evolve(kept, conclusive_at=kept.sent_at))
     assert [each[1] for each in found] == [outcome]
 
 
 async def test_a_card_stored_at_a_terminal_is_recovered_as_the_newcomer() -> None:
     """The intent knows which vaults the contact had before."""
     old = {"id": "old", "contact_id": "c1", "payment_method": "cc"}
-    script = Script(post=[silence], get=[listed("accountvaults", old)])
-    ledger = Memory(script)
-    async with script.gateway(ledger=ledger) as gateway:
-        with anyio.move_on_after(1):
-            await gateway.router_account_vaults.create(SWIPE)
-    after = Script(get=[listed("accountvaults", {**old, "id": "new"}, old)])
-    async with after.gateway(ledger=Memory(after, left_open=ledger.intents)) as gateway:
-        (found,) = await gateway.recover()
+    script = LedgerScript(post=[silent], get=[listed("accountvaults", old)])
+    await script.cancel(lambda g: g.router_account_vaults.create(SWIPE), 1)
+    after = LedgerScript(get=[listed("accountvaults", {**old, "id": "new"}, old)])
+    after.ledger.left_open = script.ledger.intents
+    (found,) = await after.run(lambda g: g.recover())
     assert (found.resource, found.outcome, found.record.id) == ("router_account_vaults", "found", "new")
 
 
 async def test_a_ledger_that_cannot_be_read_recovers_nothing() -> None:
     """And says so."""
-    script = Script(get=[NOT_THERE])
-    async with script.gateway(ledger=Memory(script, broken=["open_intents"])) as gateway:
-        with pytest.raises(LedgerError, match="it is damaged"):
-            await gateway.recover()
+    script = LedgerScript(get=[NOT_THERE])
+    script.ledger.broken = "open_intents"
+    await script.fail(lambda g: g.recover(), LedgerError, match="it is damaged")
 
 
 async def test_a_closed_client_recovers_nothing() -> None:
     """As it does nothing else."""
-    script = Script(get=[NOT_THERE])
-    async with script.gateway(ledger=Memory(script)) as gateway:
+    async with LedgerScript(get=[NOT_THERE]).gateway() as gateway:
         pass
-    with pytest.raises(ClientClosedError):
-        await gateway.recover()
+    await error_of(gateway.recover(), ClientClosedError)
 
 
 @pytest.mark.parametrize("wait", [-1, "30", True, float("nan")])
 async def test_a_wait_that_is_none(wait: Any) -> None:
     """Reject a wait that is not a number of seconds."""
-    script = Script(get=[NOT_THERE])
-    async with script.gateway(ledger=Memory(script)) as gateway:
-        with pytest.raises(InvalidRequestError, match="wait: must be a number of seconds"):
-            await gateway.recover(wait=wait)
+    script = LedgerScript(get=[NOT_THERE])
+    with pytest.raises(InvalidRequestError, match="wait: must be a number of seconds"):
+        await script.run(lambda g: g.recover(wait=wait))

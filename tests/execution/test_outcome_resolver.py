@@ -5,7 +5,7 @@ from typing import Any
 import anyio
 import httpx
 import pytest
-import trio.testing
+import trio
 
 from gateway_async import (
     HashKey,
@@ -15,23 +15,28 @@ from gateway_async import (
     Reached,
     RouterAccountVaultCreate,
     ServerError,
-    TransactionCreate,
     ValidationError,
 )
-from gateway_async.observe import Event, OutcomeLookedUp
+from gateway_async.observe import OutcomeLookedUp
 
-from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Answer, Script, listed, record, refused, silent
+from .scripted_transport import (
+    APPROVED,
+    LOST,
+    NEVER_LEFT,
+    NOT_THERE,
+    Answer,
+    Script,
+    error_of,
+    listed,
+    record,
+    refused,
+    sell_named,
+    silent,
+)
 
 pytestmark = pytest.mark.anyio
 
 STORE = RouterAccountVaultCreate(terminal_id="t", contact_id="c")
-SALE = TransactionCreate(action="sale", account_vault_id="vault", transaction_amount="12.50", transaction_api_id="mine")
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Virtual time: waits for a record and backoff cost nothing."""
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 
 def vaults(*ids: str) -> httpx.Response:
@@ -49,8 +54,7 @@ def vaults(*ids: str) -> httpx.Response:
 async def test_the_only_new_card_is_the_one_that_was_stored() -> None:
     """The contact's vaults are listed before the store and after its lost answer, and it is sent once."""
     script = Script(post=[LOST], get=[vaults("old"), vaults("old"), vaults("new", "old")])
-    async with script.gateway() as gateway:
-        assert (await gateway.router_account_vaults.create(STORE)).id == "new"
+    assert (await script.run(lambda g: g.router_account_vaults.create(STORE))).id == "new"
     assert script.methods == ["GET", "POST", "GET", "GET"]
     assert {request.url.params["contact_id"] for request in script.asked if request.method == "GET"} == {"c"}
 
@@ -58,8 +62,7 @@ async def test_the_only_new_card_is_the_one_that_was_stored() -> None:
 async def test_an_answered_store_costs_one_read_more() -> None:
     """Where the answer comes, the list before it was all."""
     script = Script(post=[record("accountvault", id="new")], get=[vaults()])
-    async with script.gateway() as gateway:
-        assert (await gateway.router_account_vaults.create(STORE)).id == "new"
+    assert (await script.run(lambda g: g.router_account_vaults.create(STORE))).id == "new"
     assert script.methods == ["GET", "POST"]
 
 
@@ -69,48 +72,38 @@ async def test_an_answered_store_costs_one_read_more() -> None:
 async def test_without_the_list_nothing_is_sent(answer: Answer) -> None:
     """A store that could not be looked up is not begun."""
     script = Script(post=[record("accountvault")], get=[answer])
-    async with script.gateway(timeout=5) as gateway:
-        with pytest.raises(NotSentError):
-            await gateway.router_account_vaults.create(STORE)
+    await script.fail(lambda g: g.router_account_vaults.create(STORE), NotSentError, timeout=5)
     assert "POST" not in script.methods
 
 
 async def test_several_new_cards_are_named() -> None:
     """Which of them the terminal stored, only a person can tell."""
-    script = Script(post=[LOST], get=[vaults("old"), vaults("b", "a", "old")])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError, match="several records are new: b, a") as caught:
-            await gateway.router_account_vaults.create(STORE)
-        with pytest.raises(OutcomeUnknownError, match="several records are new: b, a"):
-            await caught.value.resolve()
-    assert caught.value.reached is Reached.SENT
+    async with Script(post=[LOST], get=[vaults("old"), vaults("b", "a", "old")]).gateway() as gateway:
+        error = await error_of(
+            gateway.router_account_vaults.create(STORE), OutcomeUnknownError, match="several records are new: b, a"
+        )
+        await error_of(error.resolve(), OutcomeUnknownError, match="several records are new: b, a")
+    assert error.reached is Reached.SENT
 
 
 async def test_no_new_card_is_unknown_until_it_is_certain() -> None:
     """The customer may still present it: for the terminal's time, and two minutes more; then it was never stored."""
     script = Script(post=[LOST], get=[vaults("old")])
     async with script.gateway(terminal_timeout=60) as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.router_account_vaults.create(STORE)
+        error = await error_of(gateway.router_account_vaults.create(STORE), OutcomeUnknownError)
         assert 9 <= trio.current_time() <= 10
-        with pytest.raises(OutcomeUnknownError):
-            await caught.value.resolve()
+        await error_of(error.resolve(), OutcomeUnknownError)
         await anyio.sleep(110)
-        assert await caught.value.resolve() is None
+        assert await error.resolve() is None
         assert 180 <= trio.current_time() <= 181
     assert script.methods.count("POST") == 1
 
 
 async def test_a_cancelled_store_is_looked_up() -> None:
     """Report a stored card to the observers of a cancelled call."""
-    events: list[Event] = []
     script = Script(post=[silent], get=[vaults("old"), vaults("new", "old")])
-    async with script.gateway(observers=[events.append]) as gateway:
-        with anyio.move_on_after(5):
-            await gateway.router_account_vaults.create(STORE)
-    assert [(event.outcome, event.cancelled) for event in events if isinstance(event, OutcomeLookedUp)] == [
-        ("found", True)
-    ]
+    await script.cancel(lambda g: g.router_account_vaults.create(STORE), 5)
+    assert [(event.outcome, event.cancelled) for event in script.events_of(OutcomeLookedUp)] == [("found", True)]
 
 
 async def test_the_list_is_read_after_the_terminal_is_acquired() -> None:
@@ -140,24 +133,22 @@ async def test_the_list_is_read_after_the_terminal_is_acquired() -> None:
 async def test_another_stores_answer_is_not_believed(others: dict[str, Any]) -> None:
     """A vault that was there before, another contact's, or one with an integrator's id, which no terminal gives."""
     script = Script(post=[record("accountvault", **others)], get=[vaults("old"), vaults("new", "old")])
-    async with script.gateway() as gateway:
-        assert (await gateway.router_account_vaults.create(STORE)).id == "new"
+    assert (await script.run(lambda g: g.router_account_vaults.create(STORE))).id == "new"
 
 
 async def test_a_refused_store_is_a_refusal() -> None:
     """A clear no is neither looked up nor in doubt."""
     script = Script(post=[refused(terminal_id="Terminal not found")], get=[vaults()])
-    async with script.gateway() as gateway:
-        with pytest.raises(ValidationError):
-            await gateway.router_account_vaults.create(STORE)
+    await script.fail(lambda g: g.router_account_vaults.create(STORE), ValidationError)
     assert script.methods == ["GET", "POST"]
 
 
 async def test_a_hash_key_may_list_the_vaults() -> None:
     """The credentials that sign the store sign the reads around it."""
     script = Script(post=[LOST], get=[vaults("old"), vaults("new", "old")])
-    async with script.gateway(credentials=HashKey("user", "key")) as gateway:
-        assert (await gateway.router_account_vaults.create(STORE)).id == "new"
+    assert (
+        await script.run(lambda g: g.router_account_vaults.create(STORE), credentials=HashKey("user", "key"))
+    ).id == "new"
 
 
 # --- older answers that come late
@@ -189,8 +180,7 @@ async def test_an_answer_from_before_the_action_is_not_believed(
 ) -> None:
     """A late copy of an older answer is about the right transaction, and shows it as it was: it is read again."""
     script = Script(put=[record("transaction", **before)], get=[record("transaction", **after)])
-    async with script.gateway() as gateway:
-        done = await getattr(gateway.transactions, VERBS[action])("found", **given)
+    done = await script.run(lambda gateway: getattr(gateway.transactions, VERBS[action])("found", **given))
     assert done.status_id == after["status_id"]
     assert script.methods == ["PUT", "GET"]
 
@@ -202,21 +192,18 @@ async def test_an_answer_that_shows_the_action_is_believed(
     """Read nothing for an action without evidence."""
     for answer in (after, {"status_id": 301}, {}):
         script = Script(put=[record("transaction", **answer)])
-        async with script.gateway() as gateway:
-            await getattr(gateway.transactions, VERBS[action])("found", **given)
+        await script.run(lambda gateway: getattr(gateway.transactions, VERBS[action])("found", **given))
         assert script.methods == ["PUT"]
     assert before != after
 
 
 async def test_a_transaction_that_stays_as_it_was_is_unknown() -> None:
     """The answer and the record contradict the success: that is said, and nothing is sent again."""
-    same = record("transaction", status_id=101)
+    same = APPROVED
     script = Script(put=[same], get=[same])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.void("found")
-    assert isinstance(caught.value, MismatchedReplyError)
-    assert caught.value.differences == ("status_id is still 101 after void",)
+    error = await script.fail(lambda g: g.transactions.void("found"), OutcomeUnknownError)
+    assert isinstance(error, MismatchedReplyError)
+    assert error.differences == ("status_id is still 101 after void",)
     assert script.methods.count("PUT") == 1
 
 
@@ -226,10 +213,7 @@ async def test_a_transaction_that_stays_as_it_was_is_unknown() -> None:
 async def test_an_unknown_outcome_tells_all_it_knows() -> None:
     """Its id, what was sent, how far it got, what happened, and why looking it up did not help."""
     script = Script(post=[LOST], get=[httpx.Response(500, json={"message": "down"})])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
-    error = caught.value
+    error = await script.fail(sell_named, OutcomeUnknownError)
     assert (error.api_id, error.sent["transaction_amount"], error.reached) == ("mine", "12.50", Reached.SENT)
     assert str(error) == (
         "POST /v2/transactions (api id mine): the outcome is unknown (sent in part or whole, no response): "
@@ -242,16 +226,11 @@ async def test_an_unknown_outcome_tells_all_it_knows() -> None:
 async def test_the_furthest_try_counts() -> None:
     """A first try that was answered with a 500 got further than the second, which lost its connection."""
     script = Script(post=[httpx.Response(500), LOST], get=[NOT_THERE])
-    async with script.gateway(max_attempts=2) as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
-    assert caught.value.reached is Reached.RESPONDED
+    error = await script.fail(sell_named, OutcomeUnknownError, max_attempts=2)
+    assert error.reached is Reached.RESPONDED
 
 
 async def test_what_was_cut_short_by_time_says_how_far_it_got() -> None:
     """A gateway that reads and stays silent leaves the request sent, and no answer."""
-    script = Script(post=[silent], get=[silent])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
-    assert caught.value.reached is Reached.SENT
+    error = await Script(post=[silent], get=[silent]).fail(sell_named, OutcomeUnknownError)
+    assert error.reached is Reached.SENT

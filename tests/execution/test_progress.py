@@ -11,19 +11,20 @@ import trio
 from gateway_async import InvalidRequestError, RouterAccountVaultCreate, RouterTransactionCreate
 from gateway_async.observe import TerminalProgress, TerminalState
 
-from .scripted_transport import LOST, NOT_THERE, Script, listed, record, silent
+from .scripted_transport import (
+    APPROVED,
+    LOST,
+    NOT_THERE,
+    SALE_AT_TERMINAL,
+    Script,
+    listed,
+    record,
+    sell_at_terminal,
+    silent,
+)
 from .test_lease_holder import Lease
 
 pytestmark = pytest.mark.anyio
-
-SALE = RouterTransactionCreate(action="sale", terminal_id="t", transaction_amount="1.00", transaction_api_id="mine")
-APPROVED = record("transaction", status_id=101)
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Virtual time: 300 seconds pass at once."""
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 
 class ProgressReporter:
@@ -54,8 +55,7 @@ async def slow(_: httpx.Request) -> httpx.Response:
 async def test_a_screen_is_told_at_each_change_and_each_second() -> None:
     """In line, then at the terminal, with the seconds that have gone and those that are left."""
     screen = ProgressReporter()
-    async with Script(post=[slow]).gateway(terminal_timeout=60) as gateway:
-        await gateway.router_transactions.create(SALE, on_progress=screen)
+    await Script(post=[slow]).run(lambda g: sell_at_terminal(g, on_progress=screen), terminal_timeout=60)
     assert [(each.state, each.waited, each.left) for each in screen.shown] == [
         (TerminalState.QUEUED, 0, None),
         (TerminalState.AT_TERMINAL, 0, 60),
@@ -68,21 +68,17 @@ async def test_a_screen_is_told_at_each_change_and_each_second() -> None:
 async def test_a_screen_says_who_has_the_terminal() -> None:
     """Another call of this client, or another till by name."""
     screen = ProgressReporter()
-    async with Script(post=[slow]).gateway(terminal_lease=Lease(others=4)) as gateway:
-        await gateway.router_transactions.create(SALE, on_progress=screen)
-    assert [change[:2] for change in screen.changes] == [
-        ("queued", ""),
-        ("held", "till-8"),
-        ("at the terminal", ""),
-    ]
+    await Script(post=[slow]).run(lambda g: sell_at_terminal(g, on_progress=screen), terminal_lease=Lease(others=4))
+    assert [change[:2] for change in screen.changes] == [("queued", ""), ("held", "till-8"), ("at the terminal", "")]
 
 
 async def test_a_screen_says_how_long_a_bounded_wait_still_is() -> None:
     """`left` counts down to the `TerminalBusyError`."""
     screen = ProgressReporter()
-    async with Script(post=[slow]).gateway(terminal_lease=Lease(others=9, wait=3)) as gateway:
-        with pytest.raises(Exception, match="till-8"):
-            await gateway.router_transactions.create(SALE, on_progress=screen)
+    with pytest.raises(Exception, match="till-8"):
+        await Script(post=[slow]).run(
+            lambda g: sell_at_terminal(g, on_progress=screen), terminal_lease=Lease(others=9, wait=3)
+        )
     held = [each for each in screen.shown if each.state is TerminalState.HELD]
     assert [(each.waited, each.left) for each in held][:3] == [(0, 3), (1, 2), (2, 1)]
 
@@ -92,19 +88,16 @@ async def test_a_screen_sees_the_line_and_the_lookup() -> None:
     screen = ProgressReporter()
     script = Script(post=[slow, LOST], get=[NOT_THERE, APPROVED])
     async with script.gateway() as gateway, anyio.create_task_group() as tasks:
-        tasks.start_soon(gateway.router_transactions.create, SALE)
+        tasks.start_soon(gateway.router_transactions.create, SALE_AT_TERMINAL)
         await anyio.wait_all_tasks_blocked()
-        await gateway.router_transactions.create(SALE, on_progress=screen)
+        await sell_at_terminal(gateway, on_progress=screen)
     assert screen.changes == [("queued", "", 0), ("at the terminal", "", 2.5), ("looking it up", "", 2.5)]
 
 
 async def test_a_screen_is_told_of_the_lookup_after_a_cancellation() -> None:
     """Continue the reports while a cancelled call is looked up."""
     screen = ProgressReporter()
-    script = Script(post=[silent], get=[silent])
-    async with script.gateway() as gateway:
-        with anyio.move_on_after(4.5):
-            await gateway.router_transactions.create(SALE, on_progress=screen)
+    await Script(post=[silent], get=[silent]).cancel(lambda g: sell_at_terminal(g, on_progress=screen), 4.5)
     looking = [(each.waited, each.left) for each in screen.shown if each.state is TerminalState.LOOKING_UP]
     assert looking == [(4.5, 10), *((second, 14.5 - second) for second in range(5, 15))]
     assert trio.current_time() == 14.5
@@ -114,7 +107,7 @@ async def test_a_screen_is_told_nothing_after_the_end() -> None:
     """A call that is over leaves nothing that ticks."""
     screen = ProgressReporter()
     async with Script(post=[slow]).gateway() as gateway:
-        await gateway.router_transactions.create(SALE, on_progress=screen)
+        await sell_at_terminal(gateway, on_progress=screen)
         told = len(screen.shown)
         await anyio.sleep(10)
     assert len(screen.shown) == told
@@ -123,11 +116,9 @@ async def test_a_screen_is_told_nothing_after_the_end() -> None:
 async def test_a_stored_card_has_a_screen_too() -> None:
     """`router_account_vaults.create` tells the same."""
     screen = ProgressReporter()
+    store = RouterAccountVaultCreate(terminal_id="t", contact_id="c")
     script = Script(post=[record("accountvault", last_four="1111")], get=[listed("accountvaults")])
-    async with script.gateway() as gateway:
-        await gateway.router_account_vaults.create(
-            RouterAccountVaultCreate(terminal_id="t", contact_id="c"), on_progress=screen
-        )
+    await script.run(lambda g: g.router_account_vaults.create(store, on_progress=screen))
     assert [each.state.value for each in screen.shown] == ["queued", "at the terminal"]
 
 
@@ -137,8 +128,7 @@ async def test_a_screen_that_breaks_costs_no_payment(caplog: pytest.LogCaptureFi
     def broken(_: TerminalProgress) -> None:
         raise RuntimeError("no screen")
 
-    async with Script(post=[slow]).gateway() as gateway:
-        assert (await gateway.router_transactions.create(SALE, on_progress=broken)).approved
+    assert (await Script(post=[slow]).run(lambda g: sell_at_terminal(g, on_progress=broken))).approved
     assert caplog.messages == ["on_progress failed"] * 4
 
 
@@ -148,9 +138,8 @@ async def test_an_async_callback_is_refused() -> None:
     async def later(_: TerminalProgress) -> None: ...
 
     script = Script(post=[APPROVED])
-    async with script.gateway() as gateway:
-        with pytest.raises(InvalidRequestError, match="on_progress: must be a plain function"):
-            await gateway.router_transactions.create(SALE, on_progress=later)
+    with pytest.raises(InvalidRequestError, match="on_progress: must be a plain function"):
+        await script.run(lambda g: sell_at_terminal(g, on_progress=later))
     assert script.methods == []
 
 

@@ -20,12 +20,6 @@ from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Script, record, sil
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Virtual time: a back-off costs nothing."""
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
-
-
 PASSING = {
     "refused": NEVER_LEFT,
     "reset": LOST,
@@ -40,17 +34,14 @@ PASSING = {
 async def test_a_passing_failure_is_tried_again(failure: httpx.Response | Exception) -> None:
     """The caller sees the second answer only."""
     script = Script(get=[failure, record("contact")])
-    async with script.gateway() as gateway:
-        assert (await gateway.contacts.get("found")).id == "found"
+    assert (await script.run(lambda g: g.contacts.get("found"))).id == "found"
     assert script.methods == ["GET", "GET"]
 
 
 async def test_tries_are_bounded() -> None:
     """`max_attempts` is how often a read is tried, and its last failure is what the caller gets."""
     script = Script(get=[LOST])
-    async with script.gateway(max_attempts=4) as gateway:
-        with pytest.raises(ConnectionLostError):
-            await gateway.contacts.get("1")
+    await script.fail(lambda g: g.contacts.get("1"), ConnectionLostError, max_attempts=4)
     assert len(script.asked) == 4
 
 
@@ -68,19 +59,14 @@ async def test_tries_are_bounded() -> None:
 async def test_what_will_not_pass_is_not_tried_again(answer: httpx.Response, error: type[Exception]) -> None:
     """A definite answer, a redirect and an unreadable one come to the caller at once."""
     script = Script(get=[answer])
-    async with script.gateway() as gateway:
-        with pytest.raises(error):
-            await gateway.contacts.get("1")
+    await script.fail(lambda g: g.contacts.get("1"), error)
     assert len(script.asked) == 1
 
 
 async def test_a_silent_gateway_ends_at_the_deadline() -> None:
     """One deadline bounds attempts, waits and all."""
-    script = Script(get=[silent])
-    async with script.gateway(timeout=30) as gateway:
-        with pytest.raises(DeadlineExceededError) as caught:
-            await gateway.contacts.get("1")
-    assert (caught.value.seconds, trio.current_time()) == (30, 30)
+    error = await Script(get=[silent]).fail(lambda g: g.contacts.get("1"), DeadlineExceededError, timeout=30)
+    assert (error.seconds, trio.current_time()) == (30, 30)
 
 
 async def test_retries_share_the_deadline() -> None:
@@ -91,32 +77,26 @@ async def test_retries_share_the_deadline() -> None:
         return httpx.Response(503)
 
     script = Script(get=[slow_failure])
-    async with script.gateway(timeout=10, max_attempts=50) as gateway:
-        with pytest.raises((DeadlineExceededError, ServerError)):
-            await gateway.contacts.get("1")
+    with pytest.raises((DeadlineExceededError, ServerError)):
+        await script.run(lambda g: g.contacts.get("1"), timeout=10, max_attempts=50)
     assert trio.current_time() <= 10
 
 
 async def test_another_records_answer_is_asked_for_again() -> None:
     """A record with another id is dropped, and the second answer is the one."""
     script = Script(get=[record("contact", id="other"), record("contact", id="mine")])
-    async with script.gateway() as gateway:
-        assert (await gateway.contacts.get("mine")).id == "mine"
+    assert (await script.run(lambda g: g.contacts.get("mine"))).id == "mine"
 
 
 async def test_a_gateway_that_keeps_answering_something_else_is_named() -> None:
     """The error says what differs."""
     script = Script(get=[record("contact", contact_api_id="other")])
-    async with script.gateway() as gateway:
-        with pytest.raises(MismatchedReplyError) as caught:
-            await gateway.contacts.get(ApiId("mine"))
-    assert caught.value.differences == ("contact_api_id is 'other', not 'mine'",)
+    error = await script.fail(lambda g: g.contacts.get(ApiId("mine")), MismatchedReplyError)
+    assert error.differences == ("contact_api_id is 'other', not 'mine'",)
 
 
 async def test_a_body_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer without end is cut where the limit is."""
     monkeypatch.setattr("gateway_async._execution.http_client.MAX_BODY", 1000)
     script = Script(get=[httpx.Response(200, content=b" " * 1001)])
-    async with script.gateway() as gateway:
-        with pytest.raises(MalformedReplyError, match="longer than 1000 bytes"):
-            await gateway.contacts.get("1")
+    await script.fail(lambda g: g.contacts.get("1"), MalformedReplyError, match="longer than 1000 bytes")

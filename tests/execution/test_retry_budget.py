@@ -4,24 +4,17 @@ import random
 
 import httpx
 import pytest
-import trio.testing
+import trio
 
-from gateway_async import AsyncGateway, NotFoundError, OutcomeUnknownError, ServerError, TransactionCreate
+from gateway_async import AsyncGateway, NotFoundError, OutcomeUnknownError, ServerError
 from gateway_async._execution.retry_budget import DEPOSIT, MAX_BALANCE, RetryBudget
-from gateway_async.observe import Event, RetryBudgetExhausted
+from gateway_async.observe import RetryBudgetExhausted
 
-from .scripted_transport import LOST, NOT_THERE, Script, absent, record
+from .scripted_transport import APPROVED, LOST, NOT_THERE, Script, absent, error_of, record, sell_named
 
 pytestmark = pytest.mark.anyio
 
-SALE = TransactionCreate(action="sale", account_vault_id="vault", transaction_amount=1, transaction_api_id="mine")
 BUSY = httpx.Response(503)
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Virtual time: a back-off costs nothing."""
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 
 def is_granted(budget: RetryBudget, faults: float, attempts: int, chance: random.Random) -> bool:
@@ -67,44 +60,37 @@ async def test_a_gateway_that_is_down_is_not_stormed() -> None:
     script = Script(get=[BUSY])
     async with script.gateway() as gateway:
         for _ in range(1000):
-            with pytest.raises(ServerError):
-                await gateway.contacts.get("1")
+            await error_of(gateway.contacts.get("1"), ServerError)
     assert len(script.asked) == pytest.approx(1000 * (1 + DEPOSIT) + MAX_BALANCE, abs=2)
 
 
 async def test_what_is_not_repeated_ends_with_its_real_error_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     """The caller gets the gateway's answer at once; observers and the log are told why it was the only one."""
-    events: list[Event] = []
     script = Script(get=[BUSY])
-    async with script.gateway(observers=[events.append]) as gateway:
+    async with script.gateway() as gateway:
         use_up(gateway)
-        with pytest.raises(ServerError) as caught:
-            await gateway.contacts.get("1")
-    assert caught.value.status_code == 503
+        error = await error_of(gateway.contacts.get("1"), ServerError)
+    assert error.status_code == 503
     assert (trio.current_time(), len(script.asked)) == (0, 1)
-    assert [event for event in events if isinstance(event, RetryBudgetExhausted)] == [
-        RetryBudgetExhausted(call="GET /v2/contacts/1")
-    ]
+    assert script.events_of(RetryBudgetExhausted) == [RetryBudgetExhausted(call="GET /v2/contacts/1")]
     assert "GET /v2/contacts/1 is not retried: the client's retry budget is exhausted" in caplog.messages
 
 
 async def test_what_is_answered_asks_for_no_budget() -> None:
     """Report no exhausted budget after a definite response."""
-    events: list[Event] = []
     script = Script(get=[NOT_THERE])
-    async with script.gateway(observers=[events.append]) as gateway:
+    async with script.gateway() as gateway:
         use_up(gateway)
-        with pytest.raises(NotFoundError):
-            await gateway.contacts.get("1")
-    assert not any(isinstance(event, RetryBudgetExhausted) for event in events)
+        await error_of(gateway.contacts.get("1"), NotFoundError)
+    assert not script.events_of(RetryBudgetExhausted)
 
 
 async def test_lookups_of_lost_writes_are_not_limited() -> None:
     """Look up writes without the budget."""
-    script = Script(get=[BUSY, BUSY, record("transaction", status_id=101)], post=[LOST])
+    script = Script(get=[BUSY, BUSY, APPROVED], post=[LOST])
     async with script.gateway() as gateway:
         use_up(gateway)
-        assert (await gateway.transactions.create(SALE)).approved
+        assert (await sell_named(gateway)).approved
     assert script.methods == ["POST", "GET", "GET", "GET"]
 
 
@@ -113,10 +99,9 @@ async def test_a_lost_write_that_may_not_be_repeated_is_unknown() -> None:
     script = Script(get=[absent], post=[LOST])
     async with script.gateway() as gateway:
         use_up(gateway)
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
+        error = await error_of(sell_named(gateway), OutcomeUnknownError)
         assert script.methods.count("POST") == 1
-        assert await caught.value.resolve(wait=120) is None
+        assert await error.resolve(wait=120) is None
 
 
 async def test_calls_earn_repeats_again() -> None:

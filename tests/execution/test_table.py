@@ -5,7 +5,6 @@ from typing import Any
 
 import httpx
 import pytest
-import trio.testing
 
 from gateway_async import (
     AsyncGateway,
@@ -21,32 +20,30 @@ from gateway_async._wire.call import Kind
 from gateway_async._wire.retry_policy import TABLE, AttemptResult, Decision, NextStep
 from gateway_async.observe import AttemptFailed, Event
 
-from .scripted_transport import CUT, LOST, NEVER_LEFT, NOT_THERE, Answer, Script, record
+from .scripted_transport import APPROVED, CUT, LOST, NEVER_LEFT, NOT_THERE, Answer, Script, record
 
 pytestmark = pytest.mark.anyio
 
 SALE: dict[str, Any] = {"action": "sale", "transaction_amount": "12.50", "transaction_api_id": "mine"}
 CALLS: dict[Kind, tuple[str, Callable[[AsyncGateway], Awaitable[Any]]]] = {
-    Kind.READ: ("GET", lambda gateway: gateway.transactions.get("found")),
-    Kind.LOOKUP: ("GET", lambda gateway: gateway.transactions.create(TransactionCreate(ticket="card", **SALE))),
-    Kind.NAMED: ("POST", lambda gateway: gateway.transactions.create(TransactionCreate(ticket="card", **SALE))),
-    Kind.IDEMPOTENT: ("PUT", lambda gateway: gateway.transactions.void("found")),
+    Kind.READ: ("GET", lambda g: g.transactions.get("found")),
+    Kind.LOOKUP: ("GET", lambda g: g.transactions.create(TransactionCreate(ticket="card", **SALE))),
+    Kind.NAMED: ("POST", lambda g: g.transactions.create(TransactionCreate(ticket="card", **SALE))),
+    Kind.IDEMPOTENT: ("PUT", lambda g: g.transactions.void("found")),
     Kind.UNNAMED: (
         "PUT",
-        lambda gateway: gateway.transactions.update(
-            "found", TransactionUpdate(action="partialreversal", transaction_amount=5)
-        ),
+        lambda g: g.transactions.update("found", TransactionUpdate(action="partialreversal", transaction_amount=5)),
     ),
     Kind.TERMINAL: (
         "POST",
-        lambda gateway: gateway.router_transactions.create(RouterTransactionCreate(terminal_id="t", **SALE)),
+        lambda g: g.router_transactions.create(RouterTransactionCreate(terminal_id="t", **SALE)),
     ),
 }
 """A call of each kind, and its method; a lookup is that of a sale whose answer was lost."""
 
 OTHERS = record("transaction", id="other", transaction_api_id="other")
 DONE = record("transaction", transaction_api_id="mine", status_id=201)
-NOT_DONE = record("transaction", status_id=101)
+NOT_DONE = APPROVED
 """The record of a transaction that is not voided."""
 
 
@@ -106,12 +103,6 @@ def is_looked_up(result: object, kind: object, _answer: object) -> bool:
 
 LOOKED_UP = [cell for cell in CELLS if is_looked_up(*cell.values)]
 """Return the kinds whose outcome a lookup finds."""
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Virtual time: a settle time or a back-off costs nothing."""
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 
 class Run:
@@ -211,8 +202,5 @@ async def test_a_cell_is_obeyed_when_the_lookup_finds_it(result: AttemptResult, 
 )
 async def test_a_lost_connection_says_how_far_it_got(answer: Answer, reached: Reached) -> None:
     """A read that lost its answer tells whether any of it came."""
-    script = Script(get=[answer])
-    async with script.gateway() as gateway:
-        with pytest.raises(ConnectionLostError) as caught:
-            await gateway.transactions.get("found")
-    assert caught.value.reached is reached
+    error = await Script(get=[answer]).fail(lambda g: g.transactions.get("found"), ConnectionLostError)
+    assert error.reached is reached

@@ -10,9 +10,9 @@ import pytest
 
 from gateway_async import RouterAccountVaultCreate, RouterTransactionCreate, TerminalBusyError, ValidationError
 
-from .scripted_transport import Script, listed, record, refused
+from .scripted_transport import APPROVED, Script, listed, record, refused
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 
 
 class Counter:
@@ -29,7 +29,7 @@ class Counter:
         self.most = max(self.most, self.waiting)
         await self.go_on.wait()
         self.waiting -= 1
-        return record("transaction", status_id=101)
+        return APPROVED
 
 
 def sale(terminal: str) -> RouterTransactionCreate:
@@ -57,7 +57,7 @@ async def test_calls_for_one_terminal_are_served_in_the_order_in_which_they_came
     async def serve(request: httpx.Request) -> httpx.Response:
         served.append(json.loads(request.content)["routertransaction"]["transaction_api_id"])
         await anyio.lowlevel.checkpoint()
-        return record("transaction", status_id=101)
+        return APPROVED
 
     async def stand(name: str) -> None:
         with anyio.CancelScope() as given_up[name]:
@@ -78,8 +78,7 @@ async def test_calls_for_one_terminal_are_served_in_the_order_in_which_they_came
 async def test_terminals_do_not_wait_for_each_other() -> None:
     """Each terminal has a queue of its own."""
     counter = Counter()
-    script = Script(post=[counter])
-    async with script.gateway() as gateway, anyio.create_task_group() as tasks:
+    async with Script(post=[counter]).gateway() as gateway, anyio.create_task_group() as tasks:
         for number in range(5):
             tasks.start_soon(gateway.router_transactions.create, sale(f"terminal {number}".replace(" ", "-")))
         await anyio.wait_all_tasks_blocked()
@@ -103,8 +102,7 @@ async def test_no_more_than_max_terminals_are_open_at_once() -> None:
 async def test_cancelled_waiters_leave_the_queue() -> None:
     """After a hundred cancellations, in the queue and at the terminal, the next call goes through."""
     counter = Counter()
-    script = Script(post=[counter], get=[record("transaction")])
-    async with script.gateway(max_terminals=3) as gateway:
+    async with Script(post=[counter], get=[record("transaction")]).gateway(max_terminals=3) as gateway:
         async with anyio.create_task_group() as tasks:
             for number in range(100):
                 tasks.start_soon(gateway.router_transactions.create, sale(str(number % 7)))
@@ -147,10 +145,11 @@ async def test_a_stored_card_is_an_account_vault() -> None:
     """The terminal's answer comes under `accountvault`, with `active` as the text "1"."""
     before = listed("accountvaults")
     script = Script(post=[record("accountvault", last_four="1111", active="1", exp_date="1221")], get=[before])
-    async with script.gateway() as gateway:
-        vault = await gateway.router_account_vaults.create(
+    vault = await script.run(
+        lambda g: g.router_account_vaults.create(
             RouterAccountVaultCreate(terminal_id="t", contact_id="c", location_id="here")
         )
+    )
     assert (vault.last_four, vault.active) == ("1111", True)
     assert script.bodies("POST") == [
         {
@@ -182,15 +181,13 @@ NOT_BUSY = [
 @pytest.mark.parametrize("answer", BUSY, ids=range(len(BUSY)))
 async def test_a_gateway_that_says_busy_is_believed(answer: httpx.Response) -> None:
     """A refusal that says so of the terminal in plain words is `TerminalBusyError`, with the refusal as its cause."""
-    async with Script(post=[answer]).gateway() as gateway:
-        with pytest.raises(TerminalBusyError, match="terminal one is busy") as caught:
-            await gateway.router_transactions.create(sale("one"))
-    assert getattr(caught.value.__cause__, "status_code", None) == answer.status_code
+    error = await Script(post=[answer]).fail(
+        lambda g: g.router_transactions.create(sale("one")), TerminalBusyError, match="terminal one is busy"
+    )
+    assert getattr(error.__cause__, "status_code", None) == answer.status_code
 
 
 @pytest.mark.parametrize("answer", NOT_BUSY, ids=range(len(NOT_BUSY)))
 async def test_any_other_refusal_stays_what_it_is(answer: httpx.Response) -> None:
     """Busy is not read out of words that do not say it of the terminal."""
-    async with Script(post=[answer]).gateway() as gateway:
-        with pytest.raises(ValidationError):
-            await gateway.router_transactions.create(sale("one"))
+    await Script(post=[answer]).fail(lambda g: g.router_transactions.create(sale("one")), ValidationError)

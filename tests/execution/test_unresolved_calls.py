@@ -1,35 +1,37 @@
 """A terminal at which an earlier call may still be under way takes no other: its customer is asked once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import anyio
+import attrs
 import httpx
 import pytest
 import trio
 
 from gateway_async import NotSentError, OutcomeUnknownError, RouterTransactionCreate, TerminalBusyError
-from gateway_async.ledger.protocol import Intent
 
-from .scripted_transport import LOST, NOT_THERE, Answer, Script, record, silent
+from .scripted_transport import (
+    APPROVED,
+    LOST,
+    NOT_THERE,
+    SALE_AT_TERMINAL,
+    Answer,
+    Script,
+    error_of,
+    record,
+    sell_at_terminal,
+    silent,
+)
+from .test_ledger import LedgerScript, intent
 
 pytestmark = pytest.mark.anyio
-
-APPROVED = record("transaction", status_id=101)
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Virtual time: 300 seconds pass at once."""
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 
 def sale(name: str, terminal: str = "t") -> RouterTransactionCreate:
     """A sale under the id `name`."""
-    return RouterTransactionCreate(
-        action="sale", terminal_id=terminal, transaction_amount="12.50", transaction_api_id=name
-    )
+    return attrs.evolve(SALE_AT_TERMINAL, terminal_id=terminal, transaction_api_id=name)
 
 
 async def slow(_: httpx.Request) -> httpx.Response:
@@ -48,8 +50,7 @@ async def cancelled(script: Script, gateway: Any) -> None:
 async def lost(script: Script, gateway: Any) -> None:
     """Lose the answer to the sale `first`; the gateway knows nothing of it yet."""
     script.answers["get"] = [NOT_THERE]
-    with pytest.raises(OutcomeUnknownError):
-        await gateway.router_transactions.create(sale("first"))
+    await error_of(gateway.router_transactions.create(sale("first")), OutcomeUnknownError)
 
 
 ENDINGS = pytest.mark.parametrize(("ending", "answer"), [(cancelled, silent), (lost, LOST)])
@@ -70,10 +71,13 @@ async def test_the_next_call_is_not_sent(ending: Any, answer: Answer) -> None:
     async with script.gateway() as gateway:
         await ending(script, gateway)
         began = trio.current_time()
-        with pytest.raises(TerminalBusyError, match=r"terminal t is busy; holder: an earlier call \(first\)") as caught:
-            await gateway.router_transactions.create(sale("second"))
+        error = await error_of(
+            gateway.router_transactions.create(sale("second")),
+            TerminalBusyError,
+            match=r"terminal t is busy; holder: an earlier call \(first\)",
+        )
     assert trio.current_time() == began + 10
-    assert "press cancel on the device" in caught.value.advice
+    assert "press cancel on the device" in error.advice
     assert script.methods.count("POST") == 1
 
 
@@ -132,38 +136,14 @@ async def test_a_cancelled_call_that_was_found_blocks_no_call() -> None:
     assert (script.methods, trio.current_time()) == (["POST", "GET", "POST"], 5)
 
 
-class Intents:
-    """A ledger with one intent that is open, or that cannot be read."""
-
-    def __init__(self, error: Exception | None = None, outcome_query: Mapping[str, str] | None = None) -> None:
-        self.error = error
-        self.intent = Intent(
-            id="1",
-            call="POST /v2/routertransactions",
-            resource="router_transactions",
-            api_id="before the crash",
-            location_id="loc",
-            terminal_id="t",
-            sent_at=datetime(2026, 11, 21, 12, 3, 11, tzinfo=UTC),
-            conclusive_at=datetime(2026, 11, 21, 12, 8, 41, tzinfo=UTC),
-            sent={},
-            outcome_query=outcome_query,
-        )
-
-    async def record_intent(self, intent: Intent) -> None:
-        """Keep nothing."""
-
-    async def record_outcome(self, intent_id: str, outcome: str, record_id: str | None = None) -> None:
-        """Keep nothing."""
-
-    async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
-        """The one, for its terminal."""
-        if self.error is not None:
-            raise self.error
-        return [self.intent] if terminal_id in (None, "t") else []
-
-    async def aclose(self) -> None:
-        """Nothing to close."""
+def ledger_script(outcome_query: Mapping[str, str] | None = None) -> LedgerScript:
+    """A gateway whose clients find one open intent in their ledger, of the terminal `t`."""
+    script = LedgerScript(post=[APPROVED])
+    noon = datetime(2026, 11, 21, 12, 3, 11, tzinfo=UTC)
+    script.ledger.left_open = [
+        intent(api_id="before the crash", terminal_id="t", sent_at=noon, outcome_query=outcome_query)
+    ]
+    return script
 
 
 @pytest.mark.parametrize(
@@ -171,26 +151,22 @@ class Intents:
 )
 async def test_an_open_intent_blocks_its_terminal(outcome_query: Mapping[str, str] | None, advice: str) -> None:
     """Reject calls while the ledger has an open intent, and say how to resolve it."""
-    script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Intents(outcome_query=outcome_query)) as gateway:
-        with pytest.raises(TerminalBusyError, match=advice) as caught:
-            await gateway.router_transactions.create(sale("next"))
-        assert caught.value.holder == "a call (before the crash) of 2026-11-21 12:03:11 UTC, open in the ledger"
+    script = ledger_script(outcome_query)
+    async with script.gateway() as gateway:
+        error = await error_of(gateway.router_transactions.create(sale("next")), TerminalBusyError, match=advice)
+        assert error.holder == "a call (before the crash) of 2026-11-21 12:03:11 UTC, open in the ledger"
         assert script.methods == []
         assert (await gateway.router_transactions.create(sale("elsewhere", terminal="u"))).approved
 
 
 async def test_an_open_intent_blocks_only_who_wants_it() -> None:
     """With `block_unresolved_terminals=False` the ledger is not asked."""
-    script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Intents(), block_unresolved_terminals=False) as gateway:
-        assert (await gateway.router_transactions.create(sale("next"))).approved
+    assert (await ledger_script().run(sell_at_terminal, block_unresolved_terminals=False)).approved
 
 
 async def test_a_ledger_that_cannot_be_read_lets_nothing_through() -> None:
     """Whether the terminal is free is not known, so nothing is sent."""
-    script = Script(post=[APPROVED])
-    async with script.gateway(ledger=Intents(OSError("disk gone"))) as gateway:
-        with pytest.raises(NotSentError, match="the ledger cannot be read: OSError: disk gone"):
-            await gateway.router_transactions.create(sale("next"))
+    script = ledger_script()
+    script.ledger.broken = "open_intents"
+    await script.fail(sell_at_terminal, NotSentError, match="the ledger cannot be read: .*it is damaged")
     assert script.methods == []

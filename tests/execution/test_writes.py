@@ -10,12 +10,11 @@ import anyio
 import attrs
 import httpx
 import pytest
-import trio.testing
+import trio
 
 from gateway_async import (
     AchVaultCreate,
     ApiId,
-    AsyncGateway,
     CardVaultCreate,
     ContactCreate,
     ContactUpdate,
@@ -37,14 +36,34 @@ from gateway_async import (
     TransactionUpdate,
     ValidationError,
 )
-from gateway_async.observe import Event, RecordDiffers
+from gateway_async.observe import RecordDiffers
 from tests.support.outcomes import resolved
 
-from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Answer, Script, absent, echo, listed, record, refused
+from .scripted_transport import (
+    APPROVED,
+    LOST,
+    NAMED_SALE,
+    NEVER_LEFT,
+    NOT_THERE,
+    SALE,
+    SALE_AT_TERMINAL,
+    Answer,
+    Script,
+    absent,
+    echo,
+    error_of,
+    listed,
+    record,
+    refused,
+    sell,
+    sell_at_terminal,
+    sell_named,
+)
 
 pytestmark = pytest.mark.anyio
 
-SALE = TransactionCreate(action="sale", account_vault_id="vault", transaction_amount=Decimal("12.50"))
+TAKEN = refused(transaction_api_id="already exists")
+CARD_VAULT = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
 PROXYS_404 = httpx.Response(404, html="<h1>Not here</h1>")
 ANSWERS_THAT_SETTLE_NOTHING = {
     "connection lost": LOST,
@@ -59,18 +78,11 @@ ANSWERS_THAT_SETTLE_NOTHING = {
 }
 
 
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Virtual time: a settle time or a back-off costs nothing."""
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
-
-
 @pytest.mark.parametrize("answer", ANSWERS_THAT_SETTLE_NOTHING.values(), ids=ANSWERS_THAT_SETTLE_NOTHING)
 async def test_a_lost_answer_is_looked_up_by_the_id_that_was_sent(answer: httpx.Response) -> None:
     """The transaction that the lookup finds is the call's result, and nothing is sent twice."""
-    script = Script(post=[answer], get=[record("transaction", status_id=101)])
-    async with script.gateway() as gateway:
-        transaction = await gateway.transactions.create(SALE)
+    script = Script(post=[answer], get=[APPROVED])
+    transaction = await script.run(sell)
     sent = script.bodies("POST")[0]["transaction"]["transaction_api_id"]
     assert transaction.approved
     assert script.methods == ["POST", "GET"]
@@ -81,8 +93,7 @@ async def test_a_lost_answer_is_looked_up_by_the_id_that_was_sent(answer: httpx.
 async def test_what_is_not_there_is_sent_again_under_the_same_id() -> None:
     """Repeat a write with the same id after a lookup finds no record."""
     script = Script(post=[LOST, echo("transaction", status_id=101)], get=[NOT_THERE])
-    async with script.gateway() as gateway:
-        assert (await gateway.transactions.create(SALE)).approved
+    assert (await script.run(sell)).approved
     first, second = (body["transaction"]["transaction_api_id"] for body in script.bodies("POST"))
     assert first == second
     assert script.methods[0] == script.methods[-1] == "POST"
@@ -91,22 +102,17 @@ async def test_what_is_not_there_is_sent_again_under_the_same_id() -> None:
 
 async def test_a_repeat_that_already_exists_is_looked_up() -> None:
     """The gateway's "already exists" to a repeat means that the first try arrived after all."""
-    exists = refused(transaction_api_id="transaction_api_id already exists in this location")
-    lookups = [NOT_THERE] * 8
-    script = Script(post=[LOST, exists], get=[*lookups, record("transaction", status_id=101)])
+    script = Script(post=[LOST, refused(transaction_api_id="transaction_api_id already exists in this location")])
     script.answers["get"] = [lambda _: NOT_THERE if script.methods.count("POST") == 1 else record("transaction")]
-    async with script.gateway() as gateway:
-        assert (await gateway.transactions.create(SALE)).id == "found"
+    assert (await script.run(sell)).id == "found"
     assert script.methods.count("POST") == 2
 
 
 async def test_an_id_that_existed_before_the_first_try_is_a_refusal() -> None:
     """A caller's own id that is taken is a validation error: the record under it is another payment."""
-    script = Script(post=[refused(transaction_api_id="already exists")], get=[record("transaction")])
-    async with script.gateway() as gateway:
-        with pytest.raises(ValidationError) as caught:
-            await gateway.transactions.create(attrs.evolve(SALE, transaction_api_id="mine"))
-    assert caught.value.fields == {"transaction_api_id": ("already exists",)}
+    script = Script(post=[TAKEN], get=[record("transaction")])
+    error = await script.fail(sell_named, ValidationError)
+    assert error.fields == {"transaction_api_id": ("already exists",)}
     assert script.methods == ["POST"]
 
 
@@ -114,31 +120,26 @@ async def test_max_attempts_bounds_the_posts_with_a_lookup_between_any_two() -> 
     """After the last try and its lookup the outcome is unknown, and the error carries what the till needs."""
     script = Script(post=[LOST], get=[NOT_THERE])
     async with script.gateway(max_attempts=3) as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
-        error = caught.value
+        error = await error_of(sell(gateway), OutcomeUnknownError)
         assert error.api_id == script.bodies("POST")[0]["transaction"]["transaction_api_id"]
         assert error.call == "POST /v2/transactions"
         assert error.sent["transaction_amount"] == "12.50"
         assert script.methods.count("POST") == 3
         assert "POSTPOST" not in "".join(script.methods)
-        script.answers["get"] = [record("transaction", status_id=101)]
+        script.answers["get"] = [APPROVED]
         assert (await resolved(error, Transaction)).approved
 
 
 async def test_not_there_is_certain_when_nothing_can_be_under_way_any_more() -> None:
     """The gateway may execute late what it received: for 120 seconds the outcome is unknown, then "never made"."""
-    script = Script(post=[LOST], get=[absent])
-    async with script.gateway(max_attempts=1) as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
+    async with Script(post=[LOST], get=[absent]).gateway(max_attempts=1) as gateway:
+        error = await error_of(sell(gateway), OutcomeUnknownError)
         for _ in range(3):
-            with pytest.raises(OutcomeUnknownError):
-                await caught.value.resolve()
+            await error_of(error.resolve(), OutcomeUnknownError)
         assert trio.current_time() < 120
-        assert await caught.value.resolve() is None
+        assert await error.resolve() is None
         assert 120 <= trio.current_time() <= 121
-        assert await caught.value.resolve() is None
+        assert await error.resolve() is None
         assert trio.current_time() <= 121
 
 
@@ -146,12 +147,10 @@ async def test_resolving_looks_for_as_long_as_it_is_told() -> None:
     """With `wait=5` it raises again after 5 seconds, with `wait=0` after one look; neither says "never made"."""
     script = Script(post=[LOST], get=[NOT_THERE])
     async with script.gateway(max_attempts=1) as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
+        error = await error_of(sell(gateway), OutcomeUnknownError)
         for wait in (5, 0):
             begin, reads = trio.current_time(), script.methods.count("GET")
-            with pytest.raises(OutcomeUnknownError):
-                await caught.value.resolve(wait=wait)
+            await error_of(error.resolve(wait=wait), OutcomeUnknownError)
             assert wait <= trio.current_time() - begin <= wait + 1
             assert script.methods.count("GET") > reads
 
@@ -160,64 +159,48 @@ async def test_a_sale_that_arrives_late_is_found_by_resolving() -> None:
     """Ten seconds after the answer was lost the gateway has it."""
     script = Script(post=[LOST], get=[lambda _: NOT_THERE if trio.current_time() < 10 else record("transaction")])
     async with script.gateway(max_attempts=1) as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
-        assert (await resolved(caught.value, Transaction)).id == "found"
+        error = await error_of(sell(gateway), OutcomeUnknownError)
+        assert (await resolved(error, Transaction)).id == "found"
 
 
-async def test_a_repeat_that_never_left_does_not_make_the_first_try_unsent() -> None:
-    """The first try may have arrived, so the last word is "unknown", not "not sent"."""
-    script = Script(post=[LOST, NEVER_LEFT], get=[NOT_THERE])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.transactions.create(SALE)
-
-
-async def test_already_exists_without_a_record_to_see_is_unknown() -> None:
-    """Leave the outcome unknown: the first attempt may not be visible yet."""
-    script = Script(post=[LOST, refused(transaction_api_id="already exists")], get=[NOT_THERE])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.transactions.create(SALE)
+@pytest.mark.parametrize(
+    ("answers", "lookup"),
+    [([LOST, NEVER_LEFT], NOT_THERE), ([LOST, TAKEN], NOT_THERE), ([NOT_THERE], httpx.Response(500))],
+    ids=["the repeat never left", "the id exists already", "404, and the lookup failed"],
+)
+async def test_an_attempt_that_may_have_arrived_is_unknown(answers: list[Answer], lookup: httpx.Response) -> None:
+    """No later refusal or missing record says that the first attempt was not executed."""
+    await Script(post=answers, get=[lookup]).fail(sell, OutcomeUnknownError)
 
 
 async def test_a_write_that_was_only_ever_throttled_says_so() -> None:
     """Every try was a definite no, so nothing is in doubt; the wait that is asked for is kept."""
     script = Script(post=[httpx.Response(429, headers={"retry-after": "3600"})], get=[NOT_THERE])
-    async with script.gateway() as gateway:
-        with pytest.raises(RateLimitError) as caught:
-            await gateway.transactions.create(SALE)
-    assert (caught.value.retry_after, trio.current_time()) == (3600, 0)
+    error = await script.fail(sell, RateLimitError)
+    assert (error.retry_after, trio.current_time()) == (3600, 0)
 
 
 async def test_resolving_after_the_client_closed_stays_unknown() -> None:
     """Raise an unknown outcome, not "not sent", from a closed client."""
-    script = Script(post=[LOST], get=[httpx.Response(500)])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
-    with pytest.raises(OutcomeUnknownError, match="the client is closed"):
-        await caught.value.resolve()
+    error = await Script(post=[LOST], get=[httpx.Response(500)]).fail(sell, OutcomeUnknownError)
+    await error_of(error.resolve(), OutcomeUnknownError, match="the client is closed")
 
 
 async def test_a_lost_delete_resolves_to_whether_it_was_made() -> None:
     """True when the record is gone, None when it is certain to have stayed."""
     script = Script(delete=[LOST], get=[httpx.Response(500)])
     async with script.gateway(max_attempts=1) as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.contacts.delete("c")
+        error = await error_of(gateway.contacts.delete("c"), OutcomeUnknownError)
         script.answers["get"] = [absent]
-        assert await caught.value.resolve() is True
+        assert await error.resolve() is True
         script.answers["get"] = [record("contact", id="c")]
-        assert await caught.value.resolve(wait=120) is None
+        assert await error.resolve(wait=120) is None
 
 
 async def test_a_lookup_that_fails_leaves_the_outcome_unknown() -> None:
     """A gateway that is down can say nothing, however often it is asked: nothing is sent again."""
     script = Script(post=[LOST], get=[httpx.Response(500)])
-    async with script.gateway(max_attempts=4) as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.transactions.create(SALE)
+    await script.fail(sell, OutcomeUnknownError, max_attempts=4)
     assert script.methods == ["POST", "GET", "GET", "GET", "GET"]
 
 
@@ -225,8 +208,7 @@ async def test_a_lookup_that_fails_leaves_the_outcome_unknown() -> None:
 async def test_a_lookup_gets_over_one_bad_answer(answer: httpx.Response) -> None:
     """Retry the lookup after a failure, garbage or a proxy's page."""
     script = Script(post=[LOST], get=[answer, record("transaction")])
-    async with script.gateway() as gateway:
-        assert (await gateway.transactions.create(SALE)).id == "found"
+    assert (await script.run(sell)).id == "found"
     assert script.methods == ["POST", "GET", "GET"]
 
 
@@ -234,11 +216,9 @@ async def test_a_proxys_404_is_no_proof() -> None:
     """A page for people does not say that the sale is not there: it is neither sent again nor called "not made"."""
     script = Script(post=[LOST], get=[PROXYS_404])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
+        error = await error_of(sell(gateway), OutcomeUnknownError)
         await anyio.sleep(60)
-        with pytest.raises(OutcomeUnknownError):
-            await caught.value.resolve()
+        await error_of(error.resolve(), OutcomeUnknownError)
     assert script.methods.count("POST") == 1
 
 
@@ -252,20 +232,18 @@ async def test_not_there_is_as_old_as_its_question() -> None:
 
     script = Script(post=[LOST], get=[NOT_THERE])
     async with script.gateway(max_attempts=1) as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
+        error = await error_of(sell(gateway), OutcomeUnknownError)
         script.answers["get"] = [slow]
-        assert (await resolved(caught.value, Transaction)).id == "found"
+        assert (await resolved(error, Transaction)).id == "found"
 
 
 async def test_a_refused_repeat_of_a_change_does_not_hide_the_first() -> None:
     """The record is locked by the first try, which is still under way: that is not called refused, and found later."""
     script = Script(put=[LOST, refused(transaction="is locked")], get=[record("transaction", status_id=102)])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError, match="is locked") as caught:
-            await gateway.transactions.complete("found", "9.00")
+        error = await error_of(gateway.transactions.complete("found", "9.00"), OutcomeUnknownError, match="is locked")
         script.answers["get"] = [record("transaction", status_id=101, transaction_amount="9.00")]
-        assert (await resolved(caught.value, Transaction)).approved
+        assert (await resolved(error, Transaction)).approved
 
 
 async def test_a_sale_that_had_the_id_before_is_no_refund() -> None:
@@ -274,35 +252,30 @@ async def test_a_sale_that_had_the_id_before_is_no_refund() -> None:
         action="refund", transaction_amount="12.50", previous_transaction_id="found", transaction_api_id="order"
     )
     script = Script(post=[LOST], get=[record("transaction", type_id=20, transaction_amount="12.50", status_id=101)])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError, match="type_id is 20, which is not the type of a refund"):
-            await gateway.transactions.create(new)
+    with pytest.raises(OutcomeUnknownError, match="type_id is 20, which is not the type of a refund"):
+        await script.run(lambda g: g.transactions.create(new))
     assert script.methods.count("POST") == 1
 
 
 async def test_what_is_captured_for_another_sum_is_not_captured_again() -> None:
     """Leave the outcome of a capture for another amount unknown."""
     script = Script(put=[LOST], get=[record("transaction", status_id=101, transaction_amount="12.50")])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError, match="captured for other amounts"):
-            await gateway.transactions.complete("found", "9.00")
+    with pytest.raises(OutcomeUnknownError, match="captured for other amounts"):
+        await script.run(lambda g: g.transactions.complete("found", "9.00"))
     assert script.methods.count("PUT") == 1
 
 
 async def test_what_never_left_is_repeated_without_a_lookup() -> None:
     """A refused connection carried nothing, so a repeat is safe."""
     script = Script(post=[NEVER_LEFT, echo("transaction", status_id=101)])
-    async with script.gateway() as gateway:
-        assert (await gateway.transactions.create(SALE)).approved
+    assert (await script.run(sell)).approved
     assert script.methods == ["POST", "POST"]
 
 
 async def test_what_never_leaves_ends_as_not_sent() -> None:
     """A till may charge again after `NotSentError`: no try reached the gateway."""
     script = Script(post=[NEVER_LEFT])
-    async with script.gateway(max_attempts=2) as gateway:
-        with pytest.raises(NotSentError):
-            await gateway.transactions.create(SALE)
+    await script.fail(sell, NotSentError, max_attempts=2)
     assert script.methods == ["POST", "POST"]
 
 
@@ -310,27 +283,23 @@ async def test_a_throttled_named_write_waits_looks_and_repeats() -> None:
     """429 with Retry-After is honoured, with a lookup before the repeat."""
     busy = httpx.Response(429, headers={"retry-after": "7"})
     script = Script(post=[busy, echo("transaction", status_id=101)], get=[NOT_THERE])
-    async with script.gateway() as gateway:
-        began = trio.current_time()
-        await gateway.transactions.create(SALE)
-        assert trio.current_time() - began >= 7
+    await script.run(sell)
+    assert trio.current_time() >= 7
     assert script.methods.count("POST") == 2
 
 
 BLOCKED = httpx.Response(403, html="<h1>Forbidden</h1>")
-WITH_OWN_ID = attrs.evolve(SALE, transaction_api_id="mine")
 
 
 @pytest.mark.parametrize("answer", [httpx.Response(429), BLOCKED, PROXYS_404, httpx.Response(400)])
-@pytest.mark.parametrize("sale", [SALE, WITH_OWN_ID], ids=["id made up", "caller's id"])
+@pytest.mark.parametrize("sale", [SALE, NAMED_SALE], ids=["id made up", "caller's id"])
 async def test_a_sale_that_was_executed_is_the_result_whatever_a_proxy_answered(
     answer: httpx.Response, sale: TransactionCreate
 ) -> None:
     """A 429 or a 4xx page to a sale is looked up; the record under its id, with its amount, is the result."""
     charged = record("transaction", status_id=101, transaction_amount="12.50")
     script = Script(post=[answer], get=[charged])
-    async with script.gateway() as gateway:
-        assert (await gateway.transactions.create(sale)).approved
+    assert (await script.run(lambda g: g.transactions.create(sale))).approved
     assert script.methods == ["POST", "GET"]
 
 
@@ -340,96 +309,77 @@ async def test_another_payment_under_the_callers_id_is_not_the_result(answer: ht
     other = record("transaction", status_id=101, transaction_amount="80.00")
     script = Script(post=[answer], get=[other])
     async with script.gateway() as gateway:
-        with pytest.raises(MismatchedWriteError) as caught:
-            await gateway.transactions.create(WITH_OWN_ID)
-        assert isinstance(caught.value.record, Transaction)
-        assert caught.value.record.transaction_amount == Decimal("80.00")
-        assert caught.value.differences == ("transaction_amount is '80.00', not '12.50'",)
-        with pytest.raises(MismatchedWriteError):
-            await caught.value.resolve(wait=0)
+        error = await error_of(sell_named(gateway), MismatchedWriteError)
+        assert isinstance(error.record, Transaction)
+        assert error.record.transaction_amount == Decimal("80.00")
+        assert error.differences == ("transaction_amount is '80.00', not '12.50'",)
+        await error_of(error.resolve(wait=0), MismatchedWriteError)
     assert script.methods.count("POST") == 1
 
 
 async def test_a_terminal_sale_that_was_executed_is_the_result_of_a_429() -> None:
     """Looked up once, and not sent again; where there is no record it stays a `RateLimitError`."""
-    sale = RouterTransactionCreate(action="sale", terminal_id="t", transaction_amount="12.50")
-    async with Script(post=[httpx.Response(429)], get=[record("transaction")]).gateway() as gateway:
-        assert (await gateway.router_transactions.create(sale)).id == "found"
-    script = Script(post=[httpx.Response(429)], get=[NOT_THERE])
-    async with script.gateway() as gateway:
-        with pytest.raises(RateLimitError):
-            await gateway.router_transactions.create(sale)
-    assert script.methods == ["POST", "GET"]
+    script = Script(post=[httpx.Response(429)], get=[record("transaction"), NOT_THERE])
+    assert (await script.run(sell_at_terminal)).id == "found"
+    await script.fail(sell_at_terminal, RateLimitError)
+    assert script.methods == ["POST", "GET"] * 2
 
 
 async def test_a_page_to_a_sale_that_is_not_found_is_unknown() -> None:
     """A proxy may have passed on what it answered with a page: nothing says that the sale was not executed."""
     script = Script(post=[BLOCKED], get=[absent])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
+        error = await error_of(sell(gateway), OutcomeUnknownError)
         await anyio.sleep(120)
-        assert await caught.value.resolve() is None
+        assert await error.resolve() is None
     assert script.methods.count("POST") == 1
 
 
 async def test_a_taken_id_stays_a_refusal_after_a_429() -> None:
     """Neither the throttled try nor the refused one made the record that has the id."""
-    taken = refused(transaction_api_id="already exists")
-    script = Script(post=[httpx.Response(429), taken], get=[NOT_THERE])
-    async with script.gateway() as gateway:
-        with pytest.raises(ValidationError):
-            await gateway.transactions.create(attrs.evolve(SALE, transaction_api_id="mine"))
+    script = Script(post=[httpx.Response(429), TAKEN], get=[NOT_THERE])
+    await script.fail(sell_named, ValidationError)
     assert script.methods[-1] == "POST"
 
 
 @pytest.mark.parametrize("before", [[], [httpx.Response(429)]], ids=["first try", "after a 429"])
 async def test_a_taken_id_that_was_made_up_is_looked_up(before: list[httpx.Response]) -> None:
     """Only this sale has the id, so a proxy has sent it twice, or the throttled try was executed."""
-    taken = refused(transaction_api_id="already exists")
-    gets: list[Answer] = [*[NOT_THERE] * len(before), record("transaction", status_id=101)]
-    script = Script(post=[*before, taken], get=gets)
-    async with script.gateway() as gateway:
-        assert (await gateway.transactions.create(SALE)).id == "found"
+    gets: list[Answer] = [*[NOT_THERE] * len(before), APPROVED]
+    script = Script(post=[*before, TAKEN], get=gets)
+    assert (await script.run(sell)).id == "found"
     assert script.methods[-2:] == ["POST", "GET"]
 
 
 @pytest.mark.parametrize("lookup", [NOT_THERE, httpx.Response(500)], ids=["not there", "failed"])
 async def test_a_taken_id_that_was_made_up_is_never_a_refusal(lookup: httpx.Response) -> None:
     """Without its record the outcome is unknown: a repeat under another id could charge again."""
-    script = Script(post=[refused(transaction_api_id="already exists")], get=[lookup])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError, match="transaction_api_id exists already"):
-            await gateway.transactions.create(SALE)
+    script = Script(post=[TAKEN], get=[lookup])
+    await script.fail(sell, OutcomeUnknownError, match="transaction_api_id exists already")
     assert script.methods.count("POST") == 1
 
 
 async def test_another_contact_under_the_same_id_is_not_the_one() -> None:
     """After a lost answer the name tells the contact that was sent from the one that had the id before."""
     script = Script(post=[LOST], get=[record("contact", contact_api_id="c", last_name="Old")])
-    async with script.gateway() as gateway:
-        with pytest.raises(MismatchedWriteError, match="last_name: not as sent"):
-            await gateway.contacts.create(ContactCreate(last_name="New", contact_api_id="c"))
+    with pytest.raises(MismatchedWriteError, match="last_name: not as sent"):
+        await script.run(lambda g: g.contacts.create(ContactCreate(last_name="New", contact_api_id="c")))
     assert script.methods == ["POST", "GET"]
 
 
 async def test_an_update_if_exists_is_done_when_the_record_says_so() -> None:
     """A lost upsert is read back, and sent again when the record still says otherwise."""
-    old = record("contact", contact_api_id="c", last_name="Old")
-    script = Script(post=[LOST, echo("contact")], get=[old])
-    async with script.gateway() as gateway:
-        new = ContactCreate(last_name="New", contact_api_id="c", update_if_exists=True)
-        assert (await gateway.contacts.create(new)).last_name == "New"
+    new = ContactCreate(last_name="New", contact_api_id="c", update_if_exists=True)
+    script = Script(post=[LOST, echo("contact")], get=[record("contact", contact_api_id="c", last_name="Old")])
+    assert (await script.run(lambda g: g.contacts.create(new))).last_name == "New"
     assert script.methods.count("POST") == 2
 
 
 async def test_a_pause_that_does_not_fit_into_the_deadline_is_not_begun() -> None:
     """Rather than sleep past its deadline, the call says at once what the gateway asked for."""
     script = Script(get=[httpx.Response(429, headers={"retry-after": "3600"})])
-    async with script.gateway() as gateway:
-        with pytest.raises(RateLimitError) as caught:
-            await gateway.transactions.get("1")
-    assert caught.value.retry_after == 3600.0
+    error = await script.fail(lambda g: g.transactions.get("1"), RateLimitError)
+    assert error.retry_after == 3600.0
     assert script.methods == ["GET"]
 
 
@@ -437,8 +387,7 @@ async def test_an_answer_to_another_question_is_dropped_and_looked_up() -> None:
     """A record with another api id is not this call's, whatever it says."""
     swapped = httpx.Response(201, json={"transaction": {"id": "x", "transaction_api_id": "other", "status_id": 101}})
     script = Script(post=[swapped], get=[record("transaction", status_id=301)])
-    async with script.gateway() as gateway:
-        assert (await gateway.transactions.create(SALE)).declined
+    assert (await script.run(sell)).declined
     assert script.methods == ["POST", "GET"]
 
 
@@ -446,43 +395,34 @@ async def test_a_mismatch_that_the_lookup_does_not_settle_is_unknown_and_mismatc
     """Leave the outcome unknown after another request's response."""
     swapped = httpx.Response(201, json={"transaction": {"id": "x", "transaction_amount": "99.00"}})
     script = Script(post=[swapped], get=[swapped])
-    async with script.gateway() as gateway:
-        with pytest.raises(MismatchedReplyError) as caught:
-            await gateway.transactions.create(SALE)
-    assert isinstance(caught.value, OutcomeUnknownError)
+    error = await script.fail(sell, MismatchedReplyError)
+    assert isinstance(error, OutcomeUnknownError)
     assert script.methods.count("POST") == 1
 
 
 async def test_a_decline_is_a_result() -> None:
     """301 in a 201 is an answer, not an error."""
-    script = Script(post=[echo("transaction", status_id=301, reason_code_id=1616)])
-    async with script.gateway() as gateway:
-        transaction = await gateway.transactions.create(SALE)
+    transaction = await Script(post=[echo("transaction", status_id=301, reason_code_id=1616)]).run(sell)
     assert (transaction.approved, transaction.declined, transaction.reason_code_id) == (False, True, 1616)
 
 
 async def test_a_vault_store_is_looked_up_too() -> None:
     """The api id that the SDK makes up for a vault finds the card that was stored."""
     script = Script(post=[LOST], get=[record("accountvault", last_four="1111")])
-    async with script.gateway() as gateway:
-        vault = await gateway.account_vaults.create(CardVaultCreate(account_number="4111111111111111", exp_date="0930"))
-    assert vault.last_four == "1111"
+    assert (await script.run(lambda g: g.account_vaults.create(CARD_VAULT))).last_four == "1111"
     assert script.methods == ["POST", "GET"]
 
 
 async def test_a_vault_with_another_cards_digits_is_not_the_one() -> None:
     """The last four digits are part of the question."""
     script = Script(post=[LOST], get=[record("accountvault", last_four="0000")])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.account_vaults.create(CardVaultCreate(account_number="4111111111111111", exp_date="0930"))
+    await script.fail(lambda g: g.account_vaults.create(CARD_VAULT), OutcomeUnknownError)
 
 
 async def test_a_lost_void_is_settled_by_reading_the_transaction() -> None:
     """A record that says it is voided answers for the void."""
     script = Script(put=[LOST], get=[record("transaction", status_id=201)])
-    async with script.gateway() as gateway:
-        assert (await gateway.transactions.void("found")).voided
+    assert (await script.run(lambda g: g.transactions.void("found"))).voided
     assert script.methods == ["PUT", "GET"]
 
 
@@ -492,16 +432,14 @@ async def test_a_repeated_void_that_is_refused_is_read_once_more() -> None:
     script.answers["get"] = [
         lambda _: record("transaction", status_id=101 if script.methods.count("PUT") == 1 else 201)
     ]
-    async with script.gateway() as gateway:
-        assert (await gateway.transactions.void("found")).voided
+    assert (await script.run(lambda g: g.transactions.void("found"))).voided
     assert script.methods.count("PUT") == 2
 
 
 async def test_an_increment_is_settled_by_its_new_total() -> None:
     """The record's amount tells whether the increment was made."""
     script = Script(put=[LOST], get=[record("transaction", transaction_amount=30)])
-    async with script.gateway() as gateway:
-        assert (await gateway.transactions.increment("found", "30.00")).transaction_amount == 30
+    assert (await script.run(lambda g: g.transactions.increment("found", "30.00"))).transaction_amount == 30
     assert script.bodies("PUT") == [{"transaction": {"action": "authincrement", "transaction_amount": "30.00"}}]
 
 
@@ -509,29 +447,26 @@ async def test_a_lost_increment_does_not_undo_a_later_one() -> None:
     """Another till raised it further meanwhile: it is neither lowered nor called "not made"."""
     script = Script(put=[LOST], get=[record("transaction", transaction_amount="40.00")])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError, match="raised to more than") as caught:
-            await gateway.transactions.increment("found", "30.00")
+        error = await error_of(
+            gateway.transactions.increment("found", "30.00"), OutcomeUnknownError, match="raised to more than"
+        )
         await anyio.sleep(60)
-        with pytest.raises(OutcomeUnknownError):
-            await caught.value.resolve()
+        await error_of(error.resolve(), OutcomeUnknownError)
     assert script.methods.count("PUT") == 1
 
 
 async def test_a_partial_reversal_leaves_no_mark_so_its_loss_is_unknown() -> None:
     """Nothing in the record tells one reversal from two: it is neither looked up nor repeated."""
     script = Script(put=[LOST], get=[record("transaction")])
-    async with script.gateway() as gateway:
-        changes = TransactionUpdate(action="partialreversal", transaction_amount=Decimal(5))
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.transactions.update("found", changes)
+    changes = TransactionUpdate(action="partialreversal", transaction_amount=Decimal(5))
+    await script.fail(lambda g: g.transactions.update("found", changes), OutcomeUnknownError)
     assert script.methods == ["PUT"]
 
 
 async def test_an_update_is_settled_when_the_record_says_what_was_sent() -> None:
     """Reading the record tells whether a lost update was made, and it is repeated when it was not."""
     script = Script(put=[LOST, record("contact", id="c", city="Bern")], get=[record("contact", id="c", city="Rome")])
-    async with script.gateway() as gateway:
-        assert (await gateway.contacts.update("c", ContactUpdate(city="Bern"))).city == "Bern"
+    assert (await script.run(lambda g: g.contacts.update("c", ContactUpdate(city="Bern")))).city == "Bern"
     assert script.methods.count("PUT") == 2
 
 
@@ -551,13 +486,11 @@ async def test_a_list_that_still_has_a_deleted_record_proves_nothing() -> None:
     lagging = listed("contacts", {"id": "c"})
     script = Script(delete=[LOST], get=[lambda request: lagging if "page" in request.url.params else NOT_THERE])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError, match="the list has the record") as caught:
-            await gateway.contacts.delete("c")
+        error = await error_of(gateway.contacts.delete("c"), OutcomeUnknownError, match="the list has the record")
         for wait in (130, 0):
-            with pytest.raises(OutcomeUnknownError):
-                await caught.value.resolve(wait=wait)
+            await error_of(error.resolve(wait=wait), OutcomeUnknownError)
         script.answers["get"] = [absent]
-        assert await caught.value.resolve(wait=0) is True
+        assert await error.resolve(wait=0) is True
     assert script.methods.count("DELETE") == 1
 
 
@@ -576,14 +509,11 @@ async def test_a_404_that_is_not_the_gateways_proves_nothing(answer: httpx.Respo
     """A sale stays unknown for ever, is not sent again, and a lost deletion is not called done."""
     script = Script(post=[LOST], delete=[LOST], get=[answer])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError) as sale:
-            await gateway.transactions.create(SALE)
-        with pytest.raises(OutcomeUnknownError) as deletion:
-            await gateway.contacts.delete("c")
+        sale = await error_of(sell(gateway), OutcomeUnknownError)
+        deletion = await error_of(gateway.contacts.delete("c"), OutcomeUnknownError)
         await anyio.sleep(1000)
-        for error in (sale.value, deletion.value):
-            with pytest.raises(OutcomeUnknownError):
-                await error.resolve()
+        for error in (sale, deletion):
+            await error_of(error.resolve(), OutcomeUnknownError)
     assert (script.methods.count("POST"), script.methods.count("DELETE")) == (1, 1)
 
 
@@ -601,13 +531,11 @@ async def test_the_gateways_404_alone_does_not_prove_that_a_sale_was_never_made(
     """A list has to answer, too, with its pagination and without the sale."""
     script = Script(post=[LOST], get=[lambda request: answer if "page" in request.url.params else NOT_THERE])
     async with script.gateway(max_attempts=1) as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
+        error = await error_of(sell(gateway), OutcomeUnknownError)
         await anyio.sleep(1000)
-        with pytest.raises(OutcomeUnknownError):
-            await caught.value.resolve()
+        await error_of(error.resolve(), OutcomeUnknownError)
         script.answers["get"] = [absent]
-        assert await caught.value.resolve() is None
+        assert await error.resolve() is None
 
 
 async def test_a_list_may_have_what_the_404_denied() -> None:
@@ -617,11 +545,9 @@ async def test_a_list_may_have_what_the_404_denied() -> None:
         row = {"id": "t", "transaction_api_id": request.url.params.get("transaction_api_id"), "status_id": 101}
         return listed("transactions", row) if "page" in request.url.params else NOT_THERE
 
-    script = Script(post=[LOST], get=[answer])
-    async with script.gateway(max_attempts=1, in_doubt_seconds=1) as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
-        assert (await resolved(caught.value, Transaction)).approved
+    async with Script(post=[LOST], get=[answer]).gateway(max_attempts=1, in_doubt_seconds=1) as gateway:
+        error = await error_of(sell(gateway), OutcomeUnknownError)
+        assert (await resolved(error, Transaction)).approved
 
 
 ALLEGED_DELETIONS = [{"success": False}, {"success": True}, {"contact": {"id": "c"}}, "deleted", 0, False]
@@ -631,31 +557,25 @@ ALLEGED_DELETIONS = [{"success": False}, {"success": True}, {"contact": {"id": "
 async def test_a_deletion_with_a_body_is_looked_up(body: Any) -> None:
     """The contract's deletions have none: what a body says is not trusted, be it success."""
     script = Script(delete=[httpx.Response(200, json=body)], get=[absent])
-    async with script.gateway() as gateway:
-        await gateway.contacts.delete("c")
-        assert script.methods == ["DELETE", "GET", "GET"]
-        script.answers["get"] = [record("contact", id="c")]
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.contacts.delete("c")
+    await script.run(lambda g: g.contacts.delete("c"))
+    assert script.methods == ["DELETE", "GET", "GET"]
+    script.answers["get"] = [record("contact", id="c")]
+    await script.fail(lambda g: g.contacts.delete("c"), OutcomeUnknownError)
 
 
 async def test_a_refusal_of_fields_that_were_not_sent_is_looked_up() -> None:
     """Look up a sale after a refusal of an invoice's fields."""
-    script = Script(post=[refused(item_list="cannot be blank")], get=[record("transaction", status_id=101)])
-    async with script.gateway() as gateway:
-        assert (await gateway.transactions.create(SALE)).approved
-        script.answers["get"] = [NOT_THERE]
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
-    assert isinstance(caught.value, MismatchedReplyError)
-    assert caught.value.differences == ("it refuses item_list, which the request does not have",)
+    script = Script(post=[refused(item_list="cannot be blank")], get=[APPROVED, NOT_THERE])
+    assert (await script.run(sell)).approved
+    error = await script.fail(sell, OutcomeUnknownError)
+    assert isinstance(error, MismatchedReplyError)
+    assert error.differences == ("it refuses item_list, which the request does not have",)
 
 
 async def test_an_odd_date_does_not_cost_the_answer() -> None:
     """Accept a sale with an unreadable date."""
     script = Script(post=[echo("transaction", status_id=101, created_ts="soon")])
-    async with script.gateway() as gateway:
-        transaction = await gateway.transactions.create(SALE)
+    transaction = await script.run(sell)
     assert (transaction.approved, transaction.created_ts, transaction.extra["created_ts"]) == (True, None, "soon")
     assert script.methods == ["POST"]
 
@@ -664,42 +584,27 @@ async def test_an_odd_date_does_not_cost_the_answer() -> None:
 async def test_an_odd_amount_status_or_id_does(odd: dict[str, Any]) -> None:
     """Where money hangs on it, nothing is guessed: it is looked up, and unknown when that reads no better."""
     script = Script(post=[echo("transaction", **odd)], get=[record("transaction", **{"status_id": 101, **odd})])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.transactions.create(SALE)
+    await script.fail(sell, OutcomeUnknownError)
     assert script.methods.count("POST") == 1
     assert "GET" in script.methods
 
 
 async def test_a_404_to_a_create_is_believed_when_there_is_nothing_to_find() -> None:
     """Look up a create after a 404."""
-    script = Script(post=[NOT_THERE], get=[record("transaction", status_id=101)])
-    async with script.gateway() as gateway:
-        assert (await gateway.transactions.create(SALE)).approved
-        script.answers["get"] = [NOT_THERE]
-        with pytest.raises(NotFoundError):
-            await gateway.transactions.create(SALE)
+    script = Script(post=[NOT_THERE], get=[APPROVED, NOT_THERE])
+    assert (await script.run(sell)).approved
+    await script.fail(sell, NotFoundError)
     assert script.methods.count("POST") == 2
-
-
-async def test_a_404_to_a_create_that_cannot_be_looked_up_is_unknown() -> None:
-    """The record may be there, and the gateway that could tell is down."""
-    script = Script(post=[NOT_THERE], get=[httpx.Response(500)])
-    async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.transactions.create(SALE)
 
 
 async def test_a_429_is_unknown_if_the_lookup_fails() -> None:
     """The sale may have been executed all the same, so it is in doubt for as long as a lost one."""
     script = Script(post=[httpx.Response(429)], get=[httpx.Response(500)])
     async with script.gateway() as gateway:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.transactions.create(SALE)
+        error = await error_of(sell(gateway), OutcomeUnknownError)
         script.answers["get"] = [absent]
-        with pytest.raises(OutcomeUnknownError):
-            await caught.value.resolve(wait=100)
-        assert await caught.value.resolve() is None
+        await error_of(error.resolve(wait=100), OutcomeUnknownError)
+        assert await error.resolve() is None
     assert script.methods.count("POST") == 1
 
 
@@ -707,9 +612,7 @@ async def test_a_429_is_unknown_if_the_lookup_fails() -> None:
 async def test_a_clear_no_is_final(status: int) -> None:
     """A refusal of the first try is neither looked up nor repeated."""
     script = Script(post=[httpx.Response(status, json={"message": "no"})])
-    async with script.gateway() as gateway:
-        with pytest.raises(GatewayError):
-            await gateway.transactions.create(SALE)
+    await script.fail(sell, GatewayError)
     assert script.methods == ["POST"]
 
 
@@ -726,8 +629,7 @@ async def test_a_clear_no_is_final(status: int) -> None:
 async def test_a_dropped_surcharge_is_no_mismatch(sent: dict[str, Any], shown: str) -> None:
     """The gateway takes no surcharge from a debit card: its lower amount is the response to the sale."""
     script = Script(post=[echo("transaction", transaction_amount=shown, auth_amount=shown, status_id=101)])
-    async with script.gateway() as gateway:
-        charged = await gateway.transactions.create(attrs.evolve(SALE, **sent))
+    charged = await script.run(lambda g: g.transactions.create(attrs.evolve(SALE, **sent)))
     assert (charged.approved, charged.transaction_amount, script.methods) == (True, Decimal(shown), ["POST"])
 
 
@@ -736,8 +638,7 @@ async def test_a_response_that_says_more_than_was_asked_is_looked_up() -> None:
     more = echo("transaction", transaction_amount="125.00", auth_amount="12.50", status_id=101)
     right = record("transaction", transaction_amount="12.50", status_id=101)
     script = Script(post=[more], get=[right])
-    async with script.gateway() as gateway:
-        assert (await gateway.transactions.create(SALE)).transaction_amount == Decimal("12.50")
+    assert (await script.run(sell)).transaction_amount == Decimal("12.50")
     assert script.methods == ["POST", "GET"]
 
 
@@ -753,13 +654,11 @@ def _as_charged(script: Script, amount: str) -> Callable[[httpx.Request], httpx.
 
 async def test_a_record_under_a_made_up_id_is_the_result_whatever_its_amount(caplog: pytest.LogCaptureFixture) -> None:
     """No other request has the id; an event and a warning say what differs."""
-    events: list[Event] = []
     script = Script(post=[LOST])
     script.answers["get"] = [_as_charged(script, "80.00")]
-    async with script.gateway(observers=[events.append]) as gateway:
-        charged = await gateway.transactions.create(SALE)
+    charged = await script.run(sell)
     assert (charged.transaction_amount, script.methods) == (Decimal("80.00"), ["POST", "GET"])
-    (differs,) = [event for event in events if isinstance(event, RecordDiffers)]
+    (differs,) = script.events_of(RecordDiffers)
     assert differs.differences == ("transaction_amount is '80.00', not '12.50'",)
     (warning,) = [line for line in caplog.records if line.name == "gateway_async"]
     assert warning.levelname == "WARNING"
@@ -770,11 +669,9 @@ async def test_an_account_vault_of_another_contact_under_the_callers_id_is_not_t
     """To charge it would charge another person's card."""
     script = Script(post=[LOST], get=[record("accountvault", account_vault_api_id="mine", contact_id="other")])
     new = TicketVaultCreate(ticket="t", contact_id="c", account_vault_api_id="mine")
-    async with script.gateway() as gateway:
-        with pytest.raises(MismatchedWriteError) as caught:
-            await gateway.account_vaults.create(new)
-    assert caught.value.differences == ("contact_id: not as sent",)
-    assert (caught.value.record is not None, script.methods) == (True, ["POST", "GET"])
+    error = await script.fail(lambda g: g.account_vaults.create(new), MismatchedWriteError)
+    assert error.differences == ("contact_id: not as sent",)
+    assert (error.record is not None, script.methods) == (True, ["POST", "GET"])
 
 
 async def test_a_contact_under_a_made_up_id_is_the_result_although_the_gateway_changed_a_value() -> None:
@@ -783,32 +680,28 @@ async def test_a_contact_under_a_made_up_id_is_the_result_although_the_gateway_c
         post=[LOST],
         get=[lambda request: record("contact", contact_api_id=request.url.path.rsplit("/", 1)[1], last_name="DOE")],
     )
-    async with script.gateway() as gateway:
-        contact = await gateway.contacts.create(ContactCreate(last_name="Doe", update_if_exists=True))
+    contact = await script.run(lambda g: g.contacts.create(ContactCreate(last_name="Doe", update_if_exists=True)))
     assert (contact.last_name, script.methods) == ("DOE", ["POST", "GET"])
 
 
 async def test_a_whole_account_number_in_last_four_is_not_quoted(caplog: pytest.LogCaptureFixture) -> None:
     """A bank account number passes no Luhn check, so the event and the warning show its end only."""
-    events: list[Event] = []
 
     def stored(request: httpx.Request) -> httpx.Response:
         api_id = request.url.path.rsplit("/", 1)[1]
         return record("accountvault", account_vault_api_id=api_id, last_four="1234567890")
 
     script = Script(post=[LOST], get=[stored])
-    async with script.gateway(observers=[events.append]) as gateway:
-        await gateway.account_vaults.create(
-            AchVaultCreate(
-                account_number="1234567890",
-                routing="072000326",
-                account_type="checking",
-                account_holder_name="Jane Doe",
-                is_company=False,
-                contact_id="c",
-            )
-        )
-    (differs,) = [event for event in events if isinstance(event, RecordDiffers)]
+    new = AchVaultCreate(
+        account_number="1234567890",
+        routing="072000326",
+        account_type="checking",
+        account_holder_name="Jane Doe",
+        is_company=False,
+        contact_id="c",
+    )
+    await script.run(lambda g: g.account_vaults.create(new))
+    (differs,) = script.events_of(RecordDiffers)
     assert differs.differences == ("last_four is '…7890', not '7890'",)
     assert "1234567890" not in caplog.text
 
@@ -817,11 +710,9 @@ async def test_a_record_under_the_callers_id_with_another_amount_is_not_the_resu
     """Raise with the record of an earlier request, and send nothing again."""
     script = Script(post=[LOST])
     script.answers["get"] = [_as_charged(script, "80.00")]
-    async with script.gateway() as gateway:
-        with pytest.raises(MismatchedWriteError) as caught:
-            await gateway.transactions.create(WITH_OWN_ID)
-    assert isinstance(caught.value.record, Transaction)
-    assert (caught.value.record.transaction_amount, caught.value.api_id) == (Decimal("80.00"), "mine")
+    error = await script.fail(sell_named, MismatchedWriteError)
+    assert isinstance(error.record, Transaction)
+    assert (error.record.transaction_amount, error.api_id) == (Decimal("80.00"), "mine")
     assert script.methods == ["POST", "GET"]
 
 
@@ -832,63 +723,39 @@ async def test_a_record_under_the_callers_id_with_another_amount_is_not_the_resu
 async def test_a_refusal_may_name_a_field_that_was_sent_as_extra(field: str) -> None:
     """Another resource's field in `extra=` was sent, so the refusal is this request's; the terminal is free."""
     sale = RouterTransactionCreate(action="sale", terminal_id="t", transaction_amount="1.00", extra={field: "x"})
-    script = Script(post=[refused(**{field: "not allowed"}), record("transaction", status_id=101)], get=[NOT_THERE])
+    script = Script(post=[refused(**{field: "not allowed"}), APPROVED], get=[NOT_THERE])
     async with script.gateway() as gateway:
-        with pytest.raises(ValidationError) as caught:
-            await gateway.router_transactions.create(sale)
-        assert caught.value.fields == {field: ("not allowed",)}
+        error = await error_of(gateway.router_transactions.create(sale), ValidationError)
+        assert error.fields == {field: ("not allowed",)}
         assert (await gateway.router_transactions.create(attrs.evolve(sale, extra={}))).approved
     assert "GET" not in script.methods
 
 
-TODAY = date(2026, 12, 1)
-Create = Callable[[AsyncGateway], Awaitable[Any]]
-DUPLICATES: list[tuple[str, str, Create]] = [
-    ("transaction", "transaction_api_id", lambda g: g.transactions.create(WITH_OWN_ID)),
-    (
-        "accountvault",
-        "account_vault_api_id",
-        lambda g: g.account_vaults.create(TicketVaultCreate(ticket="t", account_vault_api_id="mine")),
-    ),
-    (
-        "contact",
-        "contact_api_id",
-        lambda g: g.contacts.create(ContactCreate(last_name="Smith", contact_api_id="mine")),
-    ),
-    (
-        "quickinvoice",
-        "quick_invoice_api_id",
-        lambda g: g.quick_invoices.create(
-            QuickInvoiceCreate(
-                title="Lunch", due_date=date(2026, 12, 1), item_list={"Tea": 1}, quick_invoice_api_id="mine"
-            )
-        ),
-    ),
-    ("paylink", "paylink_api_id", lambda g: g.paylinks.create(PaylinkCreate(amount_due=1, paylink_api_id="mine"))),
-    (
-        "transaction",
-        "transaction_api_id",
-        lambda g: g.router_transactions.create(
-            RouterTransactionCreate(
-                action="sale", terminal_id="t", transaction_amount="1.00", transaction_api_id="mine"
-            )
-        ),
-    ),
-]
+LUNCH = QuickInvoiceCreate(title="Lunch", due_date=date(2026, 12, 1), item_list={"Tea": 1}, quick_invoice_api_id="mine")
+DUPLICATES = [
+    ("transactions", NAMED_SALE, "transaction", "transaction_api_id"),
+    ("router_transactions", SALE_AT_TERMINAL, "transaction", "transaction_api_id"),
+    ("contacts", ContactCreate(last_name="Smith", contact_api_id="mine"), "contact", "contact_api_id"),
+    ("quick_invoices", LUNCH, "quickinvoice", "quick_invoice_api_id"),
+    ("paylinks", PaylinkCreate(amount_due=1, paylink_api_id="mine"), "paylink", "paylink_api_id"),
+    ("account_vaults", TicketVaultCreate(ticket="t", account_vault_api_id="mine"), "accountvault",
+     "account_vault_api_id"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("message", ["{} already exists in this location", "must be unique", "has been taken"])
-@pytest.mark.parametrize(("wrapper", "field", "create"), DUPLICATES)
-async def test_a_reused_integrator_id_is_a_duplicate(wrapper: str, field: str, create: Create, message: str) -> None:
+@pytest.mark.parametrize(("resource", "new", "wrapper", "field"), DUPLICATES)
+async def test_a_reused_integrator_id_is_a_duplicate(
+    resource: str, new: Any, wrapper: str, field: str, message: str
+) -> None:
     """The error says which id, and `fetch()` reads the record that has it."""
     existing = record(wrapper, **{field: "mine", "location_id": "loc"})
     script = Script(post=[refused(**{field: message.format(field)})], get=[existing])
     async with script.gateway() as gateway:
-        with pytest.raises(DuplicateError) as caught:
-            await create(gateway)
+        error = await error_of(getattr(gateway, resource).create(new), DuplicateError)
         assert script.methods == ["POST"]
-        assert (caught.value.api_id, [*caught.value.fields]) == ("mine", [field])
-        fetched: Any = await caught.value.fetch()
+        assert (error.api_id, [*error.fields]) == ("mine", [field])
+        fetched: Any = await error.fetch()
         assert fetched.id == "found"
     assert dict(script.asked[1].url.params) == {"api_id": "1", "location_id": "loc"}
 
@@ -903,23 +770,18 @@ async def test_a_reused_integrator_id_is_a_duplicate(wrapper: str, field: str, c
 )
 async def test_another_refusal_is_no_duplicate(answer: httpx.Response) -> None:
     """Only words about the integrator id say that it is taken."""
-    async with Script(post=[answer]).gateway() as gateway:
-        with pytest.raises(ValidationError) as caught:
-            await gateway.transactions.create(WITH_OWN_ID)
-    assert type(caught.value) is ValidationError
+    error = await Script(post=[answer]).fail(sell_named, ValidationError)
+    assert type(error) is ValidationError
 
 
 async def test_a_message_may_say_that_the_id_is_taken() -> None:
     """Some gateways name no field."""
     said = httpx.Response(422, json={"message": "transaction_api_id already exists in this location"})
-    async with Script(post=[said]).gateway() as gateway:
-        with pytest.raises(DuplicateError):
-            await gateway.transactions.create(WITH_OWN_ID)
+    await Script(post=[said]).fail(sell_named, DuplicateError)
 
 
 async def test_a_duplicate_that_was_copied_cannot_fetch() -> None:
     """A pickled error has no client, and says so."""
     error = pickle.loads(pickle.dumps(DuplicateError(422, api_id="mine")))  # noqa: S301  our own bytes
-    with pytest.raises(InvalidRequestError, match="this error was copied"):
-        await error.fetch()
+    await error_of(error.fetch(), InvalidRequestError, match="this error was copied")
     assert error.api_id == "mine"

@@ -101,6 +101,11 @@ class Peer:
     opened: int = 0
     open: int = 0
 
+    @property
+    def secure_url(self) -> str:
+        """Its address, as of a server that speaks TLS."""
+        return self.url.replace("http:", "https:")
+
     async def deserted(self) -> None:
         """Wait until no connection is open."""
         await until(lambda: self.open == 0)

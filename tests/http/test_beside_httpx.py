@@ -1,5 +1,6 @@
 """Our transport and httpx's own, side by side: one server, one request, the same answer."""
 
+import socket
 import ssl
 from collections.abc import AsyncIterator
 
@@ -8,8 +9,7 @@ import pytest
 
 from gateway_async._http.transport import PooledTransport
 
-from .scripted_server import Script, Wire, always, answer_all, serving
-from .test_transport import ipv6_works
+from .scripted_server import Script, Wire, always, answer_all, client, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -116,9 +116,19 @@ async def test_a_body_of_unknown_length_goes_in_chunks() -> None:
         for part in (b"a sa", b"", b"le"):
             yield part
 
-    async with serving(told) as peer, httpx.AsyncClient(transport=PooledTransport()) as http:
-        answer = await http.post(peer.url, content=parts())
+    async with serving(told) as peer, client(peer) as http:
+        answer = await http.post("/", content=parts())
     assert answer.text == "True 4\r\na sa\r\n2\r\nle\r\n0\r\n\r\n"
+
+
+def ipv6_works() -> bool:
+    """Whether this machine has an IPv6 loopback."""
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("secured", [False, pytest.param(True, id="tls")])
@@ -140,7 +150,7 @@ async def test_addresses_and_tls(
 async def test_a_head_without_end_is_none(line: str) -> None:
     """Reject a head of more than 64 KiB, and close the connection."""
     long = always(head("200 OK", line, "Content-Length: 0"))
-    async with serving(long) as peer, httpx.AsyncClient(transport=PooledTransport(), base_url=peer.url) as http:
+    async with serving(long) as peer, client(peer) as http:
         with pytest.raises(httpx.RemoteProtocolError, match="head of the response is longer"):
             await http.get("/")
         await peer.deserted()
@@ -149,7 +159,7 @@ async def test_a_head_without_end_is_none(line: str) -> None:
 @pytest.mark.parametrize("name", ["X-Note", "X-No\nte"])
 async def test_a_header_cannot_hold_a_line_break(name: str) -> None:
     """Nothing is sent of a request whose header would be read as two."""
-    async with serving() as peer, httpx.AsyncClient(transport=PooledTransport(), base_url=peer.url) as http:
+    async with serving() as peer, client(peer) as http:
         with pytest.raises(httpx.LocalProtocolError):
             await http.get("/", headers={name: "a\r\nX-Evil: 1"})
     assert peer.opened == 0
@@ -158,6 +168,6 @@ async def test_a_header_cannot_hold_a_line_break(name: str) -> None:
 @pytest.mark.parametrize("length", ["4", "9"])
 async def test_a_body_of_another_length_than_its_head_says(length: str) -> None:
     """Raise an error, instead of a request that waits for the rest."""
-    async with serving() as peer, httpx.AsyncClient(transport=PooledTransport(), base_url=peer.url) as http:
+    async with serving() as peer, client(peer) as http:
         with pytest.raises(httpx.LocalProtocolError):
             await http.post("/", content=b"a sale", headers={"Content-Length": length})

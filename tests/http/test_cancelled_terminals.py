@@ -3,7 +3,6 @@
 import asyncio
 import functools
 import ssl
-from typing import Any
 
 import anyio
 import anyio.abc
@@ -12,7 +11,7 @@ import pytest
 
 from gateway_async import AsyncGateway, RouterTransactionCreate, UserApiKey
 from gateway_async._execution import outcome_resolver
-from gateway_async._http.pool import ConnectionPool
+from gateway_async._http.transport import PooledTransport
 
 from .scripted_server import Peer, Script, answer_never, serving, until
 
@@ -68,12 +67,10 @@ class Leases:
         """Hold nothing."""
 
 
-def client(peer: Peer, leases: Leases, *, secured: bool = False) -> AsyncGateway:
+def client(peer: Peer, transport: PooledTransport, leases: Leases, *, secured: bool = False) -> AsyncGateway:
     """A client with a place at the terminals for each call, whose lookups give up soon."""
-    url = peer.url.replace("http:", "https:") if secured else peer.url
-    options: dict[str, Any] = {"verify": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)} if secured else {}
     return AsyncGateway(
-        url,
+        peer.secure_url if secured else peer.url,
         developer_id="d",
         credentials=UserApiKey("u", "k"),
         location_id="loc",
@@ -81,34 +78,24 @@ def client(peer: Peer, leases: Leases, *, secured: bool = False) -> AsyncGateway
         max_terminals=AT_ONCE,
         block_unresolved_terminals=False,
         terminal_lease=leases,
-        **options,
+        transport=transport,
     )
-
-
-def terminal_pool(gateway: AsyncGateway) -> ConnectionPool:
-    """The connections of a client's calls at terminals."""
-    pool: ConnectionPool = gateway._executor._http._client._transport._inner._pools["terminal"]  # type: ignore[attr-defined]
-    return pool
 
 
 @pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES)
 async def test_a_thousand_cancelled_calls(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave no connection, slot, queue, lease or task behind; the pool is as large as before."""
     monkeypatch.setattr(outcome_resolver, "LOOKUP_SECONDS", 0.2)  # no lookup gets a response before its time limit
-    leases = Leases()
-    async with serving(phase.script) as peer, client(peer, leases, secured=phase.secured) as gateway:
+    leases, transport = Leases(), PooledTransport(max_terminals=AT_ONCE, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    async with serving(phase.script) as peer, client(peer, transport, leases, secured=phase.secured) as gateway:
         await anyio.wait_all_tasks_blocked()
         tasks = asyncio.all_tasks()
         for _ in range(CALLS // AT_ONCE):
             await begin_and_cancel(gateway, peer, phase)
-        pool = terminal_pool(gateway)
+        pool = transport._pools["terminal"]
         await peer.deserted()
-        assert (pool.limiter.borrowed_tokens, pool.connect_limiter.borrowed_tokens, pool.busy, pool.connecting) == (
-            0,
-            0,
-            set(),
-            set(),
-        )
+        assert (pool.limiter.borrowed_tokens, pool.connect_limiter.borrowed_tokens) == (0, 0)
+        assert (pool.busy, pool.connecting) == (set(), set())
         assert pool.limiter.available_tokens == AT_ONCE
         assert gateway._executor._terminals._queues == {}
         assert (leases.most, leases.held) == (AT_ONCE, set())
@@ -120,10 +107,9 @@ async def begin_and_cancel(gateway: AsyncGateway, peer: Peer, phase: Phase) -> N
     async with anyio.create_task_group() as tasks:
         for number in range(AT_ONCE):
             tasks.start_soon(functools.partial(gateway.router_transactions.create, sale(number)))
-        if phase.steps:
-            for _ in range(phase.steps):
-                await anyio.lowlevel.checkpoint()
-        else:
+        for _ in range(phase.steps):
+            await anyio.lowlevel.checkpoint()
+        if not phase.steps:
             await until(lambda: peer.open >= AT_ONCE)
         tasks.cancel_scope.cancel()
 

@@ -33,20 +33,14 @@ async def test_idle_connections_are_closed() -> None:
 
 
 async def test_use_after_closing() -> None:
-    """A closed transport refuses every call."""
+    """A closed transport refuses every call, and to close it again does nothing."""
     async with serving() as peer:
         transport = PooledTransport()
-        await transport.aclose()
+        for _ in range(2):
+            await transport.aclose()
         with pytest.raises(RuntimeError, match="the transport is closed"):
             await transport.handle_async_request(httpx.Request("GET", peer.url))
         assert peer.opened == 0
-
-
-async def test_closing_twice() -> None:
-    """Closing again does nothing."""
-    transport = PooledTransport()
-    await transport.aclose()
-    await transport.aclose()
 
 
 async def test_closing_under_cancellation() -> None:
@@ -74,9 +68,7 @@ async def test_calls_under_way_end_when_the_transport_is_closed() -> None:
     assert {progress.stage for progress in crowd} == {Stage.SENDING}
 
 
-async def test_calls_not_yet_sent_are_not_sent_when_the_transport_is_closed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_calls_not_yet_sent_are_not_sent_when_the_transport_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that waits for a place or a connection then fails, and nothing of it is sent any more."""
     monkeypatch.setattr(module, "_MAX_CONNECTING", 1)
     async with (
@@ -86,7 +78,7 @@ async def test_calls_not_yet_sent_are_not_sent_when_the_transport_is_closed(
     ):
         crowd = [Progress() for _ in range(9)]
         for progress in crowd:
-            tasks.start_soon(post_and_fail, http, peer.url.replace("http:", "https:"), progress)
+            tasks.start_soon(post_and_fail, http, peer.secure_url, progress)
         await until(lambda: peer.open == 1 and dials(http).statistics().tasks_waiting == 2)
         await http._transport.aclose()
         await peer.deserted()

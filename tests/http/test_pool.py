@@ -30,8 +30,9 @@ from .scripted_server import (
     until,
 )
 
+pytestmark = pytest.mark.anyio
 
-@pytest.mark.anyio
+
 async def test_limit_of_connections() -> None:
     """Open at most as many connections as slots, and finish every call."""
     busiest = 0
@@ -48,7 +49,6 @@ async def test_limit_of_connections() -> None:
         assert (busiest, peer.opened) == (3, 3)
 
 
-@pytest.mark.anyio
 async def test_places_are_given_in_order() -> None:
     """Serve the call that has waited longest."""
     order: list[bytes] = []
@@ -74,7 +74,6 @@ async def test_places_are_given_in_order() -> None:
     assert order == [b"/0", b"/1", b"/2", b"/3", b"/4"]
 
 
-@pytest.mark.anyio
 async def test_waiting_terminals_take_no_ordinary_place() -> None:
     """However many calls wait at terminals, every ordinary place is free."""
     async with (
@@ -90,14 +89,9 @@ async def test_waiting_terminals_take_no_ordinary_place() -> None:
         tasks.cancel_scope.cancel()
 
 
-@pytest.mark.anyio
 async def test_limit_of_terminals() -> None:
     """A terminal's call beyond the limit waits for a place as long as its pool time-out says."""
-    async with (
-        serving(answer_never) as peer,
-        client(peer, max_terminals=1) as http,
-        anyio.create_task_group() as tasks,
-    ):
+    async with serving(answer_never) as peer, client(peer, max_terminals=1) as http, anyio.create_task_group() as tasks:
         call = functools.partial(http.get, "/", extensions={POOL: "terminal"})
         tasks.start_soon(call)
         await until(lambda: peer.open == 1)
@@ -106,21 +100,15 @@ async def test_limit_of_terminals() -> None:
         tasks.cancel_scope.cancel()
 
 
-@pytest.mark.anyio
 async def test_new_connections_are_made_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """While some connections are set up the next ones wait, so that thousands of calls can begin at once."""
     monkeypatch.setattr(module, "_MAX_CONNECTING", 3)
     async with serving(answer_never) as peer, client(peer) as http, anyio.create_task_group() as tasks:
         for _ in range(10):
-            tasks.start_soon(http.get, secure(peer))
+            tasks.start_soon(http.get, peer.secure_url)
         await until(lambda: peer.open == 3)
         assert (dials(http).borrowed_tokens, dials(http).statistics().tasks_waiting) == (3, 7)
         tasks.cancel_scope.cancel()
-
-
-def secure(peer: Peer) -> str:
-    """The address of a server that shall speak TLS and does not."""
-    return peer.url.replace("http:", "https:")
 
 
 async def begin_and_stall() -> AsyncIterator[bytes]:
@@ -158,7 +146,6 @@ PHASES = {
 }
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES)
 async def test_cancelled_calls_leave_nothing_behind(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls that are cancelled, in whichever phase, leave no connection open and no place taken."""
@@ -171,7 +158,7 @@ async def test_cancelled_calls_leave_nothing_behind(phase: Phase, monkeypatch: p
                 tasks.start_soon(
                     functools.partial(
                         http.post,
-                        secure(peer) if phase.secure else peer.url,
+                        peer.secure_url if phase.secure else peer.url,
                         content=phase.content(),
                         extensions={PROGRESS: progress},
                         timeout=60,
@@ -190,7 +177,6 @@ async def everyone_has_a_place(http: httpx.AsyncClient, count: int) -> None:
         await at_once(http, count, peer.url)
 
 
-@pytest.mark.anyio
 async def test_cancelled_connecting(deaf_port: Peer) -> None:
     """Calls that are cancelled before there is a connection give their places back."""
     async with client(deaf_port) as http:
@@ -203,7 +189,6 @@ async def test_cancelled_connecting(deaf_port: Peer) -> None:
         await everyone_has_a_place(http, 100)
 
 
-@pytest.mark.anyio
 async def test_cancellation_at_every_step() -> None:
     """A call may be cancelled at any step of the event loop: its place and its connection are accounted for."""
     async with serving() as peer, client(peer, max_connections=1) as http:
@@ -218,7 +203,7 @@ async def test_cancellation_at_every_step() -> None:
         assert (await http.get("/")).is_success
 
 
-@pytest.mark.asyncio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_tasks_cancelled_twice() -> None:
     """A second cancellation, while the first is cleaned up after, loses nothing either."""
     async with serving(answer_never) as peer, client(peer) as http:
@@ -228,14 +213,12 @@ async def test_tasks_cancelled_twice() -> None:
             for task in tasks:
                 task.cancel()
             await asyncio.sleep(0)
-        assert {type(outcome) for outcome in await asyncio.gather(*tasks, return_exceptions=True)} == {
-            asyncio.CancelledError
-        }
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        assert {type(outcome) for outcome in outcomes} == {asyncio.CancelledError}
         await peer.deserted()
         assert places(http).borrowed_tokens == 0
 
 
-@pytest.mark.anyio
 async def test_failed_calls_leave_nothing_behind(closed_port: Peer) -> None:
     """Calls that fail give their places back."""
     async with client(closed_port, max_connections=2) as http:

@@ -104,32 +104,26 @@ async def test_answer_that_came_before_the_request(monkeypatch: pytest.MonkeyPat
     assert asked == []
 
 
-@pytest.mark.parametrize("stray", [STRAY, STRAY[:10]], ids=["an answer", "a piece of one"])
-async def test_unsolicited_response_behind_another(stray: bytes) -> None:
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: %06d\r\n\r\n"
+READ_AT_ONCE = 65536
+
+
+@pytest.mark.parametrize(
+    ("length", "stray"),
+    [(1, STRAY), (1, STRAY[:10]), (READ_AT_ONCE - len(HEAD % 0), STRAY)],
+    ids=["a response", "a piece of one", "one that is not read with the first"],
+)
+async def test_unsolicited_response_behind_another(length: int, stray: bytes) -> None:
     """Close the connection after data behind a response; pass it to no call."""
 
     async def twice(wire: Wire) -> None:
         await wire.request()
-        await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d" % wire.number + stray)
+        await wire.send(HEAD % length + b"%d" % wire.number * length + stray)
         await wire.gone()
 
     async with serving(twice) as peer, client(peer) as http:
-        assert [(await http.get("/")).text for _ in range(3)] == ["1", "2", "3"]
+        assert [(await http.get("/")).text for _ in range(3)] == [number * length for number in "123"]
         await peer.deserted()
-
-
-async def test_stray_answer_that_was_read_ahead() -> None:
-    """Close the connection after data that one read returned behind a response."""
-
-    async def twice(wire: Wire) -> None:
-        await wire.request()
-        head = b"HTTP/1.1 200 OK\r\nContent-Length: %06d\r\n\r\n"
-        body = 65536 - len(head % 0)  # as much as is taken at a time
-        await wire.send(head % body + b"%d" % wire.number * body + STRAY)
-        await wire.gone()
-
-    async with serving(twice) as peer, client(peer) as http:
-        assert [(await http.get("/")).text[:5] for _ in range(2)] == ["11111", "22222"]
 
 
 async def test_stray_answer_on_a_connection_that_was_kept() -> None:

@@ -15,7 +15,6 @@ from .scripted_server import Wire, client, idle, places, serving
 
 pytestmark = pytest.mark.anyio
 
-ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d"
 STRAY = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray"
 
 
@@ -74,7 +73,7 @@ async def test_server_that_speaks_no_tls(client_tls: ssl.SSLContext) -> None:
     async with serving(shout) as peer, client(peer, verify=client_tls) as http:
         progress = Progress()
         with pytest.raises(httpx.ConnectError):
-            await http.get(peer.url.replace("http:", "https:"), extensions={PROGRESS: progress})
+            await http.get(peer.secure_url, extensions={PROGRESS: progress})
         assert progress.stage is Stage.CONNECTING
         await peer.deserted()
 
@@ -83,43 +82,31 @@ async def test_handshake_that_does_not_end(client_tls: ssl.SSLContext) -> None:
     """A handshake that does not end is a connect time-out, and its socket is closed."""
     async with serving(lambda wire: wire.gone()) as peer, client(peer, verify=client_tls) as http:
         with pytest.raises(httpx.ConnectTimeout):
-            await http.get(peer.url.replace("http:", "https:"), timeout=httpx.Timeout(5, connect=0.05))
+            await http.get(peer.secure_url, timeout=httpx.Timeout(5, connect=0.05))
         await peer.deserted()
 
 
-async def test_unsolicited_response_in_its_own_tls_record(
-    server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
+@pytest.mark.parametrize(
+    ("length", "stray"),
+    [(1, STRAY), (60_000, b"HTTP/1.1 200 OK\r\nContent-Length: 12000\r\n\r\n" + b"s" * 12_000)],
+    ids=["in its own record", "partly beyond one read"],
+)
+async def test_unsolicited_response_in_a_tls_record(
+    length: int, stray: bytes, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
 ) -> None:
-    """Drop a second response in its own TLS record."""
+    """Drop a second response."""
 
     async def twice(wire: Wire) -> None:
         await wire.request()
         assert isinstance(wire.stream, TLSStream)
-        wire.stream._ssl_object.write(ANSWER % wire.number)
-        await wire.send(STRAY)
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % length
+        wire.stream._ssl_object.write(head + b"%d" % wire.number * length)
+        await wire.send(stray)
         await wire.gone()
 
     async with serving(twice, tls=server_tls) as peer, client(peer, verify=client_tls) as http:
-        assert [(await http.get("/")).text for _ in range(3)] == ["1", "2", "3"]
+        assert [(await http.get("/")).text for _ in range(3)] == [number * length for number in "123"]
         await peer.deserted()
-
-
-async def test_stray_answer_in_a_record_of_which_half_is_read(
-    server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
-) -> None:
-    """Drop a second response that is partly beyond one read."""
-
-    async def twice(wire: Wire) -> None:
-        await wire.request()
-        assert isinstance(wire.stream, TLSStream)
-        wire.stream._ssl_object.write(
-            b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n" + b"%d" % wire.number * 60_000
-        )
-        await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 12000\r\n\r\n" + b"s" * 12_000)
-        await wire.gone()
-
-    async with serving(twice, tls=server_tls) as peer, client(peer, verify=client_tls) as http:
-        assert [(await http.get("/")).text[:5] for _ in range(2)] == ["11111", "22222"]
 
 
 async def test_broken_record(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:

@@ -1,10 +1,11 @@
 """Uploads: their bytes, files that are rejected, and files that fail midway."""
 
+import contextlib
 import io
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
@@ -27,7 +28,7 @@ from gateway_async import (
 from gateway_async._http import upload
 from gateway_async._wire.multipart import FilePart, Form
 
-from .scripted_server import Script, Wire, serving
+from .scripted_server import Script, Wire, serving, until
 
 pytestmark = pytest.mark.anyio
 
@@ -91,6 +92,14 @@ class Inbox:
         return parts(self.heads[-1], self.bodies[-1])
 
 
+@contextlib.asynccontextmanager
+async def receiving(*answers: bytes) -> AsyncIterator[tuple[Inbox, AsyncGateway]]:
+    """Have a server that answers like that, and a client of it."""
+    inbox = Inbox()
+    async with serving(inbox.script(*answers)) as peer, client(peer.url) as gateway:
+        yield inbox, gateway
+
+
 def answer(status: int, body: str = "") -> bytes:
     """An answer with a JSON body."""
     return (
@@ -108,8 +117,7 @@ async def test_a_form_arrives_as_it_was_made(tmp_path: Path) -> None:
     """Text and files, from bytes, a path, an open file and a path as text, with types; the length is told ahead."""
     path = tmp_path / "photo"
     path.write_bytes(os.urandom(200_000))
-    inbox = Inbox()
-    async with serving(inbox.script(MADE)) as peer, client(peer.url) as gateway:
+    async with receiving(MADE) as (inbox, gateway):
         with (tmp_path / "photo").open("rb") as file:
             file.seek(199_990)
             files = [
@@ -149,8 +157,7 @@ async def test_a_form_arrives_as_it_was_made(tmp_path: Path) -> None:
 )
 async def test_one_file_is_attached(said: bytes, file: QuickInvoiceFile | None) -> None:
     """In the contract's field; the answer is read as far as it goes, and an invoice's id is not taken for a file's."""
-    inbox = Inbox()
-    async with serving(inbox.script(said)) as peer, client(peer.url) as gateway:
+    async with receiving(said) as (inbox, gateway):
         assert await gateway.quick_invoices.attach_file("i", Attachment("a.pdf", b"%PDF")) == file
     assert inbox.heads[0].startswith(b"POST /v2/quickinvoices/i/files HTTP/1.1\r\n")
     assert inbox.parts == {"file[file]": ("a.pdf", "application/pdf", b"%PDF")}
@@ -183,11 +190,7 @@ async def test_a_file_is_put_back_where_it_stood() -> None:
     file = io.BytesIO(b"read before; the file")
     file.seek(len(b"read before; "))
     same, missing = Attachment("a", file), Attachment("b", "no such file")
-    inbox = Inbox()
-    async with (
-        serving(inbox.script(answer(422, '{"errors": {"files": ["no"]}}'), MADE)) as peer,
-        client(peer.url) as gateway,
-    ):
+    async with receiving(answer(422, '{"errors": {"files": ["no"]}}'), MADE) as (inbox, gateway):
         with pytest.raises(InvalidRequestError, match=r"files\[1\]: cannot be read"):
             await gateway.quick_invoices.create(INVOICE, [same, missing])
         with pytest.raises(ValidationError):
@@ -299,8 +302,7 @@ FAILURES = {
 @pytest.mark.parametrize(("error", "says"), FAILURES.values(), ids=FAILURES)
 async def test_a_file_that_fails_in_mid_send_is_never_sent(error: Exception | None, says: str) -> None:
     """The server gets no whole request; the invoice is looked up, and the outcome is said to be unknown."""
-    inbox = Inbox()
-    async with serving(inbox.script(answer(403, '{"message": "no"}'))) as peer, client(peer.url) as gateway:
+    async with receiving(answer(403, '{"message": "no"}')) as (inbox, gateway):
         with pytest.raises(OutcomeUnknownError, match=says):
             await gateway.quick_invoices.create(INVOICE, [Attachment("a", Failing(error))])
     assert [head.split(b" ")[0] for head in inbox.heads] == [b"GET"]
@@ -344,8 +346,7 @@ class Growing(io.BytesIO):
 
 async def test_a_file_that_grows_is_sent_as_long_as_it_was() -> None:
     """As many bytes as were promised, and the request is whole."""
-    inbox = Inbox()
-    async with serving(inbox.script(answer(201))) as peer, client(peer.url) as gateway:
+    async with receiving(answer(201)) as (inbox, gateway):
         await gateway.quick_invoices.attach_file("i", Attachment("log", Growing(b"x" * 100)))
     assert inbox.parts["file[file]"][2] == b"x" * 100
 
@@ -389,18 +390,12 @@ def slow() -> Iterator[Slow]:
 
 async def test_a_slow_disk_does_not_hold_up_the_event_loop(slow: Slow) -> None:
     """While the file is waited for, other tasks run: one of them lets it go."""
-    inbox = Inbox()
 
     async def let_go() -> None:
-        while not slow.asked.is_set():
-            await anyio.sleep(0.001)
+        await until(slow.asked.is_set)
         slow.may_answer.set()
 
-    async with (
-        serving(inbox.script(answer(201))) as peer,
-        client(peer.url) as gateway,
-        anyio.create_task_group() as tasks,
-    ):
+    async with receiving(answer(201)) as (inbox, gateway), anyio.create_task_group() as tasks:
         tasks.start_soon(let_go)
         await gateway.quick_invoices.attach_file("i", Attachment("a", slow))
     assert inbox.parts["file[file]"][2] == b"x" * 100
@@ -432,8 +427,7 @@ async def test_a_file_position_is_restored_after_reading() -> None:
         with anyio.CancelScope() as attempt:
             async with upload.open_upload(form) as body, anyio.create_task_group() as reading:
                 reading.start_soon(anext, body)
-                while not file.asked.is_set():
-                    await anyio.sleep(0.001)
+                await until(file.asked.is_set)
                 tasks.start_soon(let_go)
                 attempt.cancel()
     assert not any(file.put_back)
@@ -469,8 +463,7 @@ async def test_a_disk_that_never_answers_is_not_waited_for(monkeypatch: pytest.M
 
 async def test_a_lost_attachment_is_unknown() -> None:
     """Nothing tells whose file it is, so it is neither looked up nor sent again."""
-    inbox = Inbox()
-    async with serving(inbox.script(answer(500))) as peer, client(peer.url) as gateway:
+    async with receiving(answer(500)) as (inbox, gateway):
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.quick_invoices.attach_file("i", Attachment("a.pdf", b"%PDF"))
     assert caught.value.sent == {"filename": "a.pdf"}

@@ -1,4 +1,4 @@
-"""A Dask cluster of real processes, a sandbox in another, and a file of rows for them."""
+"""A Dask cluster of real processes, and a file of rows for them."""
 
 import json
 import os
@@ -11,8 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
-import httpx
-
 from gateway_async import AsyncGateway
 from gateway_async.observe import CallEnded, Event
 
@@ -21,38 +19,6 @@ CARD = "4111111111111111"
 OTHER_CARD = "5555555555554444"
 STAMPS = "TEST_STAMPS"
 WITHIN = 20
-
-
-class Sandbox:
-    """A sandbox in a process of its own.
-
-    Attributes:
-        facts: what it printed when it was ready.
-    """
-
-    def __init__(self) -> None:
-        command = [sys.executable, "-m", "gateway_async.cli", "sandbox", "--port", "0", "--json"]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)  # noqa: S603  our own
-        assert self._process.stdout is not None
-        self.facts: dict[str, Any] = json.loads(self._process.stdout.readline())
-
-    def environment(self) -> dict[str, str]:
-        """The variables that `AsyncGateway.from_env` reads."""
-        names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
-        return {f"GATEWAY_{name.upper()}": self.facts[name] for name in names}
-
-    def stored(self) -> Mapping[str, int]:
-        """How often each integrator's id was stored."""
-        answer = httpx.get(f"{self.facts['base_url']}/_sandbox/ledger", timeout=30, trust_env=False)
-        stored: Mapping[str, int] = answer.json()["stored"]
-        return stored
-
-    def end(self) -> None:
-        """RowResult it."""
-        self._process.terminate()
-        self._process.wait(WITHIN)
-        assert self._process.stdout is not None
-        self._process.stdout.close()
 
 
 class Cluster:
@@ -86,7 +52,7 @@ class Cluster:
         worker.wait(WITHIN)
 
     def end(self) -> None:
-        """RowResult all of it."""
+        """Kill all processes."""
         for process in (*self._workers, self._scheduler):
             process.kill()
             process.wait(WITHIN)

@@ -4,10 +4,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from gateway_async import AchVaultCreate
 from gateway_async.migration import Rows, VaultRow, read_rows
 
 CARD = "4111111111111111"
 OTHER_CARD = "5555555555554444"
+BANK_ACCOUNT = AchVaultCreate(
+    account_number="123456789",
+    account_holder_name="Ann",
+    account_type="checking",
+    is_company=False,
+    routing="072000326",
+)
 HEADER = "key,account_number,exp_date,account_holder_name"
 
 

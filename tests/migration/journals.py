@@ -25,6 +25,7 @@ from gateway_async.migration.journal.protocol import (
     split_new_rows,
 )
 from gateway_async.migration.journal.sqlite import SqliteJournal
+from gateway_async.migration.report import Report
 
 POSTGRES = os.environ.get("GATEWAY_TEST_POSTGRES", "")
 postgres_only = pytest.mark.skipif(
@@ -86,6 +87,11 @@ def stored(key: str, fingerprint: str = "f") -> RowResult:
     return end(key, RowState.STORED, fingerprint, vault_id=f"v-{key}", last_four="1111", brand="visa")
 
 
+def counts(report: Report) -> tuple[int, int, int, int]:
+    """Return how many rows were stored, rejected, are unknown, were skipped."""
+    return report.stored, report.rejected, report.unknown, report.skipped
+
+
 class MemoryJournal:
     """A journal of a test's own, in memory.
 
@@ -102,7 +108,7 @@ class MemoryJournal:
         self.is_closed = False
 
     async def start(self, name: str | None, gateway: str = "") -> JournalRun:
-        """RowStarted a run."""
+        """Start a run."""
         self.gateway = gateway
         self.run += 1
         return JournalRun(name or "cards", self.run)

@@ -1,4 +1,4 @@
-"""A process that migrates cards, to be killed by `test_killed.py`: facts as JSON in, a line on standard output at last.
+"""A process that migrates cards, to be killed by `test_killed.py`: a line on standard output at last.
 
 What the gateway says is stored already goes to a file, as soon as it says so: it was sent although it was stored.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 
-from gateway_async import AsyncGateway, CardVaultCreate, UserApiKey, ValidationError
+from gateway_async import AsyncGateway, CardVaultCreate, ValidationError
 from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.observe import AttemptFailed, Event
@@ -23,7 +23,7 @@ def rows(count: int) -> Iterator[VaultRow]:
         yield VaultRow(key=f"key {number}", line=number + 1, request=request)
 
 
-async def migrate(facts: dict[str, str], count: int, journal: str, again: str) -> None:
+async def migrate(count: int, journal: str, again: str) -> None:
     """Migrate all rows."""
 
     def watch(event: Event) -> None:
@@ -31,15 +31,9 @@ async def migrate(facts: dict[str, str], count: int, journal: str, again: str) -
             with Path(again).open("a") as file:
                 file.write(f"{event.api_id}\n")
 
-    async with AsyncGateway(
-        facts["base_url"],
-        developer_id=facts["developer_id"],
-        credentials=UserApiKey(facts["user_id"], facts["user_api_key"]),
-        location_id=facts["location_id"],
-        observers=[watch],
-    ) as gateway:
+    async with AsyncGateway.from_env(observers=[watch]) as gateway:
         report = await migrate_vaults(gateway, rows(count), journal=journal, concurrency=32)
     print(json.dumps([report.stored, report.rejected, report.unknown, report.skipped]))  # noqa: T201
 
 
-anyio.run(migrate, json.loads(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4])
+anyio.run(migrate, int(sys.argv[1]), sys.argv[2], sys.argv[3])

@@ -141,13 +141,6 @@ async def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         await read(tmp_path, format="csv")
 
 
-async def test_an_unknown_column_stops_it_before_a_row_is_read(tmp_path: Path) -> None:
-    """The unknown column is named when the header is read."""
-    rows = read_rows(put(tmp_path, "key,acount_number\n1,2\n"))
-    with pytest.raises(InvalidRequestError, match="'acount_number'"):
-        await rows.header()
-
-
 async def test_shards_of_an_encoding_with_two_bytes_are_refused(tmp_path: Path) -> None:
     """Its bytes are not where its lines are."""
     with pytest.raises(InvalidRequestError, match=r"encoding: .*expected UTF-8"):

@@ -24,8 +24,11 @@ from gateway_async.migration.journal.sqlite import SqliteJournal
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow, api_id_of
 from gateway_async.migration.sources.shards import shards
+from gateway_async.sandbox import Sandbox
+from tests.support.sandbox_environment import environment_of
 
-from .cluster import OTHER_CARD, Cluster, Sandbox, cluster_of, row, stamping_gateway, write_rows
+from .cluster import OTHER_CARD, Cluster, cluster_of, row, stamping_gateway, write_rows
+from .journals import counts
 
 distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'gateway-async[dask]'")
 
@@ -51,15 +54,14 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     """One sandbox for all tests; each has its own migration, and so ids of its own."""
-    made = Sandbox()
-    yield made
-    made.end()
+    with Sandbox() as box:
+        yield box
 
 
 @pytest.fixture(scope="module")
 def cluster(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Two workers."""
-    with cluster_of(tmp_path_factory.mktemp("cluster"), sandbox.environment()) as made:
+    with cluster_of(tmp_path_factory.mktemp("cluster"), environment_of(sandbox)) as made:
         yield made
 
 
@@ -97,15 +99,22 @@ def migrate(cluster: Cluster, tmp_path: Path, name: str) -> Callable[..., Any]:
     return partial(migrate_vaults_dask, cluster.address, journal=journal, name=name, concurrency=16)
 
 
+@pytest.fixture
+def migrate_together(database: str, name: str) -> Callable[..., Any]:
+    """The migration of a file on any cluster, with the journal and the rate that all of its workers share."""
+    return partial(migrate_vaults_dask, journal=database, name=name, redis=REDIS, rate=RATE, concurrency=4)
+
+
+def write_cards(folder: Path, count: int) -> tuple[list[str], Path]:
+    """Write a file of cards. Return its keys and its path."""
+    keys = [f"k{number}" for number in range(count)]
+    return keys, write_rows(folder / "cards.jsonl", [row(key) for key in keys])
+
+
 def times_stored(sandbox: Sandbox, name: str, keys: list[str]) -> list[int]:
     """How often the account of each key was stored, by the sandbox's ledger."""
-    stored = sandbox.stored()
+    stored = sandbox.ledger()["stored"]
     return [stored.get(api_id_of(name, key), 0) for key in keys]
-
-
-def counts(report: Report) -> tuple[int, int, int, int]:
-    """How many rows were stored, rejected, are unknown, were skipped."""
-    return report.stored, report.rejected, report.unknown, report.skipped
 
 
 # --- how a file is migrated
@@ -113,8 +122,7 @@ def counts(report: Report) -> tuple[int, int, int, int]:
 
 async def test_every_shard_is_carried_out_once(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
     """All rows are stored, and a second run skips them all."""
-    keys = [f"k{number}" for number in range(200)]
-    path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
+    keys, path = write_cards(tmp_path, 200)
     first = await migrate(path, rows_per_shard=60)
     second = await migrate(path, rows_per_shard=90)
     assert (counts(first), counts(second)) == ((200, 0, 0, 0), (0, 0, 0, 200))
@@ -141,8 +149,7 @@ async def test_a_shard_that_is_carried_out_twice_at_once(
     cluster: Cluster, sandbox: Sandbox, journal: Any, name: str, tmp_path: Path
 ) -> None:
     """Two workers with the same rows at the same moment store each of them once."""
-    keys = [f"k{number}" for number in range(300)]
-    path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
+    keys, path = write_cards(tmp_path, 300)
     (shard,) = shards(path, 1000)
     work = ShardJob(path=str(path), size=path.stat().st_size, name=name, journal=journal, since=1)
     async with distributed.Client(cluster.address, asynchronous=True, set_as_default=False) as client:
@@ -157,8 +164,7 @@ async def test_a_shard_that_is_carried_out_twice_at_once(
 
 async def test_it_stops_when_asked(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
     """Shards under way finish what is under way, no others begin, and the next run does the rest."""
-    keys = [f"k{number}" for number in range(2000)]
-    path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
+    keys, path = write_cards(tmp_path, 2000)
     stopped = await migrate(
         path,
         rows_per_shard=500,
@@ -174,8 +180,7 @@ async def test_it_stops_when_asked(migrate: Any, sandbox: Sandbox, name: str, tm
 
 async def test_it_is_cancelled(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
     """Workers stop when the caller's task is cancelled."""
-    keys = [f"k{number}" for number in range(2000)]
-    path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
+    keys, path = write_cards(tmp_path, 2000)
     scope = anyio.CancelScope()
 
     def cancel_soon(report: Report) -> None:
@@ -199,13 +204,12 @@ async def test_the_command_keeps_to_its_cap(
     cluster: Cluster, sandbox: Sandbox, database: str, name: str, tmp_path: Path
 ) -> None:
     """`--max-rows` holds over all workers, run by run, to the row; status 5. Progress and the time left are shown."""
-    path = write_rows(tmp_path / "cards.jsonl", [row(f"k{number}") for number in range(3000)])
-    keys = [f"k{number}" for number in range(3000)]
+    keys, path = write_cards(tmp_path, 3000)
     options = ("--dask", cluster.address, "--journal", database, "--name", name, "--max-rows", "50", "--json")
     for run in (1, 2):
         process = await anyio.run_process(
             [sys.executable, "-m", "gateway_async.cli", "migrate", str(path), *options],
-            env={**os.environ, **sandbox.environment()},
+            env={**os.environ, **environment_of(sandbox)},
             check=False,
         )
         *progress, end = [json.loads(line) for line in process.stdout.splitlines()]
@@ -213,13 +217,12 @@ async def test_the_command_keeps_to_its_cap(
         assert sum(times_stored(sandbox, name, keys)) == 50 * run
         assert {event["event"] for event in progress} == {"progress"}
         assert all(event["share"] is not None for event in progress)
-        assert (end["gateway"], end["location"]) == (sandbox.facts["base_url"], sandbox.facts["location_id"])
+        assert (end["gateway"], end["location"]) == (sandbox.base_url, sandbox.location_id)
 
 
 async def test_a_cap_goes_from_shard_to_shard(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
     """A shard gets what another one does not use. A cap above all rows stops nothing."""
-    keys = [f"k{number}" for number in range(400)]
-    path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
+    keys, path = write_cards(tmp_path, 400)
     first = await migrate(path, rows_per_shard=50, max_rows=70)
     told: list[str] = []
     bad = [row(key) for key in keys[:100]] + [row(key, "411") for key in keys[100:130]] + [row(k) for k in keys[130:]]
@@ -234,30 +237,20 @@ async def test_a_cap_goes_from_shard_to_shard(migrate: Any, sandbox: Sandbox, na
 
 
 @services
-async def test_killed_workers_do_not_exceed_a_cap(sandbox: Sandbox, database: str, name: str, tmp_path: Path) -> None:
+async def test_killed_workers_do_not_exceed_a_cap(
+    migrate_together: Any, sandbox: Sandbox, name: str, tmp_path: Path
+) -> None:
     """Rows that a dead worker stored count. Other workers store the rest, and no row more."""
-    keys = [f"k{number}" for number in range(600)]
-    path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
+    keys, path = write_cards(tmp_path, 600)
     most = [0]
-    with cluster_of(tmp_path, sandbox.environment()) as cluster:
+    with cluster_of(tmp_path, environment_of(sandbox)) as cluster:
         killer = Killer(cluster, 300)
 
         def look(report: Report) -> None:
             killer.look(report)
             most[0] = max(most[0], report.stored)
 
-        report = await migrate_vaults_dask(
-            cluster.address,
-            path,
-            journal=database,
-            name=name,
-            redis=REDIS,
-            rate=RATE,
-            concurrency=4,
-            rows_per_shard=100,
-            max_rows=300,
-            on_progress=look,
-        )
+        report = await migrate_together(cluster.address, path, rows_per_shard=100, max_rows=300, on_progress=look)
     stored = times_stored(sandbox, name, keys)
     assert (killer.kills, report.stored, report.stopped) == (KILLS, 300, "maximum of 300 rows stored")
     assert (sum(stored), max(stored), most[0]) == (300, 1, 300)
@@ -269,27 +262,17 @@ async def test_killed_workers_do_not_exceed_a_cap(sandbox: Sandbox, database: st
 @services
 @pytest.mark.timeout(1800)
 async def test_killed_workers_double_and_lose_nothing(
-    sandbox: Sandbox, database: str, name: str, tmp_path: Path
+    migrate_together: Any, sandbox: Sandbox, name: str, tmp_path: Path
 ) -> None:
     """While workers are killed and others come, each row is stored once, at the rate that all of them share."""
     # GATEWAY_DASK_ROWS=5000 pytest -s tests/migration/test_dask.py -k killed: takes longer, and keeps the rate to 5 %.
-    keys = [f"k{number}" for number in range(LONG)]
-    path = write_rows(tmp_path / "cards.jsonl", [row(key) for key in keys])
-    with cluster_of(tmp_path, sandbox.environment()) as cluster:
+    keys, path = write_cards(tmp_path, LONG)
+    with cluster_of(tmp_path, environment_of(sandbox)) as cluster:
         killer = Killer(cluster, LONG)
         async with distributed.Client(cluster.address, asynchronous=True, set_as_default=False) as client:
             await client.wait_for_workers(2, timeout=30)
-            report = await migrate_vaults_dask(
-                client,
-                path,
-                journal=database,
-                name=name,
-                redis=REDIS,
-                rate=RATE,
-                concurrency=4,
-                rows_per_shard=50,
-                gateway=stamping_gateway,
-                on_progress=killer.look,
+            report = await migrate_together(
+                client, path, rows_per_shard=50, gateway=stamping_gateway, on_progress=killer.look
             )
     rate = _rate_of(cluster.stamps())
     print(f"{LONG} rows, {killer.kills} workers killed, {rate:.2f} calls a second of {RATE:g}")  # noqa: T201  with -s
@@ -325,10 +308,10 @@ def _rate_of(stamps: list[float]) -> float:
 
 async def test_no_worker_is_waited_for_in_vain(sandbox: Sandbox, name: str, tmp_path: Path) -> None:
     """When the last worker is gone and none comes, the migration says so and stops after its give_up_after."""
-    path = write_rows(tmp_path / "cards.jsonl", [row(f"k{number}") for number in range(5000)])
+    _, path = write_cards(tmp_path, 5000)
     seen: list[str] = []
     killed: list[bool] = []
-    with cluster_of(tmp_path, sandbox.environment(), workers=1) as cluster:
+    with cluster_of(tmp_path, environment_of(sandbox), workers=1) as cluster:
 
         def kill_it(report: Report) -> None:
             if report.stored and not killed:
@@ -338,9 +321,9 @@ async def test_no_worker_is_waited_for_in_vain(sandbox: Sandbox, name: str, tmp_
 
         journal = partial(SqliteJournal, tmp_path / "cards.journal")
         report = await migrate_vaults_dask(
-            cluster.address, path, journal=journal, name=name, give_up_after=1, on_progress=kill_it
+            cluster.address, path, journal=journal, name=name, give_up_after=3, on_progress=kill_it
         )
-    assert (report.stopped, "no worker is connected" in seen) == ("no worker was connected for 1 s", True)
+    assert (report.stopped, "no worker is connected" in seen) == ("no worker was connected for 3 s", True)
 
 
 # --- what is refused, before anything is sent

@@ -3,16 +3,17 @@
 import json
 import shutil
 import subprocess
-from datetime import UTC, datetime
+from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
+import attrs
 import pytest
 
 from gateway_async.migration import Report, RowResult, RowState, Sample
 from gateway_async.migration.output.html_report import render_page
 from gateway_async.migration.output.reasons import Reasons
-from gateway_async.migration.output.summary import as_values, duration, headline
+from gateway_async.migration.output.summary import RunContext, as_values, duration, headline
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SAMPLES = [Sample(second * 0.5, second * 500, second // 4, 16 + second % 48) for second in range(200)]
@@ -30,6 +31,8 @@ STOPPED = Report(
 )
 REASONS = [('exp_date: must be MMYY, not "<script>"', 400), ("account_number: fails the check digit", 80)]
 AGAIN = "gateway-async migrate 'my cards.csv' --journal cards.journal"
+CONTEXT = RunContext(reasons=REASONS, resume_command=AGAIN)
+NOTHING = RunContext()
 VOID = {"meta", "link"}
 
 
@@ -49,11 +52,6 @@ class Outline(HTMLParser):
         if tag not in VOID:
             self.open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """An element that has nothing in it."""
-        self.seen.append(tag)
-        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
-
     def handle_endtag(self, tag: str) -> None:
         """An element ends that began last."""
         assert self.open.pop() == tag
@@ -69,9 +67,7 @@ def outline(html: str) -> Outline:
 
 def test_the_page_says_how_it_ended() -> None:
     """Counts, reasons, how it went, how to go on; what others wrote is text and nothing else."""
-    html = render_page(
-        STOPPED, reasons=REASONS, resume_command=AGAIN, ended_at=datetime(2026, 11, 21, 23, 59, tzinfo=UTC)
-    )
+    html = render_page(attrs.evolve(STOPPED, ended_at=datetime(2026, 11, 21, 23, 59).astimezone()), CONTEXT)
     for shown in ("99,000", "480", "1,000", "it is past the window", "check digit", "1 min 40 s", "2026-11-21 23:59"):
         assert shown in html
     assert "cards &lt;b&gt;&amp;&lt;/b&gt;" in html
@@ -84,7 +80,7 @@ def test_the_page_says_how_it_ended() -> None:
 
 def test_the_picture_shows_every_curve() -> None:
     """Rows and failures a second, and calls at once; in words, too, for those who do not see it."""
-    html = render_page(STOPPED)
+    html = render_page(STOPPED, NOTHING)
     for name in ("Rows per second", "Failed attempts per second", "Concurrent calls allowed"):
         assert f">{name}</text>" in html
     assert "up to 1,000 rows per second" in html
@@ -93,17 +89,17 @@ def test_the_picture_shows_every_curve() -> None:
 
 def test_nothing_to_show_is_no_picture() -> None:
     """A run that ended before it began has a page too."""
-    html = render_page(Report("cards"))
+    html = render_page(Report("cards"), NOTHING)
     assert "Nothing to migrate" in html
     assert "svg" not in outline(html).seen
-    assert "How to continue" not in render_page(Report("cards", stored=1), resume_command=AGAIN)
+    assert "How to continue" not in render_page(Report("cards", stored=1), CONTEXT)
 
 
 @pytest.mark.parametrize("seconds", [0.05, 3.0, 59.0, 3600.0, 400_000.0])
 def test_any_length_has_a_readable_axis(seconds: float) -> None:
     """Some marks of time, and not too many; no more than a hundred-odd steps in a curve."""
     samples = [Sample(seconds * part / 600, part, 0, 8) for part in range(601)]
-    html = render_page(Report("cards", stored=600, seconds=seconds, samples=samples))
+    html = render_page(Report("cards", stored=600, seconds=seconds, samples=samples), NOTHING)
     assert 2 <= html.count('class="time"') <= 9
     assert html.count('class="tip"') <= 3 * 121
 
@@ -111,7 +107,7 @@ def test_any_length_has_a_readable_axis(seconds: float) -> None:
 def test_a_short_rest_is_no_peak() -> None:
     """The last look may come a moment after the one before; a rate over a moment is chance."""
     samples = [Sample(0.1 * part, 10 * part, 0, 8) for part in range(1, 100)]
-    html = render_page(Report("cards", samples=[*samples, Sample(9.901, 999, 0, 8)]))
+    html = render_page(Report("cards", samples=[*samples, Sample(9.901, 999, 0, 8)]), NOTHING)
     assert "up to 188 rows per second" in html  # and not 9,000
 
 
@@ -136,7 +132,7 @@ def test_lengths_of_time_are_for_people() -> None:
 
 def test_the_report_as_plain_values() -> None:
     """All of it can be JSON; the rate leaves out what was skipped."""
-    values = json.loads(json.dumps(as_values(STOPPED, REASONS, AGAIN)))
+    values = json.loads(json.dumps(as_values(STOPPED, CONTEXT)))
     assert (values["rows"], values["complete"], values["rows_per_second"]) == (100_500, False, 1000.0)
     assert values["reasons"][1] == {"reason": REASONS[1][0], "rows": 80}
 
@@ -164,9 +160,9 @@ def test_what_is_said_of_a_group_is_true_of_each_of_its_rows() -> None:
 @pytest.mark.parametrize(
     ("html", "complains"),
     [
-        (render_page(STOPPED, reasons=REASONS, resume_command=AGAIN), False),
-        (render_page(Report("cards")), False),
-        (render_page(STOPPED).replace("<main>", '<main><img src="http://127.0.0.1:9/dot.png">'), True),
+        (render_page(STOPPED, CONTEXT), False),
+        (render_page(Report("cards"), NOTHING), False),
+        (render_page(STOPPED, NOTHING).replace("<main>", '<main><img src="http://127.0.0.1:9/dot.png">'), True),
     ],
     ids=["stopped", "nothing", "asking gateway_mismatch"],
 )

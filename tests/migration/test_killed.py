@@ -12,13 +12,13 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from gateway_async.sandbox import Sandbox
+from tests.support.sandbox_environment import environment_of
 
 KILLS = int(os.environ.get("GATEWAY_KILLS", "3"))
 ROWS = int(os.environ.get("GATEWAY_ROWS", str(200 * KILLS)))
@@ -37,16 +37,15 @@ class Killed:
     def __init__(self, sandbox: Sandbox, folder: Path) -> None:
         self._journal = folder / "cards.journal"
         self.again = folder / "again"
-        facts = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
-        given = json.dumps({name: getattr(sandbox, name) for name in facts})
-        self._arguments = (str(PROGRAM), given, str(ROWS), str(self._journal), str(self.again))
+        self._arguments = (str(PROGRAM), str(ROWS), str(self._journal), str(self.again))
+        self._environment = {**os.environ, **environment_of(sandbox)}
         self._chance = random.Random(SEED)  # noqa: S311  no secret
         self.kills = 0
 
     def start(self) -> subprocess.Popen[str]:
-        """RowStarted it, or go on with it."""
-        command = [sys.executable, *self._arguments]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603  ours
+        """Start it, or go on with it."""
+        command, pipe = [sys.executable, *self._arguments], subprocess.PIPE
+        return subprocess.Popen(command, env=self._environment, stdout=pipe, stderr=pipe, text=True)  # noqa: S603  ours
 
     def kill_after(self, rows: int) -> None:
         """Start the process, and kill it (SIGKILL) at a random moment after it has stored some rows."""
@@ -74,13 +73,6 @@ class Killed:
                 return 0
             (count,) = file.execute("SELECT count(*) FROM vaults WHERE state = ?", (state,)).fetchone()
             return int(count)
-
-
-@pytest.fixture
-def sandbox() -> Iterator[Sandbox]:
-    """A gateway that outlives its clients."""
-    with Sandbox() as box:
-        yield box
 
 
 @pytest.mark.timeout(1200)

@@ -1,6 +1,5 @@
 """`migrate_vaults` against the sandbox, on a bad day too."""
 
-from collections.abc import AsyncIterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from gateway_async import AsyncGateway, CardVaultCreate, ContactCreate, JournalError, UserApiKey
+from gateway_async import AsyncGateway, CardVaultCreate, ContactCreate, JournalError
 from gateway_async.migration.journal.postgres import PostgresJournal
 from gateway_async.migration.journal.protocol import Journal, RowResult, RowState
 from gateway_async.migration.journal.sqlite import SqliteJournal
@@ -28,30 +27,10 @@ FAULTS: tuple[FaultName, ...] = (
 )
 
 
-@pytest.fixture
-async def sandbox(anyio_backend: str) -> AsyncIterator[Sandbox]:
-    """A gateway."""
-    async with Sandbox() as box:
-        yield box
-
-
-@pytest.fixture
-async def gateway(sandbox: Sandbox) -> AsyncIterator[AsyncGateway]:
-    """A client of it."""
-    async with sandbox.gateway() as client:
-        yield client
-
-
 def card(number: int, **fields: Any) -> CardVaultCreate:
     """A card with an id."""
     given: dict[str, Any] = {"account_number": "4111111111111111", "exp_date": "1230", **fields}
     return CardVaultCreate(account_vault_api_id=f"k{number}", **given)
-
-
-def client_of(sandbox: Sandbox, developer_id: str) -> AsyncGateway:
-    """A client of a developer."""
-    key = UserApiKey(sandbox.user_id, sandbox.user_api_key)
-    return AsyncGateway(sandbox.base_url, developer_id=developer_id, credentials=key, location_id=sandbox.location_id)
 
 
 async def test_a_migration(gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path) -> None:
@@ -120,7 +99,7 @@ async def test_what_was_mended_at_the_gateway(gateway: AsyncGateway, tmp_path: P
 
 async def test_refused_credentials(sandbox: Sandbox, tmp_path: Path) -> None:
     """A migration stops immediately with the reason."""
-    async with client_of(sandbox, "nobody") as gateway:
+    async with sandbox.gateway(developer_id="nobody") as gateway:
         report = await migrate_vaults(gateway, map(card, range(300)), journal=tmp_path / "cards.journal")
     assert "401" in report.stopped
     assert (report.rows, report.complete) == (0, False)

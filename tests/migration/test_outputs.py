@@ -5,7 +5,6 @@ import json
 import stat
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,15 @@ from hypothesis import strategies as st
 
 from gateway_async import InvalidRequestError
 from gateway_async.migration import Columns, JournalEntry, RowResult, RowState, VaultRow, read_rows
+from gateway_async.migration.output.atomic_file import back_up
 from gateway_async.migration.output.formats import InputFormat
 from gateway_async.migration.output.formulas import NOTE, escape_formula, unescape_formulas
-from gateway_async.migration.output.path_checks import check_rejects, check_report, check_vault_ids
+from gateway_async.migration.output.path_checks import check_output
 from gateway_async.migration.output.rejects import Rejects
 from gateway_async.migration.output.vault_ids import write_vault_ids
 
-CARD = "4111111111111111"
+from .files import CARD
+
 COLUMNS = Columns({"Card No": "account_number", "Expiry": "exp_date"}, key="Customer", ignore=("Remark",))
 NAMES = ("Customer", "Card No", "Expiry", "Remark")
 
@@ -61,7 +62,7 @@ async def test_which_key_became_which_account(tmp_path: Path) -> None:
     for name in ("out.csv", "out.jsonl"):
         path = tmp_path / name
         path.write_text("key,account_vault_api_id\n")
-        check_vault_ids(path)
+        check_output("out", path)
         assert await write_vault_ids(path, entries("1", 'b,"2"')) == 2
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
     assert rows == [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
@@ -85,39 +86,38 @@ async def test_a_file_that_is_not_finished_replaces_nothing(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("option", "name", "said"),
     [
-        ("none/out.csv", "does not exist"),
-        ("out.txt", "must end in .csv"),
-        ("diary.csv", "expected --force to replace it"),
+        ("out", "none/out.csv", "does not exist"),
+        ("out", "out.txt", "must end in .csv"),
+        ("out", "diary.csv", "expected --force to replace it"),
+        ("rejects", "diary.csv", "expected --force to replace it"),
     ],
 )
-def test_a_place_for_vault_ids_is_refused_before_anything_is_sent(tmp_path: Path, name: str, said: str) -> None:
+def test_a_path_is_refused_before_anything_is_sent(tmp_path: Path, option: str, name: str, said: str) -> None:
     """The folder is missing, the suffix is unknown, or another program's file exists."""
     (tmp_path / "diary.csv").write_text("Dear diary")
     with pytest.raises(InvalidRequestError, match=said):
-        check_vault_ids(tmp_path / name)
-    check_vault_ids(tmp_path / "diary.csv", force=True)
+        check_output(option, tmp_path / name)
 
 
-def test_a_place_for_rejects_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
-    """The path is the input or another program's file. An earlier file of rejects may be replaced."""
-    source, diary, former = tmp_path / "cards.csv", tmp_path / "diary.csv", tmp_path / "rejects.csv"
-    source.write_text("Customer\n")
-    diary.write_text("Dear diary")
-    former.write_text("Customer,problems\n")
-    with pytest.raises(InvalidRequestError, match="is the input"):
-        check_rejects(source, source, force=True)
-    with pytest.raises(InvalidRequestError, match="expected --force to replace it"):
-        check_rejects(diary, source)
-    check_rejects(diary, source, force=True)
-    check_rejects(former, source)
-    kept = source.rename(tmp_path / "rejects.csv~")
-    with pytest.raises(InvalidRequestError, match=r"would be the backup of rejects\.csv"):
-        check_rejects(former, kept)
-    part = kept.rename(tmp_path / "rejects.csv.part")
-    with pytest.raises(InvalidRequestError, match=r"would be the temporary file of rejects\.csv"):
-        check_rejects(former, part, force=True)
+@pytest.mark.parametrize(("suffix", "role"), [("~", "the backup"), (".part", "the temporary file")])
+def test_the_input_is_not_lost(tmp_path: Path, suffix: str, role: str) -> None:
+    """The input may have the name that a file of rejects needs beside its own."""
+    source = tmp_path / f"rejects.csv{suffix}"
+    source.touch()
+    with pytest.raises(InvalidRequestError, match=rf"the input, would be {role} of rejects\.csv"):
+        check_output("rejects", tmp_path / "rejects.csv", source=source, force=True)
+
+
+@pytest.mark.parametrize("option", ["out", "rejects", "report", "report-json"])
+def test_a_file_may_be_replaced(tmp_path: Path, option: str) -> None:
+    """Another program's file only if that is asked for, an earlier file of the same kind always."""
+    path = tmp_path / "diary.csv"
+    path.write_text("Dear diary")
+    check_output(option, path, force=True)
+    path.write_text('key,account_vault_api_id,problems,"rows_per_second"')
+    check_output(option, path)
 
 
 def test_two_processes_do_not_mix_their_files(tmp_path: Path) -> None:
@@ -141,13 +141,16 @@ def rejected(source: dict[str, Any], *reasons: str, line: int = 2, told: bool = 
 
 
 def written(path: Path, input_format: InputFormat, *rows: tuple[VaultRow, RowResult], unmasked: bool = False) -> str:
-    """The file of some rejects; of Parquet only that it was written."""
+    """The file of some rejects as text."""
+    parquet = pytest.importorskip("pyarrow.parquet") if input_format.format == "parquet" else None
     rejects = Rejects(path, lambda: input_format, with_card_numbers=unmasked)
     for row, end in rows:
         rejects.add(row, end)
     assert rejects.close()
     assert rejects.count == len(rows)
-    return "" if input_format.format == "parquet" else path.read_bytes().decode(input_format.encoding)
+    if parquet:
+        return str(parquet.read_table(path).to_pylist())
+    return path.read_bytes().decode(input_format.encoding)
 
 
 REMARK = f"see {CARD} or 4111.1111/1111_1111"
@@ -175,8 +178,6 @@ def test_masked_rejects_leave_out_what_is_ignored(tmp_path: Path, kind: str) -> 
     cells = ("c1", "4111 1111 1111 1112", track, holder, "account 12345678", "737")
     path = tmp_path / f"rejects.{kind}"
     text = written(path, input_format, rejected(dict(zip(names, cells, strict=True)), "exp_date: is missing"))
-    if kind == "parquet":
-        text = str(pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist())
     assert "Ada ************1111, ************5454" in text
     for hidden in ("Remark", "CVV", "737", "12345678", "567890", "4111", "5454\n"):
         assert hidden not in text
@@ -210,10 +211,7 @@ def test_rejects_with_card_numbers_are_for_one_pair_of_eyes(tmp_path: Path) -> N
     path.write_text("mended,problems\n")
     input_format = InputFormat(format="csv", columns=NAMES)
     text = written(path, input_format, rejected({**CELLS, "": ["more", ""]}, "row: has 6 cells"), unmasked=True)
-    assert (
-        text.splitlines()[1]
-        == f"c1,4111 1111 1111 1112,13/30,see {CARD} or 4111.1111/1111_1111,more,,line 2: row: has 6 cells"
-    )
+    assert text.splitlines()[1] == f"c1,4111 1111 1111 1112,13/30,{REMARK},more,,line 2: row: has 6 cells"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert (tmp_path / "rejects.csv~").read_text() == "mended,problems\n"
 
@@ -228,10 +226,9 @@ def test_earlier_rejects_are_set_aside_when_nothing_is_rejected(tmp_path: Path) 
     """Rejects of an earlier run are kept under another name, if there are any."""
     path = tmp_path / "rejects.csv"
     path.write_text("Customer,problems\n")
-    rejects = Rejects(path, InputFormat)  # type: ignore[arg-type]  # it is not asked
-    assert rejects.back_up() == tmp_path / "rejects.csv~"
+    assert back_up(path) == tmp_path / "rejects.csv~"
     assert contents(tmp_path) == {"rejects.csv~": "Customer,problems\n"}
-    assert rejects.back_up() is None
+    assert back_up(path) is None
 
 
 def test_no_card_number_is_left_by_a_run_that_was_killed(tmp_path: Path) -> None:
@@ -246,9 +243,9 @@ def test_a_folder_that_takes_nothing_is_refused_before_anything_is_sent(
 ) -> None:
     """Not after hours, when all is stored; for every kind of file."""
     monkeypatch.setattr("os.access", lambda path, _mode: Path(path) != tmp_path)
-    for check in (check_vault_ids, partial(check_rejects, source=None), partial(check_report, "report")):
+    for option in ("out", "rejects", "report"):
         with pytest.raises(InvalidRequestError, match=f"folder {tmp_path} is not writable"):
-            check(tmp_path / "out.csv")
+            check_output(option, tmp_path / "out.csv")
 
 
 def test_a_disk_that_takes_nothing_is_told_at_the_end(tmp_path: Path) -> None:
@@ -263,8 +260,6 @@ def test_a_disk_that_takes_nothing_is_told_at_the_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 async def test_rejects_can_be_mended_and_read_again(tmp_path: Path, kind: str) -> None:
     """The column of problems is left out, and what was mended is a row like any other."""
-    if kind == "parquet":
-        pytest.importorskip("pyarrow")
     path = tmp_path / f"rejects.{kind}"
     input_format = InputFormat(format=kind, mapping=COLUMNS, columns=NAMES)
     mended = {**CELLS, "Card No": CARD, "Expiry": "12/30"}
@@ -297,23 +292,17 @@ async def test_a_spreadsheet_runs_no_cell_of_rejects(tmp_path: Path, cell: str) 
     names = ("Customer", "account_number", "title", "account_holder_name")
     columns = Columns(key="Customer")
     source = dict(zip(names, (cell, CARD, cell, "Ada"), strict=True))
-    path = tmp_path / "rejects.csv"
-    written(
-        path, InputFormat(format="csv", mapping=columns, columns=names), rejected(source, "exp_date: no"), unmasked=True
-    )
+    path, again = tmp_path / "rejects.csv", tmp_path / "again.csv"
+    input_format = InputFormat(format="csv", mapping=columns, columns=names)
+    written(path, input_format, rejected(source, "exp_date: no"), unmasked=True)
     with path.open(newline="") as file:
         (row,) = csv.DictReader(file)
     assert row["title"] == row["Customer"] == ("'" + cell if cell in FORMULAS else cell)
     (read,) = [row async for row in read_rows(path, columns=columns)]
     assert read.source is not None
     assert {name: read.source[name] for name in names} == source
-    again = tmp_path / "again.csv"
-    written(
-        again,
-        InputFormat(format="csv", mapping=columns, columns=tuple(read.source)),
-        rejected({**read.source}, "no"),
-        unmasked=True,
-    )
+    input_format = attrs.evolve(input_format, columns=tuple(read.source))
+    written(again, input_format, rejected({**read.source}, "no"), unmasked=True)
     assert again.read_text().splitlines()[0] == path.read_text().splitlines()[0]
 
 
@@ -357,12 +346,7 @@ async def test_a_spreadsheet_runs_no_vault_id(tmp_path: Path, name: str) -> None
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_other_formats_keep_formulas_as_they_are(tmp_path: Path, kind: str) -> None:
     """A spreadsheet that opens them takes their texts for texts."""
-    path, input_format = (
-        tmp_path / f"rejects.{kind}",
-        InputFormat(format=kind, mapping=Columns(key="key"), columns=("key", "title")),
-    )
-    text = written(path, input_format, rejected({"key": "1", "title": "=1+1"}, "no"))
-    if kind == "parquet":
-        text = str(pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist())
+    input_format = InputFormat(format=kind, mapping=Columns(key="key"), columns=("key", "title"))
+    text = written(tmp_path / f"rejects.{kind}", input_format, rejected({"key": "1", "title": "=1+1"}, "no"))
     assert "'=1+1" not in text.replace("': '=", "': =")
     assert "=1+1" in text

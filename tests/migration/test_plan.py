@@ -9,15 +9,16 @@ from pathlib import Path
 import attrs
 import pytest
 
-from gateway_async import AchVaultCreate, CardVaultCreate, InvalidRequestError
+from gateway_async import CardVaultCreate, InvalidRequestError
 from gateway_async.migration import VaultRow, plan_migration, read_rows
 from gateway_async.migration.rows.temporary_table import DuplicateCount, DuplicateFinder
 
-from .files import CARD, OTHER_CARD, card_row, lines, put
+from .files import BANK_ACCOUNT, CARD, OTHER_CARD, card_row, lines, put
 
 pytestmark = pytest.mark.anyio
 
 TODAY = date(2030, 10, 15)
+CARD_REQUEST = CardVaultCreate(account_number=CARD, exp_date="1230")
 
 
 async def test_rows_are_counted(tmp_path: Path) -> None:
@@ -55,10 +56,9 @@ async def test_what_is_said_of_several_rows_is_true_of_each() -> None:
 
 async def test_doubles_of_a_key_cannot_be_sent() -> None:
     """Of rows with one key the first that could be sent is counted, and the time goes by that."""
-    card = CardVaultCreate(account_number=CARD, exp_date="1230")
     bad = ("exp_date: no",)
     given = [("a", ()), ("a", ()), ("b", bad), ("b", ()), ("c", ()), ("c", bad), ("a", ()), ("d", ())]
-    rows = [VaultRow(key=key, line=line, request=card, problems=said) for line, (key, said) in enumerate(given)]
+    rows = [VaultRow(key=key, line=line, request=CARD_REQUEST, problems=said) for line, (key, said) in enumerate(given)]
     plan = await plan_migration(rows, rate=1, today=TODAY)
     assert (plan.rows, plan.ready, plan.seconds, plan.duplicate_keys.count) == (8, 4, 4, 4)
     assert str(plan).startswith("8 rows, 4 can be sent: about 4.0 s")
@@ -89,17 +89,8 @@ async def test_keys_that_look_like_card_numbers_are_told() -> None:
 
 async def test_doubles_are_found() -> None:
     """Of keys and of accounts, with the line of the first; cards and bank accounts."""
-    bank = AchVaultCreate(
-        account_number="123456789",
-        account_holder_name="A",
-        account_type="checking",
-        is_company=False,
-        routing="072000326",
-    )
-    card = CardVaultCreate(account_number=CARD, exp_date="1230")
-    rows = [VaultRow(key=key, line=line, request=request) for line, (key, request) in enumerate(
-        [("a", card), ("b", bank), ("a", bank), ("c", card), ("a", None)], start=10
-    )]  # fmt: skip
+    given = [("a", CARD_REQUEST), ("b", BANK_ACCOUNT), ("a", BANK_ACCOUNT), ("c", CARD_REQUEST), ("a", None)]
+    rows = [VaultRow(key=key, line=line, request=request) for line, (key, request) in enumerate(given, start=10)]
     plan = await plan_migration(rows, today=TODAY)
     assert plan.duplicate_keys == DuplicateCount(2, ((12, 10), (14, 10)))
     assert plan.duplicate_accounts == DuplicateCount(2, ((12, 11), (13, 10)))
@@ -120,7 +111,7 @@ async def test_bare_requests_are_looked_at_too() -> None:
 )
 async def test_the_time_is_estimated(rate: float | None, concurrency: int, latency: float, seconds: float) -> None:
     """By the rate, or by how many calls there can be at once."""
-    rows = [CardVaultCreate(account_number=CARD, exp_date="1230", account_vault_api_id=str(n)) for n in range(100)]
+    rows = [attrs.evolve(CARD_REQUEST, account_vault_api_id=str(number)) for number in range(100)]
     plan = await plan_migration(rows, rate=rate, concurrency=concurrency, latency=latency, today=TODAY)
     assert plan.seconds == pytest.approx(seconds)
 
@@ -185,8 +176,7 @@ def test_the_first_duplicates_are_the_examples(finder: DuplicateFinder) -> None:
 )
 async def test_a_page_in_plain_words(count: int, said: str) -> None:
     """A plan names rows and durations in words, without names of classes."""
-    card = CardVaultCreate(account_number=CARD, exp_date="1230")
-    rows = (attrs.evolve(card, account_vault_api_id=str(number)) for number in range(count))
+    rows = (attrs.evolve(CARD_REQUEST, account_vault_api_id=str(number)) for number in range(count))
     page = str(await plan_migration(rows, rate=1, today=TODAY))
     assert said in page
     assert f"{count:,}  cards\n" in page

@@ -12,6 +12,8 @@ from gateway_async.migration.rows.values import cell_text, read_value
 
 from .files import CARD, OTHER_CARD
 
+GOOD = {"account_number": CARD, "exp_date": "12/30"}
+
 
 def value(field: str, raw: Any) -> Any:
     """A cell's value."""
@@ -172,11 +174,8 @@ BANK = {"account_number": "123456789", "account_holder_name": "Ann", "routing": 
 @pytest.mark.parametrize(
     ("cells", "kind"),
     [
-        ({"account_number": CARD, "exp_date": "12/30"}, "CardVaultCreate"),
-        (
-            {"account_number": CARD, "exp_date": "12/30", "payment_method": "cc", "account_type": "visa"},
-            "CardVaultCreate",
-        ),
+        (GOOD, "CardVaultCreate"),
+        ({**GOOD, "payment_method": "cc", "account_type": "visa"}, "CardVaultCreate"),
         ({**BANK, "account_type": "checking"}, "AchVaultCreate"),
         ({**BANK, "account_type": "Savings", "payment_method": "ACH"}, "AchVaultCreate"),
         ({"track_data": "%B4111111111111111^A/B^3012101?"}, "SwipedVaultCreate"),
@@ -197,14 +196,8 @@ def test_what_is_there_says_which_request_it_is(cells: dict[str, str], kind: str
     [
         ({"exp_date": "1230"}, "account_number: required"),
         ({"account_number": CARD}, "exp_date: required for a card"),
-        (
-            {"account_number": CARD, "exp_date": "1230", "ticket": "t"},
-            "account_number: not allowed together with ticket",
-        ),
-        (
-            {"account_number": CARD, "exp_date": "1230", "payment_method": "cc", "routing": "072000326"},
-            "routing: not allowed for a card",
-        ),
+        ({**GOOD, "ticket": "t"}, "account_number: not allowed together with ticket"),
+        ({**GOOD, "payment_method": "cc", "routing": "072000326"}, "routing: not allowed for a card"),
         ({**BANK}, "account_type: required for a bank account"),
         ({"ticket": "t", "exp_date": "1230"}, "exp_date: not allowed for a ticket"),
         (
@@ -217,10 +210,7 @@ def test_what_is_there_says_which_request_it_is(cells: dict[str, str], kind: str
             "account_number: has 20 digits (expected 12 to 19 for a card)",
         ),
         ({"account_number": "none", "exp_date": "1230"}, "account_number: must be digits only"),
-        (
-            {"account_number": CARD, "exp_date": "1230", "contact_id": "a", "contact_api_id": "b"},
-            "contact_id, contact_api_id: only one",
-        ),
+        ({**GOOD, "contact_id": "a", "contact_api_id": "b"}, "contact_id, contact_api_id: only one"),
     ],
 )
 def test_what_is_wrong_is_said(cells: dict[str, str], said: str) -> None:
@@ -245,7 +235,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
 
 def test_no_location_is_no_problem() -> None:
     """The client adds its own."""
-    assert "location_id" not in content(account_number=CARD, exp_date="1230")
+    assert "location_id" not in content(**GOOD)
 
 
 # --- keys
@@ -253,21 +243,19 @@ def test_no_location_is_no_problem() -> None:
 
 def test_the_id_is_the_key_where_there_is_no_other() -> None:
     """A row may be named by its `account_vault_api_id` alone."""
-    assert build_row({"account_number": CARD, "exp_date": "1230", "account_vault_api_id": "a"}).key == "a"
-    assert build_row({"account_number": CARD, "exp_date": "1230", "account_vault_api_id": "a"}, key=7).key == "7"
+    assert build_row({**GOOD, "account_vault_api_id": "a"}).key == "a"
+    assert build_row({**GOOD, "account_vault_api_id": "a"}, key=7).key == "7"
 
 
 def test_a_row_without_a_key_is_told() -> None:
     """A row without a key could not be found again."""
-    assert build_row({"account_number": CARD, "exp_date": "1230"}).problems == (
-        "key: required (or account_vault_api_id)",
-    )
+    assert build_row(GOOD).problems == ("key: required (or account_vault_api_id)",)
 
 
 @pytest.mark.parametrize("key", [CARD, "4111-1111-1111-1111", f"c-{CARD}", "4111.1111/1111_1111"])
 def test_a_key_that_gives_the_number_away_is_refused(key: str) -> None:
     """The journal and the files keep keys."""
-    row = build_row({"account_number": CARD, "exp_date": "1230"}, key=key)
+    row = build_row(GOOD, key=key)
     assert row.key == ""
     assert any(line.startswith("key: contains the account number") for line in row.problems)
     assert CARD not in repr(row)
@@ -275,10 +263,10 @@ def test_a_key_that_gives_the_number_away_is_refused(key: str) -> None:
 
 def test_a_key_that_looks_like_another_number_is_one() -> None:
     """Tokens of an earlier vault often look like cards."""
-    assert build_row({"account_number": CARD, "exp_date": "1230"}, key=OTHER_CARD).problems == ()
+    assert build_row(GOOD, key=OTHER_CARD).problems == ()
 
 
 def test_the_id_must_not_give_the_number_away_either() -> None:
     """The id is sent and stored in the clear."""
-    row = build_row({"account_number": CARD, "exp_date": "1230", "account_vault_api_id": CARD}, key="k")
+    row = build_row({**GOOD, "account_vault_api_id": CARD}, key="k")
     assert any("contains the account number" in line for line in row.problems)

@@ -8,16 +8,16 @@ import attrs
 import pytest
 import trio.testing
 
-from gateway_async import InvalidRequestError, ServerError
-from gateway_async.migration.engine.row_allowance import RowGrants
+from gateway_async import InvalidRequestError
+from gateway_async.migration.engine.row_allowance import RowAllowance
 from gateway_async.migration.journal.protocol import JournalEntry, RowStarted
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
 
-from .test_runner import WRONG, Migration, counts, row, rows
+from .journals import counts
+from .test_runner import DOWN, WRONG, Migration, row, rows
 
 pytestmark = pytest.mark.anyio
-DOWN = ServerError(503)
 
 
 @pytest.fixture
@@ -129,38 +129,30 @@ async def test_a_cap_is_a_whole_number(migration: Migration, most: Any) -> None:
 
 @attrs.define
 class Shard:
-    """A shard of so many new rows, and how it went.
-
-    Attributes:
-        rows: all of them.
-        stored: those that are.
-    """
+    """A shard of so many new rows, and how many of them are stored."""
 
     rows: int
     stored: int = 0
 
-    async def carry_out(self, grants: RowGrants, *, dies: bool = False) -> bool:
-        """Store as many rows as are granted; whether the shard ended."""
+    async def carry_out(self, grants: RowAllowance) -> None:
+        """Store as many rows as are granted."""
         grant = grants.take(self.rows)
         while True:
             with grants.running():
                 await anyio.sleep(1)
                 self.stored = min(self.rows, grant)
-                if dies:
-                    return False
                 if self.rows <= grant:
-                    grants.give_back(grant - self.rows)
-                    return True
+                    return grants.give_back(grant - self.rows)
             more = await grants.take_some(self.rows - grant)
             if not more:
-                return False
+                return None
             grant += more
 
 
 @pytest.mark.parametrize("cap", [1, 10, 19, 20, 25, 60])
 async def test_grants_never_exceed_the_cap(cap: int) -> None:
     """All of it is used as long as there are rows, and no shard waits for what will not come."""
-    grants, all_shards = RowGrants(cap), [Shard(10) for _ in range(5)]
+    grants, all_shards = RowAllowance(cap), [Shard(10) for _ in range(5)]
     async with anyio.create_task_group() as tasks:
         for shard in all_shards:
             tasks.start_soon(shard.carry_out, grants)
@@ -169,7 +161,7 @@ async def test_grants_never_exceed_the_cap(cap: int) -> None:
 
 async def test_what_a_shard_does_not_use_goes_to_another() -> None:
     """When it has ended; a shard whose worker died keeps its grant, as it is unknown what it has stored."""
-    grants, dead, short, waiting = RowGrants(10), Shard(6), Shard(3), Shard(10)
+    grants, dead, short, waiting = RowAllowance(10), Shard(6), Shard(3), Shard(10)
     dead_grant = grants.take(6)
     short_grant = grants.take(4)
     assert (dead_grant, short_grant, grants.take(10)) == (6, 4, 0)
@@ -183,7 +175,7 @@ async def test_what_a_shard_does_not_use_goes_to_another() -> None:
 
 async def test_a_closed_run_grants_nothing() -> None:
     """A waiting shard gets no rows after a close."""
-    grants = RowGrants(1)
+    grants = RowAllowance(1)
     assert grants.take(5) == 1
     with grants.running():
         async with anyio.create_task_group() as tasks:
@@ -196,11 +188,3 @@ async def test_a_closed_run_grants_nothing() -> None:
             await anyio.sleep(1)
             grants.close()
     assert got == [0]
-
-
-def test_the_report_says_how_much_of_the_cap_is_stored() -> None:
-    """The words are true when rows are unknown, too."""
-    from gateway_async.migration.engine.row_allowance import describe_cap
-
-    assert describe_cap(Report(stored=3), 3) == "maximum of 3 rows stored"
-    assert "2 stored, 1 unknown" in describe_cap(Report(stored=2, unknown=1), 3)

@@ -6,12 +6,12 @@ from typing import Any
 import attrs
 import pytest
 
-from gateway_async import AchVaultCreate, CardVaultCreate
+from gateway_async import CardVaultCreate
 from gateway_async._secrets import luhn_valid
 from gateway_async.migration import VaultRow
 from gateway_async.migration.rows.row import api_id_of, fingerprint_of
 
-from .files import CARD, OTHER_CARD
+from .files import BANK_ACCOUNT, CARD, OTHER_CARD
 
 
 def row(**changed: str) -> VaultRow:
@@ -51,15 +51,8 @@ def test_a_fingerprint_knows_nothing_of_a_person() -> None:
 
 def test_a_mended_routing_number_is_a_change() -> None:
     """A bank's row that was refused for its routing number is tried again when that is mended."""
-    bank = AchVaultCreate(
-        account_number="123456789",
-        account_holder_name="Ann",
-        account_type="checking",
-        is_company=False,
-        routing="072000326",
-    )
-    mended = attrs.evolve(bank, routing="072000327")
-    assert fingerprint_of(VaultRow(key="k", request=bank)) != fingerprint_of(VaultRow(key="k", request=mended))
+    mended = attrs.evolve(BANK_ACCOUNT, routing="072000327")
+    assert fingerprint_of(VaultRow(key="k", request=BANK_ACCOUNT)) != fingerprint_of(VaultRow(key="k", request=mended))
 
 
 def test_a_row_shows_no_number() -> None:

@@ -1,6 +1,7 @@
 """Shards of a migration, without a cluster: what goes to them, whose rows they take for theirs, what they come to."""
 
 import pickle
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -8,18 +9,15 @@ from typing import Any
 import pytest
 
 from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, _ShardJournal
+from gateway_async.migration.engine.row_allowance import RowAllowance
 from gateway_async.migration.journal.protocol import JournalEntry, JournalRun, RowStarted, RowState
 from gateway_async.migration.report import Report
 from gateway_async.migration.sources.shards import shards
 
 from .cluster import row, write_rows
+from .journals import counts
 
 pytestmark = pytest.mark.anyio
-
-
-def counts(report: Report) -> tuple[int, int, int, int]:
-    """How many rows were stored, rejected, are unknown, were skipped."""
-    return report.stored, report.rejected, report.unknown, report.skipped
 
 
 # --- what goes through the scheduler
@@ -59,6 +57,14 @@ class Known:
         return [self._entry for _ in rows]
 
 
+async def start_row(entry: JournalEntry | None) -> Sequence[JournalEntry | None]:
+    """Start the row in line 4 in a migration whose first run is the seventh."""
+    known: Any = Known(entry)
+    journal = _ShardJournal(known, since=7, allowance=RowAllowance(None))
+    await journal.start("m")
+    return await journal.record_starts([RowStarted(key="k", api_id="a", fingerprint="f", line=4)])
+
+
 @pytest.mark.parametrize(
     ("line", "run", "seen_as"),
     [
@@ -70,18 +76,14 @@ class Known:
 async def test_whose_row_it_is(line: int, run: int, seen_as: int) -> None:
     """A key that this migration has in another line counts as seen in this run; in the same line it is itself."""
     entry = _entry(line=line, run=run)
-    journal = _ShardJournal(Known(entry), since=7)  # type: ignore[arg-type]  # as much of one as is asked
-    await journal.start("m")
-    (known,) = await journal.record_starts([RowStarted(key="k", api_id="a", fingerprint="f", line=4)])
+    (known,) = await start_row(entry)
     assert known is not None
     assert known.run == seen_as
 
 
 async def test_a_new_row_is_new() -> None:
     """Nothing is made up for a row that the journal does not know."""
-    journal = _ShardJournal(Known(None), since=1)  # type: ignore[arg-type]  # as much of one as is asked
-    await journal.start("m")
-    assert await journal.record_starts([RowStarted(key="k", api_id="a", fingerprint="f", line=4)]) == [None]
+    assert await start_row(None) == [None]
 
 
 def _entry(**facts: Any) -> JournalEntry:

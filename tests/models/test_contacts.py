@@ -1,7 +1,6 @@
 """Contacts."""
 
 import attrs
-import pytest
 
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
 
@@ -9,13 +8,6 @@ from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
 def names(kind: type[attrs.AttrsInstance]) -> set[str]:
     """The names of a model's fields."""
     return {field.name for field in attrs.fields(kind)}
-
-
-def test_a_contact_needs_a_last_name() -> None:
-    """The location may come from the client, the name may not."""
-    assert ContactCreate(last_name="Smith").location_id is None
-    with pytest.raises(TypeError, match="last_name"):
-        ContactCreate()  # type: ignore[call-arg]
 
 
 def test_what_is_written_can_be_read() -> None:

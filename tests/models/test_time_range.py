@@ -8,22 +8,14 @@ import pytest
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.time_range import TimeRange
 
-NAMES = {
-    "TODAY": "today",
-    "YESTERDAY": "yesterday",
-    "THIS_WEEK": "this week",
-    "LAST_WEEK": "last week",
-    "LAST_30_DAYS": "last 30 days",
-    "THIS_MONTH": "this month",
-    "LAST_MONTH": "last month",
-}
+NAMES = ["today", "yesterday", "this week", "last week", "last 30 days", "this month", "last month"]
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(("constant", "name"), NAMES.items(), ids=NAMES)
-def test_the_named_ranges(constant: str, name: str) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_the_named_ranges(name: str) -> None:
     """Each constant has the contract's name and no bounds of its own."""
-    assert getattr(TimeRange, constant) == TimeRange(name, None, None)
+    assert getattr(TimeRange, name.upper().replace(" ", "_")) == TimeRange(name, None, None)
 
 
 def test_a_span_of_ones_own() -> None:

@@ -1,6 +1,5 @@
 """Postbacks to put into an inbox, and an inbox of each kind."""
 
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,17 +11,16 @@ import pytest
 from gateway_async._wire.postback import postback_of
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteInbox
+from tests.support.servers import POSTGRES, postgres_only
+from tests.support.sqlite_files import ask_sqlite
 
-POSTGRES = os.environ.get("GATEWAY_TEST_POSTGRES", "")
 KINDS = [
     pytest.param(("sqlite", "asyncio"), id="sqlite-asyncio"),
     pytest.param(("sqlite", "trio"), id="sqlite-trio"),
     pytest.param(
         ("postgres", "asyncio"),
         id="postgres-asyncio",
-        marks=pytest.mark.skipif(
-            not POSTGRES, reason="needs a PostgreSQL: GATEWAY_TEST_POSTGRES=postgresql://postgres@127.0.0.1:5432/test"
-        ),
+        marks=postgres_only,
     ),
 ]
 """Each inbox, on each event loop that it runs on."""
@@ -108,18 +106,6 @@ class Store:
             await self.ask("DROP TABLE IF EXISTS {inbox}, {inbox}_keys, {effects}, {counter}")
         for inbox in self._made:
             await inbox.aclose()
-
-
-def ask_sqlite(path: str, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """Return the rows of a query on an SQLite file."""
-    import sqlite3
-
-    connection = sqlite3.connect(path, timeout=10)
-    try:
-        with connection:
-            return connection.execute(sql, values).fetchall()
-    finally:
-        connection.close()
 
 
 @asynccontextmanager

@@ -3,7 +3,7 @@
 # ruff: noqa: ARG002  an inbox in which nothing waits need not look at its arguments
 
 from base64 import b64encode
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -12,7 +12,8 @@ import msgspec
 
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import Postback
-from gateway_async.postbacks import Claim, PostbackReceiver, PostbackState, StoredPostback
+from gateway_async.postbacks import Claim, PostbackReceiver, PostbackState
+from gateway_async.postbacks.inbox._sql_inbox import SqlInbox
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 CARD = "4111111111111111"
@@ -54,13 +55,24 @@ def receiver(**options: Any) -> PostbackReceiver:
     return PostbackReceiver(USER, PASSWORD, **options)
 
 
+def recording_receiver(*words: str, **options: Any) -> tuple[PostbackReceiver, list[Postback[Any]]]:
+    """A receiver, and the postbacks that its handler of `words` receives."""
+    shop, received = receiver(**options), list[Postback[Any]]()
+
+    @shop.on(*words)
+    async def handle(postback: Postback[Any]) -> None:
+        received.append(postback)
+
+    return shop, received
+
+
 async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
     """A body in pieces."""
     for part in parts:
         yield part
 
 
-class MemoryInbox:
+class MemoryInbox(SqlInbox):
     """An inbox that keeps nothing beyond the test, and hands out nothing; `broken` answers as a full disk would."""
 
     def __init__(self, *, broken: bool = False) -> None:
@@ -76,36 +88,12 @@ class MemoryInbox:
         self.kept[postback.key] = postback
         return new
 
-    async def claim(self, limit: int, seconds: float) -> Sequence[Claim]:
-        """Nothing to do."""
-        return ()
-
-    async def extend(self, claims: Sequence[Claim], seconds: float) -> None:
-        """Nothing to do."""
-
-    async def release(self, claims: Sequence[Claim]) -> None:
-        """Nothing to do."""
-
     async def complete(self, claim: Claim, state: PostbackState, statements: Any = ()) -> bool:
         """Accept the call; there are no claims."""
         return False
 
-    async def fail(self, claim: Claim, error: str, retry_in: float | None) -> None:
-        """Accept the call; there are no claims."""
-
-    async def list(
-        self, state: PostbackState | None = None, *, after: int = 0, limit: int = 1000
-    ) -> Sequence[StoredPostback]:
-        """Accept the call; the tests do not use it."""
+    async def _run(self, *_: Any, **__: Any) -> Any:
         return ()
-
-    async def replay(self, number: int) -> bool:
-        """Accept the call; the tests do not use it."""
-        return False
-
-    async def discard(self, number: int) -> bool:
-        """Accept the call; the tests do not use it."""
-        return False
 
     def reopen(self) -> None:
         """Do nothing."""

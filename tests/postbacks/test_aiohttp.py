@@ -6,15 +6,14 @@ import gzip
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import aiohttp
 import pytest
 from aiohttp import web
 
-from gateway_async.postbacks import Postback, PostbackReceiver
+from gateway_async.postbacks import PostbackReceiver
 
-from .postback_requests import HEADERS, form, receiver, sale
+from .postback_requests import HEADERS, form, receiver, recording_receiver, sale
 
 pytestmark = pytest.mark.asyncio
 
@@ -48,11 +47,7 @@ async def connected(url: str) -> AsyncIterator[tuple[asyncio.StreamReader, async
 
 async def test_a_postback_reaches_its_handler() -> None:
     """In one request and in pieces of no given length."""
-    shop, received = receiver(), list[Any]()
-
-    @shop.on("transaction")
-    async def handle(postback: Postback[Any]) -> None:
-        received.append(postback.record_id)
+    shop, received = recording_receiver("transaction")
 
     async def pieces() -> AsyncIterator[bytes]:
         yield form(sale(id="b"))[:9]
@@ -62,7 +57,7 @@ async def test_a_postback_reaches_its_handler() -> None:
         for body in (form(sale(id="a")), pieces()):
             async with gateway.post(url, data=body) as response:
                 assert (response.status, await response.read()) == (204, b"")
-    assert received == ["a", "b"]
+    assert [postback.record_id for postback in received] == ["a", "b"]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT"])
@@ -119,12 +114,7 @@ async def test_a_body_that_cannot_be_unpacked_is_refused(rest: bytes) -> None:
 
 async def test_a_caller_that_is_gone_leaves_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """No handler is called, and no error is logged."""
-    shop, received = receiver(), list[Any]()
-
-    @shop.on()
-    async def handle(postback: Postback[Any]) -> None:
-        received.append(postback)
-
+    shop, received = recording_receiver()
     async with served(shop) as url, connected(url) as (_, writer):
         writer.write(f"{HEAD}Content-Length: 10000\r\n\r\n".encode() + form())
         await writer.drain()

@@ -21,8 +21,9 @@ import msgspec
 import pytest
 
 from gateway_async.postbacks import PostbackState
+from tests.support.servers import postgres_only
 
-from .inboxes import POSTGRES, Store, opened
+from .inboxes import Store, opened
 
 KILLS = int(os.environ.get("GATEWAY_KILLS", "5"))
 POSTBACKS = int(os.environ.get("GATEWAY_POSTBACKS", "300"))
@@ -31,15 +32,7 @@ CHANGES = 10
 
 SENDERS = 16
 SEED = 20261121
-STORES = [
-    "sqlite",
-    pytest.param(
-        "postgres",
-        marks=pytest.mark.skipif(
-            not POSTGRES, reason="needs a PostgreSQL: GATEWAY_TEST_POSTGRES=postgresql://postgres@127.0.0.1:5432/test"
-        ),
-    ),
-]
+STORES = ["sqlite", pytest.param("postgres", marks=postgres_only)]
 PROGRAM = Path(__file__).with_name("receiver_process.py")
 
 

@@ -12,16 +12,15 @@ import pytest
 
 from gateway_async import InvalidRequestError
 from gateway_async.postbacks import Claim, InboxError, PostbackState, PostgresInbox
-from gateway_async.postbacks.inbox import _postgres_statements as sql
 from gateway_async.postbacks.inbox._mapping import row_of
+from gateway_async.postbacks.inbox.postgres import _STORE
+from tests.support.servers import POSTGRES, postgres_only
 
-from .inboxes import POSTGRES, Store, change, opened
+from .inboxes import Store, change, opened
 
 HANDLED = PostbackState.HANDLED
-postgres_only = pytest.mark.skipif(
-    not POSTGRES, reason="needs a PostgreSQL: GATEWAY_TEST_POSTGRES=postgresql://postgres@127.0.0.1:5432/test"
-)
 PASSWORD = "planted-82c1"
+pytestmark = pytest.mark.anyio
 pytest.importorskip("asyncpg")
 
 
@@ -31,15 +30,13 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
+@pytest.fixture(params=[pytest.param("postgres", marks=postgres_only)])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
     """Names for an inbox's tables."""
-    async with opened("postgres", tmp_path) as made:
+    async with opened(request.param, tmp_path) as made:
         yield made
 
 
-@postgres_only
-@pytest.mark.anyio
 async def test_many_make_the_tables_at_once(store: Store) -> None:
     """Eight inboxes: one makes them, the others find them."""
     inboxes = [store.another() for _ in range(8)]
@@ -47,8 +44,6 @@ async def test_many_make_the_tables_at_once(store: Store) -> None:
     assert (news, len(await store.inbox.list())) == ([True] * 8, 8)
 
 
-@postgres_only
-@pytest.mark.anyio
 async def test_tables_that_are_not_to_be_made(store: Store) -> None:
     """The error says that the tables do not exist, until they are created."""
     careful = store.another(create=False)
@@ -58,8 +53,6 @@ async def test_tables_that_are_not_to_be_made(store: Store) -> None:
     assert len(await careful.list()) == 1
 
 
-@postgres_only
-@pytest.mark.anyio
 async def test_a_pool_of_ones_own(store: Store) -> None:
     """The pool is used with any default isolation level, and left open."""
     import asyncpg
@@ -77,8 +70,6 @@ async def test_a_pool_of_ones_own(store: Store) -> None:
         assert repr(inbox) == f"PostgresInbox('of a PostgreSQL pool ({store.table})')"
 
 
-@postgres_only
-@pytest.mark.anyio
 async def test_amounts_are_numbers_and_a_constraint_may_wait_until_the_end(store: Store) -> None:
     """The driver's types are the database's; what is wrong at the commit only is the handler's failure as well."""
     await store.make_effects()
@@ -92,8 +83,6 @@ async def test_amounts_are_numbers_and_a_constraint_may_wait_until_the_end(store
     assert await store.ask("SELECT amount FROM {effects}") == [(Decimal("12.50"),)]
 
 
-@postgres_only
-@pytest.mark.anyio
 async def test_a_handler_cannot_end_the_transaction_unnoticed(store: Store) -> None:
     """The handler is cancelled, and the postback is not handled."""
     await store.inbox.store(change())
@@ -103,8 +92,6 @@ async def test_a_handler_cannot_end_the_transaction_unnoticed(store: Store) -> N
     assert [stored.state for stored in await store.inbox.list()] == [PostbackState.WAITING]
 
 
-@postgres_only
-@pytest.mark.anyio
 async def test_of_records_that_everybody_changes_nothing_is_lost(store: Store) -> None:
     """Putting, claiming, finishing and replaying at once, from four inboxes: at the end all has been handled."""
     inboxes = [store.another() for _ in range(4)]
@@ -135,8 +122,6 @@ async def test_of_records_that_everybody_changes_nothing_is_lost(store: Store) -
     assert {number for _, number in done} == {stored.number for stored in stored_postbacks}
 
 
-@postgres_only
-@pytest.mark.anyio
 async def test_what_is_put_while_the_last_of_its_record_ends_is_not_forgotten(store: Store) -> None:
     """Committed between two looks of the one who gives the record free, it is handed out next."""
     import asyncpg
@@ -146,7 +131,7 @@ async def test_what_is_put_while_the_last_of_its_record_ends_is_not_forgotten(st
     row = row_of(change("t1", 2))
     connection = await asyncpg.connect(POSTGRES)
     async with anyio.create_task_group() as tasks, connection.transaction():
-        store_sql = sql.STORE.replace("@", store.table)
+        store_sql = _STORE.replace("@", store.table)
         await connection.execute(store_sql, row.key, row.ordering_key, row.deletes, row.modified, row.content)
         tasks.start_soon(store.inbox.fail, claim, "", None)
         waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%{inbox}_keys%'"
@@ -161,7 +146,6 @@ async def test_what_is_put_while_the_last_of_its_record_ends_is_not_forgotten(st
 # --- when it is away
 
 
-@pytest.mark.anyio
 async def test_a_database_that_is_away() -> None:
     """One error, which shows the address and no password; the next call tries again."""
     with socket.socket() as free:
@@ -181,14 +165,13 @@ async def test_a_database_that_is_away() -> None:
 class ConfusedPool:
     """A pool whose connection was cut while it was in use, in a way that its driver did not expect."""
 
-    def acquire(self) -> Any:
+    def acquire(self, **_: Any) -> Any:
         """A connection that says so."""
         import asyncpg
 
         raise asyncpg.InternalClientError("cannot switch to state 15; another operation (2) is in progress")
 
 
-@pytest.mark.anyio
 async def test_a_driver_that_is_confused_is_a_database_that_is_away() -> None:
     """Every error of the driver is an `InboxError`; also for statements of handlers."""
     inbox = PostgresInbox(ConfusedPool())
@@ -199,8 +182,6 @@ async def test_a_driver_that_is_confused_is_a_database_that_is_away() -> None:
             await asked
 
 
-@postgres_only
-@pytest.mark.anyio
 async def test_connections_that_break_are_replaced(store: Store) -> None:
     """A connection that the server ends is an `InboxError`; the next call gets a new connection."""
     await store.inbox.store(change())

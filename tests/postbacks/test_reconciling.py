@@ -7,9 +7,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from gateway_async import (
+    AccountVaultUpdate,
     AsyncGateway,
     CardVaultCreate,
     Contact,
@@ -37,6 +39,8 @@ LISTS = {
 SALE = TransactionCreate(action="sale", account_number="4111111111111111", exp_date="0930", transaction_amount="12.50")
 CARD = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
 
+pytestmark = pytest.mark.anyio
+
 Accept = Callable[[Postback[Any]], Awaitable[bool]]
 
 
@@ -53,6 +57,14 @@ def collector(into: list[Postback[Any]], new: bool = True) -> Accept:
         return new
 
     return accept
+
+
+async def listed(
+    gateway: AsyncGateway, since: datetime, resource: str | None, *, stored: bool = False
+) -> tuple[Reconciled, list[Postback[Any]]]:
+    """Reconcile a resource; the result, and the postbacks that were passed on."""
+    found: list[Postback[Any]] = []
+    return await reconcile(gateway, since, [resource], collector(found), stored=stored), found
 
 
 def received(postbacks: list[Postback[Any]]) -> list[tuple[str, str, str]]:
@@ -80,13 +92,12 @@ def test_amounts_are_written_as_postbacks_write_them() -> None:
         assert raw_of(contact)["contact_balance"] == written
 
 
-@pytest.mark.anyio
 async def test_a_new_record_comes_as_it_was_listed(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """A missed record becomes a CREATE with its fields as JSON, marked as reconciled."""
     start = now(sandbox)
     sale = await gateway.transactions.create(SALE)
-    found: list[Postback[Any]] = []
-    assert await reconcile(gateway, start, ["transaction"], collector(found), stored=False) == Reconciled(1, 1)
+    result, found = await listed(gateway, start, "transaction")
+    assert result == Reconciled(1, 1)
     (postback,) = found
     assert (postback.type, postback.resource, postback.reconciled) == ("CREATE", "transaction", True)
     assert (postback.record_id, postback.modified_ts) == (sale.id, sale.created_ts)
@@ -95,20 +106,18 @@ async def test_a_new_record_comes_as_it_was_listed(gateway: AsyncGateway, sandbo
     assert postback.number_of_attempts is None
 
 
-@pytest.mark.anyio
 async def test_an_inbox_is_asked_whether_a_new_record_has_changed_at_once(
     gateway: AsyncGateway, sandbox: Sandbox
 ) -> None:
     """A change in the second of a record's making shows in what it says only: it is an UPDATE of the same age, too."""
     start = now(sandbox)
     sale = await gateway.transactions.create(SALE)
-    found: list[Postback[Any]] = []
-    assert await reconcile(gateway, start, ["transaction"], collector(found), stored=True) == Reconciled(1, 1)
+    result, found = await listed(gateway, start, "transaction", stored=True)
+    assert result == Reconciled(1, 1)
     at = sale.created_ts
     assert [(each.type, each.modified_ts) for each in found] == [("CREATE", at), ("UPDATE", at)]
 
 
-@pytest.mark.anyio
 async def test_what_was_made_and_changed_comes_twice(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """CREATE as old as the record, then UPDATE as old as the change; an older record comes as UPDATE only."""
     old = await gateway.contacts.create(ContactCreate(last_name="Old"))
@@ -119,8 +128,7 @@ async def test_what_was_made_and_changed_comes_twice(gateway: AsyncGateway, sand
     sandbox.advance(60)
     await gateway.contacts.update(old.id, ContactUpdate(first_name="Ada"))
     await gateway.contacts.update(new.id, ContactUpdate(first_name="Ben"))
-    found: list[Postback[Any]] = []
-    result = await reconcile(gateway, start, ["contact"], collector(found), stored=False)
+    result, found = await listed(gateway, start, "contact")
     assert result == Reconciled(checked=2, missed=2)
     assert received(found) == [
         ("UPDATE", "contact", old.id),
@@ -132,7 +140,6 @@ async def test_what_was_made_and_changed_comes_twice(gateway: AsyncGateway, sand
     assert still.id not in {postback.record_id for postback in found}
 
 
-@pytest.mark.anyio
 async def test_batches_are_found_by_their_making_and_their_closing(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """One that was closed since is an UPDATE as old as its closing; one that was made since comes once."""
     await gateway.transactions.create(SALE)
@@ -146,14 +153,12 @@ async def test_batches_are_found_by_their_making_and_their_closing(gateway: Asyn
     opened = await gateway.transaction_batches.list({"is_open": True}).first()
     assert opened
     await gateway.transaction_batches.settle(opened.id)
-    found: list[Postback[Any]] = []
-    result = await reconcile(gateway, start, ["transactionbatch"], collector(found), stored=False)
+    result, found = await listed(gateway, start, "transactionbatch")
     assert result == Reconciled(checked=2, missed=2)
     assert received(found) == [("CREATE", "transactionbatch", opened.id), ("UPDATE", "transactionbatch", closed.id)]
     assert found[1].modified_ts == closed.batch_close_ts
 
 
-@pytest.mark.anyio
 async def test_only_what_was_missed_counts(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """A record whose postbacks were all known is checked and not missed."""
     await gateway.contacts.create(ContactCreate(last_name="Known"))
@@ -161,18 +166,15 @@ async def test_only_what_was_missed_counts(gateway: AsyncGateway, sandbox: Sandb
     assert result == Reconciled(checked=2, missed=0)  # the sandbox's own contact is the other
 
 
-@pytest.mark.anyio
 async def test_a_gateway_whose_clock_is_ahead_hides_nothing(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """Records dated in this computer's future are found."""
     start = now(sandbox)
     sandbox.advance(40 * 24 * 3600)
     vault = await gateway.account_vaults.create(CARD)
-    found: list[Postback[Any]] = []
-    await reconcile(gateway, start, ["accountvault"], collector(found), stored=False)
+    _, found = await listed(gateway, start, "accountvault")
     assert received(found) == [("CREATE", "accountvault", vault.id)]
 
 
-@pytest.mark.anyio
 async def test_what_changes_while_it_is_listed_is_not_jumped_over(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """Records changed between two pages come once each, and so do all the others."""
     sandbox.add_vaults(2500)
@@ -183,7 +185,7 @@ async def test_what_changes_while_it_is_listed_is_not_jumped_over(gateway: Async
         if len(found) in (0, 1000, 2000):
             sandbox.advance(5)
             await gateway.contacts.update(sandbox.contact_id, ContactUpdate(first_name=str(len(found))))
-            await gateway.account_vaults.update(postback.record_id, _renamed())
+            await gateway.account_vaults.update(postback.record_id, AccountVaultUpdate(title="changed meanwhile"))
         return await collect(postback)
 
     result = await reconcile(gateway, now(sandbox) - timedelta(1), ["accountvault"], accept, stored=False)
@@ -191,17 +193,8 @@ async def test_what_changes_while_it_is_listed_is_not_jumped_over(gateway: Async
     assert (result.checked, len(ids), len(set(ids))) == (2500, 2500, 2500)
 
 
-def _renamed() -> Any:
-    from gateway_async import AccountVaultUpdate
-
-    return AccountVaultUpdate(title="changed meanwhile")
-
-
-@pytest.mark.anyio
 async def test_many_are_stored_at_once_but_not_all(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """An inbox gets some hundreds at a time, so that it can write them together and memory stays bounded."""
-    import anyio
-
     sandbox.add_vaults(1500)
     under_way = most = 0
 
@@ -217,11 +210,8 @@ async def test_many_are_stored_at_once_but_not_all(gateway: AsyncGateway, sandbo
     assert (result.checked, most) == (1500, 250)
 
 
-@pytest.mark.anyio
 async def test_handlers_hear_one_after_the_other(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """Without an inbox nothing is handled at once."""
-    import anyio
-
     sandbox.add_vaults(20)
     under_way: set[str] = set()
 
@@ -243,7 +233,6 @@ async def test_handlers_hear_one_after_the_other(gateway: AsyncGateway, sandbox:
         (datetime(2100, 1, 1, tzinfo=UTC), "since: must lie before the year 2100"),
     ],
 )
-@pytest.mark.anyio
 async def test_a_since_that_is_no_moment_is_refused(gateway: AsyncGateway, since: Any, reason: str) -> None:
     """The error names the field; nothing was listed, and no handler was called."""
     receiver = PostbackReceiver(None, None)
@@ -252,7 +241,6 @@ async def test_a_since_that_is_no_moment_is_refused(gateway: AsyncGateway, since
     assert refused.value.problems == (reason,)
 
 
-@pytest.mark.anyio
 async def test_a_handler_that_fails_does_not_keep_the_others_from_theirs(
     gateway: AsyncGateway, sandbox: Sandbox
 ) -> None:
@@ -273,7 +261,6 @@ async def test_a_handler_that_fails_does_not_keep_the_others_from_theirs(
     assert [str(error) for error in failed.value.exceptions] == ["1", "3", "5"]
 
 
-@pytest.mark.anyio
 async def test_handlers_that_all_fail_end_it(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """After a hundred failures it is not the postbacks that are to blame."""
     sandbox.add_vaults(300)
@@ -288,7 +275,6 @@ async def test_handlers_that_all_fail_end_it(gateway: AsyncGateway, sandbox: San
     assert (len(heard), len(failed.value.exceptions)) == (100, 100)
 
 
-@pytest.mark.anyio
 async def test_an_inbox_that_fails_ends_it(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """Its error is raised as it is, out of any group."""
     sandbox.add_vaults(300)
@@ -300,7 +286,6 @@ async def test_an_inbox_that_fails_ends_it(gateway: AsyncGateway, sandbox: Sandb
         await reconcile(gateway, now(sandbox) - timedelta(1), ["accountvault"], accept, stored=True)
 
 
-@pytest.mark.anyio
 async def test_a_list_that_fails_ends_it(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """Changes that were passed on before are kept; the error is the list's own."""
     sandbox.fault("GET /v2/transactions", "garbage", times=100)
@@ -311,7 +296,6 @@ async def test_a_list_that_fails_ends_it(gateway: AsyncGateway, sandbox: Sandbox
 
 
 @pytest.mark.parametrize("resource", ["contact", "accountvault", None])
-@pytest.mark.anyio
 async def test_only_resources_with_handlers_are_listed(
     gateway: AsyncGateway, sandbox: Sandbox, resource: str | None
 ) -> None:
@@ -329,7 +313,6 @@ async def test_only_resources_with_handlers_are_listed(
     assert result == Reconciled(len(heard), len(heard))
 
 
-@pytest.mark.anyio
 async def test_without_handlers_nothing_is_listed(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """No handler matches."""
     result = await PostbackReceiver(None, None).reconcile(gateway, since=now(sandbox) - timedelta(1))

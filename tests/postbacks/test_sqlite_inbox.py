@@ -1,14 +1,12 @@
 """The inbox in a file: what it shares with other tables, what it survives, and what it refuses."""
 
 import os
-import resource
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +14,13 @@ import anyio
 import attrs
 import pytest
 
-from gateway_async._storage import sqlite
-from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.postbacks import Claim, InboxError, PostbackState, SqliteInbox
+from gateway_async.postbacks.inbox import _operations as operations
 from gateway_async.postbacks.inbox._mapping import Row, row_of
 from gateway_async.postbacks.inbox._sqlite_store import InboxFile
+from tests.support.sqlite_files import ask_sqlite, full_disk
 
-from .inboxes import ask_sqlite, change
+from .inboxes import change
 
 HANDLED = PostbackState.HANDLED
 pytestmark = pytest.mark.anyio
@@ -39,14 +37,9 @@ async def inbox(path: Path) -> AsyncIterator[SqliteInbox]:
     """An inbox beside a table of effects."""
     made = SqliteInbox(path)
     await made.list()
-    ask(path, "CREATE TABLE effects (what, amount)")
+    ask_sqlite(path, "CREATE TABLE effects (what, amount)")
     yield made
     await made.aclose()
-
-
-def ask(path: Path, sql: str) -> list[tuple[Any, ...]]:
-    """Return the rows of a query on the file."""
-    return ask_sqlite(str(path), sql)
 
 
 async def claimed(inbox: SqliteInbox, *records: str) -> list[Claim]:
@@ -85,7 +78,7 @@ async def test_listed_states_that_come_together_are_judged_one_after_the_other(p
     together = [change("t1", 2), change("t2", 1), change("t1", 1), change("t2", 2), change("t1", 3), change("t1", 2)]
     listed = [row_of(attrs.evolve(each, reconciled=True)) for each in together]
     assert file.execute_batch(listed) == [True, True, False, True, True, False]
-    assert [stored.number for stored in file.list(None, 0, 10)] == [1, 2, 3, 4]
+    assert [stored.number for stored in file.run(operations.list_postbacks(None, 0, 10))] == [1, 2, 3, 4]
     file.close()
 
 
@@ -127,9 +120,10 @@ def steps_of_a_postback(file: InboxFile, name: str) -> int:
     file._connection.set_progress_handler(count, 1)
     news = [change(name), change(name, 2, reconciled=True), change(f"{name} too", reconciled=True)]
     assert file.execute_batch([row_of(each) for each in news]) == [True, True, True]
-    (claims,) = file.execute_batch([lambda it: it.claim(1, 60, "mine")])
-    file.execute_batch([lambda it: it.extend(claims, 60), lambda it: it.complete(claims[0], HANDLED, ())])
-    file.execute_batch([lambda it: it.list(PostbackState.DEAD, 0, 10), lambda it: it.replay(10**9)])
+    (claims,) = file.execute_batch([lambda it: it.run(operations.claim(1, 60, "mine"))])
+    extend, listing = operations.extend(claims, 60), operations.list_postbacks(PostbackState.DEAD, 0, 10)
+    file.execute_batch([lambda it: it.run(extend), lambda it: it.complete(claims[0], HANDLED, ())])
+    file.execute_batch([lambda it: it.run(listing), lambda it: it.run(operations.replay(10**9))])
     file._connection.set_progress_handler(None, 1)
     return steps
 
@@ -153,8 +147,8 @@ HARMFUL = [
 @pytest.mark.parametrize("harmful", HARMFUL)
 async def test_no_handlers_statement_harms_the_others(path: Path, inbox: SqliteInbox, harmful: str) -> None:
     """Others in its transaction are written once; it fails alone, and its next attempt succeeds."""
-    ask(path, "CREATE TABLE once (x UNIQUE)")
-    ask(path, "INSERT INTO once VALUES (1)")
+    ask_sqlite(path, "CREATE TABLE once (x UNIQUE)")
+    ask_sqlite(path, "INSERT INTO once VALUES (1)")
     claims = await claimed(inbox, "t0", "t1", "t2", "t3")
     failed: list[str] = []
 
@@ -171,7 +165,7 @@ async def test_no_handlers_statement_harms_the_others(path: Path, inbox: SqliteI
         tasks.start_soon(inbox.store, change("t9"))
     assert len(failed) == 1
     assert ("transaction of the inbox" in failed[0]) != ("UNIQUE" in failed[0])
-    assert ask(path, "SELECT what FROM effects ORDER BY what") == [("t0",), ("t2",), ("t3",)]
+    assert ask_sqlite(path, "SELECT what FROM effects ORDER BY what") == [("t0",), ("t2",), ("t3",)]
     assert await inbox.complete(claims[1], HANDLED) is True
     assert [stored.postback.record_id for stored in await inbox.list(PostbackState.WAITING)] == ["t9"]
 
@@ -183,7 +177,7 @@ async def test_amounts_and_times_are_written_as_text(path: Path, inbox: SqliteIn
     values = (Decimal("12.50"), Decimal("1E+3"), noon, noon.replace(tzinfo=None), date(2026, 11, 21), b"\0", None, True)
     statements = [("INSERT INTO effects VALUES (?, ?)", (number, value)) for number, value in enumerate(values)]
     await inbox.complete(claim, HANDLED, [*statements, ("SELECT * FROM effects", ())])
-    assert [amount for (amount,) in ask(path, "SELECT amount FROM effects")] == [
+    assert [amount for (amount,) in ask_sqlite(path, "SELECT amount FROM effects")] == [
         *("12.50", "1000", "2026-11-21T11:00:00+00:00", "2026-11-21T12:00:00", "2026-11-21", b"\0", None, 1)
     ]
 
@@ -209,64 +203,17 @@ async def test_its_clock_is_a_parameter(path: Path) -> None:
 # --- whose file it is
 
 
-def with_table(path: Path) -> None:
-    """Another program's database."""
-    ask(path, "CREATE TABLE theirs (x)")
-
-
-def with_name(path: Path) -> None:
-    """Another program's database that says whose it is."""
-    ask(path, "PRAGMA application_id = 7")
-
-
-def of_version(version: int, path: Path) -> None:
-    """Make an inbox of another version of the package."""
-    InboxFile(path).close()
-    ask(path, f"PRAGMA user_version = {version}")
-
-
-REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "foreign": (with_table, "it is another program's"),
-    "named": (with_name, "it is another program's"),
-    "ledger": (lambda path: LedgerFile(path).close(), "it is another program's"),
-    "later": (partial(of_version, 3), "a later version of this package made it"),
-    "earlier": (partial(of_version, 1), "an earlier version of this package made it"),
-    "text": (lambda path: path.write_text("Dear diary, " * 100), "it is not an inbox"),
-    "folder": (lambda path: path.mkdir(), "it cannot be opened or created"),
-}
-
-
-def content(path: Path) -> bytes | None:
-    """Return the content of a file, or None for a folder."""
-    return path.read_bytes() if path.is_file() else None
-
-
-@pytest.mark.parametrize("kind", REFUSED)
-async def test_a_file_that_is_no_inbox_is_refused_and_left_as_it_is(path: Path, kind: str) -> None:
-    """In plain words; not a byte of it is changed."""
-    make, says = REFUSED[kind]
-    make(path)
-    before = content(path)
-    inbox = SqliteInbox(path)
-    for attempt in (inbox.store(change()), inbox.claim(1, 60), inbox.list()):
-        with pytest.raises(InboxError, match=says) as caught:
-            await attempt
-        assert str(path) in str(caught.value)
-    await inbox.aclose()
-    assert content(path) == before
-
-
 async def test_a_file_that_is_shared(path: Path) -> None:
     """With the user's own tables, made before; its head still says that it is the user's."""
-    ask(path, "CREATE TABLE orders (id, settled)")
-    with_name(path)
-    ask(path, "INSERT INTO orders VALUES ('t1', 0)")
+    ask_sqlite(path, "CREATE TABLE orders (id, settled)")
+    ask_sqlite(path, "PRAGMA application_id = 7")
+    ask_sqlite(path, "INSERT INTO orders VALUES ('t1', 0)")
     inbox = SqliteInbox(path, shared=True)
     (claim,) = await claimed(inbox, "t1")
     await inbox.complete(claim, HANDLED, [("UPDATE orders SET settled = 1 WHERE id = ?", ("t1",))])
     await inbox.aclose()
-    assert ask(path, "SELECT * FROM orders") == [("t1", 1)]
-    assert ask(path, "PRAGMA application_id") == [(7,)]
+    assert ask_sqlite(path, "SELECT * FROM orders") == [("t1", 1)]
+    assert ask_sqlite(path, "PRAGMA application_id") == [(7,)]
     again = SqliteInbox(path)  # it has an inbox now
     assert len(await again.list()) == 1
     await again.aclose()
@@ -285,24 +232,7 @@ def test_many_make_the_file_at_once(path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert ask(path, "SELECT count(*) FROM postback_inbox") == [(8,)]
-
-
-def test_a_file_that_is_made_while_it_is_looked_at(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The new file is not taken for another program's."""
-    maker = threading.Thread(target=lambda: InboxFile(path).close())
-    count_tables = sqlite._count_tables
-
-    def look(connection: sqlite3.Connection, name: str | None = None) -> int:
-        found = count_tables(connection, name)
-        if maker.ident is None:
-            maker.start()
-            maker.join(0.5)
-        return found
-
-    monkeypatch.setattr(sqlite, "_count_tables", look)
-    InboxFile(path).close()
-    maker.join()
+    assert ask_sqlite(path, "SELECT count(*) FROM postback_inbox") == [(8,)]
 
 
 # --- when it fails
@@ -311,18 +241,14 @@ def test_a_file_that_is_made_while_it_is_looked_at(path: Path, monkeypatch: pyte
 async def test_a_full_disk_takes_nothing_and_later_everything(path: Path, inbox: SqliteInbox) -> None:
     """Callers of `store` and of `complete` get the error; both can try again."""
     (claim,) = await claimed(inbox, "t1")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))  # as a full disk: no file may grow
     write = ("INSERT INTO effects VALUES (1, zeroblob(10000000))", ())
-    try:
+    with full_disk():
         for attempt in (inbox.store(change("t2")), inbox.complete(claim, HANDLED, [write])):
             with pytest.raises(InboxError, match="the disk failed, or is full"):
                 await attempt
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert await inbox.store(change("t2")) is True
     assert await inbox.complete(claim, HANDLED, [write]) is True
-    assert ask(path, "SELECT count(*) FROM effects") == [(1,)]
+    assert ask_sqlite(path, "SELECT count(*) FROM effects") == [(1,)]
 
 
 async def test_closing_leaves_nothing_beside_the_file(path: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ import pytest
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks import Claim, InboxError, PostbackState, SqliteInbox
 from gateway_async.postbacks.worker import Worker
+from tests.support.sqlite_files import ask_sqlite
+from tests.support.waiting import until
 
-from .inboxes import ask_sqlite, change, states
+from .inboxes import change, states
 
 WAITING, HANDLED, SUPERSEDED, DEAD, _ = PostbackState
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -109,17 +112,20 @@ def worker(inbox: SqliteInbox, shop: Shop, **options: Any) -> Worker:
     return Worker(inbox, shop.handle, **{"chance": lambda: 1.0, "poll_seconds": 0.01, **options})
 
 
+@asynccontextmanager
+async def at_work(*workers: Worker) -> AsyncIterator[None]:
+    """Let workers handle postbacks during the block."""
+    async with anyio.create_task_group() as tasks:
+        for each in workers:
+            tasks.start_soon(each.work)
+        yield
+        tasks.cancel_scope.cancel()
+
+
 async def put(inbox: SqliteInbox, *postbacks: Postback[Any]) -> None:
     """Put them in."""
     for postback in postbacks:
         await inbox.store(postback)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait a moment until something is so."""
-    with anyio.fail_after(30):
-        while not condition():
-            await anyio.sleep(0.005)
 
 
 # --- what is handled
@@ -176,26 +182,22 @@ async def test_what_was_just_stored_is_handled_at_once(inbox: BrokenInbox) -> No
     """The worker is notified, and does not wait for its next query."""
     shop = Shop()
     busy = worker(inbox, shop, poll_seconds=3600)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(busy.work)
+    async with at_work(busy):
         await anyio.sleep(0.1)
         assert busy.is_running
         await inbox.store(change())
         busy.notify()
         await until(lambda: len(shop.received) == 1)
-        tasks.cancel_scope.cancel()
     assert not busy.is_running
 
 
 async def test_what_others_stored_is_handled_soon(inbox: BrokenInbox) -> None:
     """The worker queries the inbox at intervals."""
     shop = Shop()
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(worker(inbox, shop).work)
+    async with at_work(worker(inbox, shop)):
         await anyio.sleep(0.05)
         await inbox.store(change())
         await until(lambda: len(shop.received) == 1)
-        tasks.cancel_scope.cancel()
 
 
 async def test_what_waits_behind_another_is_handled_at_once(inbox: BrokenInbox) -> None:
@@ -288,41 +290,36 @@ async def test_after_too_many_attempts_it_is_dead(
     assert "planted-body" not in caplog.text
 
 
-async def test_a_statement_that_fails_is_the_handlers_failure(inbox: BrokenInbox) -> None:
-    """A failed postback is tried again, like any other."""
-
-    async def write(postback: Postback[Any]) -> None:
-        postback.execute("INSERT INTO nowhere VALUES (1)")
-
-    await inbox.store(change())
-    await worker(inbox, Shop(write)).work(until_empty=True)
-    (stored,) = await inbox.list()
-    assert (stored.state, stored.error) == (WAITING, "OperationalError: no such table: nowhere")
+async def write_nowhere(postback: Postback[Any]) -> None:
+    """Pass on a statement that fails."""
+    postback.execute("INSERT INTO nowhere VALUES (1)")
 
 
-async def test_a_handler_that_hangs_is_cancelled(inbox: BrokenInbox) -> None:
-    """After its time, and has failed."""
+async def hang(postback: Postback[Any]) -> None:
+    """Never end."""
+    await anyio.sleep_forever()
 
-    async def hang(postback: Postback[Any]) -> None:
+
+async def run_out(postback: Postback[Any]) -> None:
+    """Cancel what it waits for."""
+    with anyio.fail_after(0):
         await anyio.sleep_forever()
 
+
+@pytest.mark.parametrize(
+    ("handler", "error"),
+    [
+        (write_nowhere, "OperationalError: no such table: nowhere"),
+        (hang, "TimeoutError: the handlers took longer than 0.2 seconds"),
+        (run_out, "TimeoutError: "),
+    ],
+)
+async def test_a_handler_that_does_not_succeed_is_tried_again(inbox: BrokenInbox, handler: Any, error: str) -> None:
+    """A statement fails, the time is over, or the handler's own time is."""
     await inbox.store(change())
-    await worker(inbox, Shop(hang), handler_seconds=0.05).work(until_empty=True)
+    await worker(inbox, Shop(handler), handler_seconds=0.2).work(until_empty=True)
     (stored,) = await inbox.list()
-    assert (stored.attempts, stored.error) == (1, "TimeoutError: the handlers took longer than 0.05 seconds")
-
-
-async def test_a_handlers_own_timeout(inbox: BrokenInbox) -> None:
-    """A cancellation by the handler is a failure of the handler."""
-
-    async def run_out(postback: Postback[Any]) -> None:
-        with anyio.fail_after(0):
-            await anyio.sleep_forever()
-
-    await inbox.store(change())
-    await worker(inbox, Shop(run_out)).work(until_empty=True)
-    (stored,) = await inbox.list()
-    assert stored.error == "TimeoutError: "
+    assert (stored.state, stored.attempts, stored.error) == (WAITING, 1, error)
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
@@ -358,10 +355,8 @@ async def test_what_is_being_handled_is_given_back(inbox: BrokenInbox) -> None:
     """When the worker is cancelled: due at once, and no attempt is counted."""
     shop = Shop(lambda _: anyio.sleep_forever())
     await put(inbox, change("t1"), change("t2"), change("t3"))
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(worker(inbox, shop, concurrency=2).work)
+    async with at_work(worker(inbox, shop, concurrency=2)):
         await until(lambda: len(shop.received) == 2)
-        tasks.cancel_scope.cancel()
     assert [stored.attempts for stored in await inbox.list()] == [0, 0, 0]
     await worker(inbox, again := Shop()).work(until_empty=True)
     assert len(again.received) == 3
@@ -422,12 +417,9 @@ async def test_a_long_handlers_claim_is_prolonged(tmp_path: Path) -> None:
     inboxes = [SqliteInbox(tmp_path / "inbox.db") for _ in range(2)]
     shop = Shop(lambda _: anyio.sleep(1.2))
     await inboxes[0].store(change())
-    async with anyio.create_task_group() as tasks:
-        for inbox in inboxes:
-            tasks.start_soon(worker(inbox, shop, lease_seconds=0.4, poll_seconds=0.05).work)
+    async with at_work(*(worker(inbox, shop, lease_seconds=0.4, poll_seconds=0.05) for inbox in inboxes)):
         await until(lambda: len(shop.received) == 1)
         await anyio.sleep(1.5)
-        tasks.cancel_scope.cancel()
     assert shop.received == [("t1", 1, False)]
     assert [state for *_, state in await states(inboxes[0])] == [HANDLED]
     for inbox in inboxes:
@@ -456,13 +448,11 @@ async def test_it_waits_until_the_inbox_can_be_used(inbox: BrokenInbox, caplog: 
     shop = Shop()
     inbox.broken = frozenset({"claim"})
     with caplog.at_level(logging.INFO, "gateway_async"):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(worker(inbox, shop).work)
+        async with at_work(worker(inbox, shop)):
             await until(lambda: inbox.failures > 3)
             inbox.broken = frozenset()
             await inbox.store(change())
             await until(lambda: len(shop.received) == 1)
-            tasks.cancel_scope.cancel()
     assert [record.levelname for record in caplog.records] == ["ERROR", "INFO"]
     assert "the disk is full" in caplog.text
 
@@ -495,14 +485,12 @@ async def test_a_claim_of_its_own_that_has_run_out_goes_on(inbox: BrokenInbox, c
     release = anyio.Event()
     shop = Shop(lambda _: release.wait())
     await put(inbox, change("t1", 1))
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(worker(inbox, shop).work)
+    async with at_work(worker(inbox, shop)):
         await shop.heard.wait()
         clock.seconds += 61
         await anyio.sleep(0.1)  # it asks what is due, and gets what it has in hand
         release.set()
         await until_in(inbox, HANDLED)
-        tasks.cancel_scope.cancel()
     assert shop.received == [("t1", 1, False)]
 
 
@@ -511,14 +499,12 @@ async def test_what_is_to_be_noted_is_noted_with_the_claim_of_now(inbox: BrokenI
     shop = Shop()
     inbox.broken = frozenset({"complete"})
     await put(inbox, change("t1", 1))
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(worker(inbox, shop).work)
+    async with at_work(worker(inbox, shop)):
         await until(lambda: inbox.failures > 1)
         clock.seconds += 61
         await anyio.sleep(0.1)
         inbox.broken = frozenset()
         await until_in(inbox, HANDLED)
-        tasks.cancel_scope.cancel()
     assert shop.received == [("t1", 1, False)]
 
 

@@ -1,9 +1,13 @@
 """A running sandbox, and a plain HTTP client that knows its endpoints."""
 
+import json
 import ssl
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,13 +18,33 @@ from gateway_async.sandbox import Sandbox, SandboxInfo
 from .receiver import Receiver, configured
 
 VISA = "4111111111111111"
+SERVE = """
+import sys
+from attrs import asdict
+from json import dumps
+from gateway_async.sandbox import serve
+serve(port=0, data=sys.argv[1], on_ready=lambda info: print(dumps(asdict(info)), flush=True))
+"""
 _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading them takes longer than most tests
+
+_SAMPLES = Path(__file__).parents[1] / "samples"
+
+BANK_ACCOUNT = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}
+BANK_ACCOUNT |= {"account_type": "checking", "account_holder_name": "Test Account", "ach_sec_code": "WEB"}
+"""The fields of a payment from a bank account."""
 
 Record = dict[str, Any]
 Listen = Callable[..., Receiver]
 Configure = Callable[..., Record]
 Eventually = Callable[[Callable[[], Any]], Any]
+Serve = Callable[[], tuple[subprocess.Popen[str], SandboxInfo]]
 Errors = Callable[[httpx.Response], dict[str, list[str]]]
+
+
+def recorded(name: str) -> Any:
+    """Return the record or records of a sample; a postback has its record as text."""
+    body = json.loads((_SAMPLES / f"{name}.json").read_text())
+    return json.loads(body["data"]) if "data" in body else next(iter(body.values()))
 
 
 class Shop:
@@ -34,6 +58,13 @@ class Shop:
     def close(self) -> None:
         """Close the connections."""
         self.http.close()
+
+    def raw_post(self, path: str, content: Any) -> bytes:
+        """Return the bytes of a POST over a plain socket."""
+        body = json.dumps(content)
+        keys = {name: self.http.headers[name] for name in ("developer-id", "user-id", "user-api-key")}
+        head = "".join(f"{name}: {value}\r\n" for name, value in (keys | {"content-length": len(body)}).items())
+        return f"POST {path} HTTP/1.1\r\n{head}\r\n{body}".encode()
 
     def post(self, noun: str, path: str, record: Any, **query: Any) -> httpx.Response:
         """POST a record in its wrapper."""
@@ -60,6 +91,10 @@ class Shop:
         """Create a transaction, an approved sale by default."""
         sale = {"action": "sale", "account_number": VISA, "exp_date": "1230", "transaction_amount": amount}
         return self.post("transaction", "/v2/transactions", self._with(sale, fields))
+
+    def pay_from_bank(self, **fields: Any) -> httpx.Response:
+        """Create a payment of 10.00 from a bank account."""
+        return self.pay("10.00", **(BANK_ACCOUNT | fields))
 
     def act(self, record: dict[str, Any], action: str, **fields: Any) -> httpx.Response:
         """Change a transaction by an action."""
@@ -115,9 +150,32 @@ def shop(sandbox: Sandbox, open_shop: OpenShop) -> Shop:
 
 
 @pytest.fixture
+def manual() -> Iterator[Sandbox]:
+    """A gateway whose terminals do nothing automatically."""
+    with Sandbox(terminals="manual") as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
 def neighbour(sandbox: Sandbox, open_shop: OpenShop) -> Shop:
     """A client in a second location of the same gateway."""
     return open_shop(sandbox.add_location())
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Start a gateway in its own process, on `sandbox.db`; return the process and its info."""
+    with ExitStack() as stack:
+
+        def start() -> tuple[subprocess.Popen[str], SandboxInfo]:
+            command = [sys.executable, "-c", SERVE, str(tmp_path / "sandbox.db")]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603  # our own script
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            assert process.stdout is not None
+            return process, SandboxInfo(**json.loads(process.stdout.readline()))
+
+        yield start
 
 
 @pytest.fixture

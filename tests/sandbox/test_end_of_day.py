@@ -38,8 +38,7 @@ def on(days: int) -> date:
 def invoiced(shop: Shop, **fields: Any) -> Record:
     """Create an invoice that is due in ten days, and return the record."""
     said = {"title": "Tea", "due_date": on(10).isoformat(), "item_list": {"Cup": 10}, "email": EMAIL}
-    said |= {"location_id": shop.info.location_id}
-    invoice: Record = shop.post("quickinvoice", "/v2/quickinvoices", said | fields).json()["quickinvoice"]
+    invoice: Record = shop.invoice(**said | fields).json()["quickinvoice"]
     return invoice
 
 

@@ -10,37 +10,35 @@ from threading import Thread
 import httpx
 import pytest
 
-from gateway_async.sandbox import FaultName, Sandbox, SandboxInfo
+from gateway_async.sandbox import FaultName, Sandbox
 from gateway_async.sandbox.simulators.faults import FAULTS
 from gateway_async.sandbox.simulators.scenarios import SCENARIOS
 
-from .conftest import Eventually, Record, Shop
+from .conftest import VISA, Eventually, Record, Shop
 
 OPERATION = "POST /v2/transactions"
 PayRaw = Callable[..., tuple[bytes, str]]
 
 
 @pytest.fixture
-def pay_raw(sandbox: Sandbox) -> PayRaw:
+def pay_raw(shop: Shop, sandbox: Sandbox) -> PayRaw:
     """Send one sale over a plain socket, and return every byte until the peer is done."""
 
     def pay(api_id: str = "t1", idle: float = 0.3) -> tuple[bytes, str]:
         with closing(socket.create_connection(address(sandbox))) as connection:
             connection.settimeout(idle)
-            connection.sendall(request_of(sandbox, api_id))
+            connection.sendall(request_of(shop, api_id))
             return read_all(connection)
 
     return pay
 
 
-def request_of(info: SandboxInfo | Sandbox, api_id: str) -> bytes:
+def request_of(shop: Shop, api_id: str) -> bytes:
     """Return the bytes of one sale."""
-    sale = {"action": "sale", "account_number": "4111111111111111", "exp_date": "1230"}
-    sale |= {"location_id": info.location_id, "transaction_amount": "1.00", "transaction_api_id": api_id}
-    body = json.dumps({"transaction": sale}).encode()
-    head = f"POST /v2/transactions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n"
-    head += f"developer-id: {info.developer_id}\r\nuser-id: {info.user_id}\r\n"
-    return f"{head}user-api-key: {info.user_api_key}\r\n\r\n".encode() + body
+    sale = {"action": "sale", "account_number": VISA, "exp_date": "1230", "location_id": shop.info.location_id}
+    return shop.raw_post(
+        "/v2/transactions", {"transaction": sale | {"transaction_amount": "1.00", "transaction_api_id": api_id}}
+    )
 
 
 def address(sandbox: Sandbox) -> tuple[str, int]:
@@ -61,6 +59,12 @@ def read_all(connection: socket.socket) -> tuple[bytes, str]:
     except ConnectionResetError:
         return received, "reset"
     return received, "closed"
+
+
+def split_response(received: bytes) -> tuple[int, bytes]:
+    """Return the announced length of a response, and its body."""
+    head, _, body = received.partition(b"\r\n\r\n")
+    return int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]), body
 
 
 def charged(sandbox: Sandbox) -> int:
@@ -104,8 +108,7 @@ def test_a_body_is_cut(sandbox: Sandbox, pay_raw: PayRaw) -> None:
     """The length is that of the whole body, but only half is sent."""
     sandbox.fault(OPERATION, "cut_body")
     received, end = pay_raw()
-    head, _, body = received.partition(b"\r\n\r\n")
-    length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+    length, body = split_response(received)
     assert (len(body), end) == (length // 2, "closed")
     assert charged(sandbox) == 1
 
@@ -130,8 +133,7 @@ def test_a_length_is_wrong(sandbox: Sandbox, pay_raw: PayRaw) -> None:
     """The body continues after the announced length."""
     sandbox.fault(OPERATION, "wrong_length")
     received, _ = pay_raw()
-    head, _, body = received.partition(b"\r\n\r\n")
-    length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+    length, body = split_response(received)
     assert len(body) == length + 10
     assert json.loads(body)["transaction"]["transaction_api_id"] == "t1"
 
@@ -298,15 +300,15 @@ def test_an_unknown_scenario_is_refused(shop: Shop, sandbox: Sandbox) -> None:
         sandbox.scenario("sunshine")
 
 
-def test_waiting_until_nothing_is_under_way(sandbox: Sandbox) -> None:
+def test_waiting_until_nothing_is_under_way(shop: Shop, sandbox: Sandbox) -> None:
     """A payment of a disconnected caller is still made; an open request is not idle."""
     with closing(socket.create_connection(address(sandbox))) as connection:
-        connection.sendall(request_of(sandbox, "left"))
+        connection.sendall(request_of(shop, "left"))
     sandbox.wait_until_idle()
     assert sandbox.ledger()["charged"] == {"left": 1}
     sandbox.fault(OPERATION, "silence")
     with closing(socket.create_connection(address(sandbox))) as connection:
-        connection.sendall(request_of(sandbox, "waits"))
+        connection.sendall(request_of(shop, "waits"))
         with pytest.raises(TimeoutError, match="still in progress"):
             sandbox.wait_until_idle(timeout=0.1)
     sandbox.wait_until_idle()

@@ -2,7 +2,6 @@
 
 import gc
 import threading
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -270,11 +269,12 @@ def test_a_file_is_removed_once(shop: Shop, sandbox: Sandbox, invoice: Record) -
 
 
 def test_a_file_belongs_to_its_invoice(shop: Shop, neighbour: Shop, invoice: Record) -> None:
-    """Another invoice or location cannot remove it."""
+    """Another invoice or location cannot remove it, and another location cannot add one."""
     file = attach(shop, invoice).json()["file"]["id"]
     other = shop.invoice().json()["quickinvoice"]["id"]
     assert shop.http.delete(f"{PATH}/{other}/files/{file}").status_code == 404
     assert neighbour.http.delete(f"{PATH}/{invoice['id']}/files/{file}").status_code == 404
+    assert attach(neighbour, invoice).status_code == 404
     assert names_of(shop, invoice) == ["a.txt"]
 
 
@@ -320,23 +320,6 @@ def test_file_storage_needs_three_fields(shop: Shop, neighbour: Shop, errors: Er
     storage = {"title": "Files", "product_file_credential_id": "1", "location_id": neighbour.info.location_id}
     foreign = shop.post("productfile", "/v2/productfiles", storage)
     assert errors(foreign) == {"location_id": ["location_id provided is not valid"]}
-
-
-def test_files_outlive_a_restart(tmp_path: Path, open_shop: OpenShop) -> None:
-    """Files are stored with their content."""
-    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        shop = open_shop(sandbox.info)
-        file = attach(shop, shop.invoice().json()["quickinvoice"], b"hello").json()["file"]["id"]
-    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        assert sandbox.file(file) == b"hello"
-
-
-def test_a_reset_deletes_files(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
-    """Their content is deleted too."""
-    file = attach(shop, invoice).json()["file"]["id"]
-    sandbox.reset()
-    with pytest.raises(ValueError, match="not found"):
-        sandbox.file(file)
 
 
 def test_large_files_leave_nothing_behind(open_shop: OpenShop) -> None:

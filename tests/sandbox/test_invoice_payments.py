@@ -1,10 +1,8 @@
 """Payments of an invoice: on its page, and by adding and removing transactions."""
 
-import json
 import threading
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,9 +11,7 @@ import pytest
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, State, Trigger, codes_of
 
-from .conftest import Errors, Eventually, OpenShop, Record, Shop
-
-SAMPLES = Path(__file__).parents[1] / "samples"
+from .conftest import Errors, Eventually, Record, Shop, recorded
 
 PATH = "/v2/quickinvoices"
 Make = Callable[..., str]
@@ -179,14 +175,20 @@ def test_a_partial_approval_pays_a_part_where_it_may(shop: Shop, bill: Make) -> 
     assert (whole["transaction"]["status_id"], status_of(whole["quickinvoice"])) == (301, (1, 1, "2.01"))
 
 
-def test_a_slow_issuer_charges_once(shop: Shop, sandbox: Sandbox, bill: Make, eventually: Eventually) -> None:
-    """Of two equal payments at the same time, the second finds the invoice closed."""
-    invoice_id = bill(item_list={"Tea": 8.6})
+@pytest.mark.parametrize("page", ["quickinvoices", "paylinks"])
+def test_a_slow_issuer_charges_once(shop: Shop, sandbox: Sandbox, eventually: Eventually, page: str) -> None:
+    """Of two equal payments at the same time, the second finds the invoice or paylink closed."""
+    made = shop.paylink("8.6") if page == "paylinks" else shop.invoice(item_list={"Tea": 8.6})
+    (record,) = made.json().values()
     answers = []
-    paying = [threading.Thread(target=lambda: answers.append(pay(shop, invoice_id))) for _ in range(2)]
+
+    def pay_once() -> None:
+        answers.append(shop.http.post(f"/_sandbox/{page}/{record['id']}/pay", json={}))
+
+    paying = [threading.Thread(target=pay_once) for _ in range(2)]
     for one in paying:
         one.start()
-    eventually(lambda: len(sandbox._current.gateway.clock.timers) >= 3)
+    eventually(lambda: len(sandbox._current.gateway.clock.timers) >= 3)  # the two of them, and midnight
     sandbox.advance(60)
     for one in paying:
         one.join()
@@ -208,12 +210,12 @@ def test_a_payment_is_confirmed_by_message(sandbox: Sandbox, bill: Make) -> None
 
 def test_an_added_transaction_pays(shop: Shop, bill: Make, sale: Make) -> None:
     """The response has the transactions and `active`; the transaction names its invoice."""
-    recorded = json.loads((SAMPLES / "quickinvoice-addtransaction-response.json").read_text())["quickinvoice"]
+    sample = recorded("quickinvoice-addtransaction-response")
     invoice_id, transaction_id = bill(allow_partial_pay=1), sale("1.00")
     answer = add(shop, invoice_id, transaction_id)
     record = answer.json()["quickinvoice"]
     assert answer.status_code == 200
-    assert [name for name in record if name in recorded] == list(recorded)
+    assert [name for name in record if name in sample] == list(sample)
     assert "is_active" not in record
     assert status_of(record) == (1, 3, "20.00")
     transaction = shop.get(f"/v2/transactions/{transaction_id}").json()["transaction"]
@@ -358,17 +360,6 @@ def test_more_items_make_a_paid_invoice_due_again(shop: Shop, bill: Make) -> Non
     pay(shop, invoice_id)
     changed = shop.put("quickinvoice", f"{PATH}/{invoice_id}", {"item_list": {"Tea": 22}})
     assert status_of(changed.json()["quickinvoice"]) == (1, 3, "1.00")
-
-
-def test_what_is_paid_outlives_a_restart(tmp_path: Path, open_shop: OpenShop) -> None:
-    """Invoice and payment are stored."""
-    from gateway_async.sandbox import Sandbox
-
-    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        invoice = open_shop(sandbox.info).invoice(allow_partial_pay=1).json()["quickinvoice"]
-        sandbox.pay_quick_invoice(invoice["id"], "20.00")
-    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        assert status_of(sandbox.pay_quick_invoice(invoice["id"])["quickinvoice"]) == (0, 2, "0.00")
 
 
 # --- the state machine of an invoice

@@ -1,15 +1,11 @@
 """Starting, stopping, and the data that survives both."""
 
 import gc
-import json
-import os
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -22,17 +18,9 @@ import pytest
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.sandbox.runtime.store import _APPLICATION_ID
+from gateway_async.sandbox.schema import STORED
 
-from .conftest import Eventually, OpenShop
-
-SERVE = """
-import sys
-from attrs import asdict
-from json import dumps
-from gateway_async.sandbox import serve
-serve(port=0, data=sys.argv[1], on_ready=lambda info: print(dumps(asdict(info)), flush=True))
-"""
-Serve = Callable[[], tuple[subprocess.Popen[str], SandboxInfo]]
+from .conftest import Eventually, OpenShop, Record, Serve, Shop
 
 
 @pytest.mark.anyio
@@ -71,26 +59,8 @@ def test_it_leaves_nothing_behind(eventually: Eventually) -> None:
 
 def wait_at_terminal(info: SandboxInfo) -> None:
     """Run a sale at a terminal, and expect a disconnection."""
-    with pytest.raises(httpx.TransportError):
-        httpx.post(
-            f"{info.base_url}/v2/routertransactions",
-            headers=keys(info),
-            timeout=30,
-            json={
-                "routertransaction": {
-                    "action": "sale",
-                    "payment_method": "cc",
-                    "location_id": info.location_id,
-                    "terminal_id": info.terminal_id,
-                    "transaction_amount": "1.00",
-                }
-            },
-        )
-
-
-def keys(info: SandboxInfo) -> dict[str, str]:
-    """Return the headers of a user."""
-    return {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
+    with closing(Shop(info)) as shop, pytest.raises(httpx.TransportError):
+        shop.at_terminal()
 
 
 def test_it_logs_nothing(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
@@ -189,23 +159,62 @@ def test_no_repr_shows_a_secret() -> None:
             assert secret not in shown
 
 
-def test_two_sandboxes_have_nothing_in_common() -> None:
+def test_two_sandboxes_have_nothing_in_common(open_shop: OpenShop) -> None:
     """Each has its own port, credentials and records."""
     with Sandbox() as one, Sandbox() as two:
         assert not set(attrs.asdict(one.info).values()) & set(attrs.asdict(two.info).values()) - {"Sandbox"}
-        assert httpx.get(f"{two.base_url}/v2/contacts", headers=keys(one.info)).status_code == 401
+        assert open_shop(attrs.evolve(one.info, base_url=two.base_url)).get("/v2/contacts").status_code == 401
+
+
+def fill(sandbox: Sandbox, shop: Shop) -> None:
+    """Create records of every type."""
+    login = {"username": sandbox.username, "password": sandbox.password, "domain": sandbox.domain}
+    config = {"location_id": sandbox.location_id, "resource": "contact", "url": sandbox.base_url, "on_create": 1}
+    storage = {"location_id": sandbox.location_id, "title": "Files", "product_file_credential_id": "1"}
+    shop.http.post("/v2/token", json=login)
+    shop.post("postbackconfig", "/v2/postbackconfigs", config | {"basic_auth_password": "planted"})
+    shop.post("productfile", "/v2/productfiles", storage)
+    sandbox.ticket()
+    shop.contact()
+    shop.vault()
+    shop.paylink(email="ada@example.test")
+    invoice = shop.invoice(allow_partial_pay=1).json()["quickinvoice"]
+    shop.http.post(f"/v2/quickinvoices/{invoice['id']}/files", files={"file[file]": ("a.txt", b"hello")})
+    sandbox.pay_quick_invoice(invoice["id"], "20.00")
+
+
+def read_all(sandbox: Sandbox) -> dict[str, list[Record]]:
+    """Return the stored records of every type."""
+    return sandbox._call(lambda gateway: {table.plural: gateway.store.select(table) for table in STORED})
 
 
 def test_a_file_keeps_everything(tmp_path: Path, open_shop: OpenShop) -> None:
-    """Credentials, ids and records are the same at the next start."""
+    """Credentials, ids and records of every type are the same at the next start."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path) as sandbox:
-        first = sandbox.info
-        sale = open_shop(first).pay(transaction_api_id="t1").json()["transaction"]
+        first, shop = sandbox.info, open_shop(sandbox.info)
+        fill(sandbox, shop)
+        sale = shop.pay(transaction_api_id="t1").json()["transaction"]
+        stored = read_all(sandbox)
+    assert [name for name, records in stored.items() if not records] == []
     with Sandbox(data=path) as sandbox:
         assert attrs.asdict(sandbox.info) | {"base_url": ""} == attrs.asdict(first) | {"base_url": ""}
         found = open_shop(sandbox.info).get(f"/v2/transactions/{sale['id']}").json()["transaction"]
+        kept = read_all(sandbox)
     assert found | {"_links": {}} == sale | {"_links": {}}
+    for records in (stored, kept):
+        del records["postbacks"]  # their delivery goes on
+    assert kept == stored
+
+
+def test_a_reset_deletes_what_was_created(sandbox: Sandbox, shop: Shop) -> None:
+    """Only the initial records and the first contact stay."""
+    initial = read_all(sandbox)
+    fill(sandbox, shop)
+    sandbox.reset()
+    left = read_all(sandbox)
+    assert [contact["id"] for contact in left.pop("contacts")] == [sandbox.contact_id]
+    assert left == {name: records for name, records in initial.items() if name != "contacts"}
 
 
 def test_a_file_of_an_older_version_gets_the_missing_columns(tmp_path: Path, open_shop: OpenShop) -> None:
@@ -269,26 +278,6 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
         pass
 
 
-@pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Start a gateway in its own process, on one file; return the process and its info."""
-    processes = []
-
-    def start() -> tuple[subprocess.Popen[str], SandboxInfo]:
-        command = [sys.executable, "-c", SERVE, str(tmp_path / "sandbox.db")]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603  # our own script
-        processes.append(process)
-        assert process.stdout is not None
-        return process, SandboxInfo(**json.loads(process.stdout.readline()))
-
-    yield start
-    for process in processes:
-        process.kill()
-        process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
-
-
 def test_what_was_answered_survives_a_kill(serve: Serve, open_shop: OpenShop, eventually: Eventually) -> None:
     """Every acknowledged payment exists after kill -9, and none twice."""
     process, info = serve()
@@ -303,7 +292,7 @@ def test_what_was_answered_survives_a_kill(serve: Serve, open_shop: OpenShop, ev
     paying = threading.Thread(target=pay)
     paying.start()
     eventually(lambda: len(answered) >= 50)
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     paying.join()
     _, info = serve()
     ledger = httpx.get(f"{info.base_url}/_sandbox/ledger").json()

@@ -19,9 +19,8 @@ def invoice(shop: Shop) -> Callable[..., Record]:
     """Create an invoice of 21.00 with an address for each channel, and return the record."""
 
     def make(**fields: Any) -> Record:
-        said: Record = {"title": "Tea", "due_date": "2030-01-31", "item_list": {"Cup": 10, "Pot": 11}}
-        said |= {"location_id": shop.info.location_id, "email": EMAIL, "cell_phone": PHONE, "send_text_to_pay": 1}
-        record: Record = shop.post("quickinvoice", "/v2/quickinvoices", said | fields).json()["quickinvoice"]
+        said: Record = {"title": "Tea", "email": EMAIL, "cell_phone": PHONE, "send_text_to_pay": 1}
+        record: Record = shop.invoice(**said | fields).json()["quickinvoice"]
         return record
 
     return make

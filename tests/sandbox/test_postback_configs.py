@@ -1,8 +1,6 @@
 """Postback configs: required values, the form of responses, and secrets that are not shown."""
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -10,9 +8,8 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 
-from .conftest import Errors, OpenShop, Record, Shop
+from .conftest import Errors, Record, Shop, recorded
 
-SAMPLES = Path(__file__).parents[1] / "samples"
 PATH = "/v2/postbackconfigs"
 RESOURCES = ("contact", "transaction", "transactionbatch", "accountvault")
 Create = Callable[..., httpx.Response]
@@ -33,7 +30,7 @@ def configure(shop: Shop) -> Create:
 @pytest.mark.parametrize("resource", ["contact", "transaction"])
 def test_a_config_comes_back_as_recorded(shop: Shop, configure: Create, resource: str) -> None:
     """The response is 201 with every recorded field, in its spelling."""
-    sample = json.loads((SAMPLES / f"postbackconfig-create-{resource}-response.json").read_text())["postbackconfig"]
+    sample = recorded(f"postbackconfig-create-{resource}-response")
     given = {name: sample[name] for name in ("resource", "on_create", "on_update", "on_delete", "is_active", "url")}
     given |= {"expands": sample["expands"]}
     if resource == "transaction":
@@ -173,15 +170,3 @@ def test_a_config_is_deleted(shop: Shop, neighbour: Shop, configure: Create) -> 
     answers = [shop.http.delete(path), shop.http.delete(path), shop.http.delete(f"{PATH}/nothing")]
     assert [answer.status_code for answer in answers] == [204, 409, 404]
     assert shop.put("postbackconfig", path, {"is_active": 1}).status_code == 409
-
-
-def test_configs_outlive_a_restart(tmp_path: Path, open_shop: OpenShop) -> None:
-    """Their secrets and the spelling of their flags are stored."""
-    config = {"resource": "contact", "url": "http://127.0.0.1/", "on_create": "1", "basic_auth_password": "planted"}
-    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        shop = open_shop(sandbox.info)
-        made = shop.post("postbackconfig", PATH, config | {"location_id": sandbox.location_id}).json()
-    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        path = f"{PATH}/{made['postbackconfig']['id']}"
-        kept = open_shop(sandbox.info).put("postbackconfig", path, {}, expand="basic_auth_password").json()
-    assert {name: kept["postbackconfig"][name] for name in config} == config

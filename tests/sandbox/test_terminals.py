@@ -1,14 +1,13 @@
 """Simulated terminals: automatic actions, actions of people, and waiting calls."""
 
 import asyncio
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
-from gateway_async.sandbox import NothingWaitsError, Sandbox, SandboxInfo
+from gateway_async.sandbox import NothingWaitsError, Sandbox
 
 from .conftest import Errors, Eventually, OpenShop, Record, Shop
 
@@ -293,21 +292,10 @@ def test_terminals_do_not_wait_for_each_other(manual: Sandbox, counter: Shop, po
 
 def test_a_caller_who_hangs_up_does_not_stop_the_sale(manual: Sandbox, counter: Shop) -> None:
     """The terminal continues, and the record is found by its api id."""
-    with pytest.raises(Exception, match="timed out"):
-        counter.http.post(
-            "/v2/routertransactions",
-            timeout=0.3,
-            json={
-                "routertransaction": {
-                    "action": "sale",
-                    "payment_method": "cc",
-                    "location_id": manual.location_id,
-                    "terminal_id": manual.terminal_id,
-                    "transaction_amount": "5.55",
-                    "transaction_api_id": "lost",
-                }
-            },
-        )
+    counter.http.timeout = httpx.Timeout(0.3)
+    with pytest.raises(httpx.ReadTimeout):
+        counter.at_terminal("5.55", transaction_api_id="lost")
+    counter.http.timeout = httpx.Timeout(20)
     manual.wait_for_call()
     manual.present()
     wait_for(manual, 0)
@@ -328,24 +316,20 @@ def test_an_api_id_is_taken_while_its_call_waits(
     assert manual.ledger()["charged"] == {"t1": 1}
 
 
-def test_a_silent_terminal_waits_for_the_overall_time(shop: Shop, sandbox: Sandbox, pool: ThreadPoolExecutor) -> None:
-    """In auto mode too, the call waits for a manual action or its timeout."""
-    sandbox.silence()
-    sale = pool.submit(shop.at_terminal)
+@pytest.mark.parametrize(("silent", "amount"), [(True, "12.50"), (False, "7.71")])
+def test_a_silent_terminal_waits_for_the_overall_time(
+    shop: Shop, sandbox: Sandbox, pool: ThreadPoolExecutor, silent: bool, amount: str
+) -> None:
+    """In auto mode too, the call waits for a manual action or its timeout; 7.71 is silent by itself."""
+    if silent:
+        sandbox.silence()
+    sale = pool.submit(shop.at_terminal, amount)
     sandbox.wait_for_call()
     sandbox.advance(299)
     sandbox.wait_for_call()
     sandbox.advance(1)
     assert sale.result().json()["routertransaction"]["verbiage"] == "Overall Request Timeout"
-    assert sandbox.terminals()[0]["silent"] is True
-
-
-def test_7_71_waits_for_the_overall_time(shop: Shop, sandbox: Sandbox, pool: ThreadPoolExecutor) -> None:
-    """The trigger is the only one whose text comes at the timeout."""
-    sale = pool.submit(shop.at_terminal, "7.71")
-    sandbox.wait_for_call()
-    sandbox.advance(300)
-    assert sale.result().json()["routertransaction"]["verbiage"] == "Overall Request Timeout"
+    assert sandbox.terminals()[0]["silent"] is silent
 
 
 def test_8_xx_waits_as_long_as_it_says(
@@ -386,13 +370,16 @@ def test_what_is_presented_is_checked(manual: Sandbox) -> None:
         manual.present(entry_mode="X")  # type: ignore[arg-type]
 
 
-def test_many_calls_wait_at_once(manual: Sandbox, eventually: Eventually) -> None:
+def test_many_calls_wait_at_once(manual: Sandbox, counter: Shop, eventually: Eventually) -> None:
     """Hundreds of open requests at as many terminals are all served."""
     terminals = [manual.add_terminal() for _ in range(200)]
+    sale = {"action": "sale", "payment_method": "cc", "location_id": manual.location_id, "transaction_amount": "1.00"}
 
     async def sell(terminal_id: str) -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(manual.base_url).port)
-        writer.write(request(manual.info, terminal_id))
+        writer.write(
+            counter.raw_post("/v2/routertransactions", {"routertransaction": sale | {"terminal_id": terminal_id}})
+        )
         status = await reader.readline()
         writer.close()
         return status
@@ -408,12 +395,3 @@ def test_many_calls_wait_at_once(manual: Sandbox, eventually: Eventually) -> Non
 
     assert asyncio.run(sell_everywhere()) == [b"HTTP/1.1 201 Created\r\n"] * len(terminals)
     assert {one["status_id"] for one in manual.ledger()["transactions"]} == {301}
-
-
-def request(info: SandboxInfo, terminal_id: str) -> bytes:
-    """Return the bytes of a sale at a terminal."""
-    sale = {"action": "sale", "payment_method": "cc", "location_id": info.location_id, "transaction_amount": "1.00"}
-    body = json.dumps({"routertransaction": sale | {"terminal_id": terminal_id}})
-    keys = {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
-    head = "".join(f"{name}: {value}\r\n" for name, value in (keys | {"content-length": len(body)}).items())
-    return f"POST /v2/routertransactions HTTP/1.1\r\n{head}\r\n{body}".encode()

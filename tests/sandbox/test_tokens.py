@@ -1,6 +1,5 @@
 """Tokens: login, expiry and revocation."""
 
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,11 +9,9 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
-from gateway_async.sandbox.state_machines.tokens import MACHINE
 
-from .conftest import Errors, Shop
+from .conftest import Errors, Shop, recorded
 
-SAMPLES = Path(__file__).parents[1] / "samples"
 MINUTES = 60
 
 
@@ -38,11 +35,11 @@ def ask(info: SandboxInfo | Sandbox, token: str, path: str = "/v2/contacts") -> 
 
 def test_a_login_answers_with_a_token(sandbox: Sandbox) -> None:
     """The response is 201 in the recorded form, with 15 minutes."""
-    recorded = json.loads((SAMPLES / "token-create-response.json").read_text())["token"]
+    sample = recorded("token-create-response")
     response = log_in(sandbox.info)
     token = response.json()["token"]
-    assert (response.status_code, list(token)) == (201, list(recorded))
-    assert {name: type(value) for name, value in token.items()} == {name: type(recorded[name]) for name in recorded}
+    assert (response.status_code, list(token)) == (201, list(sample))
+    assert {name: type(value) for name, value in token.items()} == {name: type(sample[name]) for name in sample}
     assert (token["expire"], token["username"], token["user_type_id"]) == (15, sandbox.username, 200)
     assert token["primary_location_id"] == sandbox.location_id
     assert token["password_expire_ts"] > token["time"]
@@ -186,8 +183,3 @@ def test_a_token_outlives_a_restart(tmp_path: Path) -> None:
         dump = "\n".join(sql.iterdump())
     assert kept not in dump
     assert revoked not in dump
-
-
-def test_the_state_machine_is_printed() -> None:
-    """The table is in words."""
-    assert MACHINE.to_markdown().splitlines()[-1] == "| valid | DELETE | revoked |"

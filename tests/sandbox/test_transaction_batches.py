@@ -1,19 +1,15 @@
 """Batches: their payments, settlement, and the steps of their processor."""
 
-import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.state_machines.transaction_batches import MACHINE
 
-from .conftest import Errors, OpenShop, Record, Shop
+from .conftest import Errors, Record, Shop, recorded
 
-SAMPLES = Path(__file__).parents[1] / "samples"
 DAY = 24 * 60 * 60
 MORNING = datetime(2099, 3, 11, 9, tzinfo=UTC).timestamp()
 """A Wednesday in the future: the clock does not repeat a day."""
@@ -57,13 +53,6 @@ def again(shop: Shop, payment: Record) -> Record:
     return record
 
 
-def bank_payment(shop: Shop, **fields: Any) -> Record:
-    """Create a payment from a bank account."""
-    account = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}
-    account |= {"account_type": "checking", "account_holder_name": "Test Account", "ach_sec_code": "WEB"}
-    return paid(shop, "10.00", **(account | fields))
-
-
 def test_a_batch_begins_with_its_first_payment(shop: Shop) -> None:
     """No batch is ever empty; the payment has its id and number."""
     assert batches(shop) == []
@@ -78,11 +67,11 @@ def test_a_batch_begins_with_its_first_payment(shop: Shop) -> None:
 
 def test_a_batch_carries_the_fields_of_the_contract(shop: Shop) -> None:
     """A batch has the recorded fields and types, the file name, and no location."""
-    recorded = json.loads((SAMPLES / "transactionbatch-list-response.json").read_text())["transactionbatches"][0]
+    sample = recorded("transactionbatch-list-response")[0]
     paid(shop)
     [batch] = batches(shop)
-    assert set(batch) == {*recorded, "settlement_file_name", "_links"}
-    assert {name: type(batch[name]) for name in recorded} == {name: type(value) for name, value in recorded.items()}
+    assert set(batch) == {*sample, "settlement_file_name", "_links"}
+    assert {name: type(batch[name]) for name in sample} == {name: type(value) for name, value in sample.items()}
     assert shop.get(f"/v2/transactionbatches/{batch['id']}").json() == {"transactionbatch": batch}
     assert batch["_links"]["self"]["href"].endswith(f"/v2/transactionbatches/{batch['id']}")
 
@@ -217,7 +206,7 @@ def test_open_batches_settle_at_midnight(shop: Shop, sandbox: Sandbox) -> None:
 def test_bank_payments_advance_at_each_midnight(shop: Shop, sandbox: Sandbox) -> None:
     """From the effective date on, 131 becomes 132, 133 and 134; only 131 can be voided."""
     sandbox.set_clock(MORNING)
-    debit, later = bank_payment(shop), bank_payment(shop, effective_date="2099-03-14")
+    debit, later = (shop.pay_from_bank(effective_date=day).json()["transaction"] for day in (None, "2099-03-14"))
     assert (debit["transaction_batch_id"], debit["batch"]) == (None, None)
     seen = []
     for _ in range(4):
@@ -231,7 +220,7 @@ def test_bank_payments_advance_at_each_midnight(shop: Shop, sandbox: Sandbox) ->
 
 def test_a_void_stops_a_bank_payment(shop: Shop, sandbox: Sandbox) -> None:
     """If voided on its day, it stays so."""
-    debit = bank_payment(shop)
+    debit = shop.pay_from_bank().json()["transaction"]
     assert shop.act(debit, "void").json()["transaction"]["status_id"] == 201
     sandbox.advance(3 * DAY)
     assert again(shop, debit)["status_id"] == 201
@@ -301,8 +290,7 @@ def test_a_page_of_batches_has_fifteen(shop: Shop) -> None:
 
 def test_its_changelogs_show_every_change(shop: Shop, sandbox: Sandbox) -> None:
     """The newest is first, with the user, in the recorded form; at midnight there is no user."""
-    recorded = json.loads((SAMPLES / "postback-transactionbatch-update.json").read_text())
-    logs = json.loads(recorded["data"])["changelogs"]
+    logs = recorded("postback-transactionbatch-update")["changelogs"]
     batch = settle(shop, paid(shop)["transaction_batch_id"], expand="changelogs").json()["transactionbatch"]
     assert [log["action"] for log in batch["changelogs"]] == ["UPDATE", "CREATE"]
     update, creation = batch["changelogs"]
@@ -393,19 +381,3 @@ def test_an_unknown_batch_is_named(sandbox: Sandbox) -> None:
     """The message has the usual form."""
     with pytest.raises(ValueError, match=r"^transactionbatch nowhere: not found\."):
         sandbox.process_batch("nowhere", 5)
-
-
-def test_the_state_machine_is_printed() -> None:
-    """The table is in words, and starts with the first state."""
-    assert MACHINE.to_markdown().splitlines()[4] == "| 1 to settle | settled by hand or at midnight | 2 settled |"
-
-
-def test_batches_outlive_a_restart(tmp_path: Path, open_shop: OpenShop) -> None:
-    """Number and payments are stored."""
-    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        sale = paid(open_shop(sandbox.info))
-    with Sandbox(data=tmp_path / "sandbox.db") as sandbox:
-        shop = open_shop(sandbox.info)
-        assert paid(shop)["transaction_batch_id"] == sale["transaction_batch_id"]
-        settled(shop, sale["transaction_batch_id"])
-        assert paid(shop)["batch"] == "2"

@@ -1,18 +1,13 @@
 """Payments: their fields, the issuer's decisions, and protection against a second charge."""
 
-import json
 import threading
-from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
 
-from .conftest import Errors, Eventually, Record, Shop
+from .conftest import BANK_ACCOUNT, Errors, Eventually, Record, Shop, recorded
 
-SAMPLES = Path(__file__).parents[1] / "samples"
 VISA, AMEX = "4111111111111111", "371449635398431"
 
 
@@ -27,8 +22,8 @@ def test_a_sale_is_approved(shop: Shop) -> None:
 
 def test_a_transaction_carries_the_fields_of_the_contract(shop: Shop) -> None:
     """A transaction has every field of a recorded postback."""
-    recorded = json.loads(json.loads((SAMPLES / "postback-transaction-create.json").read_text())["data"])
-    assert set(recorded) - set(shop.pay().json()["transaction"]) == set()
+    sample = recorded("postback-transaction-create")
+    assert set(sample) - set(shop.pay().json()["transaction"]) == set()
 
 
 @pytest.mark.parametrize(
@@ -44,7 +39,7 @@ def test_actions_on_cards(shop: Shop, action: str, type_id: int, status_id: int)
 @pytest.mark.parametrize(("action", "type_id"), [("sale", 50), ("debit", 50), ("credit", 40), ("refund", 40)])
 def test_actions_on_bank_accounts(shop: Shop, action: str, type_id: int) -> None:
     """ACH payments wait for their origination."""
-    made = bank_payment(shop, action=action).json()["transaction"]
+    made = shop.pay_from_bank(action=action).json()["transaction"]
     assert (made["type_id"], made["status_id"], made["ach_sec_code"]) == (type_id, 131, "WEB")
 
 
@@ -73,21 +68,12 @@ def test_an_account_is_not_stored_without_a_location(shop: Shop, errors: Errors)
         assert list(errors(store(location_id=...))) == ["location_id"]
 
 
-def bank_payment(shop: Shop, **fields: Any) -> httpx.Response:
-    """Create a payment from a bank account."""
-    account = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}
-    account |= {"account_type": "checking", "account_holder_name": "Test Account", "ach_sec_code": "WEB"}
-    return shop.pay("10.00", **(account | fields))
-
-
 def test_a_bank_payment_needs_its_fields_unless_a_vault_has_them(shop: Shop, errors: Errors) -> None:
     """By account number the missing fields are named; a vault needs no more."""
     names = ("account_type", "routing", "account_holder_name", "ach_sec_code")
-    assert set(errors(bank_payment(shop, **dict.fromkeys(names[:3], ...)))) == set(names[:3])
-    assert list(errors(bank_payment(shop, ach_sec_code=...))) == ["ach_sec_code"]
-    account = {"payment_method": "ach", "account_number": "1234567890", "routing": "072000326", "exp_date": ...}
-    account |= {"account_type": "savings", "account_holder_name": "Ada", "is_company": 0}
-    vault = shop.vault(**account).json()["accountvault"]
+    assert set(errors(shop.pay_from_bank(**dict.fromkeys(names[:3], ...)))) == set(names[:3])
+    assert list(errors(shop.pay_from_bank(ach_sec_code=...))) == ["ach_sec_code"]
+    vault = shop.vault(**BANK_ACCOUNT, is_company=0).json()["accountvault"]
     paid = shop.pay(action="debit", account_number=..., exp_date=..., account_vault_id=vault["id"])
     assert paid.json()["transaction"]["status_id"] == 131
 
@@ -97,7 +83,7 @@ def test_a_bank_payment_needs_its_fields_unless_a_vault_has_them(shop: Shop, err
 )
 def test_an_action_fits_its_payment_method(shop: Shop, errors: Errors, method: str, action: str) -> None:
     """An action that the payment method does not have is refused."""
-    response = shop.pay(action=action) if method == "cc" else bank_payment(shop, action=action)
+    response = shop.pay(action=action) if method == "cc" else shop.pay_from_bank(action=action)
     assert list(errors(response)) == ["action"]
 
 
@@ -150,7 +136,7 @@ def test_the_address_is_checked(
 
 def test_no_address_is_checked_of_a_bank_account(shop: Shop) -> None:
     """As in the recorded debit, neither avs nor cvv_response is set."""
-    made = bank_payment(shop, billing_zip="32606").json()["transaction"]
+    made = shop.pay_from_bank(billing_zip="32606").json()["transaction"]
     assert (made["avs"], made["avs_enhanced"], made["cvv_response"]) == (None, None, None)
 
 
@@ -270,22 +256,22 @@ def test_a_ticket_pays_once(shop: Shop, sandbox: Sandbox, errors: Errors) -> Non
 @pytest.mark.parametrize("code", ["WEB", "PPD", "CCD", "TEL", "POP", "C21"])
 def test_a_bank_payment_has_an_sec_code(shop: Shop, code: str) -> None:
     """The code is one of six."""
-    assert bank_payment(shop, ach_sec_code=code).json()["transaction"]["ach_sec_code"] == code
+    assert shop.pay_from_bank(ach_sec_code=code).json()["transaction"]["ach_sec_code"] == code
 
 
 def test_an_unknown_sec_code_is_refused(shop: Shop, errors: Errors) -> None:
     """Lower case is unknown too."""
     for code in ("ARC", "web"):
-        assert list(errors(bank_payment(shop, ach_sec_code=code))) == ["ach_sec_code"]
+        assert list(errors(shop.pay_from_bank(ach_sec_code=code))) == ["ach_sec_code"]
 
 
 def test_a_bank_payment_carries_the_fields_of_the_recorded_one(shop: Shop) -> None:
     """The payment has the routing number, and the last four digits of the account."""
-    recorded = json.loads((SAMPLES / "transaction-ach-debit-response.json").read_text())["transaction"]
-    made = bank_payment(shop, action="debit", billing_zip="30346").json()["transaction"]
-    assert set(recorded) - set(made) == set()
+    sample = recorded("transaction-ach-debit-response")
+    made = shop.pay_from_bank(action="debit", billing_zip="30346").json()["transaction"]
+    assert set(sample) - set(made) == set()
     same = ("payment_method", "last_four", "routing", "status_id", "type_id", "reason_code_id", "account_type")
-    assert {name: made[name] for name in same} == {name: recorded[name] for name in same}
+    assert {name: made[name] for name in same} == {name: sample[name] for name in same}
 
 
 def test_the_merchant_account_is_the_locations_own_by_default(shop: Shop, errors: Errors) -> None:
@@ -363,7 +349,7 @@ def test_custom_data_comes_back_as_it_was_sent(shop: Shop) -> None:
 
 def test_a_refund_of_a_bank_payment_gives_it_back(shop: Shop, errors: Errors) -> None:
     """The type is 40; a credit took no money and is not refunded."""
-    credit, debit = (bank_payment(shop, action=action).json()["transaction"] for action in ("credit", "debit"))
+    credit, debit = (shop.pay_from_bank(action=action).json()["transaction"] for action in ("credit", "debit"))
     source = {"action": "refund", "account_number": ..., "exp_date": ...}
     refund = shop.pay(..., **source, previous_transaction_id=debit["id"]).json()["transaction"]
     assert (refund["payment_method"], refund["type_id"], refund["transaction_amount"]) == ("ach", 40, "10.00")

@@ -20,7 +20,7 @@ from gateway_async.ledger._sqlite_store import LedgerFile
 from gateway_async.migration import JournalEntry, RowResult, RowState, VaultRow
 from gateway_async.migration.journal._sqlite_store import JournalFile
 from gateway_async.migration.output.formats import InputFormat
-from gateway_async.migration.output.path_checks import check_rejects, check_report, check_vault_ids
+from gateway_async.migration.output.path_checks import check_output
 from gateway_async.migration.output.rejects import Rejects
 from gateway_async.migration.output.vault_ids import write_report, write_vault_ids
 from gateway_async.postbacks.inbox._sqlite_store import InboxFile
@@ -187,18 +187,13 @@ def test_a_link_and_another_users_file_are_not_replaced(
     link.symlink_to(tmp_path / "target.csv")
     other.touch()
     other.chmod(0o666)
-    checks: list[Callable[..., None]] = [
-        check_vault_ids,
-        partial(check_rejects, source=None),
-        partial(check_report, "report"),
-    ]
-    for check in checks:
+    for option in ("out", "rejects", "report"):
         with pytest.raises(InvalidRequestError, match=r"link\.csv is a symbolic link"):
-            check(link, force=force)
+            check_output(option, link, force=force)
     monkeypatch.setattr(os, "geteuid", lambda: other.stat().st_uid + 1)
-    for check in checks:
+    for option in ("out", "rejects", "report"):
         with pytest.raises(InvalidRequestError, match=r"other\.csv belongs to another user"):
-            check(other, force=force)
+            check_output(option, other, force=force)
     for path in (link, other):
         with pytest.raises(PermissionError):
             write_report(path, "")

@@ -97,11 +97,11 @@ def _texts(value: Any) -> Iterator[str]:
             yield str(value)
         case bytes() | bytearray() | memoryview():
             yield bytes(value).decode("latin-1")
-        case _ if _is_httpcore_unpatched(value) or isinstance(value, BaseException):
+        case _ if _is_of_package(value) or isinstance(value, BaseException):
             yield from (repr(value), str(value))
 
 
-def _is_httpcore_unpatched(value: Any) -> bool:
+def _is_of_package(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] == "gateway_async"
 
 
@@ -131,7 +131,7 @@ def _of_object(value: Any) -> Iterator[Any]:
     for name in (name for kind in type(value).__mro__ for name in _slots(kind)):
         with suppress(AttributeError):
             yield getattr(value, name)
-    if _is_httpcore_unpatched(value):
+    if _is_of_package(value):
         with suppress(Exception):  # some do not pickle
             yield value.__reduce_ex__(2)
         with suppress(Exception):

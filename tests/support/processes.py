@@ -34,9 +34,9 @@ def start_python(*arguments: str, **environment: str) -> Process:
     )
 
 
-def run_python(*arguments: str) -> Ended:
+def run_python(*arguments: str, **environment: str) -> Ended:
     """Run this Python to its end, or kill it after 50 seconds."""
-    with start_python(*arguments) as process:
+    with start_python(*arguments, **environment) as process:
         try:
             output, errors = process.communicate(timeout=50)
         finally:
@@ -44,6 +44,13 @@ def run_python(*arguments: str) -> Ended:
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
-def run(*arguments: str) -> Ended:
+def run(*arguments: str, **environment: str) -> Ended:
     """Run `gateway-async` to its end."""
-    return run_python(*COMMAND, *arguments)
+    return run_python(*COMMAND, *arguments, **environment)
+
+
+def stop(process: Process, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
+    """Return the exit status and the rest of the output after a signal."""
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=20)
+    return process.returncode, output, errors

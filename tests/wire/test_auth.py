@@ -16,47 +16,29 @@ DIGEST = hmac.new(b"hash-secret", b"user-11700000000", hashlib.sha256).hexdigest
 DEVELOPER = ("developer-id", "dev-1")
 HASHED = (("user-id", "user-1"), ("timestamp", "1700000000"), ("hash-key", DIGEST))
 
-IN_HEADERS: list[tuple[SigningCredentials, tuple[tuple[str, str], ...]]] = [
-    (UserApiKey("user-1", "key-1"), (DEVELOPER, ("user-id", "user-1"), ("user-api-key", "key-1"))),
-    (
-        UserApiKey("user-1", "key:1", "basic"),
-        (DEVELOPER, ("authorization", f"Basic {base64.b64encode(b'user-1:key:1').decode()}")),
-    ),
-    (AccessToken("token-1"), (DEVELOPER, ("access-token", "token-1"))),
-    (BearerToken("token-1"), (DEVELOPER, ("authorization", "Bearer token-1"))),
-    (HashKey("user-1", "hash-secret"), (DEVELOPER, *HASHED)),
+Pairs = tuple[tuple[str, str], ...]
+KEY = (DEVELOPER, ("user-id", "user-1"), ("user-api-key", "key-1"))
+BASIC = f"Basic {base64.b64encode(b'user-1:key:1').decode()}"
+SIGNED: list[tuple[SigningCredentials, Pairs, Pairs]] = [
+    #                                              headers, parameters
+    (UserApiKey("user-1", "key-1"), KEY, ()),
+    (UserApiKey("user-1", "key:1", "basic"), (DEVELOPER, ("authorization", BASIC)), ()),
+    (AccessToken("token-1"), (DEVELOPER, ("access-token", "token-1")), ()),
+    (BearerToken("token-1"), (DEVELOPER, ("authorization", "Bearer token-1")), ()),
+    (HashKey("user-1", "hash-secret"), (DEVELOPER, *HASHED), ()),
+    (UserApiKey("user-1", "key-1", "query"), (), KEY),
+    (AccessToken("token-1", "query"), (), (DEVELOPER, ("access-token", "token-1"))),
+    (HashKey("user-1", "hash-secret", "query"), (), (DEVELOPER, *HASHED)),
 ]
-IN_THE_QUERY: list[tuple[SigningCredentials, tuple[tuple[str, str], ...]]] = [
-    (UserApiKey("user-1", "key-1", "query"), (DEVELOPER, ("user-id", "user-1"), ("user-api-key", "key-1"))),
-    (AccessToken("token-1", "query"), (DEVELOPER, ("access-token", "token-1"))),
-    (HashKey("user-1", "hash-secret", "query"), (DEVELOPER, *HASHED)),
-]
+NAMES = [f"{type(proof).__name__}-{getattr(proof, 'send_in', 'headers')}" for proof, _, _ in SIGNED]
 
 
-def named(cases: list[tuple[SigningCredentials, tuple[tuple[str, str], ...]]]) -> list[str]:
-    """Test ids."""
-    return [f"{type(proof).__name__}-{getattr(proof, 'send_in', 'headers')}" for proof, _ in cases]
-
-
-@pytest.mark.parametrize(("proof", "expected"), IN_HEADERS, ids=named(IN_HEADERS))
-def test_in_headers(proof: SigningCredentials, expected: tuple[tuple[str, str], ...]) -> None:
-    """Credentials and developer id are headers, and nothing is a parameter."""
+@pytest.mark.parametrize(("proof", "headers", "params"), SIGNED, ids=NAMES)
+def test_a_signature(proof: SigningCredentials, headers: Pairs, params: Pairs) -> None:
+    """All of it are headers, or all of it parameters; it names its secrets, and shows none in its repr."""
     signature = sign(proof, "dev-1", NOW)
-    assert (signature.headers, signature.params) == (expected, ())
-
-
-@pytest.mark.parametrize(("proof", "expected"), IN_THE_QUERY, ids=named(IN_THE_QUERY))
-def test_in_the_query(proof: SigningCredentials, expected: tuple[tuple[str, str], ...]) -> None:
-    """All of it are parameters, and none is a header."""
-    signature = sign(proof, "dev-1", NOW)
-    assert (signature.headers, signature.params) == ((), expected)
-
-
-@pytest.mark.parametrize("proof", [proof for proof, _ in IN_HEADERS + IN_THE_QUERY])
-def test_a_signature_names_its_secrets_and_shows_none(proof: SigningCredentials) -> None:
-    """Name the secrets of a signature, and show none in its repr."""
-    signature = sign(proof, "dev-1", NOW)
-    values = [value for _, value in signature.headers + signature.params]
+    assert (signature.headers, signature.params) == (headers, params)
+    values = [value for _, value in headers + params]
     for secret in signature.secrets:
         assert secret.reveal() not in repr(signature)
     assert any(secret.reveal() in value for secret in signature.secrets for value in values)

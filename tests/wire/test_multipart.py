@@ -107,20 +107,21 @@ def test_what_are_no_files(files: Any) -> None:
     assert list(attachment_problems(files)) == ["files: must be a sequence of Attachment"]
 
 
+NO_NAMES: list[Any] = ["", 5, "\ud800"]
+NO_CONTENTS: list[Any] = [5, bytearray(b"")]
 WRONG: list[tuple[Any, str]] = [
     ("a.pdf", "must be an Attachment, not str"),
-    (Attachment("", b""), "filename must be text, and not empty"),
-    (Attachment(5, b""), "filename must be text, and not empty"),  # type: ignore[arg-type]
-    (Attachment("\ud800", b""), "filename must be text, and not empty"),
-    (Attachment("a", b"", "text"), 'content_type must be a media type, such as "application/pdf"'),
-    (Attachment("a", b"", "text/plain\r\nx: y"), 'content_type must be a media type, such as "application/pdf"'),
-    (
-        Attachment("a", 5),  # type: ignore[arg-type]
-        "content must be bytes, a path or a file opened for reading bytes, not int",
+    *((Attachment(name, b""), "filename must be text, and not empty") for name in NO_NAMES),
+    *(
+        (Attachment("a", b"", kind), 'content_type must be a media type, such as "application/pdf"')
+        for kind in ("text", "text/plain\r\nx: y")
     ),
-    (
-        Attachment("a", bytearray(b"")),  # type: ignore[arg-type]
-        "content must be bytes, a path or a file opened for reading bytes, not bytearray",
+    *(
+        (
+            Attachment("a", no),
+            f"content must be bytes, a path or a file opened for reading bytes, not {type(no).__name__}",
+        )
+        for no in NO_CONTENTS
     ),
 ]
 

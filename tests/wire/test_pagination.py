@@ -58,27 +58,23 @@ def test_a_list_without_meta_is_a_page(meta: dict[str, Any]) -> None:
     )
 
 
-@pytest.mark.parametrize("content", [None, [], "text", {}, {"contacts": None}, {"contacts": {}}, {"contact": []}])
-def test_what_is_no_list(content: Any) -> None:
-    """An answer without the plural's list is refused."""
-    with pytest.raises(FieldError) as failed:
-        page(content)
-    assert (failed.value.path, failed.value.reason) == (".contacts", "missing, or not a list")
+NO_LISTS: list[Any] = [None, [], "text", {}, {"contacts": None}, {"contacts": {}}, {"contact": []}]
 
 
 @pytest.mark.parametrize(
-    ("rows", "path", "reason"),
+    ("content", "path", "reason"),
     [
-        ([{"id": "a"}, None], ".contacts[1]", "not an object"),
-        ([{"id": "a"}, {"id": "b"}, {}], ".contacts[2].id", "missing"),
-        ([{"id": "a", "contact_balance": "much"}], ".contacts[0].contact_balance", "not an amount"),
+        *((content, "", "missing, or not a list") for content in NO_LISTS),
+        ({"contacts": [{"id": "a"}, None]}, "[1]", "not an object"),
+        ({"contacts": [{"id": "a"}, {"id": "b"}, {}]}, "[2].id", "missing"),
+        ({"contacts": [{"id": "a", "contact_balance": "much"}]}, "[0].contact_balance", "not an amount"),
     ],
 )
-def test_a_bad_row_is_named(rows: list[Any], path: str, reason: str) -> None:
-    """The path leads to the row and the field."""
+def test_what_is_no_list(content: Any, path: str, reason: str) -> None:
+    """An answer without the plural's list is refused, and so is a bad row: the path leads to its field."""
     with pytest.raises(FieldError) as failed:
-        page({"contacts": rows})
-    assert (failed.value.path, failed.value.reason) == (path, reason)
+        page(content)
+    assert (failed.value.path, failed.value.reason) == (f".contacts{path}", reason)
 
 
 @pytest.mark.parametrize(

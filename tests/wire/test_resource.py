@@ -44,6 +44,12 @@ def body(call: Call[Any]) -> Any:
     return json.loads(call.body or b"null")
 
 
+def lookup_of_lost(call: Call[Any]) -> Call[Any]:
+    """The lookup of a call whose response was lost."""
+    assert call.lookup is not None
+    return call.lookup
+
+
 def mismatch(call: Call[Any], content: Any) -> tuple[str, ...]:
     """Why a call does not take `content` for its answer."""
     with pytest.raises(MismatchedReplyError) as refused:
@@ -83,7 +89,7 @@ def test_what_the_caller_gave_is_not_replaced() -> None:
 def test_each_create_has_an_id_of_its_own() -> None:
     """Two calls made of one request are two records."""
     ids = iter(["first", "second"])
-    scope = Scope(location_id="loc", check_limits=True, new_id=lambda: next(ids))
+    scope = attrs.evolve(SCOPE, new_id=lambda: next(ids))
     assert [VAULT.create(NEW_VAULT, scope).api_id for _ in range(2)] == ["first", "second"]
 
 
@@ -141,8 +147,7 @@ def test_the_answer_to_another_sale_is_refused() -> None:
 
 def test_a_lost_create_is_looked_up_by_its_api_id() -> None:
     """The lookup reads the record by api id; it must be the record, and its absence means that it was not made."""
-    lookup = SALE.create(NEW_SALE, SCOPE).lookup
-    assert lookup is not None
+    lookup = lookup_of_lost(SALE.create(NEW_SALE, SCOPE))
     assert (lookup.method, lookup.path, lookup.params, lookup.kind, lookup.not_found_result) == (
         "GET",
         "/v2/transactions/made-up",
@@ -150,7 +155,7 @@ def test_a_lost_create_is_looked_up_by_its_api_id() -> None:
         Kind.READ,
         LookupResult(LookupStatus.NO_RECORD),
     )
-    assert lookup.read({"transaction": {"id": "t1", "transaction_amount": "12.5"}}).record.id == "t1"  # type: ignore[union-attr]
+    assert lookup.read({"transaction": {"id": "t1", "transaction_amount": "12.5"}}).record.id == "t1"
     assert mismatch(lookup, {"transaction": {"id": "t1", "transaction_api_id": "other"}}) == (
         "transaction_api_id is 'other', not 'made-up'",
     )
@@ -161,11 +166,11 @@ def test_a_terminals_sale_is_looked_up_among_the_transactions() -> None:
     new = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="5.00")
     call = AT_TERMINAL.create(new, SCOPE, kind=Kind.TERMINAL)
     assert (call.path, call.kind, call.terminal_id) == ("/v2/routertransactions", Kind.TERMINAL, "term")
-    assert call.lookup is not None
-    assert call.lookup.path == "/v2/transactions/made-up"
+    lookup = lookup_of_lost(call)
+    assert lookup.path == "/v2/transactions/made-up"
     for wrapper in ("routertransaction", "transaction"):
         assert call.read({wrapper: {"id": "t1"}}) == Transaction(id="t1")
-    assert call.lookup.read({"transaction": {"id": "t1"}}).record == Transaction(id="t1")
+    assert lookup.read({"transaction": {"id": "t1"}}).record == Transaction(id="t1")
 
 
 def test_a_create_without_an_api_id_cannot_be_looked_up() -> None:
@@ -181,7 +186,7 @@ def test_a_terminal_call_stays_one_without_an_api_id() -> None:
 
 def test_every_problem_of_a_create_is_told() -> None:
     """A request that cannot be right makes no call."""
-    scope = Scope(location_id=None, check_limits=True, new_id=lambda: "made-up")
+    scope = attrs.evolve(SCOPE, location_id=None)
     with pytest.raises(InvalidRequestError) as refused:
         VAULT.create(CardVaultCreate(account_number="1", exp_date="x", title=""), scope)
     assert [line.split(":")[0] for line in refused.value.problems] == [
@@ -194,7 +199,7 @@ def test_every_problem_of_a_create_is_told() -> None:
 
 def test_limits_are_the_scopes_choice() -> None:
     """With limits off a doubtful request becomes a call."""
-    scope = Scope(location_id=None, check_limits=False, new_id=lambda: "made-up")
+    scope = attrs.evolve(SCOPE, location_id=None, check_limits=False)
     call = VAULT.create(CardVaultCreate(account_number="1", exp_date="x"), scope)
     assert (call.api_id, call.path) == ("made-up", "/v2/accountvaults")
 
@@ -202,17 +207,17 @@ def test_limits_are_the_scopes_choice() -> None:
 @pytest.mark.parametrize("noun", [SALE, AT_TERMINAL])
 def test_without_a_location_a_lost_create_is_looked_up_in_a_list(noun: ResourceSpec[Transaction]) -> None:
     """Reading it by its api id would need the location that the gateway took; a ledger can ask the same again."""
-    scope = Scope(location_id=None, check_limits=True, new_id=lambda: "made-up")
+    scope = attrs.evolve(SCOPE, location_id=None)
     at_terminal = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="12.50")
     call = noun.create(NEW_SALE if noun is SALE else at_terminal, scope)
     assert "location_id" not in body(call)[noun.name]
-    assert call.lookup is not None
-    assert (call.lookup.path, dict(call.lookup.params)["transaction_api_id"]) == ("/v2/transactions", "made-up")
+    lookup = lookup_of_lost(call)
+    assert (lookup.path, dict(lookup.params)["transaction_api_id"]) == ("/v2/transactions", "made-up")
     assert call.ledger_entry is not None
     assert call.ledger_entry.outcome_query is not None
     again = lookup_of(json.loads(json.dumps(call.ledger_entry.outcome_query.as_json())))
     assert again is not None
-    assert (again.path, again.params) == (call.lookup.path, call.lookup.params)
+    assert (again.path, again.params) == (lookup.path, lookup.params)
     with pytest.raises(InvalidRequestError, match="float"):
         SALE.create(TransactionCreate(action="sale", transaction_amount=0.1), scope)  # type: ignore[arg-type]
 
@@ -238,8 +243,7 @@ def test_a_create_may_want_more_than_existence() -> None:
     """Where the api id may belong to an older record, a evidence tells whether it is the one that was sent."""
     named = attrs.evolve(NAMELESS, api_id="contact_api_id")
     new = ContactCreate(last_name="Smith", contact_api_id="mine")
-    lookup = named.create(new, SCOPE, evidence=LAST_NAME_MATCHES).lookup
-    assert lookup is not None
+    lookup = lookup_of_lost(named.create(new, SCOPE, evidence=LAST_NAME_MATCHES))
     assert lookup.read({"contact": {"id": "c1", "last_name": "Smith"}}).record == Contact(id="c1", last_name="Smith")
     jones = Contact(id="c1", last_name="Jones")
     assert lookup.read({"contact": {"id": "c1", "last_name": "Jones"}}) == LookupResult(
@@ -282,24 +286,22 @@ def test_a_get_returns_the_record_that_was_asked_for() -> None:
     )
 
 
+UNWRAPPED: list[Any] = [None, [], {}, {"accountvault": None}, {"accountvault": []}, {"contact": {"id": "c"}}]
+
+
 @pytest.mark.parametrize(
-    "content", [None, [], {}, {"accountvault": None}, {"accountvault": []}, {"contact": {"id": "c"}}]
+    ("content", "path", "reason"),
+    [
+        *((content, "", "missing, or not an object") for content in UNWRAPPED),
+        ({"accountvault": {}}, ".id", "missing"),
+        ({"accountvault": {"id": "v1", "title": []}}, ".title", "not a text"),
+    ],
 )
-def test_an_answer_without_its_wrapper_is_refused(content: Any) -> None:
-    """Read a sub-resource from its own key."""
+def test_a_bad_answer_is_named_by_its_path(content: Any, path: str, reason: str) -> None:
+    """The wrapper may be missing; otherwise the path leads through it to the field."""
     with pytest.raises(FieldError) as failed:
         VAULT.get("v1", SCOPE).read(content)
-    assert (failed.value.path, failed.value.reason) == (".accountvault", "missing, or not an object")
-
-
-@pytest.mark.parametrize(
-    ("data", "path"), [({}, ".accountvault.id"), ({"id": "v1", "title": []}, ".accountvault.title")]
-)
-def test_a_bad_field_is_named_by_its_path(data: dict[str, Any], path: str) -> None:
-    """The path leads through the wrapper to the field."""
-    with pytest.raises(FieldError) as failed:
-        VAULT.get("v1", SCOPE).read({"accountvault": data})
-    assert failed.value.path == path
+    assert (failed.value.path, failed.value.reason) == (f".accountvault{path}", reason)
 
 
 def test_a_part_hangs_on_its_record() -> None:
@@ -350,8 +352,7 @@ def test_the_answer_to_an_update_is_the_record_that_was_changed() -> None:
 
 def test_a_lost_update_is_settled_by_reading() -> None:
     """Decide by the record's values whether a change was made."""
-    lookup = VAULT.update("v1", AccountVaultUpdate(title="New"), SCOPE).lookup
-    assert lookup is not None
+    lookup = lookup_of_lost(VAULT.update("v1", AccountVaultUpdate(title="New"), SCOPE))
     assert (lookup.method, lookup.path, lookup.not_found_result) == (
         "GET",
         "/v2/accountvaults/v1",
@@ -366,10 +367,10 @@ def test_an_update_may_rename_the_record() -> None:
     """After a change of the api id the record answers, and is looked up, under the new one."""
     call = VAULT.update(ApiId("old", "own"), AccountVaultUpdate(account_vault_api_id="new"), SCOPE)
     assert call.path == "/v2/accountvaults/old"
-    assert call.lookup is not None
-    assert (call.lookup.path, call.lookup.params[1]) == ("/v2/accountvaults/new", ("location_id", "own"))
+    lookup = lookup_of_lost(call)
+    assert (lookup.path, lookup.params[1]) == ("/v2/accountvaults/new", ("location_id", "own"))
     renamed = {"accountvault": {"id": "v1", "account_vault_api_id": "new"}}
-    assert call.read(renamed) == call.lookup.read(renamed).record == AccountVault(id="v1", account_vault_api_id="new")
+    assert call.read(renamed) == lookup.read(renamed).record == AccountVault(id="v1", account_vault_api_id="new")
     assert mismatch(call, {"accountvault": {"id": "v1", "account_vault_api_id": "old"}})
 
 
@@ -403,8 +404,7 @@ def test_an_action_is_an_update(action: Any, amount: str | None, kind: Kind) -> 
 
 def test_a_lost_void_is_settled_by_its_status() -> None:
     """Only this transaction's own void counts, not another's."""
-    lookup = SALE.update_with_action("t1", TransactionUpdate(action="void"), SCOPE).lookup
-    assert lookup is not None
+    lookup = lookup_of_lost(SALE.update_with_action("t1", TransactionUpdate(action="void"), SCOPE))
     voided = lookup.read({"transaction": {"id": "t1", "status_id": 201, "transaction_amount": 0}})
     assert isinstance(voided.record, Transaction)
     assert voided.record.voided
@@ -426,8 +426,7 @@ def test_a_delete_is_a_call() -> None:
         "mine",
     )
     assert call.read(None) is None
-    lookup = call.lookup
-    assert lookup is not None
+    lookup = lookup_of_lost(call)
     assert (lookup.method, lookup.path, lookup.params, lookup.not_found_result) == (
         "GET",
         call.path,
@@ -464,7 +463,7 @@ def test_a_bad_id_makes_no_call(verb: Callable[[Any], object], ref: Any) -> None
 
 def test_an_api_id_that_cannot_stand_in_a_path_makes_no_call() -> None:
     """A create whose record could not be looked up afterwards is refused, even with limits off."""
-    scope = Scope(location_id="loc", check_limits=False, new_id=lambda: "made-up")
+    scope = attrs.evolve(SCOPE, check_limits=False)
     with pytest.raises(InvalidRequestError, match="cannot be part of a path"):
         SALE.create(TransactionCreate(action="sale", transaction_api_id=".."), scope)
 
@@ -493,10 +492,10 @@ def test_a_verb_whose_effect_shows_is_looked_up() -> None:
     """The evidence is looked for in the raw record, with what was sent."""
     call = SALE.action("t1", "undo", SCOPE, content={"batch": "5"}, evidence=FIELDS_MATCH)
     assert call.kind is Kind.IDEMPOTENT
-    assert call.lookup is not None
-    assert (call.lookup.method, call.lookup.path) == ("GET", "/v2/transactions/t1")
-    assert call.lookup.read({"transaction": {"id": "t1", "batch": "4"}}).status is LookupStatus.NOT_EXECUTED
-    assert call.lookup.read({"transaction": {"id": "t1", "batch": "5"}}).record == Transaction(id="t1", batch="5")
+    lookup = lookup_of_lost(call)
+    assert (lookup.method, lookup.path) == ("GET", "/v2/transactions/t1")
+    assert lookup.read({"transaction": {"id": "t1", "batch": "4"}}).status is LookupStatus.NOT_EXECUTED
+    assert lookup.read({"transaction": {"id": "t1", "batch": "5"}}).record == Transaction(id="t1", batch="5")
     assert mismatch(call, {"transaction": {"id": "t2"}}) == ("id is 't2', not 't1'",)
 
 
@@ -564,8 +563,7 @@ def test_what_a_list_tells() -> None:
 
 def test_a_record_that_does_not_show_the_made_up_id_is_not_the_one() -> None:
     """Only an id that no other request has makes a record with another amount this write's."""
-    lookup = SALE.create(NEW_SALE, SCOPE).lookup
-    assert lookup is not None
+    lookup = lookup_of_lost(SALE.create(NEW_SALE, SCOPE))
     charged = {"id": "t1", "transaction_amount": "99.00"}
     found = lookup.read({"transaction": {**charged, "transaction_api_id": "made-up"}})
     assert found.status is LookupStatus.DIFFERENT_RECORD
@@ -646,9 +644,9 @@ def test_a_lookup_is_made_of_the_inquiry_alone(call: Call[Any]) -> None:
     assert call.ledger_entry.outcome_query is not None
     noun = TRANSACTION_BATCH if "batches" in call.path else SALE
     again = noun.lookup(OutcomeQuery.read(json.loads(json.dumps(call.ledger_entry.outcome_query.as_json()))))
-    assert call.lookup is not None
-    assert (again.method, again.path, again.params) == (call.lookup.method, call.lookup.path, call.lookup.params)
+    lookup = lookup_of_lost(call)
+    assert (again.method, again.path, again.params) == (lookup.method, lookup.path, lookup.params)
     wrapper = "transactionbatch" if "batches" in call.path else "transaction"
     done = {"id": "t1", "status_id": 101, "tip_amount": "2.00", "transaction_amount": "12.50"}
     for record in (done, {"id": "t1", "status_id": 102}):
-        assert isinstance(again.read({wrapper: record}), type(call.lookup.read({wrapper: record})))
+        assert isinstance(again.read({wrapper: record}), type(lookup.read({wrapper: record})))

@@ -213,46 +213,40 @@ def sent(call: Call[Any]) -> Any:
     return content
 
 
-def test_the_recorded_vault_request() -> None:
-    """A card's request holds exactly what was recorded."""
-    new = CardVaultCreate(
-        title="Test CC Account",
-        account_holder_name="John Smith",
-        account_number="5454545454545454",
-        exp_date="0919",
-        contact_id="54c285f1-678d-9510-318c-bcb13ab0c1c2",
-        location_id="sd9fusd9f-678d-9510-318c-bcb13ab4324",
-    )
-    assert sent(ACCOUNT_VAULT.create(new, SCOPE)) == raw("accountvault-create-cc-request")
+CARD = CardVaultCreate(
+    title="Test CC Account",
+    account_holder_name="John Smith",
+    account_number="5454545454545454",
+    exp_date="0919",
+    contact_id="54c285f1-678d-9510-318c-bcb13ab0c1c2",
+    location_id="sd9fusd9f-678d-9510-318c-bcb13ab4324",
+)
+CARD_AT_TERMINAL = RouterAccountVaultCreate(
+    terminal_id="{terminal_id}", contact_id="{contact_id}", location_id="{location_id}"
+)
+SALE_AT_TERMINAL = RouterTransactionCreate(
+    action="sale", location_id="1" * 24, transaction_amount=1, terminal_id="2" * 24, billing_zip="12345"
+)
+INVOICE = QuickInvoiceCreate(
+    title="Invoice with min fields",
+    due_date=date(2026, 12, 1),
+    item_list={"item1xx": 10, "item2yy": Decimal(11)},
+    location_id="{location_id}",
+)
 
 
-def test_the_recorded_router_vault_request() -> None:
-    """A card from a terminal: method and action are implied."""
-    new = RouterAccountVaultCreate(terminal_id="{terminal_id}", contact_id="{contact_id}", location_id="{location_id}")
-    assert sent(ROUTER_ACCOUNT_VAULT.create(new, SCOPE)) == raw("routeraccountvault-create-request")
-
-
-def test_the_recorded_router_transaction_request() -> None:
-    """A sale at a terminal: the amount is text with two decimals."""
-    new = RouterTransactionCreate(
-        action="sale",
-        location_id="1" * 24,
-        transaction_amount=1,
-        terminal_id="2" * 24,
-        billing_zip="12345",
-    )
-    assert sent(ROUTER_TRANSACTION.create(new, SCOPE)) == raw("routertransaction-create-request")
-
-
-def test_the_recorded_invoice_request() -> None:
-    """The smallest invoice: amounts of items are numbers, with the digits they were given."""
-    new = QuickInvoiceCreate(
-        title="Invoice with min fields",
-        due_date=date(2026, 12, 1),
-        item_list={"item1xx": 10, "item2yy": Decimal(11)},
-        location_id="{location_id}",
-    )
-    assert sent(QUICK_INVOICE.create(new, SCOPE)) == raw("quickinvoice-create-request")
+@pytest.mark.parametrize(
+    ("noun", "new", "sample"),
+    [
+        (ACCOUNT_VAULT, CARD, "accountvault-create-cc-request"),
+        (ROUTER_ACCOUNT_VAULT, CARD_AT_TERMINAL, "routeraccountvault-create-request"),
+        (ROUTER_TRANSACTION, SALE_AT_TERMINAL, "routertransaction-create-request"),
+        (QUICK_INVOICE, INVOICE, "quickinvoice-create-request"),
+    ],
+)
+def test_a_recorded_request(noun: ResourceSpec[Any], new: Any, sample: str) -> None:
+    """Send exactly what was recorded: implied fields, amounts with two decimals, items as numbers."""
+    assert sent(noun.create(new, SCOPE)) == raw(sample)
 
 
 def test_the_recorded_refusal() -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
-from gateway_async.cli.migrate import options
+from gateway_async.cli.migrate.options import CreateInput, add_input_options
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
 
 __all__ = ["run"]
@@ -16,6 +16,7 @@ _LIMITS: Final = "Limits"
 _CLUSTER: Final = "Several machines"
 
 
+@add_input_options
 def run(  # noqa: PLR0913  the options of a command
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="The input: CSV, JSON Lines or Parquet; - is standard input.")
@@ -104,14 +105,7 @@ def run(  # noqa: PLR0913  the options of a command
         int | None,
         typer.Option(min=0, metavar="N", rich_help_panel=_LIMITS, help="Stop when more than N rows are rejected."),
     ] = None,
-    columns: options.ColumnsFile = None,
-    mapped: options.Mapped = None,
-    constants: options.Constants = None,
-    key: options.Key = None,
-    ignored: options.Ignored = None,
-    kind: options.Format = None,
-    encoding: options.Encoding = None,
-    delimiter: options.Delimiter = None,
+    create_input: CreateInput,
     dask: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", rich_help_panel=_CLUSTER, help="Run on the workers of this Dask scheduler."),
@@ -138,17 +132,7 @@ def run(  # noqa: PLR0913  the options of a command
 
     with exit_on_usage_error():
         settings = Settings(
-            input=options.create_input(
-                file,
-                columns=columns,
-                mapped=mapped,
-                constants=constants,
-                key=key,
-                ignored=ignored,
-                kind=kind,
-                encoding=encoding,
-                delimiter=delimiter,
-            ),
+            input=create_input(file),
             outputs=OutputFiles(
                 vault_ids=out,
                 rejects=rejects,

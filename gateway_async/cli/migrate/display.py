@@ -2,13 +2,23 @@
 
 import json
 import sys
-from collections.abc import Callable
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Final
 
 import typer
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
 from gateway_async.migration.output.summary import duration
@@ -23,6 +33,7 @@ __all__ = [
     "create_display",
     "format_counts",
     "print_event",
+    "progress_bar",
 ]
 
 _LINE_SECONDS: Final = 5.0
@@ -82,20 +93,22 @@ class ProgressMeter:
         return None if self.share is None else self.bar.tasks[0].time_remaining
 
 
-class MigrationDisplay(Protocol):
+class MigrationDisplay:
     """Shows a migration while it runs."""
+
+    def __init__(self, meter: ProgressMeter) -> None:
+        self._meter = meter
 
     def show(self, report: Report) -> None:
         """Show the current state; called often."""
-        ...
+        raise NotImplementedError
 
     def print(self, text: str) -> None:
         """Show a message."""
-        ...
+        raise NotImplementedError
 
     def close(self) -> None:
-        """Restore the terminal."""
-        ...
+        """Restore the terminal, if it was changed."""
 
 
 def create_display(meter: ProgressMeter, *, as_json: bool) -> MigrationDisplay:
@@ -106,11 +119,11 @@ def create_display(meter: ProgressMeter, *, as_json: bool) -> MigrationDisplay:
     return BarDisplay(meter, console) if console.is_terminal else LineDisplay(meter, console)
 
 
-class BarDisplay:
+class BarDisplay(MigrationDisplay):
     """A progress bar with the counts under it, redrawn in place."""
 
     def __init__(self, meter: ProgressMeter, console: Console) -> None:
-        self._meter = meter
+        super().__init__(meter)
         self._message = ""
         self._live = Live(console=console, transient=True, refresh_per_second=10, redirect_stdout=False)
         self._live.start()
@@ -130,11 +143,11 @@ class BarDisplay:
         self._live.stop()
 
 
-class LineDisplay:
+class LineDisplay(MigrationDisplay):
     """Prints a line every few seconds."""
 
     def __init__(self, meter: ProgressMeter, console: Console) -> None:
-        self._meter = meter
+        super().__init__(meter)
         self._console = console
         self._next = _LINE_SECONDS
 
@@ -150,9 +163,6 @@ class LineDisplay:
         """Print a message."""
         self._console.print(Text(text), soft_wrap=True)
 
-    def close(self) -> None:
-        """Do nothing: the terminal was not changed."""
-
     def _figures(self) -> str:
         """Return share, rate and remaining time as short text."""
         share, eta = self._meter.share, self._meter.eta
@@ -160,11 +170,11 @@ class LineDisplay:
         return "  ".join(filter(None, [*parts, "" if eta is None else f"{duration(eta)} left"]))
 
 
-class JsonDisplay:
+class JsonDisplay(MigrationDisplay):
     """Prints one JSON object every second on standard output."""
 
     def __init__(self, meter: ProgressMeter) -> None:
-        self._meter = meter
+        super().__init__(meter)
         self._next = 0.0
 
     def show(self, report: Report) -> None:
@@ -188,8 +198,13 @@ class JsonDisplay:
         """Print a message on standard error, for people."""
         sys.stderr.write(f"{text}\n")
 
-    def close(self) -> None:
-        """Do nothing: the terminal was not changed."""
+
+@contextmanager
+def progress_bar(*columns: ProgressColumn, description: str = "") -> Iterator[Callable[..., None]]:
+    """Show a bar on a terminal, and yield its update function."""
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        yield partial(progress.update, progress.add_task(description, total=None))
 
 
 def print_event(event: str, **values: Any) -> None:

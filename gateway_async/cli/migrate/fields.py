@@ -3,6 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Annotated
 
+import attrs
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -31,7 +32,7 @@ def fields(
 
     if as_json:
         for facts in field_list():
-            typer.echo(json.dumps(facts.as_json()))
+            typer.echo(json.dumps(attrs.asdict(facts)))
         return
     table = Table("field", "required for", "length", "content", box=None, padding=(0, 2, 0, 0))
     for facts in field_list():

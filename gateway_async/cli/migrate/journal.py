@@ -1,7 +1,7 @@
 """`gateway-async migrate journal`: the state of each row, from the journal."""
 
 import json
-from collections.abc import AsyncIterator
+from contextlib import aclosing
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,18 +12,17 @@ from rich.text import Text
 
 from gateway_async.cli.migrate.journal_location import open_existing_journal
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
-from gateway_async.migration.journal.protocol import RowState
+from gateway_async.migration.journal.protocol import RowState, iterate_entries
 
 if TYPE_CHECKING:
     from gateway_async.migration import Journal, JournalEntry
 
-__all__ = ["iterate_entries", "journal"]
+__all__ = ["journal"]
 
 MAX_SHOWN = 500
 """Maximum rows of a table; JSON has no limit."""
 
 COLOURS = {"stored": "green", "rejected": "red", "unknown": "yellow", "sending": "yellow"}
-_PAGE = 5000
 
 
 def journal(
@@ -52,7 +51,7 @@ def journal(
 
 
 async def _show(store: "Journal", state: RowState | None, as_json: bool) -> None:
-    try:
+    async with aclosing(store):
         if as_json:
             async for entry in iterate_entries(store, state):
                 typer.echo(json.dumps(_values(entry), default=datetime.isoformat))
@@ -60,17 +59,6 @@ async def _show(store: "Journal", state: RowState | None, as_json: bool) -> None
             await _print_counts(store)
         else:
             await _print_rows(store, state)
-    finally:
-        await store.aclose()
-
-
-async def iterate_entries(store: "Journal", state: RowState | None = None) -> "AsyncIterator[JournalEntry]":
-    """Yield all rows of a state, reading page by page."""
-    after = None
-    while page := await store.entries(state, after=after, limit=_PAGE):
-        for entry in page:
-            yield entry
-        after = page[-1].key
 
 
 async def _print_counts(store: "Journal") -> None:

@@ -1,10 +1,11 @@
 """Options of an input file that several commands share, and the input that they define."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
+from inspect import Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import attrs
 import typer
@@ -12,80 +13,9 @@ import typer
 if TYPE_CHECKING:
     from gateway_async.migration import Columns
 
-__all__ = [
-    "ColumnsFile",
-    "Constants",
-    "Delimiter",
-    "Encoding",
-    "Format",
-    "FormatName",
-    "Ignored",
-    "Input",
-    "Key",
-    "Mapped",
-    "command_line",
-    "create_input",
-]
+__all__ = ["CreateInput", "Input", "add_input_options", "command_line"]
 
 _PANEL = "Input"
-
-
-class FormatName(StrEnum):
-    """The formats of a file."""
-
-    CSV = "csv"
-    JSONL = "jsonl"
-    PARQUET = "parquet"
-
-
-Format = Annotated[
-    FormatName | None,
-    typer.Option("--format", rich_help_panel=_PANEL, help="Format of the input, if the file name does not show it."),
-]
-ColumnsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--columns",
-        metavar="TOML",
-        exists=True,
-        dir_okay=False,
-        rich_help_panel=_PANEL,
-        help="A file with all column options: the tables columns and constants, key and ignore.",
-    ),
-]
-Mapped = Annotated[
-    list[str] | None,
-    typer.Option("--map", metavar="COLUMN=FIELD", rich_help_panel=_PANEL, help="Map a column to a field. Repeatable."),
-]
-Constants = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="FIELD=VALUE",
-        rich_help_panel=_PANEL,
-        help="Set a field to the same value in every row. Repeatable.",
-    ),
-]
-Key = Annotated[
-    str | None,
-    typer.Option(
-        "--key",
-        metavar="COLUMN",
-        rich_help_panel=_PANEL,
-        help="The column with the key of a row, never a card number; by default key, else account_vault_api_id.",
-    ),
-]
-Ignored = Annotated[
-    list[str] | None,
-    typer.Option("--ignore", metavar="COLUMN", rich_help_panel=_PANEL, help="Leave out a column. Repeatable."),
-]
-Encoding = Annotated[
-    str | None, typer.Option("--encoding", rich_help_panel=_PANEL, help="Encoding of the input; by default UTF-8.")
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option("--delimiter", rich_help_panel=_PANEL, help="Delimiter of CSV; by default detected in the header."),
-]
 
 
 @attrs.frozen
@@ -121,14 +51,60 @@ class Input:
 def create_input(
     location: str,
     *,
-    columns: Path | None,
-    mapped: Sequence[str] | None,
-    constants: Sequence[str] | None,
-    key: str | None,
-    ignored: Sequence[str] | None,
-    kind: FormatName | None,
-    encoding: str | None,
-    delimiter: str | None,
+    columns: Annotated[
+        Path | None,
+        typer.Option(
+            "--columns",
+            metavar="TOML",
+            exists=True,
+            dir_okay=False,
+            rich_help_panel=_PANEL,
+            help="A file with all column options: the tables columns and constants, key and ignore.",
+        ),
+    ] = None,
+    mapped: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map", metavar="COLUMN=FIELD", rich_help_panel=_PANEL, help="Map a column to a field. Repeatable."
+        ),
+    ] = None,
+    constants: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="FIELD=VALUE",
+            rich_help_panel=_PANEL,
+            help="Set a field to the same value in every row. Repeatable.",
+        ),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key",
+            metavar="COLUMN",
+            rich_help_panel=_PANEL,
+            help="The column with the key of a row, never a card number; by default key, else account_vault_api_id.",
+        ),
+    ] = None,
+    ignored: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", metavar="COLUMN", rich_help_panel=_PANEL, help="Leave out a column. Repeatable."),
+    ] = None,
+    kind: Annotated[
+        Literal["csv", "jsonl", "parquet"] | None,
+        typer.Option(
+            "--format", rich_help_panel=_PANEL, help="Format of the input, if the file name does not show it."
+        ),
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", rich_help_panel=_PANEL, help="Encoding of the input; by default UTF-8.")
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            "--delimiter", rich_help_panel=_PANEL, help="Delimiter of CSV; by default detected in the header."
+        ),
+    ] = None,
 ) -> Input:
     """Return the input that a command's options define.
 
@@ -136,33 +112,43 @@ def create_input(
         BadParameter: the file does not exist, or an option has the wrong form.
         InvalidRequestError: a column is mapped to a field that the contract does not have.
     """
+    from gateway_async.migration import Columns
+
     if location != "-" and not Path(location).exists():
         raise typer.BadParameter(f"file '{location}' does not exist")
     if location != "-" and not Path(location).is_file():
         raise typer.BadParameter(f"'{location}' is not a file (expected - for a pipe to standard input)")
     if location == "-" and kind is None:
         raise typer.BadParameter("--format required with standard input")
-    given = {"format": kind and kind.value, "encoding": encoding, "delimiter": _unescaped(delimiter)}
+    given = {"format": kind, "encoding": encoding, "delimiter": _unescaped(delimiter)}
     reading = {name: value for name, value in given.items() if value is not None}
-    return Input(location, {**reading, "columns": _columns(columns, mapped, constants, key, ignored)})
-
-
-def _columns(
-    file: Path | None,
-    mapped: Sequence[str] | None,
-    constants: Sequence[str] | None,
-    key: str | None,
-    ignored: Sequence[str] | None,
-) -> "Columns":
-    from gateway_async.migration import Columns
-
-    columns = Columns.from_toml(file) if file else Columns()
-    return Columns(
-        names={**columns.names, **_pairs("--map", mapped)},
-        constants={**columns.constants, **_pairs("--set", constants)},
-        key=key or columns.key,
-        ignore=(*columns.ignore, *(ignored or ())),
+    from_file = Columns.from_toml(columns) if columns else Columns()
+    mapping = Columns(
+        names={**from_file.names, **_pairs("--map", mapped)},
+        constants={**from_file.constants, **_pairs("--set", constants)},
+        key=key or from_file.key,
+        ignore=(*from_file.ignore, *(ignored or ())),
     )
+    return Input(location, {**reading, "columns": mapping})
+
+
+CreateInput = Callable[[str], Input]
+
+
+def add_input_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace a command's parameter `create_input` by the options of that function."""
+    _, *options = signature(create_input).parameters.values()
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        given = {option.name: values.pop(option.name) for option in options}
+        command(**values, create_input=partial(create_input, **given))
+
+    parameters = [*signature(command).parameters.values()]
+    at = next(index for index, parameter in enumerate(parameters) if parameter.name == "create_input")
+    parameters[at : at + 1] = options
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return run
 
 
 def _pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:

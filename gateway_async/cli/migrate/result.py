@@ -55,31 +55,27 @@ class CommandResult:
     """The result of the command.
 
     Attributes:
-        reasons: the reasons of rejections, and the number of rows for each.
-        resume_command: the command that continues the migration.
+        context: the facts beside the report.
         files: the written files: the kind of each, and its path.
         notes: remarks for the user.
-        context: the input, the journal and its counts, the rejects.
     """
 
     report: Report
     status: int
-    reasons: Sequence[tuple[str, int]] = ()
-    resume_command: str = ""
+    context: RunContext
     files: Sequence[tuple[str, str]] = ()
     notes: Sequence[str] = ()
-    context: RunContext = attrs.field(factory=RunContext)
 
     def show(self, *, as_json: bool) -> None:
         """Print the result on standard output."""
-        resume = "" if self.report.complete else self.resume_command
         if as_json:
-            values = as_values(self.report, self.reasons, resume, self.context)
+            values = as_values(self.report, self.context)
+            values["resume_command"] = "" if self.report.complete else self.context.resume_command
             print_event("end", **values, exit_status=int(self.status), files=dict(self.files), notes=list(self.notes))
         else:
-            self._print(Console(highlight=False), resume)
+            self._print(Console(highlight=False))
 
-    def _print(self, console: Console, resume: str) -> None:
+    def _print(self, console: Console) -> None:
         report = self.report
         style = "bold green" if not self.status else "bold yellow" if report.complete else "bold red"
         console.print(Text(headline(report), style=style), soft_wrap=True)
@@ -93,14 +89,15 @@ class CommandResult:
             console.print(Text.assemble("  ", (f"{name}: ", "dim"), text), soft_wrap=True)
         for note in self.notes:
             console.print(Text(f"  {note}", style="yellow"), soft_wrap=True)
-        if resume:
-            console.print(Text.assemble("\nContinue with:\n  ", (resume, "bold cyan")), soft_wrap=True)
+        if not report.complete:
+            resume = (self.context.resume_command, "bold cyan")
+            console.print(Text.assemble("\nContinue with:\n  ", resume), soft_wrap=True)
 
     def _print_reasons(self, console: Console) -> None:
-        if not self.reasons:
+        if not self.context.reasons:
             return
         table = Table("rows", "reason of rejection", box=None, padding=(0, 2), header_style="dim")
         table.columns[0].justify = "right"
-        for reason, rows in self.reasons[:_MAX_REASONS]:
+        for reason, rows in self.context.reasons[:_MAX_REASONS]:
             table.add_row(f"{rows:,}", Text(reason, overflow="fold"))
         console.print(table)

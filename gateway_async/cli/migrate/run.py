@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import aclosing
 from datetime import datetime
 from typing import Any, Final
 
@@ -9,14 +10,14 @@ import anyio
 
 from gateway_async.cli.errors import warn
 from gateway_async.cli.migrate.display import ProgressMeter, create_display
-from gateway_async.cli.migrate.journal import iterate_entries
 from gateway_async.cli.migrate.journal_location import display_location
 from gateway_async.cli.migrate.options import command_line
 from gateway_async.cli.migrate.result import CommandResult, Status, exit_status
 from gateway_async.cli.migrate.settings import Settings
 from gateway_async.cli.migrate.signals import Interruption
 from gateway_async.errors import GatewayError, InvalidRequestError
-from gateway_async.migration.journal.protocol import RowResult, RowState
+from gateway_async.migration.journal.protocol import RowResult, RowState, iterate_entries
+from gateway_async.migration.output.atomic_file import back_up
 from gateway_async.migration.output.formats import InputFormat
 from gateway_async.migration.output.html_report import render_page
 from gateway_async.migration.output.reasons import Reasons
@@ -222,23 +223,17 @@ class _MigrationRun:
 
     async def _count_rows(self) -> Mapping[RowState, int] | None:
         """Return the rows of each state over all runs; None if the journal cannot be read."""
-        journal = self._settings.create_journal()
-        try:
-            counts: Mapping[RowState, int] = await journal.counts()
-        except GatewayError:
-            return None
-        finally:
-            await journal.aclose()
-        return counts
+        async with aclosing(self._settings.create_journal()) as journal:
+            try:
+                return await journal.counts()
+            except GatewayError:
+                return None
 
     async def _write_vault_ids(self) -> None:
         if not (path := self._settings.outputs.vault_ids):
             return
-        journal = self._settings.create_journal()
-        try:
+        async with aclosing(self._settings.create_journal()) as journal:
             number = await write_vault_ids(path, iterate_entries(journal, RowState.STORED))
-        finally:
-            await journal.aclose()
         self._files.append(("vault ids", f"{path} ({number:,})"))
 
     async def _write_rejects(self) -> None:
@@ -249,34 +244,30 @@ class _MigrationRun:
             self._files.append(("rejects", f"{outputs.rejects} ({rejects.count:,})"))
             if not outputs.with_card_numbers:
                 self._notes.append(_MASKED_NOTE)
-        elif not self._report.stopped and (backup := rejects.back_up()):
+        elif outputs.rejects and not self._report.stopped and (backup := back_up(outputs.rejects)):
             self._notes.append(f"No row was rejected; the rejects of an earlier run are now in {backup}.")
 
     async def _write_json_report(self) -> None:
         if path := self._settings.outputs.json_report:
-            reasons = self._reasons.most(_MAX_REASONS)
-            values = as_values(self._report, reasons, self._resume_command(), self._context())
-            write_report(path, json.dumps(values, indent=2) + "\n")
+            write_report(path, json.dumps(as_values(self._report, self._context()), indent=2) + "\n")
             self._files.append(("report", str(path)))
 
     async def _write_html_report(self) -> None:
         if path := self._settings.outputs.html_report:
-            reasons, context = self._reasons.most(_MAX_REASONS), self._context()
-            resume = self._resume_command()
-            write_report(path, render_page(self._report, reasons=reasons, resume_command=resume, context=context))
+            write_report(path, render_page(self._report, self._context()))
             self._files.append(("report", str(path)))
 
     def _context(self) -> RunContext:
         settings, wrote_rejects = self._settings, any(name == "rejects" for name, _ in self._files)
+        same_input = "" if settings.input.path else "   # with the same input again"
         return RunContext(
             input=settings.input.location,
             journal=display_location(settings.journal_location),
             totals=self._totals,
             rejects=str(settings.outputs.rejects) if wrote_rejects else "",
+            reasons=self._reasons.most(_MAX_REASONS),
+            resume_command=command_line() + same_input,
         )
-
-    def _resume_command(self) -> str:
-        return command_line() if self._settings.input.path else f"{command_line()}   # with the same input again"
 
     def _finish(self) -> int:
         """Print the result and return the exit status."""
@@ -286,13 +277,7 @@ class _MigrationRun:
         if self._failed and not interrupted:
             status = Status.FAILED
         result = CommandResult(
-            report=report,
-            status=status,
-            reasons=self._reasons.most(_MAX_REASONS),
-            resume_command=self._resume_command(),
-            files=self._files,
-            notes=self._notes,
-            context=self._context(),
+            report=report, status=status, context=self._context(), files=self._files, notes=self._notes
         )
         result.show(as_json=self._settings.as_json)
         return status

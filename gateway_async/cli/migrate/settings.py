@@ -1,7 +1,6 @@
 """Settings of the `migrate` command, and the checks of their values."""
 
 from pathlib import Path
-from typing import Any
 
 import attrs
 
@@ -9,7 +8,8 @@ from gateway_async._wire.convert.write import is_utf8
 from gateway_async.cli.migrate.journal_location import default_journal, is_database, open_journal
 from gateway_async.cli.migrate.options import Input
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.output.path_checks import check_rejects, check_report, check_vault_ids
+from gateway_async.migration.journal.protocol import Journal
+from gateway_async.migration.output.path_checks import check_output
 from gateway_async.migration.stop_conditions import Window
 
 __all__ = ["OutputFiles", "Settings"]
@@ -37,18 +37,7 @@ class OutputFiles:
         Raises:
             InvalidRequestError: a path is rejected; the message names it and the reason.
         """
-        self._check_distinct({"the input": source, "the journal": journal})
-        if self.vault_ids:
-            check_vault_ids(self.vault_ids, force=self.force)
-        if self.rejects:
-            check_rejects(self.rejects, source, force=self.force)
-        elif self.with_card_numbers:
-            raise InvalidRequestError("rejects-with-card-numbers: only allowed with --rejects")
-        for name, path in (("report", self.html_report), ("report-json", self.json_report)):
-            if path:
-                check_report(name, path, force=self.force)
-
-    def _check_distinct(self, others: dict[str, Path | None]) -> None:
+        others = {"the input": source, "the journal": journal}
         paths = {
             "out": self.vault_ids,
             "rejects": self.rejects,
@@ -60,6 +49,10 @@ class OutputFiles:
                 if path and other and _same(path, other):
                     raise InvalidRequestError(f"{name}: {path} is {role}")
             others[f"--{name}"] = path
+            if path:
+                check_output(name, path, source=source, force=self.force)
+        if self.with_card_numbers and not self.rejects:
+            raise InvalidRequestError("rejects-with-card-numbers: only allowed with --rejects")
 
 
 def _same(path: Path, other: Path) -> bool:
@@ -111,7 +104,7 @@ class Settings:
         """Return the file or address of the journal."""
         return self.journal or default_journal(self.input.path)
 
-    def create_journal(self) -> Any:
+    def create_journal(self) -> Journal:
         """Return a new object for the journal.
 
         Raises:

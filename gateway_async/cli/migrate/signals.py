@@ -35,7 +35,7 @@ class Interruption:
         self._print_message = print_message
         self._acknowledged = False
 
-    def check(self, _report: Any = None) -> str | None:
+    def check(self) -> str | None:
         """Return the reason to stop, if any. The first time, tell the user that the request was received."""
         if self.reason and not self._acknowledged:
             self._acknowledged = True

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gateway_async.cli.errors import warn
-from gateway_async.cli.migrate import options
 from gateway_async.cli.migrate.journal_location import default_journal, open_existing_journal
+from gateway_async.cli.migrate.options import CreateInput, add_input_options
 from gateway_async.cli.migrate.usage_errors import exit_on_usage_error
 from gateway_async.errors import AuthenticationError, PermissionDeniedError
 
@@ -31,6 +31,7 @@ MAX_SHOWN = 100
 _COUNTS: Final = ("matching", "different", "missing", "unread", "not_stored")
 
 
+@add_input_options
 def verify(
     file: Annotated[
         str | None, typer.Argument(metavar="[FILE]", help="The migration's input; - is standard input.")
@@ -47,14 +48,7 @@ def verify(
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent reads.")] = 16,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
-    columns: options.ColumnsFile = None,
-    mapped: options.Mapped = None,
-    constants: options.Constants = None,
-    key: options.Key = None,
-    ignored: options.Ignored = None,
-    kind: options.Format = None,
-    encoding: options.Encoding = None,
-    delimiter: options.Delimiter = None,
+    create_input: CreateInput,
 ) -> None:
     """Read back what a migration stored, and compare it. It changes nothing.
 
@@ -68,17 +62,7 @@ def verify(
     import anyio
 
     with exit_on_usage_error():
-        source = file and options.create_input(
-            file,
-            columns=columns,
-            mapped=mapped,
-            constants=constants,
-            key=key,
-            ignored=ignored,
-            kind=kind,
-            encoding=encoding,
-            delimiter=delimiter,
-        )
+        source = create_input(file) if file else None
         if journal is None and not source:
             raise typer.BadParameter("FILE or --journal required")
         store = open_existing_journal(journal or default_journal(source.path if source else None), name)
@@ -93,28 +77,22 @@ def verify(
 
 
 async def _verify(journal: "Journal", rows: Any, sample: int | None, concurrency: int) -> "Verification":
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
     from gateway_async import AsyncGateway
+    from gateway_async.cli.migrate.display import progress_bar
     from gateway_async.migration import verify_vaults
 
-    console = Console(stderr=True)
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task("", total=None)
-        async with _closing(rows), AsyncGateway.from_env() as gateway:
+    with progress_bar(BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as update:
+        async with nullcontext() if rows is None else aclosing(rows), AsyncGateway.from_env() as gateway:
             return await verify_vaults(
                 gateway,
                 journal=journal,
                 rows=rows,
                 sample=sample,
                 concurrency=concurrency,
-                on_progress=lambda result: progress.update(bar, total=result.total, completed=result.checked),
+                on_progress=lambda result: update(total=result.total, completed=result.checked),
             )
-
-
-def _closing(rows: Any) -> Any:
-    return nullcontext() if rows is None else aclosing(rows)
 
 
 def _print_json(result: "Verification") -> None:

@@ -8,7 +8,6 @@ from secrets import token_hex
 from typing import Any, Final
 
 import anyio
-import attrs
 
 from gateway_async._exceptions import first_error
 from gateway_async._http.background import run_in_background
@@ -16,11 +15,11 @@ from gateway_async.errors import JournalError
 from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, ShardResult
 from gateway_async.migration.distributed.worker import TICK_SECONDS, run_shard, stop
 from gateway_async.migration.engine.result_recorder import RowCallback
-from gateway_async.migration.engine.row_allowance import RowGrants, describe_cap
+from gateway_async.migration.engine.row_allowance import RowAllowance, describe_cap
 from gateway_async.migration.journal.protocol import Journal, RowState
 from gateway_async.migration.report import Report, Samples
 
-__all__ = ["RESPONSE_SECONDS", "Callbacks", "Coordinator"]
+__all__ = ["RESPONSE_SECONDS", "Coordinator"]
 
 _logger = logging.getLogger("gateway_async")
 
@@ -35,15 +34,6 @@ _COUNT_PAUSE_FACTOR: Final = 10
 
 _MAX_GIVEN_UP: Final = 10
 _MAX_PAUSE: Final = 30
-
-
-@attrs.frozen
-class Callbacks:
-    """The callbacks of the caller."""
-
-    stop_when: Callable[[Report], str | None] | None
-    on_row: RowCallback | None
-    on_progress: Callable[[Report], object] | None
 
 
 class Coordinator:
@@ -62,17 +52,20 @@ class Coordinator:
         *,
         retries: int,
         max_rows: int | None,
-        callbacks: Callbacks,
+        stop_when: Callable[[Report], str | None] | None,
+        on_row: RowCallback | None,
+        on_progress: Callable[[Report], object] | None,
     ) -> None:
         self.report = total.report
         self.report.started_at = datetime.now(UTC)
-        self._max_rows = max_rows
-        self._grants = RowGrants(max_rows)
+        self._allowance = RowAllowance(max_rows)
         self._client = client
         self._job = job
         self._totals = total
         self._retries = retries
-        self._callbacks = callbacks
+        self._stop_when = stop_when
+        self._on_row = on_row
+        self._on_progress = on_progress
         self._counter = _Counter(journal)
         self._samples = Samples()
         self._migration = token_hex(8)
@@ -102,14 +95,14 @@ class Coordinator:
         self._worker_problem = ""
         counts = await self._counter.count(refresh=True)
         self._totals.update(counts, [], self._seconds())
-        if self.report.at_cap and self._max_rows is not None:
-            self.report.stopped = describe_cap(self.report, self._max_rows)
+        if self.report.at_cap and self._allowance.rows is not None:
+            self.report.stopped = describe_cap(self.report, self._allowance.rows)
         self._update_report(counts, [])
 
     def stop(self, reason: str) -> None:
         """Start no more shards. The first reason counts."""
         self.report.stopped = self.report.stopped or reason
-        self._grants.close()
+        self._allowance.close()
 
     # --- shards
 
@@ -126,12 +119,12 @@ class Coordinator:
     async def _run_shard(self, shard: Any, slot: object) -> None:
         """Run one shard until it is done or given up. Enlarge its grant as long as it needs and gets more rows."""
         try:
-            grant = self._grants.take(shard.rows)
+            grant = self._allowance.take(shard.rows)
             while result := await self._run_granted(shard, grant):
                 if not result.report.at_cap:
                     return await self._record_result(shard, result)
                 self._totals.suspend(shard.start, result.report)
-                more = await self._grants.take_some(max(1, shard.rows - grant))
+                more = await self._allowance.take_some(max(1, shard.rows - grant))
                 if not more:
                     self._stop_at_cap()
                     return await self._report_rows(shard, result)
@@ -141,10 +134,10 @@ class Coordinator:
 
     async def _run_granted(self, shard: Any, grant: int) -> ShardResult | None:
         """Run a shard with retries. Return None if it is given up; then its whole grant counts as used."""
-        with self._grants.running():
+        with self._allowance.running():
             result = await self._run_with_retries(shard, grant)
             if result is not None and not result.report.at_cap:
-                self._grants.give_back(grant - result.used)
+                self._allowance.give_back(grant - result.used)
         return result
 
     async def _run_with_retries(self, shard: Any, grant: int) -> ShardResult | None:
@@ -158,12 +151,14 @@ class Coordinator:
                 break
             _logger.warning("shard failed, it is retried: %r: %s", shard, problem)
             await anyio.sleep(min(2**attempt, _MAX_PAUSE))
-        self._give_up(f"{shard!r} was given up: {problem}")
+        self._given_up.append(f"{shard!r} was given up: {problem}")
+        if len(self._given_up) >= _MAX_GIVEN_UP:
+            self.stop(self._given_up[-1])
         return None
 
     async def _run_once(self, shard: Any, grant: int) -> ShardResult:
         """Run a shard once on a worker."""
-        allowed = None if self._max_rows is None else grant
+        allowed = None if self._allowance.rows is None else grant
         future = self._client.submit(run_shard, self._migration, self._job, shard, allowed, pure=False)
         self._totals.resume(shard.start)
         self._running[shard.start] = Report()
@@ -183,23 +178,18 @@ class Coordinator:
 
     def _stop_at_cap(self) -> None:
         """Stop at the row limit. A shard that was given up may have stored its whole grant."""
-        if not self.report.stopped and self._max_rows is not None:
+        if not self.report.stopped and self._allowance.rows is not None:
             self.report.at_cap = not self._given_up
-            self.stop("; ".join(self._given_up) or describe_cap(self.report, self._max_rows))
-
-    def _give_up(self, reason: str) -> None:
-        self._given_up.append(reason)
-        if len(self._given_up) >= _MAX_GIVEN_UP:
-            self.stop(reason)
+            self.stop("; ".join(self._given_up) or describe_cap(self.report, self._allowance.rows))
 
     async def _report_rows(self, shard: Any, result: ShardResult) -> None:
         """Report rows that are not stored. They are read again here, because workers do not return rows."""
-        if not self._callbacks.on_row or not result.ends:
+        if not self._on_row or not result.ends:
             return
         by_line = {row_result.line: row_result for row_result in result.ends}
         async for row in self._job.rows_of(shard):
             if row_result := by_line.pop(row.line, None):
-                self._callbacks.on_row(row, row_result)
+                self._on_row(row, row_result)
 
     # --- progress of the shards
 
@@ -207,7 +197,7 @@ class Coordinator:
         while True:
             await self._adapt_to_workers()
             self._update_report(await self._counter.count(), list(self._running.values()))
-            if self._callbacks.stop_when and (reason := self._callbacks.stop_when(self.report)):
+            if self._stop_when and (reason := self._stop_when(self.report)):
                 self.stop(reason)
             if self.report.stopped:
                 await self._stop_workers()
@@ -231,15 +221,17 @@ class Coordinator:
             self.report.share = min(1.0, ended / self._rows)
         self.report.waiting = self.report.waiting or self._worker_problem
         self.report.samples = self._samples.with_one_of(self.report)
-        if self._callbacks.on_progress:
-            self._callbacks.on_progress(self.report)
+        if self._on_progress:
+            self._on_progress(self.report)
 
     def _seconds(self) -> float:
         return anyio.current_time() - self._started_at
 
     async def _adapt_to_workers(self) -> None:
         """Adapt the number of submitted shards to the worker threads. Without workers, wait up to `give_up_after`."""
-        threads = await self._count_threads()
+        threads = 0  # also if the scheduler does not respond
+        with anyio.move_on_after(RESPONSE_SECONDS), suppress(OSError):
+            threads = sum((await self._client.nthreads()).values())
         self._slots.total_tokens = max(1, threads * _SHARDS_PER_THREAD)
         self._worker_problem = "" if threads else "no worker is connected"
         if threads:
@@ -248,13 +240,6 @@ class Coordinator:
             self.stop(f"no worker was connected for {self._job.give_up_after:g} s")
         if self.report.stopped and not threads:
             self._submitting.cancel()
-
-    async def _count_threads(self) -> int:
-        """Return the number of threads of all workers; 0 if the scheduler does not respond."""
-        threads = 0
-        with anyio.move_on_after(RESPONSE_SECONDS), suppress(OSError):
-            threads = sum((await self._client.nthreads()).values())
-        return threads
 
 
 class _Counter:

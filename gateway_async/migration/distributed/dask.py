@@ -20,7 +20,7 @@ from gateway_async._arguments import number_problems
 from gateway_async._extras import import_extra
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.distributed.coordinator import RESPONSE_SECONDS, Callbacks, Coordinator
+from gateway_async.migration.distributed.coordinator import RESPONSE_SECONDS, Coordinator
 from gateway_async.migration.distributed.shard_job import ReportTotals, ShardJob, open_journal
 from gateway_async.migration.distributed.worker import find_problem
 from gateway_async.migration.engine.concurrency_limiter import Rate
@@ -128,10 +128,17 @@ async def migrate_vaults_dask(
         if retry_rejected:
             await store.delete_rejected()
         job = attrs.evolve(job, name=run.name, since=run.number)
-        before = await store.counts()
-        callbacks = Callbacks(stop_when, on_row, on_progress)
-        totals = ReportTotals(run.name, before)
-        coordinator = Coordinator(client, job, store, totals, retries=retries, max_rows=max_rows, callbacks=callbacks)
+        coordinator = Coordinator(
+            client,
+            job,
+            store,
+            ReportTotals(run.name, await store.counts()),
+            retries=retries,
+            max_rows=max_rows,
+            stop_when=stop_when,
+            on_row=on_row,
+            on_progress=on_progress,
+        )
         await coordinator.run(shards)
     return coordinator.report
 

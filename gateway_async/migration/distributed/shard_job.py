@@ -4,7 +4,6 @@ No secret is sent to a shard or returned from it. A shard may run again, also tw
 journal, and rows that may have been sent are looked up by their id.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -88,20 +87,11 @@ class ShardJob:
                 f"path: {self.path} has {size} bytes here (expected {self.size}, as on the coordinator)"
             )
 
-    async def check_client(self) -> None:
-        """Check that a client can be created here.
-
-        Raises:
-            GatewayError: something is missing, such as an environment variable.
-        """
-        async with self.gateway():
-            pass
-
     def rows_of(self, shard: Any) -> Any:
         """Return the rows of a shard, read from the file."""
         return read_rows(self.path, shard=shard, **self.reading)
 
-    def run_shard(
+    async def run_shard(
         self,
         shard: Any,
         *,
@@ -109,7 +99,7 @@ class ShardJob:
         stop_when: Callable[[Report], str | None],
         on_progress: Callable[[Report], object],
     ) -> ShardResult:
-        """Store the rows of one shard, on a new event loop.
+        """Store the rows of one shard.
 
         Args:
             shard: the part of the file.
@@ -123,15 +113,6 @@ class ShardJob:
             JournalError: the journal cannot be used.
         """
         self.check_file()
-        return asyncio.run(self._migrate(shard, grant, stop_when, on_progress))
-
-    async def _migrate(
-        self,
-        shard: Any,
-        grant: int | None,
-        stop_when: Callable[[Report], str | None],
-        on_progress: Callable[[Report], object],
-    ) -> ShardResult:
         allowance = RowAllowance(grant)
         ends: list[RowResult] = []
 
@@ -157,23 +138,19 @@ class ShardJob:
 
     @asynccontextmanager
     async def _open_rate(self) -> AsyncIterator[Rate | None]:
-        rate = self._rate()
+        rate: Rate | None = None
+        if callable(self.rate):
+            rate = self.rate()
+        elif self.rate is not None and self.redis is not None:
+            from gateway_async.migration.engine.redis_rate_limiter import RedisRate
+
+            rate = RedisRate(self.redis, self.rate, name=self.name)
         try:
             yield rate
         finally:
-            close = getattr(rate, "aclose", None)
-            if close is not None:
+            if close := getattr(rate, "aclose", None):
                 with anyio.CancelScope(shield=True):
                     await close()
-
-    def _rate(self) -> Rate | None:
-        if callable(self.rate):
-            return self.rate()
-        if self.rate is None or self.redis is None:
-            return None
-        from gateway_async.migration.engine.redis_rate_limiter import RedisRate
-
-        return RedisRate(self.redis, self.rate, name=self.name)
 
 
 def open_journal(where: str | Callable[[], Journal], name: str) -> Journal:
@@ -198,10 +175,10 @@ class _ShardJournal:
         allowance: charged with the rows of the shard that this migration has already stored.
     """
 
-    def __init__(self, journal: Journal, since: int, allowance: RowAllowance | None = None) -> None:
+    def __init__(self, journal: Journal, since: int, allowance: RowAllowance) -> None:
         self._journal = journal
         self._since = since
-        self._allowance = allowance or RowAllowance(None)
+        self._allowance = allowance
         self._run = 0
         self.record_results = journal.record_results
         self.delete_unsent = journal.delete_unsent
@@ -245,12 +222,12 @@ class ReportTotals:
     def __init__(self, name: str, before: Mapping[RowState, int]) -> None:
         self.report = Report(name)
         self._before = before.get(RowState.STORED, 0)
-        self._results: list[Report] = []
+        self._done = Report()
         self._suspended: dict[int, Report] = {}
 
     def add(self, report: Report) -> None:
         """Add the report of a shard that is done."""
-        self._results = [_add_reports([*self._results, report])]
+        self._done = _add_reports([self._done, report])
 
     def suspend(self, shard: int, report: Report) -> None:
         """Store the report of a shard that waits for a larger grant."""
@@ -271,21 +248,14 @@ class ReportTotals:
             seconds: seconds since the start.
         """
         running_shards, report = _add_reports(running), self.report
-        all_shards = _add_reports([*self._results, *self._suspended.values(), *running])
+        all_shards = _add_reports([self._done, *self._suspended.values(), *running])
         report.stored = max(all_shards.stored, counts.get(RowState.STORED, 0) - self._before)
         report.skipped = max(0, all_shards.stored + all_shards.skipped - report.stored)
-        report.rejected, report.unknown, report.failed_attempts = (
-            all_shards.rejected,
-            all_shards.unknown,
-            all_shards.failed_attempts,
-        )
-        report.failures = all_shards.failures
+        report.rejected, report.unknown = all_shards.rejected, all_shards.unknown
+        report.failed_attempts, report.failures = all_shards.failed_attempts, all_shards.failures
         report.gateway, report.location = all_shards.gateway or report.gateway, all_shards.location or report.location
-        report.in_flight, report.limit, report.waiting = (
-            running_shards.in_flight,
-            running_shards.limit or report.limit,
-            running_shards.waiting,
-        )
+        report.in_flight, report.limit = running_shards.in_flight, running_shards.limit or report.limit
+        report.waiting = running_shards.waiting
         report.seconds = seconds
 
 

@@ -1,5 +1,6 @@
 """Functions that Dask runs in a worker: run a shard, report its progress, and stop."""
 
+import asyncio
 from typing import Any, Final
 
 import anyio
@@ -23,12 +24,12 @@ async def find_problem(job: ShardJob) -> str:
     """Return why this worker is not able to start, or ""."""
     try:
         job.check_file()
-        await job.check_client()
+        async with job.gateway():
+            return ""
     except InvalidRequestError as error:
         return "; ".join(error.problems)
     except GatewayError as error:
         return str(error)
-    return ""
 
 
 def stop(migration: str) -> None:
@@ -37,7 +38,7 @@ def stop(migration: str) -> None:
 
 
 def run_shard(migration: str, job: ShardJob, shard: Any, grant: int | None = None) -> ShardResult:
-    """Run one shard in a Dask worker."""
+    """Run one shard in a Dask worker, on a new event loop."""
     from distributed import get_worker
 
     sender = _ProgressSender(get_worker(), migration, shard)
@@ -45,7 +46,7 @@ def run_shard(migration: str, job: ShardJob, shard: Any, grant: int | None = Non
     def stop_when(_report: Report) -> str | None:
         return _STOP_REASON if migration in _stopping else None
 
-    return job.run_shard(shard, grant=grant, stop_when=stop_when, on_progress=sender.send)
+    return asyncio.run(job.run_shard(shard, grant=grant, stop_when=stop_when, on_progress=sender.send))
 
 
 class _ProgressSender:

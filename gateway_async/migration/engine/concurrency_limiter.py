@@ -13,6 +13,7 @@ from statistics import median
 from typing import Final, Protocol
 
 import anyio
+import attrs
 
 from gateway_async._secrets import mask_text
 from gateway_async.errors import (
@@ -170,7 +171,7 @@ class ConcurrencyLimiter:
         self.failures[reason if reason in self.failures or len(self.failures) < _MAX_REASONS else _OTHER] += 1
         self._round.failed += _is_overload(error)
         if isinstance(error, RateLimitError):
-            pause = _requested_pause(error)
+            pause = min(_DEFAULT_PAUSE if error.retry_after is None else error.retry_after, _MAX_PAUSE)
             self._round.throttled = True
             self._unshared_pause = max(self._unshared_pause, pause)
             self._resume_at = max(self._resume_at, anyio.current_time() + pause)
@@ -226,13 +227,13 @@ class ConcurrencyLimiter:
             self.limit = min(self.ceiling, self.limit * 2 if self._in_slow_start else self.limit + 1)
 
 
+@attrs.define
 class _Round:
     """Durations and failures of the calls of a round."""
 
-    def __init__(self) -> None:
-        self.seconds: list[float] = []
-        self.failed = 0
-        self.throttled = False
+    seconds: list[float] = attrs.field(factory=list)
+    failed: int = 0
+    throttled: bool = False
 
 
 def _is_expected_response(event: AttemptFailed) -> bool:
@@ -255,7 +256,3 @@ def _is_overload(error: GatewayError) -> bool:
     if isinstance(error, StatusError):
         return error.status_code in _OVERLOAD
     return isinstance(error, NotSentError | ConnectionLostError)
-
-
-def _requested_pause(error: RateLimitError) -> float:
-    return min(_DEFAULT_PAUSE if error.retry_after is None else error.retry_after, _MAX_PAUSE)

@@ -124,15 +124,19 @@ class RedisRate:
         """Run a script and return its result in seconds. Retry while Redis is unavailable."""
         from redis.exceptions import RedisError
 
-        _check_asyncio()
-        loop = asyncio.get_running_loop()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise RuntimeError("RedisRate needs asyncio") from None
         until = loop.time() + self._give_up_after
         pauses = exponential_backoffs(first=_MIN_PAUSE, longest=_MAX_PAUSE)
         while True:
             try:
                 microseconds = int(await script(keys=self._keys, args=values))
             except (RedisError, OSError, TimeoutError) as error:
-                self._log_unavailable(error)
+                if not self._is_unavailable:
+                    logger.warning("rate %r paused: Redis does not respond (%s)", self._name, type(error).__name__)
+                self._is_unavailable = True
                 if loop.time() >= until:
                     raise NotSentError(
                         f"rate {self._name!r}: Redis does not respond: {type(error).__name__}"
@@ -142,21 +146,9 @@ class RedisRate:
                 return microseconds / 1e6
             await asyncio.sleep(next(pauses))
 
-    def _log_unavailable(self, error: Exception) -> None:
-        if not self._is_unavailable:
-            logger.warning("rate %r paused: Redis does not respond (%s)", self._name, type(error).__name__)
-        self._is_unavailable = True
-
 
 def _problems(per_second: float, name: str, give_up_after: float) -> list[str]:
     problems = number_problems(above=0, per_second=per_second)
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         problems.append("name: must be printable text, not empty")
     return problems + number_problems("seconds", above=0, give_up_after=give_up_after)
-
-
-def _check_asyncio() -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        raise RuntimeError("RedisRate needs asyncio") from None

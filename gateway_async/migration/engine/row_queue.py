@@ -49,17 +49,14 @@ class RowQueue(Generic[R, T]):
         """Read all rows, no faster than they are consumed. It runs concurrently with the workers."""
         with self._reading:
             try:
-                await self._read_all()
+                async with aclosing(iterate(self._rows)) as rows:
+                    async for row in rows:
+                        self._read.put(row)
+                        if self._read.is_full:
+                            await self._read.wait_for_room()
             except Exception as error:  # noqa: BLE001  the caller raises it when all rows before it have ended
                 self.error = error
         self._read.end()
-
-    async def _read_all(self) -> None:
-        async with aclosing(iterate(self._rows)) as rows:
-            async for row in rows:
-                self._read.put(row)
-                if self._read.is_full:
-                    await self._read.wait_for_room()
 
     async def start(self) -> None:
         """Convert the rows to row tasks. It runs concurrently with `read` and the workers."""

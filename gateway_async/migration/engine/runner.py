@@ -65,7 +65,7 @@ class Runner:
         name: name of the migration.
         limiter: limits the concurrent calls.
         report: updated while rows end.
-        allowance: the rows that may be stored; by default any number.
+        allowance: the rows that may be stored.
         on_row: called for every row that has ended, also for skipped ones.
         give_up_after: seconds without a single response, or without a writable journal, after which it stops.
     """
@@ -78,16 +78,16 @@ class Runner:
         name: str,
         limiter: ConcurrencyLimiter,
         report: Report,
-        allowance: RowAllowance | None = None,
-        on_row: RowCallback | None = None,
-        give_up_after: float = 600.0,
+        allowance: RowAllowance,
+        on_row: RowCallback | None,
+        give_up_after: float,
     ) -> None:
         self._name = name
         self._run_number = 0
         self._limiter = limiter
         self._give_up_after = give_up_after
         self._report = report
-        self._allowance = allowance or RowAllowance(None)
+        self._allowance = allowance
         self._stop_signal = StopSignal(report)
         self._journal_writer = JournalWriter(journal, self._stop_signal, give_up_after)
         self._results = ResultRecorder(report, self._journal_writer, self._allowance, on_row)

@@ -3,8 +3,8 @@
 When a batch returns, all of it is on disk; if it fails, none of it is. A file of another program is not changed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 import msgspec
 
-from gateway_async._storage.sqlite import FileFormat, SqliteStore, transaction
+from gateway_async._storage.sqlite import FileFormat, SqliteStore, json_fields, to_json, transaction
 from gateway_async.errors import JournalError
 from gateway_async.migration.journal.protocol import (
     UNRESOLVED_STATES,
@@ -25,7 +25,7 @@ from gateway_async.migration.journal.protocol import (
     split_new_rows,
 )
 
-__all__ = ["JournalFile"]
+__all__ = ["JournalFile", "Operation"]
 
 _APPLICATION_ID: Final = 0x67774A31
 """SQLite application id in the file header: "gwJ1"."""
@@ -56,11 +56,6 @@ _START_COLUMNS: Final = tuple(field.name for field in attrs.fields(RowStarted))
 _RESULT_COLUMNS: Final = tuple(field.name for field in attrs.fields(RowResult) if field.name != "started")
 
 
-def _json_fields(*names: str) -> str:
-    """Return SQL that reads fields of the JSON object `value`."""
-    return ", ".join(f"json_extract(value, '$.{name}')" for name in names)
-
-
 def _assignments(*names: str) -> str:
     """Return the SET clause of an upsert."""
     return ", ".join(f"{name} = excluded.{name}" for name in names)
@@ -71,13 +66,13 @@ def _assignments(*names: str) -> str:
 _SELECT_BY_KEY: Final = f"SELECT {', '.join(_COLUMNS)} FROM vaults WHERE key IN (SELECT value FROM json_each(?))"  # noqa: S608
 _INSERT_STARTS: Final = f"""
 INSERT INTO vaults ({", ".join(_START_COLUMNS)}, state, run, changed_at)
-SELECT {_json_fields(*_START_COLUMNS)}, 'sending', ?, ? FROM json_each(?) WHERE TRUE
+SELECT {json_fields(*_START_COLUMNS)}, 'sending', ?, ? FROM json_each(?) WHERE TRUE
 ON CONFLICT (key) DO UPDATE SET {_assignments(*_START_COLUMNS, "state", "run", "changed_at")}, reasons = '[]'
 """  # noqa: S608  constant column names
 _CLAIM_UNRESOLVED: Final = "UPDATE vaults SET run = ? WHERE key IN (SELECT value FROM json_each(?))"
 _UPSERT_RESULTS: Final = f"""
 INSERT INTO vaults ({", ".join(_RESULT_COLUMNS)}, run, changed_at)
-SELECT {_json_fields(*_RESULT_COLUMNS)}, ?, ? FROM json_each(?) WHERE TRUE
+SELECT {json_fields(*_RESULT_COLUMNS)}, ?, ? FROM json_each(?) WHERE TRUE
 ON CONFLICT (key) DO UPDATE SET {_assignments(*_RESULT_COLUMNS, "run", "changed_at")} WHERE vaults.state <> 'stored'
 """  # noqa: S608  constant column names
 _UPSERT_INVALID: Final = f"{_UPSERT_RESULTS} AND vaults.state = 'rejected'"
@@ -89,8 +84,16 @@ SELECT {", ".join(_COLUMNS)} FROM vaults WHERE key > ? AND (? IS NULL OR state =
 """  # noqa: S608  constant column names
 
 
+@attrs.frozen
+class Operation:
+    """An operation on the file."""
+
+    function: Callable[["JournalFile"], Any]
+    writes: bool
+
+
 class JournalFile(SqliteStore):
-    """An open journal file.
+    """An open journal file. Its other methods are called by the operations of `execute_batch`.
 
     Args:
         path: the file; created if it does not exist.
@@ -99,18 +102,23 @@ class JournalFile(SqliteStore):
         run: the number of this process's run; 0 before it starts one.
 
     Raises:
-        JournalError: the file cannot be used; every method raises it too.
+        JournalError: the file cannot be used; `execute_batch` raises it too.
     """
 
     def __init__(self, path: str | Path) -> None:
         super().__init__(path, _FORMAT, JournalError)
         self.run = 0
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Run the block in a transaction: all of its changes are on disk afterwards, or none."""
-        with self._describe_errors(), transaction(self._connection):
-            yield
+    def execute_batch(self, awaited: Sequence[Operation], deferred: Sequence[Operation]) -> Sequence[Any]:
+        """Run all operations in one transaction and return the results of `awaited`.
+
+        Pending results are written first, so that reads see them.
+        """
+        writes = bool(deferred) or any(each.writes for each in awaited)
+        with self._describe_errors(), transaction(self._connection) if writes else nullcontext():
+            for each in deferred:
+                each.function(self)
+            return [each.function(self) for each in awaited]
 
     def start(self, name: str | None, gateway: str) -> JournalRun | JournalError:
         """Start a run. Return an error if the journal belongs to another migration or gateway."""
@@ -131,13 +139,13 @@ class JournalFile(SqliteStore):
     def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent. Return the known entry of each; None for new rows."""
         now = datetime.now(UTC)
-        known = {entry.key: entry for entry in self._entries(_SELECT_BY_KEY, (_json([row.key for row in rows]),))}
+        known = {entry.key: entry for entry in self._entries(_SELECT_BY_KEY, (to_json([row.key for row in rows]),))}
         unresolved = [entry.key for entry in known.values() if entry.state in UNRESOLVED_STATES]
         entries, new = split_new_rows(rows, known, self.run, now)
         if unresolved:
-            self._connection.execute(_CLAIM_UNRESOLVED, (self.run, _json(unresolved)))
+            self._connection.execute(_CLAIM_UNRESOLVED, (self.run, to_json(unresolved)))
         if new:
-            self._connection.execute(_INSERT_STARTS, (self.run, _timestamp(now), _json(new)))
+            self._connection.execute(_INSERT_STARTS, (self.run, _timestamp(now), to_json(new)))
         return entries
 
     def record_results(self, rows: Sequence[RowResult]) -> None:
@@ -145,11 +153,11 @@ class JournalFile(SqliteStore):
         for statement, started in ((_UPSERT_RESULTS, True), (_UPSERT_INVALID, False)):
             ended = [row for row in rows if row.started is started]
             if ended:
-                self._connection.execute(statement, (self.run, _timestamp(datetime.now(UTC)), _json(ended)))
+                self._connection.execute(statement, (self.run, _timestamp(datetime.now(UTC)), to_json(ended)))
 
     def delete_unsent(self, rows: Sequence[RowStarted]) -> None:
         """Remove rows that were started and not sent."""
-        self._connection.execute(_DELETE_UNSENT, (self.run, _json([row.key for row in rows])))
+        self._connection.execute(_DELETE_UNSENT, (self.run, to_json([row.key for row in rows])))
 
     def delete_rejected(self) -> None:
         """Remove rejected rows, so that they count as new."""
@@ -157,13 +165,11 @@ class JournalFile(SqliteStore):
 
     def entries(self, state: RowState | None, after: str | None, limit: int) -> Sequence[JournalEntry]:
         """Return rows in the order of their keys."""
-        with self._describe_errors():
-            return list(self._entries(_SELECT_PAGE, (after or "", state, state, limit)))
+        return list(self._entries(_SELECT_PAGE, (after or "", state, state, limit)))
 
     def counts(self) -> Mapping[RowState, int]:
         """Return the number of rows of each state."""
-        with self._describe_errors():
-            rows = self._connection.execute("SELECT state, count(*) FROM vaults GROUP BY state").fetchall()
+        rows = self._connection.execute("SELECT state, count(*) FROM vaults GROUP BY state")
         return {RowState(state): int(count) for state, count in rows}
 
     def _entries(self, statement: str, values: Sequence[Any]) -> Iterator[JournalEntry]:
@@ -177,10 +183,6 @@ def _entry(row: Sequence[Any]) -> JournalEntry:
     values["reasons"] = tuple(msgspec.json.decode(values["reasons"]))
     values["changed_at"] = datetime.fromisoformat(values["changed_at"])
     return JournalEntry(**values)
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def _timestamp(moment: datetime) -> str:

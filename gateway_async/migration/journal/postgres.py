@@ -1,15 +1,14 @@
 """`PostgresJournal`: migrations' journals in a PostgreSQL database, for any number of processes and hosts."""
 
-import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 import attrs
 import msgspec
 
-from gateway_async._storage.postgres import COMMAND_SECONDS, Database, in_one_line, is_address, without_password
+from gateway_async._storage.postgres import COMMAND_SECONDS, Database, is_address, is_table_name, without_password
 from gateway_async.errors import InvalidRequestError, JournalError
 from gateway_async.migration.journal.protocol import (
     UNRESOLVED_STATES,
@@ -25,7 +24,6 @@ from gateway_async.migration.journal.protocol import (
 __all__ = ["PostgresJournal"]
 
 _CONNECTIONS: Final = 4
-_TABLE: Final = re.compile(r"([a-z_][a-z0-9_]{0,49}\.)?[a-z_][a-z0-9_]{0,49}", re.ASCII)
 
 _COLUMNS: Final = tuple(field.name for field in attrs.fields(JournalEntry))
 _START_COLUMNS: Final = tuple(field.name for field in attrs.fields(RowStarted))
@@ -66,8 +64,6 @@ def _assignments(*names: str) -> str:
     return ", ".join(f"{name} = excluded.{name}" for name in names)
 
 
-_LOCK_CREATION: Final = "SELECT pg_advisory_xact_lock(hashtextextended('gateway_async @', 0))"
-_EXISTS: Final = "SELECT count(*) > 0 FROM pg_class WHERE oid = to_regclass('@')"
 _START: Final = """
 INSERT INTO @_runs AS known VALUES ($1, 1, $2) ON CONFLICT (name)
 DO UPDATE SET runs = known.runs + 1, gateway = CASE known.gateway WHEN '' THEN $2 ELSE known.gateway END
@@ -120,18 +116,26 @@ class PostgresJournal:
         problems = [*_problems(dsn, name, table)]
         if problems:
             raise InvalidRequestError(problems)
-        self._database = Database("PostgresJournal", dsn, connections=_CONNECTIONS, create_tables=self._create_tables)
         self._name = name
-        self._table = table
         self._run = 0
         self._location = f"{without_password(dsn)} ({table}, {name!r})"
+        self._database = Database(
+            "PostgresJournal",
+            dsn,
+            connections=_CONNECTIONS,
+            acquire_seconds=COMMAND_SECONDS,
+            table=table,
+            schema=_CREATE,
+            created_table="@",
+            error=partial(JournalError, self._location),
+        )
 
     async def start(self, name: str | None, gateway: str = "") -> JournalRun:
         """Start a run."""
         if name not in (None, self._name):
             raise JournalError(self._location, f"it belongs to the migration {self._name!r}, not to {name!r}")
-        async with self._transaction() as connection:
-            run = await connection.fetchrow(self._sql(_START), self._name, gateway)
+        async with self._database.transaction() as connection:
+            (run,) = await self._fetch(connection, _START, gateway)
             if problem := gateway_mismatch(run["gateway"], gateway):
                 raise JournalError(self._location, problem)
             self._run = run["runs"]
@@ -140,7 +144,7 @@ class PostgresJournal:
     async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent. Return the known entry of each."""
         now = datetime.now(UTC)
-        async with self._transaction() as connection:
+        async with self._database.transaction() as connection:
             known = await self._read_entries(connection, [row.key for row in rows])
             entries, new = split_new_rows(rows, known, self._run, now)
             inserted = await self._fetch(connection, _INSERT_STARTS, self._run, _json(new)) if new else []
@@ -155,7 +159,7 @@ class PostgresJournal:
 
     async def record_results(self, rows: Sequence[RowResult]) -> None:
         """Write the results of rows; they are committed when this returns."""
-        async with self._transaction() as connection:
+        async with self._database.transaction() as connection:
             for statement, started in ((_UPSERT_RESULTS, True), (_UPSERT_INVALID, False)):
                 ended = {
                     row.key: row for row in rows if row.started is started
@@ -165,12 +169,12 @@ class PostgresJournal:
 
     async def delete_unsent(self, rows: Sequence[RowStarted]) -> None:
         """Remove rows that were not sent."""
-        async with self._transaction() as connection:
+        async with self._database.transaction() as connection:
             await self._fetch(connection, _DELETE_UNSENT, self._run, [row.key for row in rows])
 
     async def delete_rejected(self) -> None:
         """Remove rejected rows, so that they count as new."""
-        async with self._transaction() as connection:
+        async with self._database.transaction() as connection:
             await self._fetch(connection, _DELETE_REJECTED)
 
     async def flush(self) -> None:
@@ -180,13 +184,13 @@ class PostgresJournal:
         self, state: RowState | None = None, *, after: str | None = None, limit: int = 5000
     ) -> Sequence[JournalEntry]:
         """Return rows in the order of their keys."""
-        async with self._transaction() as connection:
+        async with self._database.transaction() as connection:
             rows = await self._fetch(connection, _SELECT_PAGE, after or "", state and str(state), limit)
         return [_entry(row) for row in rows]
 
     async def counts(self) -> Mapping[RowState, int]:
         """Return the number of rows of each state."""
-        async with self._transaction() as connection:
+        async with self._database.transaction() as connection:
             rows = await self._fetch(connection, _COUNT_STATES)
         return {RowState(row["state"]): int(row["count"]) for row in rows}
 
@@ -203,42 +207,7 @@ class PostgresJournal:
         return {row["key"]: _entry(row) for row in await self._fetch(connection, _SELECT_BY_KEY, keys)}
 
     async def _fetch(self, connection: Any, statement: str, *values: Any) -> Sequence[Mapping[str, Any]]:
-        rows: Sequence[Mapping[str, Any]] = await connection.fetch(self._sql(statement), self._name, *values)
-        return rows
-
-    def _sql(self, statement: str) -> str:
-        return statement.replace("@", self._table)
-
-    # --- the database
-
-    @asynccontextmanager
-    async def _transaction(self) -> AsyncIterator[Any]:
-        """Yield a connection in a transaction with isolation READ COMMITTED."""
-        driver = self._database.driver
-        errors = (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError, TimeoutError)
-        try:
-            async with (
-                (await self._open_pool()).acquire(timeout=COMMAND_SECONDS) as connection,
-                connection.transaction(isolation="read_committed"),
-            ):
-                yield connection
-        except errors as error:
-            raise JournalError(self._location, in_one_line(error)) from error
-
-    async def _open_pool(self) -> Any:
-        """Create the tables if necessary, and return the pool."""
-        self._database.check_asyncio()
-        if self._database.is_closed:
-            raise JournalError(self._location, "it is closed")
-        return await self._database.pool()
-
-    async def _create_tables(self, connection: Any) -> None:
-        if await connection.fetchval(self._sql(_EXISTS)):
-            return
-        async with connection.transaction(isolation="read_committed"):
-            await connection.fetchval(self._sql(_LOCK_CREATION))  # other processes may be creating them now
-            if not await connection.fetchval(self._sql(_EXISTS)):
-                await connection.execute(self._sql(_CREATE))
+        return await self._database.fetch(connection, statement, self._name, *values)
 
 
 def _problems(dsn: str, name: str, table: str) -> Iterator[str]:
@@ -246,7 +215,7 @@ def _problems(dsn: str, name: str, table: str) -> Iterator[str]:
         yield "dsn: must be an address that begins with postgresql://"
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         yield "name: must be printable text, not empty"
-    if not isinstance(table, str) or not _TABLE.fullmatch(table):
+    if not is_table_name(table):
         yield "table: must be a name of small letters, digits and _, with or without a schema"
 
 

@@ -3,7 +3,7 @@
 A row is in the journal before it is sent. A stored row is never sent again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol
@@ -19,6 +19,7 @@ __all__ = [
     "RowStarted",
     "RowState",
     "gateway_mismatch",
+    "iterate_entries",
     "split_new_rows",
 ]
 
@@ -217,3 +218,12 @@ def _sending(row: RowStarted, run: int, now: datetime) -> JournalEntry:
         run=run,
         changed_at=now,
     )
+
+
+async def iterate_entries(journal: Journal, state: RowState | None = None) -> AsyncGenerator[JournalEntry]:
+    """Yield all rows, or those of one state, page by page."""
+    after = None
+    while page := await journal.entries(state, after=after):
+        for entry in page:
+            yield entry
+        after = page[-1].key

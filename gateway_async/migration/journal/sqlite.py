@@ -7,13 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar, cast
-
-import attrs
+from typing import TypeVar, cast
 
 from gateway_async._storage.group_commit import GroupCommitWriter
 from gateway_async.errors import JournalError
-from gateway_async.migration.journal._sqlite_store import JournalFile
+from gateway_async.migration.journal._sqlite_store import JournalFile, Operation
 from gateway_async.migration.journal.protocol import JournalEntry, JournalRun, RowResult, RowStarted, RowState
 
 __all__ = ["SqliteJournal"]
@@ -43,7 +41,7 @@ class SqliteJournal:
         self._path = Path(path).absolute()
         self._writer = GroupCommitWriter(
             "gateway_async journal",
-            partial(_Backend, self._path),
+            partial(JournalFile, self._path),
             partial(JournalError, str(self._path), "it is closed"),
         )
 
@@ -57,11 +55,11 @@ class SqliteJournal:
 
     async def record_results(self, rows: Sequence[RowResult]) -> None:
         """Write the results of rows; they are on disk a moment later."""
-        self._writer.submit_nowait(_Operation(lambda file: file.record_results(rows), writes=True))
+        self._writer.submit_nowait(Operation(lambda file: file.record_results(rows), writes=True))
 
     async def delete_unsent(self, rows: Sequence[RowStarted]) -> None:
         """Remove rows that were not sent; the change is on disk a moment later."""
-        self._writer.submit_nowait(_Operation(lambda file: file.delete_unsent(rows), writes=True))
+        self._writer.submit_nowait(Operation(lambda file: file.delete_unsent(rows), writes=True))
 
     async def delete_rejected(self) -> None:
         """Remove rejected rows, so that they count as new."""
@@ -86,39 +84,11 @@ class SqliteJournal:
         await self._writer.aclose()
 
     async def _submit(self, function: "Callable[[JournalFile], T | JournalError]", *, writes: bool = False) -> T:
-        return cast("T", await self._writer.submit(_Operation(function, writes)))
+        return cast("T", await self._writer.submit(Operation(function, writes)))
 
     def __repr__(self) -> str:
         return f"SqliteJournal({str(self._path)!r})"
 
 
-@attrs.frozen
-class _Operation:
-    """An operation on the file."""
-
-    function: Callable[[JournalFile], Any]
-    writes: bool
-
-
 def _do_nothing(_file: JournalFile) -> None:
     """Do nothing. Its commit shows that all earlier changes are on disk."""
-
-
-class _Backend:
-    """The file. Pending results are written first, so that reads see them."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = JournalFile(path)
-
-    def execute_batch(self, awaited: Sequence[_Operation], deferred: Sequence[_Operation]) -> Sequence[Any]:
-        """Run all operations in one transaction and return the results of `awaited`."""
-        if not deferred and not any(each.writes for each in awaited):
-            return [each.function(self._file) for each in awaited]
-        with self._file.writing():
-            for each in deferred:
-                each.function(self._file)
-            return [each.function(self._file) for each in awaited]
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

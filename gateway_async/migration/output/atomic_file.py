@@ -11,75 +11,60 @@ __all__ = ["AtomicFile", "back_up", "backup_path", "part_path"]
 
 
 class AtomicFile:
-    """A file of mode 0600 that is written to a `.part` file and moved to its path when complete."""
+    """A file of mode 0600 that is written to a `.part` file and moved to its path when complete.
 
-    def __init__(self, path: Path, encoding: str) -> None:
+    It is a context manager: an exception in the block removes the part. A part left by an earlier process is replaced.
+
+    Args:
+        path: the path of the file.
+        encoding: its encoding.
+        keep_previous: whether an existing file is moved to its backup path, instead of replaced.
+
+    Attributes:
+        text: the part, open for writing.
+
+    Raises:
+        OSError: the part cannot be created, or the path is a symbolic link or belongs to another user. At the end of
+            the block: the disk is full, or another process has started the same file again.
+    """
+
+    def __init__(self, path: Path, encoding: str, *, keep_previous: bool = False) -> None:
+        check_owner(path)
         self._path = path
         self._part = part_path(path)
-        self._encoding = encoding
-
-    @staticmethod
-    def clear(path: Path) -> None:
-        """Remove an incomplete file of a killed process. It may contain card numbers.
-
-        Raises:
-            OSError: it cannot be removed.
-        """
-        part_path(path).unlink(missing_ok=True)
-
-    def open(self) -> TextIO:
-        """Open the part for writing. A part left by an earlier process is removed.
-
-        Raises:
-            OSError: it cannot be created, or the path is a symbolic link or belongs to another user.
-        """
-        check_owner(self._path)
+        self._keep_previous = keep_previous
         self._part.unlink(missing_ok=True)
         descriptor = create_private(self._part)
         self._part_status = os.fstat(descriptor)
-        self._file = open(descriptor, "w", encoding=self._encoding, errors="backslashreplace", newline="")  # noqa: SIM115, PTH123
-        return self._file
+        self.text: TextIO = open(descriptor, "w", encoding=encoding, errors="backslashreplace", newline="")  # noqa: SIM115, PTH123
 
-    def finish(self) -> None:
-        """Flush the complete part to disk and close it.
+    def __enter__(self) -> TextIO:
+        return self.text
 
-        Raises:
-            OSError: the disk is full, or another process has started the same file again.
-        """
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> None:
+        try:
+            if kind is None:
+                self._complete()
+        finally:
+            with suppress(OSError):  # the disk may be full
+                self.text.close()
+            if self._is_own():
+                self._part.unlink()
+
+    def _complete(self) -> None:
+        """Flush the part to disk and move it to its path."""
+        self.text.flush()
+        os.fsync(self.text.fileno())
+        self.text.close()
         if not self._is_own():
             raise OSError(f"another process writes {self._path}, too")
-
-    def move(self) -> None:
-        """Move the part to its path."""
+        if self._keep_previous:
+            back_up(self._path)
         self._part.replace(self._path)
-
-    def drop(self) -> None:
-        """Remove the part, unless another process owns it. Errors of closing it are ignored: the disk may be full."""
-        with suppress(OSError):
-            self._file.close()
-        if self._is_own():
-            self._part.unlink()
 
     def _is_own(self) -> bool:
         """Return whether the part is still this process's file."""
         return self._part.exists() and os.path.samestat(self._part_status, self._part.stat())
-
-    def __enter__(self) -> TextIO:
-        return self.open()
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> None:
-        if kind is not None:
-            self.drop()
-            return
-        try:
-            self.finish()
-            self.move()
-        except OSError:
-            self.drop()
-            raise
 
 
 def part_path(path: Path) -> Path:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Final, Protocol, TextIO
+from typing import Any, Final, TextIO
 
 import attrs
 
@@ -36,19 +36,18 @@ class InputFormat:
     encoding: str = "utf-8"
 
 
-class Writer(Protocol):
+class Writer:
     """Writes rows in one format."""
 
     def add(self, source: Mapping[str, Any], problems: Sequence[str]) -> None:
         """Write one row."""
-        ...
+        raise NotImplementedError
 
     def finish(self) -> None:
-        """Write the remaining rows."""
-        ...
+        """Write the remaining rows, if the format collects them."""
 
 
-class _CsvWriter:
+class _CsvWriter(Writer):
     """Writes CSV in the input's dialect."""
 
     def __init__(self, file: TextIO, input_format: InputFormat) -> None:
@@ -62,11 +61,8 @@ class _CsvWriter:
         notes = [NOTE] if escaped != cells else []
         self._rows.writerow([*escaped, escape_formula("; ".join([*problems, *notes]))])
 
-    def finish(self) -> None:
-        """Do nothing: all rows are written."""
 
-
-class _JsonLinesWriter:
+class _JsonLinesWriter(Writer):
     """Writes one object a line."""
 
     def __init__(self, file: TextIO, _input_format: InputFormat) -> None:
@@ -75,11 +71,8 @@ class _JsonLinesWriter:
     def add(self, source: Mapping[str, Any], problems: Sequence[str]) -> None:
         self._file.write(json.dumps({**source, PROBLEMS: list(problems)}, ensure_ascii=False, default=str) + "\n")
 
-    def finish(self) -> None:
-        """Do nothing: all rows are written."""
 
-
-class _ParquetWriter:
+class _ParquetWriter(Writer):
     """Writes rows to a Parquet file with every value as text, some thousand at a time. It needs pyarrow."""
 
     def __init__(self, file: TextIO, input_format: InputFormat) -> None:
@@ -91,7 +84,8 @@ class _ParquetWriter:
 
     def add(self, source: Mapping[str, Any], problems: Sequence[str]) -> None:
         values = {**source, PROBLEMS: "; ".join(problems)}
-        self._pending.append({name: _text(values.get(name)) for name in self._columns})
+        texts = (None if value is None else str(value) for value in map(values.get, self._columns))
+        self._pending.append(dict(zip(self._columns, texts, strict=True)))
         if len(self._pending) >= _ROWS_PER_GROUP:
             self._write()
 
@@ -102,10 +96,6 @@ class _ParquetWriter:
     def _write(self) -> None:
         self._writer.write_table(self._arrow.Table.from_pylist(self._pending, schema=self._schema))
         self._pending.clear()
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
 
 
 def _columns(input_format: InputFormat) -> list[str]:

@@ -1,7 +1,5 @@
 """A migration's report as one self-contained HTML page, from the template `report.html.jinja`. It needs Jinja2."""
 
-from collections.abc import Iterable
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -22,23 +20,8 @@ __all__ = ["render_page"]
 _TEMPLATE: Final = Path(__file__).with_name("report.html.jinja")
 
 
-def render_page(
-    report: Report,
-    *,
-    reasons: Iterable[tuple[str, int]] = (),
-    resume_command: str = "",
-    ended_at: datetime | None = None,
-    context: RunContext | None = None,
-) -> str:
-    """Return the report as a complete HTML page.
-
-    Args:
-        report: the results of the rows.
-        reasons: the reasons of rejections, and the number of rows for each.
-        resume_command: the command that continues the migration, if something is left to do.
-        ended_at: the end of the run; by default from the report.
-        context: the input, the journal and its counts, the rejects.
-    """
+def render_page(report: Report, context: RunContext) -> str:
+    """Return the report as a complete HTML page."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined)
@@ -46,7 +29,7 @@ def render_page(
     return environment.from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
         report=report,
         title=report.name or "Migration",
-        ended=f"{ended_at:%Y-%m-%d %H:%M %z}".rstrip() if ended_at else format_local_time(report.ended_at),
+        ended=format_local_time(report.ended_at),
         headline=headline(report),
         tone="bad" if report.stopped else "warn" if report.unknown or report.rejected else "good",
         tiles=[
@@ -55,11 +38,11 @@ def render_page(
             ("Unknown", report.unknown, "warn"),
             ("Skipped: stored before", report.skipped, "line"),
         ],
-        facts=list(facts(report, context or RunContext())),
+        facts=list(facts(report, context)),
         chart=create_chart(report.samples),
         duration=duration(report.seconds),
         rate=rate_of(report),
         failures=failures(report),
-        reasons=list(reasons),
-        resume_command=resume_command,
+        reasons=context.reasons,
+        resume_command=context.resume_command,
     )

@@ -1,7 +1,6 @@
 """Checks of output paths before anything is sent: each must be writable and must not replace another file."""
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -11,56 +10,45 @@ from gateway_async.migration.output.atomic_file import backup_path, part_path
 from gateway_async.migration.output.vault_ids import SUFFIXES
 from gateway_async.migration.rows.columns import PROBLEMS
 
-__all__ = ["check_rejects", "check_report", "check_vault_ids"]
+__all__ = ["check_output"]
 
-_REPORT_SIGNATURES: Final = (b'<p class="overline">Migration', b'"rows_per_second"')
+_REPORT: Final = ("report of a migration", (b'<p class="overline">Migration', b'"rows_per_second"'))
+_KINDS: Final = {
+    "out": ("file of vault ids", (b"account_vault_api_id",)),
+    "rejects": ("file of rejects", tuple(map(PROBLEMS.encode, ("utf-8", "utf-16-le", "utf-32-le")))),
+    "report": _REPORT,
+    "report-json": _REPORT,
+}
+"""Option → the kind of its file, and texts of which each such file contains one."""
+
 _PEEK: Final = 65_536
 
 
-def check_vault_ids(path: Path, *, force: bool = False) -> None:
-    """Reject an unusable path for vault ids before anything is sent.
-
-    Raises:
-        InvalidRequestError: its folder does not exist, its suffix is unknown, or another file is there.
-    """
-    _check_folder("out", path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise InvalidRequestError(f"out: must end in .csv, .tsv, .jsonl or .ndjson, not {path.name!r}")
-    if not force:
-        _check_content("out", path, "file of vault ids", (b"account_vault_api_id",))
-
-
-def check_rejects(path: Path, source: Path | None, *, force: bool = False) -> None:
-    """Reject an unusable path for rejects before anything is sent.
+def check_output(option: str, path: Path, *, source: Path | None = None, force: bool = False) -> None:
+    """Reject an unusable path of an output file before anything is sent.
 
     Args:
-        path: the path of the rejects.
-        source: the input, which they must not replace; None for standard input.
+        option: the name of its option.
+        path: the path of the file.
+        source: the input, which must not be lost; None for standard input.
         force: whether another file may be replaced.
 
     Raises:
-        InvalidRequestError: its folder does not exist, it is the input, or another file is there.
+        InvalidRequestError: its folder does not exist, its suffix is unknown, it would replace the input, or another
+            file is there.
     """
-    _check_folder("rejects", path)
-    if source is not None and path.exists() and path.samefile(source):
-        raise InvalidRequestError(f"rejects: {path} is the input")
-    for used, role in ((backup_path(path), "the backup"), (part_path(path), "the temporary file")):
+    _check_folder(option, path)
+    if option == "out" and path.suffix.lower() not in SUFFIXES:
+        raise InvalidRequestError(f"out: must end in .csv, .tsv, .jsonl or .ndjson, not {path.name!r}")
+    roles = {part_path(path): "the temporary file"}
+    if option == "rejects":
+        roles[backup_path(path)] = "the backup"
+    for used, role in roles.items():
         if source is not None and used.exists() and used.samefile(source):
-            raise InvalidRequestError(f"rejects: {used}, the input, would be {role} of {path.name}")
-    if not force:
-        column_names = [PROBLEMS.encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-32-le")]
-        _check_content("rejects", path, "file of rejects", column_names)
-
-
-def check_report(name: str, path: Path, *, force: bool = False) -> None:
-    """Reject an unusable path for a report before anything is sent.
-
-    Raises:
-        InvalidRequestError: its folder does not exist, or another file is there.
-    """
-    _check_folder(name, path)
-    if not force:
-        _check_content(name, path, "report of a migration", _REPORT_SIGNATURES)
+            raise InvalidRequestError(f"{option}: {used}, the input, would be {role} of {path.name}")
+    kind, signatures = _KINDS[option]
+    if not force and (content := _content(path)) and not any(signature in content for signature in signatures):
+        raise InvalidRequestError(f"{option}: {path} is not a {kind} (expected --force to replace it)")
 
 
 def _check_folder(name: str, path: Path) -> None:
@@ -76,12 +64,6 @@ def _check_folder(name: str, path: Path) -> None:
         check_owner(path)
     except PermissionError as error:
         raise InvalidRequestError(f"{name}: {path} {error.strerror}") from None
-
-
-def _check_content(name: str, path: Path, kind: str, signatures: Iterable[bytes]) -> None:
-    content = _content(path)
-    if content and not any(signature in content for signature in signatures):
-        raise InvalidRequestError(f"{name}: {path} is not a {kind} (expected --force to replace it)")
 
 
 def _content(path: Path) -> bytes:

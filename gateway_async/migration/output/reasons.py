@@ -6,7 +6,7 @@ from typing import Final
 
 from gateway_async.migration.journal.protocol import RowResult, RowState
 
-__all__ = ["Reasons", "generalize"]
+__all__ = ["Reasons"]
 
 _MAX_KINDS: Final = 10_000
 """Maximum number of different reasons; more would not be useful."""
@@ -24,26 +24,20 @@ class Reasons:
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
-        self.others = 0
 
     def add(self, result: RowResult) -> None:
         """Count the reasons of a row if it was rejected."""
         if result.state is RowState.REJECTED:
-            for reason in result.reasons:
-                self._count(generalize(reason))
+            for reason in map(_generalize, result.reasons):
+                if reason in self._counts or len(self._counts) < _MAX_KINDS:
+                    self._counts[reason] += 1
 
     def most(self, number: int) -> list[tuple[str, int]]:
         """Return the most frequent reasons with their number of rows."""
         return self._counts.most_common(number)
 
-    def _count(self, reason: str) -> None:
-        if reason in self._counts or len(self._counts) < _MAX_KINDS:
-            self._counts[reason] += 1
-        else:
-            self.others += 1
 
-
-def generalize(reason: str) -> str:
+def _generalize(reason: str) -> str:
     """Return a reason without the details of a single row."""
     for detail, common in _ROW_DETAILS:
         reason = detail.sub(common, reason)

@@ -4,16 +4,18 @@ Card and bank numbers are masked by default. Only the user who runs the migratio
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from contextlib import nullcontext
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from gateway_async.migration.journal.protocol import RowResult
-from gateway_async.migration.output.atomic_file import AtomicFile, back_up
+from gateway_async.migration.output.atomic_file import AtomicFile, part_path
 from gateway_async.migration.output.formats import InputFormat, Writer, create_writer
 from gateway_async.migration.output.masking import mask_row, mask_unreadable
+from gateway_async.migration.rows.columns import ColumnMapping
 from gateway_async.migration.rows.row import VaultRow
 
 __all__ = ["Rejects"]
@@ -36,8 +38,8 @@ class Rejects:
         self._path = path
         self._input_format = input_format
         self._with_card_numbers = with_card_numbers
-        self._rows: Writer | None = None
         self._file: AtomicFile | None = None
+        self._writer: Writer | None = None
         self._error: OSError | None = None
 
     def add(self, row: VaultRow, result: RowResult) -> None:
@@ -45,7 +47,8 @@ class Rejects:
         self.count += 1
         if self._error is None:
             try:
-                self._open_writer().add(self._masked(row), _problems(row, result))
+                self._writer = self._writer or self._open_writer()
+                self._writer.add(self._masked(row), _problems(row, result))
             except OSError as error:
                 self._error = error
 
@@ -55,45 +58,22 @@ class Rejects:
         Raises:
             OSError: it could not be written.
         """
-        if self._rows is None or self._file is None:
-            self._raise_earlier_error()
-            AtomicFile.clear(self._path)
-            return False
-        try:
-            self._raise_earlier_error()
-            self._rows.finish()
-            self._file.finish()
-            back_up(self._path)
-            self._file.move()
-        except OSError:
-            self._file.drop()
-            raise
-        return True
-
-    def back_up(self) -> Path | None:
-        """Keep the rejects of an earlier run under another name. Return the new path, if any.
-
-        Raises:
-            OSError: it cannot be moved.
-        """
-        return back_up(self._path)
-
-    def _raise_earlier_error(self) -> None:
-        """Raise the error of an earlier write."""
-        if self._error is not None:
-            raise self._error
+        with self._file or nullcontext():
+            if self._error is not None:
+                raise self._error
+            if self._writer is not None:
+                self._writer.finish()
+        if self._file is None:
+            part_path(self._path).unlink(missing_ok=True)  # of a killed process; it may contain card numbers
+        return self._file is not None
 
     def _open_writer(self) -> Writer:
-        if self._rows is None:
-            input_format = self._input_format()
-            self._mapping = lru_cache(256)(input_format.mapping.map_names)
-            if not self._with_card_numbers:
-                input_format = attrs.evolve(
-                    input_format, columns=tuple(self._masked_row(dict.fromkeys(input_format.columns)))
-                )
-            self._file = AtomicFile(self._path, input_format.encoding)
-            self._rows = create_writer(self._file.open(), input_format)
-        return self._rows
+        input_format = self._input_format()
+        if not self._with_card_numbers:
+            masked = self._masked_row(dict.fromkeys(input_format.columns))
+            input_format = attrs.evolve(input_format, columns=tuple(masked))
+        self._file = AtomicFile(self._path, input_format.encoding, keep_previous=True)
+        return create_writer(self._file.text, input_format)
 
     def _masked(self, row: VaultRow) -> dict[str, Any]:
         source = dict(row.source or {})
@@ -104,7 +84,11 @@ class Rejects:
         return self._masked_row(source)
 
     def _masked_row(self, source: dict[str, Any]) -> dict[str, Any]:
-        return mask_row(source, self._mapping(tuple(source)))
+        return mask_row(source, self._map_names(tuple(source)))
+
+    @cached_property
+    def _map_names(self) -> Callable[[tuple[str, ...]], ColumnMapping]:
+        return lru_cache(256)(self._input_format().mapping.map_names)
 
 
 def _problems(row: VaultRow, result: RowResult) -> list[str]:

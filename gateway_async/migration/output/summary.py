@@ -1,7 +1,7 @@
 """A report as one sentence, as facts and as values for JSON. The terminal and the HTML page use them too."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -30,12 +30,16 @@ class RunContext:
         journal: the file or address of the journal, without a password.
         totals: rows of each state over all runs, from the journal; None if it cannot be counted.
         rejects: the file of rejects that this run has written; "" without one.
+        reasons: the reasons of rejections, and the number of rows for each.
+        resume_command: the command that continues the migration, if something is left to do.
     """
 
     input: str = ""
     journal: str = ""
     totals: Mapping[RowState, int] | None = None
     rejects: str = ""
+    reasons: Sequence[tuple[str, int]] = ()
+    resume_command: str = ""
 
 
 def headline(report: Report) -> str:
@@ -51,29 +55,16 @@ def headline(report: Report) -> str:
     return "Complete: every row is stored."
 
 
-def as_values(
-    report: Report,
-    reasons: Iterable[tuple[str, int]] = (),
-    resume_command: str = "",
-    context: RunContext | None = None,
-) -> dict[str, Any]:
-    """Return the report as values for JSON; times are local, in ISO 8601 with their offset from UTC.
-
-    Args:
-        report: the results of the rows.
-        reasons: the reasons of rejections, and the number of rows for each.
-        resume_command: the command that continues the migration.
-        context: the input, the journal and its counts, the rejects.
-    """
-    context_ = context or RunContext()
-    totals = None if context_.totals is None else {str(state): context_.totals.get(state, 0) for state in RowState}
+def as_values(report: Report, context: RunContext) -> dict[str, Any]:
+    """Return the report as values for JSON; times are local, in ISO 8601 with their offset from UTC."""
+    totals = None if context.totals is None else {str(state): context.totals.get(state, 0) for state in RowState}
     counts = {name: getattr(report, name) for name in ("stored", "rejected", "unknown", "skipped", "failed_attempts")}
     return {
         "name": report.name,
         "gateway": report.gateway,
         "location": report.location,
-        "input": context_.input,
-        "journal": context_.journal,
+        "input": context.input,
+        "journal": context.journal,
         "started_at": format_local_time(report.started_at, "T"),
         "ended_at": format_local_time(report.ended_at, "T"),
         **counts,
@@ -83,10 +74,10 @@ def as_values(
         "seconds": round(report.seconds, 3),
         "rows_per_second": round(rate_of(report), 1),
         "totals": totals,
-        "rejects": context_.rejects,
+        "rejects": context.rejects,
         "failures": [{"reason": reason, "attempts": attempts} for reason, attempts in _most_frequent(report.failures)],
-        "reasons": [{"reason": reason, "rows": rows} for reason, rows in reasons],
-        "resume_command": resume_command,
+        "reasons": [{"reason": reason, "rows": rows} for reason, rows in context.reasons],
+        "resume_command": context.resume_command,
     }
 
 

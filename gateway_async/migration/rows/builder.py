@@ -14,7 +14,7 @@ from gateway_async._secrets import luhn_valid, mask_text
 from gateway_async._wire.convert.read import once_per_class
 from gateway_async._wire.convert.write import fields_of
 from gateway_async._wire.validation import problems as problems_of
-from gateway_async.migration.rows.columns import KINDS
+from gateway_async.migration.rows.columns import KINDS, ColumnMapping
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.rows.values import cell_text, read_value
 from gateway_async.models.account_vaults import (
@@ -27,7 +27,7 @@ from gateway_async.models.account_vaults import (
     VaultCreate,
 )
 
-__all__ = ["CARD_LENGTHS", "build_row", "unreadable_row"]
+__all__ = ["CARD_LENGTHS", "build_mapped_row", "build_row", "request_problems", "unreadable_row"]
 
 CARD_LENGTHS: Final = range(12, 20)
 """Digits of a card's number (ISO/IEC 7812)."""
@@ -46,6 +46,7 @@ _SOURCES: Final[Mapping[str, type[VaultCreate]]] = {
 _BANK_ONLY: Final = ("routing", "is_company", "ach_sec_code")
 _BANK_ACCOUNTS: Final = frozenset({"checking", "savings"})
 _LENGTH_OF_NUMBER: Final = "account_number: must have 4 to 19"
+"""A problem of any account's number, which a card's own limit replaces."""
 _CLIENT_ADDS_LOCATION: Final = "location_id: is required"
 """A problem that does not count, because the client adds the field."""
 
@@ -78,6 +79,15 @@ def build_row(
     request = _request(values, found)
     key = _key(key, values, found)
     return VaultRow(key=key, line=line, request=request, problems=tuple(found), source=source)
+
+
+def build_mapped_row(
+    mapping: ColumnMapping, cells: Sequence[Any], constants: Mapping[str, Any], *, line: int, source: Mapping[str, Any]
+) -> VaultRow:
+    """Build a row from cells in the order of their file."""
+    values = {field: cell for field, cell in zip(mapping.fields, cells, strict=False) if field}
+    key = None if mapping.key is None else cells[mapping.key]
+    return build_row({**constants, **values}, key=key, line=line, source=source, problems=mapping.problems)
 
 
 def unreadable_row(reason: str, *, line: int | None = None, source: Mapping[str, Any] | None = None) -> VaultRow:
@@ -115,12 +125,16 @@ def _request(values: dict[str, Any], problems: list[str]) -> VaultCreate | None:
     unreadable = {name for name, value in fields.items() if value is None}
     skipped = {*missing, *unreadable}
     request = kind(**{**fields, **dict.fromkeys(skipped, _PLACEHOLDER)})
-    problems += [
-        line for line in problems_of(request) if line.split(":")[0] not in skipped and line != _CLIENT_ADDS_LOCATION
-    ]
+    problems += [line for line in request_problems(request) if line.split(":")[0] not in skipped]
     if isinstance(request, CardVaultCreate) and "account_number" not in skipped:
-        problems[:] = _with_card_problems(problems, request.account_number.reveal())
+        problems[:] = [line for line in problems if not line.startswith(_LENGTH_OF_NUMBER)]
+        problems += _card_problems(request.account_number.reveal())
     return None if skipped else request
+
+
+def request_problems(request: VaultCreate) -> list[str]:
+    """Return the problems of a request, without those that the client solves."""
+    return [line for line in problems_of(request) if line != _CLIENT_ADDS_LOCATION]
 
 
 def _kind(values: Mapping[str, Any], problems: list[str]) -> type[VaultCreate] | None:
@@ -128,17 +142,14 @@ def _kind(values: Mapping[str, Any], problems: list[str]) -> type[VaultCreate] |
     given = [name for name in _SOURCES if name in values]
     kinds = {_SOURCES[name] for name in given}
     if not given:
-        problems.append(f"account_number: required (or one of {_others()})")
+        others = ", ".join(name for name in _SOURCES if name != "account_number")
+        problems.append(f"account_number: required (or one of {others})")
     elif len(kinds) > 1:
         problems.append(f"{given[0]}: not allowed together with {', '.join(given[1:])}")
     else:
         kind = kinds.pop()
         return AchVaultCreate if kind is CardVaultCreate and _is_bank(values) else kind
     return None
-
-
-def _others() -> str:
-    return ", ".join(name for name in _SOURCES if name != "account_number")
 
 
 def _is_bank(values: Mapping[str, Any]) -> bool:
@@ -167,12 +178,6 @@ def _is_implied(kind: type[VaultCreate], name: str, value: Any) -> bool:
 @once_per_class
 def _required(kind: type[Any]) -> tuple[str, ...]:
     return tuple(field.name for field in attrs.fields(kind) if field.default is attrs.NOTHING)
-
-
-def _with_card_problems(problems: Sequence[str], number: str) -> list[str]:
-    """Replace the general length problems by those of a card number."""
-    others = [line for line in problems if not line.startswith(_LENGTH_OF_NUMBER)]
-    return [*others, *_card_problems(number)]
 
 
 def _card_problems(number: str) -> Iterator[str]:

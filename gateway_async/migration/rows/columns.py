@@ -139,9 +139,11 @@ class Columns:
 
     def map_names(self, header: Sequence[str]) -> ColumnMapping:
         """Return the mapping for names, with its problems. Columns may be missing."""
-        known, ignored = self._known_columns(), {_normalized(name) for name in (*self.ignore, PROBLEMS)}
+        known = {name: name for name in FIELDS} | {_normalized(name): field for name, field in self.names.items()}
+        ignored = {_normalized(name) for name in (*self.ignore, PROBLEMS)}
         normalized = [_normalized(name) for name in header]
-        key = self._find_key(normalized)
+        key_name = KEY if self.key is None else _normalized(self.key)
+        key = normalized.index(key_name) if key_name in normalized else None
         fields = tuple(None if name in ignored else known.get(name) for name in normalized)
         problems = [
             *(
@@ -167,13 +169,6 @@ class Columns:
                 f"key: no column names the rows (expected a column key or {_API_ID}, or --key COLUMN, in a program "
                 f"Columns(key=…)); columns: {_list_names(header)}"
             )
-
-    def _known_columns(self) -> Mapping[str, str]:
-        return {name: name for name in FIELDS} | {_normalized(name): field for name, field in self.names.items()}
-
-    def _find_key(self, normalized: Sequence[str]) -> int | None:
-        wanted = _normalized(self.key) if self.key is not None else KEY
-        return normalized.index(wanted) if wanted in normalized else None
 
     def _missing_columns(self, header: Sequence[str]) -> Iterator[str]:
         present = {_normalized(name) for name in header}

@@ -46,10 +46,6 @@ class FieldFacts:
     maximum: int | None
     meaning: str
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the facts as plain values for `json.dumps`."""
-        return attrs.asdict(self)
-
 
 def field_list() -> tuple[FieldFacts, ...]:
     """List the fields that a column can fill (contract, *Account vault*)."""

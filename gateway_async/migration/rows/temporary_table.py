@@ -5,7 +5,7 @@ SQLite keeps each table in memory, or in a private temporary file if it is large
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Final
 
@@ -109,10 +109,9 @@ class StoredRows:
             "taken INTEGER NOT NULL DEFAULT FALSE) WITHOUT ROWID"
         )
 
-    def add(self, rows: Iterable[StoredRow]) -> None:
-        """Add rows."""
-        statement = "INSERT OR IGNORE INTO stored VALUES (?, ?, ?, ?, ?, FALSE)"
-        self._connection.executemany(statement, map(attrs.astuple, rows))
+    def add(self, row: StoredRow) -> None:
+        """Add a row."""
+        self._connection.execute("INSERT OR IGNORE INTO stored VALUES (?, ?, ?, ?, ?, FALSE)", attrs.astuple(row))
 
     def take(self, key: str) -> StoredRow | None:
         """Return the row of a key, unless it was taken before."""

@@ -86,7 +86,7 @@ def read_value(field: str, text: str) -> Any:
     """
     if field != "track_data" and _CONTROL.search(text):
         raise ValueError("contains a line break or another control character")
-    return _READERS.get(field, _unchanged)(text)
+    return _READERS.get(field, str)(text)
 
 
 def _strip(text: str) -> str:
@@ -100,14 +100,6 @@ def _number(raw: float | Decimal) -> str:
         return ""
     exact = raw.is_finite() if isinstance(raw, Decimal) else abs(raw) < _EXACT
     return str(int(raw)) if exact and raw == int(raw) else str(raw)
-
-
-def _unchanged(text: str) -> str:
-    return text
-
-
-def _lower(text: str) -> str:
-    return text.lower()
 
 
 def _digits(text: str) -> str:
@@ -185,7 +177,7 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     "exp_date": _expiry,
     "billing_phone": _phone,
     "payment_method": _method,
-    "account_type": _lower,
+    "account_type": str.lower,
     "ach_sec_code": str.upper,
     "dl_state": str.upper,
     **dict.fromkeys(("billing_zip", "ssn4", "dob_year"), _digits),

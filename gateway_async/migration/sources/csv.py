@@ -2,17 +2,17 @@
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, Final
 
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.output.formulas import unescape_formulas
-from gateway_async.migration.rows.builder import build_row, unreadable_row
+from gateway_async.migration.rows.builder import build_mapped_row
 from gateway_async.migration.rows.columns import PROBLEMS, SECRET_FIELDS, Columns
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.byte_source import Bytes
-from gateway_async.migration.sources.records import MAX_RECORD, RawRecord, Shard, Splitter, read_records
+from gateway_async.migration.sources.records import MAX_RECORD, RawRecord, Shard, Splitter
+from gateway_async.migration.sources.text_rows import TextRows
 
 __all__ = ["CsvRows"]
 
@@ -22,7 +22,7 @@ _SEPARATOR_LINE: Final = re.compile(rb"sep=(.)(?:\r\n|\n|\r)", re.IGNORECASE)
 _HEADER_END: Final = re.compile(rb"[^\r\n][\r\n]")
 
 
-class CsvRows:
+class CsvRows(TextRows):
     """The rows of a CSV file. Its first record that is not blank is the header.
 
     Args:
@@ -45,7 +45,7 @@ class CsvRows:
         quotechar: str | None = '"',
         shard: Shard | None = None,
     ) -> None:
-        self._source = source
+        super().__init__(source, shard)
         self._constants = columns.constants
         head, before = _head(source)
         separator = _SEPARATOR_LINE.match(head)
@@ -64,25 +64,13 @@ class CsvRows:
         self.columns = self._header()
         self._mapping = columns.map_header(self.columns)
         self.fields = self._mapping.fields_by_column(self.columns)
+        secret = [name for name, field in self.fields.items() if field in SECRET_FIELDS]
+        self._hidden = next(iter([*secret, *self.columns]), "")
         self._problems = self.columns.index(PROBLEMS) if PROBLEMS in self.columns else None
         if shard:
             source.move_to(shard.start)
             self._splitter = Splitter(quote, self.delimiter.encode(), line=shard.first_line, start=shard.start)
         self._splitter.plausible = self._is_one_record
-        self._end = shard.end if shard else None
-
-    def first_names(self) -> tuple[str, ...]:
-        """Return the names of the columns."""
-        return self.columns
-
-    def batches(self) -> Iterator[Sequence[VaultRow]]:
-        """Yield the rows in batches."""
-        for records in self.records():
-            yield self._rows(records)
-
-    def records(self) -> Iterator[Sequence[RawRecord]]:
-        """Yield the records below the header in batches."""
-        return read_records(self._source, self._splitter, self._end)
 
     def _header(self) -> tuple[str, ...]:
         """Return the names of the columns. It reads line by line, so that the lines below remain unread."""
@@ -98,7 +86,7 @@ class CsvRows:
 
     def _names(self, record: RawRecord) -> tuple[str, ...]:
         try:
-            return tuple(name.strip() for name in self._cells(record))
+            return tuple(name.strip() for name in super()._content(record))
         except ValueError as error:
             raise InvalidRequestError(f"header: {error}") from None
 
@@ -108,7 +96,7 @@ class CsvRows:
         One record has as many cells as the header, and no line within a cell looks like a row.
         """
         try:
-            cells = self._split_cells(content.decode(self._source.encoding, "replace"))
+            cells = self._parse(content.decode(self._source.encoding, "replace"))
         except ValueError:
             return False
         between = len(self.columns) - 1
@@ -118,38 +106,24 @@ class CsvRows:
 
     # --- convert records to rows
 
-    def _rows(self, records: Sequence[RawRecord]) -> list[VaultRow]:
-        rows = (self._row(record) for record in records if record.content.strip() or record.problem)
-        return [row for row in rows if row is not None]
-
-    def _row(self, record: RawRecord) -> VaultRow | None:
-        """Return a row; None if all of its cells are empty."""
-        try:
-            cells = self._cells(record)
-        except ValueError as error:
-            return self._unreadable(record, str(error))
+    def _content(self, record: RawRecord) -> list[str]:
+        """Return the cells of a row; [] if all are empty."""
+        cells: list[str] = super()._content(record)
         if not any(map(str.strip, cells)):
-            return None
+            return []
         if any(map(str.strip, cells[len(self.columns) :])) or len(cells) < len(self.columns):
-            return self._unreadable(record, f"has {len(cells)} cells (expected {len(self.columns)} as in the header)")
+            raise ValueError(f"has {len(cells)} cells (expected {len(self.columns)} as in the header)")
+        return cells
+
+    def _build_row(self, cells: list[str], line: int) -> VaultRow | None:
+        if not cells:
+            return None
         if self._problems is not None:
             cells = [*unescape_formulas(cells, cells[self._problems])]
-        values = {field: cell for field, cell in zip(self._mapping.fields, cells, strict=False) if field}
-        key = None if self._mapping.key is None else cells[self._mapping.key]
         source = dict(zip(self.columns, cells, strict=False))
-        return build_row({**self._constants, **values}, key=key, line=record.line, source=source)
+        return build_mapped_row(self._mapping, cells, self._constants, line=line, source=source)
 
-    def _cells(self, record: RawRecord) -> list[str]:
-        """Return the cells of a record.
-
-        Raises:
-            ValueError: it is not a whole record, or its bytes are not in the file's encoding.
-        """
-        if record.problem:
-            raise ValueError(record.problem)
-        return self._split_cells(self._source.decode(record.content))
-
-    def _split_cells(self, text: str) -> list[str]:
+    def _parse(self, text: str) -> list[str]:
         try:
             records = list(csv.reader((text,), **self._dialect))
         except csv.Error as error:
@@ -157,15 +131,6 @@ class CsvRows:
         if len(records) != 1:
             raise ValueError("its quotes are ambiguous")
         return records[0]
-
-    def _unreadable(self, record: RawRecord, problem: str) -> VaultRow:
-        """Return a row that cannot be split into cells.
-
-        Its text is stored under a column that is masked, because it may contain a card number.
-        """
-        text = record.content.decode(self._source.encoding, "backslashreplace")
-        secret = next((index for index, field in enumerate(self._mapping.fields) if field in SECRET_FIELDS), 0)
-        return unreadable_row(problem, line=record.line, source={self.columns[secret]: text} if text else None)
 
 
 def _head(source: Bytes) -> tuple[bytes, int]:

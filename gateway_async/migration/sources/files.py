@@ -1,27 +1,28 @@
 """`read_rows`: the rows of a file as an async iterable. A thread reads the file."""
 
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from os import PathLike, fspath
 from pathlib import PurePath
-from typing import Any, BinaryIO, Final, Literal, Protocol, cast
+from typing import Any, BinaryIO, Final, Literal, cast
 
 import anyio.to_thread
 
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
-from gateway_async.migration.sources.byte_source import STDIN, Bytes, Given, open_bytes
+from gateway_async.migration.sources.byte_source import STDIN, Given, open_bytes
 from gateway_async.migration.sources.csv import CsvRows
 from gateway_async.migration.sources.jsonl import JsonRows
 from gateway_async.migration.sources.parquet import ParquetRows
 from gateway_async.migration.sources.records import Shard
 
-__all__ = ["NO_SHARDS", "Format", "Rows", "read_rows"]
+__all__ = ["Format", "Rows", "read_rows"]
 
 Format = Literal["csv", "jsonl", "parquet"]
 
-NO_SHARDS: Final = "encoding: not allowed for shards (expected UTF-8 or another single-byte encoding)"
+_Parser = CsvRows | JsonRows | ParquetRows
+
 _FORMATS: Final[dict[str, Format]] = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -31,12 +32,6 @@ _FORMATS: Final[dict[str, Format]] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-
-
-class _Parser(Protocol):
-    columns: tuple[str, ...]
-
-    def batches(self) -> Iterator[Sequence[VaultRow]]: ...
 
 
 def read_rows(
@@ -114,10 +109,10 @@ class Rows:
         self._mapping = columns
         self._dialect = dialect
         self._shard = shard
-        self._peeked: _Pass | None = None
+        self._peeked: _Parser | None = None
         self._restart_at: int | None = None
         self._was_read = False
-        self._open: set[_Pass] = set()
+        self._open: set[_Parser] = set()
 
     async def header(self) -> tuple[str, ...]:
         """Open the file and read its columns. Then `total` is known, too.
@@ -126,79 +121,80 @@ class Rows:
             InvalidRequestError: it cannot be opened, is not a file of this format, or its columns cannot be mapped.
         """
         if self._peeked is None:
-            open_pass = await self._open_pass()
+            parser = await self._open_parser()
             if self._has_path:
-                self._close(open_pass)
+                self._close(parser)
             else:
-                self._peeked = open_pass
+                self._peeked = parser
         return self.columns
 
     async def __aiter__(self) -> AsyncIterator[VaultRow]:
         """Read the rows from the beginning of the file."""
-        open_pass, self._peeked = self._peeked or await self._open_pass(), None
+        parser, self._peeked = self._peeked or await self._open_parser(), None
+        batches = parser.batches()
         try:
-            while (rows := await anyio.to_thread.run_sync(open_pass.next, abandon_on_cancel=True)) is not None:
-                self.position = open_pass.position
+            while (rows := await anyio.to_thread.run_sync(next, batches, None, abandon_on_cancel=True)) is not None:
+                self.position = parser.position
                 for row in rows:
                     yield row
         finally:
-            self._close(open_pass)
+            self._close(parser)
 
     async def aclose(self) -> None:
         """Close the file before its end; it can be read again. A file that was given open remains open."""
         self._peeked = None
-        for open_pass in [*self._open]:
-            self._close(open_pass)
+        for parser in [*self._open]:
+            self._close(parser)
 
-    def _close(self, open_pass: "_Pass") -> None:
-        self._open.discard(open_pass)
-        open_pass.close()
+    def _close(self, parser: _Parser) -> None:
+        self._open.discard(parser)
+        parser.close()
 
-    async def _open_pass(self) -> "_Pass":
-        open_pass = await anyio.to_thread.run_sync(self._open_file, abandon_on_cancel=True)
-        self._open.add(open_pass)
-        return open_pass
+    async def _open_parser(self) -> _Parser:
+        parser = await anyio.to_thread.run_sync(self._open_file, abandon_on_cancel=True)
+        self._open.add(parser)
+        return parser
 
     @property
     def _has_path(self) -> bool:
         return isinstance(self._source, str | PathLike) and self._source != STDIN
 
-    def _open_file(self) -> "_Pass":
+    def _open_file(self) -> _Parser:
         self._rewind()
         if self.format == "parquet":
-            parser = ParquetRows(self._source, self._mapping, shard=self._shard)
-            self._check_key(parser, parser.columns)
-            self.columns, self.fields, self.total = parser.columns, parser.fields, parser.total
-            return _Pass(parser, parser)
-        file, text = self.open_text()
-        if not self._shard:
-            self._check_key(file, text.first_names())
-        self.columns, self.fields = text.columns, text.fields
-        self.total = self._shard.end - self._shard.start if self._shard else file.total
-        return _Pass(text, file, self._shard.start if self._shard else 0)
-
-    def _check_key(self, file: "Bytes | ParquetRows", names: Sequence[str]) -> None:
+            parser: _Parser = ParquetRows(self._source, self._mapping, shard=self._shard)
+        else:
+            parser = self.open_text(sharded=self._shard is not None)
         try:
-            self._mapping.check_key(names)
+            if not isinstance(parser, JsonRows):
+                self._mapping.check_key(parser.columns)
+            elif not self._shard:
+                self._mapping.check_key(parser.first_names())
         except InvalidRequestError:
-            file.close()
+            parser.close()
             raise
+        self.columns, self.fields, self.total = parser.columns, parser.fields, parser.total
+        return parser
 
-    def open_text(self) -> "tuple[Bytes, CsvRows | JsonRows]":
-        """Open a text file, and return it with its parser."""
+    def open_text(self, *, sharded: bool) -> CsvRows | JsonRows:
+        """Open a text file, and return its parser.
+
+        Args:
+            sharded: whether the file is split into shards, which needs line ends of a single byte.
+        """
         file = open_bytes(self._source, self.encoding)
+        if sharded and file.recoded:
+            file.close()
+            raise InvalidRequestError(
+                "encoding: not allowed for shards (expected UTF-8 or another single-byte encoding)"
+            )
         try:
-            return file, self._parser(file)
+            if self.format == "jsonl":
+                return JsonRows(file, self._mapping, shard=self._shard)
+            parser = CsvRows(file, self._mapping, shard=self._shard, **self._dialect)
         except BaseException:
             file.close()
             raise
-
-    def _parser(self, file: Bytes) -> "CsvRows | JsonRows":
-        if self._shard and file.recoded:
-            raise InvalidRequestError(NO_SHARDS)
-        if self.format == "jsonl":
-            return JsonRows(file, self._mapping, shard=self._shard)
-        parser = CsvRows(file, self._mapping, shard=self._shard, **self._dialect)
         self.delimiter = parser.delimiter
         return parser
 
@@ -214,28 +210,6 @@ class Rows:
         elif self._source != STDIN and file.seekable():
             self._restart_at = file.tell()
         self._was_read = True
-
-
-class _Pass:
-    """One pass over a file. Threads call `next`, one after another."""
-
-    def __init__(self, parser: _Parser, file: "Bytes | ParquetRows", start: int = 0) -> None:
-        self._batches = parser.batches()
-        self._file = file
-        self._start = start
-
-    @property
-    def position(self) -> int:
-        """Return how much was read."""
-        return max(self._file.position - self._start, 0)
-
-    def next(self) -> Sequence[VaultRow] | None:
-        """Return some rows; None at the end."""
-        return next(self._batches, None)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
 
 def _format_of(source: Given) -> Format:

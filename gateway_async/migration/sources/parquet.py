@@ -6,7 +6,7 @@ from os import PathLike
 from typing import Any, BinaryIO, Final
 
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.rows.builder import build_row, unreadable_row
+from gateway_async.migration.rows.builder import build_mapped_row, unreadable_row
 from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.byte_source import STDIN, Given, open_file
@@ -53,7 +53,9 @@ class ParquetRows:
                 for batch in self._file.iter_batches(_BATCH, row_groups=[group], use_threads=False):
                     yield self._rows(batch)
             except (OSError, ValueError, _arrow().lib.ArrowException) as error:
-                yield [unreadable_row(self._describe_damage(group, first + size - 1, error), line=self._line)]
+                rows = f"rows {self._line} to {first + size - 1}"
+                kind = type(error).__name__  # the library's message may hold data
+                yield [unreadable_row(f"row group {group + 1}, {rows}, cannot be read ({kind})", line=self._line)]
             self._line = first + size
 
     def close(self) -> None:
@@ -70,15 +72,8 @@ class ParquetRows:
         return rows
 
     def _row(self, line: int, cells: Sequence[Any]) -> VaultRow:
-        values = {field: cell for field, cell in zip(self._mapping.fields, cells, strict=True) if field}
-        key = None if self._mapping.key is None else cells[self._mapping.key]
         source = dict(zip(self.columns, cells, strict=True))
-        return build_row({**self._constants, **values}, key=key, line=line, source=source)
-
-    def _describe_damage(self, group: int, last: int, error: Exception) -> str:
-        """Return the problem of a row group that cannot be read. The library's message is omitted: it may hold data."""
-        kind = type(error).__name__
-        return f"row group {group + 1}, rows {self._line} to {last}, cannot be read ({kind})"
+        return build_mapped_row(self._mapping, cells, self._constants, line=line, source=source)
 
 
 def parquet_shards(given: str | PathLike[str], rows_per_shard: int) -> list[Shard]:

@@ -1,11 +1,12 @@
 """`shards`: split a file into parts of whole records, so that several workers can read it at once."""
 
+from contextlib import closing
 from itertools import chain
 from os import PathLike
 
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.rows.columns import Columns
-from gateway_async.migration.sources.files import NO_SHARDS, Format, Rows, read_rows
+from gateway_async.migration.sources.files import Format, Rows, read_rows
 from gateway_async.migration.sources.parquet import parquet_shards
 from gateway_async.migration.sources.records import RawRecord, Shard
 
@@ -49,10 +50,7 @@ def shards(
 
 
 def _split(rows: Rows, rows_per_shard: int) -> list[Shard]:
-    file, parser = rows.open_text()
-    try:
-        if file.recoded:
-            raise InvalidRequestError(NO_SHARDS)
+    with closing(rows.open_text(sharded=True)) as parser:
         found: list[Shard] = []
         last: RawRecord | None = None
         count = 0
@@ -61,6 +59,4 @@ def _split(rows: Rows, rows_per_shard: int) -> list[Shard]:
                 found.append(Shard(last.start, record.start, last.line, count))
                 last, count = None, 0
             last, count = last or record, count + 1
-        return found if last is None else [*found, Shard(last.start, file.position, last.line, count)]
-    finally:
-        file.close()
+        return found if last is None else [*found, Shard(last.start, parser.position, last.line, count)]

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+import attrs
+
 from gateway_async._wire.postback import by_lower_name
 from gateway_async.postbacks.http.response import ReceiverResponse
 
@@ -14,6 +16,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
+@attrs.frozen(eq=False, repr=False)
 class AsgiApp:
     """ASGI application that passes the requests of every path to the receiver.
 
@@ -26,11 +29,8 @@ class AsgiApp:
         work: a context manager that is entered while the server runs.
     """
 
-    def __init__(
-        self, receive: Callable[..., Awaitable[ReceiverResponse]], work: AbstractAsyncContextManager[Any]
-    ) -> None:
-        self._receive = receive
-        self._work = work
+    _receive: Callable[..., Awaitable[ReceiverResponse]]
+    _work: AbstractAsyncContextManager[Any]
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Serve one ASGI connection."""

@@ -1,7 +1,7 @@
 """Convert postbacks to rows of an inbox's table and back; shared by `SqliteInbox` and `PostgresInbox`."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Final
 
@@ -14,22 +14,10 @@ from gateway_async.errors import PostbackRefusedError
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, StoredPostback
 
-__all__ = [
-    "LISTING_SECONDS",
-    "Row",
-    "claim_of",
-    "ordering_key_of",
-    "row_of",
-    "stored_postback_of",
-    "was_missed",
-    "was_passed_on",
-]
+__all__ = ["Row", "claim_of", "differs", "ordering_key_of", "row_of", "stored_postback_of", "was_passed_on"]
 
 _MAX_KEY_LENGTH: Final = 200
 """The longest ordering key that is stored as it is. PostgreSQL indexes only values up to a third of a page."""
-
-LISTING_SECONDS: Final = 60.0
-"""Seconds for which a stored postback may be newer than the list that showed its record."""
 
 
 @attrs.frozen
@@ -97,40 +85,22 @@ def claim_of(row: Mapping[str, Any], token: str) -> Claim:
 
 
 def stored_postback_of(row: Mapping[str, Any]) -> StoredPostback:
-    """Convert a row with times as `datetime` to a stored postback."""
+    """Convert a row to a stored postback."""
     state = PostbackState(row["state"])
     return StoredPostback(
         number=row["number"],
         postback=_postback(row),
         state=state,
-        received_at=row["received_at"],
+        received_at=_to_datetime(row["received_at"]),
         attempts=row["attempts"],
         error=row["error"],
-        due_at=row["due_at"] if state is PostbackState.WAITING else None,
+        due_at=_to_datetime(row["due_at"]) if state is PostbackState.WAITING else None,
     )
 
 
-def was_missed(row: Row, modified: Any, known: Mapping[str, Any]) -> bool:
-    """Return whether a listed state of a record was missed.
-
-    Times are whole seconds. If two changes happen within one second, only their contents show that the second one was
-    missed.
-
-    Args:
-        row: the listed state.
-        modified: when the record was changed, in the database's representation of times.
-        known: a row with two groups of columns. `newest` and `deleted` are the times of its ordering key. `modified`,
-            `content` and `before` describe the latest stored postback that is not older; without one they are None.
-            `before` tells whether it arrived before the state was listed.
-    """
-    if modified is None:
-        return True
-    newest, deleted, last = known["newest"], known["deleted"], known["modified"]
-    if any(time is not None and time > modified for time in (newest, deleted, last)) or deleted == modified:
-        return False
-    if last is None:
-        return newest is None or bool(newest < modified)
-    return bool(known["before"]) and _differs(known["content"], row.content)
+def _to_datetime(moment: datetime | float) -> datetime:
+    """Convert a time; SQLite stores it in seconds since 1970."""
+    return moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
 
 
 def was_passed_on(row: Row, listed: Iterable[str]) -> bool:
@@ -154,11 +124,12 @@ def _is_same_change(listed: str, delivered: str) -> bool:
         return True
     if earlier.modified_ts is None or earlier.modified_ts != now.modified_ts:
         return False
-    differs = _differs(listed, delivered) or _differs(delivered, listed)
-    return not differs and _extra_fields(earlier, now) == _extra_fields(now, earlier)
+    if differs(listed, delivered) or differs(delivered, listed):
+        return False
+    return _extra_fields(earlier, now) == _extra_fields(now, earlier)
 
 
-def _differs(earlier: str, listed: str) -> bool:
+def differs(earlier: str, listed: str) -> bool:
     """Return whether a listed record differs in a field of both."""
     before, now = (_postback({"key": "", "content": content}) for content in (earlier, listed))
     if before.type == "DELETE" or now.type == "CREATE" or now.record is None:

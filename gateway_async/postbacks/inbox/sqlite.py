@@ -4,24 +4,26 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from secrets import token_hex
 from time import time
-from typing import Any, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 from gateway_async._arguments import retention_period
 from gateway_async._storage.group_commit import GroupCommitWriter
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.inbox._mapping import row_of
+from gateway_async.postbacks.inbox._operations import Steps
+from gateway_async.postbacks.inbox._sql_inbox import SqlInbox
 from gateway_async.postbacks.inbox._sqlite_store import InboxFile
-from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Statement, StoredPostback
+from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Statement
 
 __all__ = ["SqliteInbox"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class SqliteInbox:
+class SqliteInbox(SqlInbox):
     """Inbox in an SQLite file, for any number of processes on one machine.
 
         receiver = PostbackReceiver(username="…", password="…", inbox=SqliteInbox("inbox.db"))
@@ -65,59 +67,26 @@ class SqliteInbox:
             partial(InboxError, str(self._path), "it is closed"),
         )
         self._writer = self._new_writer()
-        self._is_closed = False
 
     async def store(self, postback: Postback[Any]) -> bool:
         """Store a postback once; it is on the disk when this returns."""
         return bool(await self._writer.submit(row_of(postback)))
 
-    async def claim(self, limit: int, seconds: float) -> Sequence[Claim]:
-        """Claim due postbacks."""
-        token = token_hex(8)
-        return await self._submit(lambda file: file.claim(limit, seconds, token))
-
-    async def extend(self, claims: Sequence[Claim], seconds: float) -> None:
-        """Extend claims."""
-        await self._submit(lambda file: file.extend(claims, seconds))
-
-    async def release(self, claims: Sequence[Claim]) -> None:
-        """Release claims without counting the attempt."""
-        await self._submit(lambda file: file.release(claims))
-
     async def complete(self, claim: Claim, state: PostbackState, statements: Sequence[Statement] = ()) -> bool:
         """Mark a postback as handled, and execute `statements` in the same transaction."""
-        return bool(await self._submit(lambda file: file.complete(claim, state, statements)))
-
-    async def fail(self, claim: Claim, error: str, retry_in: float | None) -> None:
-        """Record the failure of a handler."""
-        await self._submit(lambda file: file.fail(claim, error, retry_in))
-
-    async def list(
-        self, state: PostbackState | None = None, *, after: int = 0, limit: int = 1000
-    ) -> Sequence[StoredPostback]:
-        """List stored postbacks."""
-        return await self._submit(lambda file: file.list(state, after, limit))
-
-    async def replay(self, number: int) -> bool:
-        """Make a postback waiting again."""
-        return bool(await self._submit(lambda file: file.replay(number)))
-
-    async def discard(self, number: int) -> bool:
-        """Give up a dead postback."""
-        return bool(await self._submit(lambda file: file.discard(number)))
+        return bool(await self._writer.submit(lambda file: file.complete(claim, state, statements)))
 
     def reopen(self) -> None:
         """Make the inbox usable again after `aclose`; the next use opens the file."""
-        if self._is_closed:
-            self._writer, self._is_closed = self._new_writer(), False
+        if self._writer.is_closed:
+            self._writer = self._new_writer()
 
     async def aclose(self) -> None:
         """Write pending postbacks and close the file, within 15 seconds; a second close has no effect."""
-        self._is_closed = True
         await self._writer.aclose()
 
-    async def _submit(self, operation: Callable[[InboxFile], T]) -> T:
-        return cast("T", await self._writer.submit(operation))
+    async def _run(self, operation: Callable[P, Steps[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        return cast("T", await self._writer.submit(lambda file: file.run(operation(*args, **kwargs))))
 
     def __repr__(self) -> str:
         return f"SqliteInbox({str(self._path)!r})"

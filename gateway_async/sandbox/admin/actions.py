@@ -16,17 +16,17 @@ import msgspec
 
 from gateway_async.sandbox.admin import end_of_day, seed
 from gateway_async.sandbox.admin.fault_effects import close_port
-from gateway_async.sandbox.handlers import invoice_payments, paylinks, transaction_batches
+from gateway_async.sandbox.handlers import invoice_payments, paylinks, payment_pages, transaction_batches
 from gateway_async.sandbox.handlers.payment_pages import Amount
 from gateway_async.sandbox.http.errors import UnknownRecordError
 from gateway_async.sandbox.request.records import make_links
 from gateway_async.sandbox.routes import is_operation
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import ACCOUNT_VAULT, PAYLINK, QUICK_INVOICE, TERMINAL, TRANSACTION, TRANSACTION_BATCH
+from gateway_async.sandbox.schema import ACCOUNT_VAULT, TERMINAL, TRANSACTION, TRANSACTION_BATCH
 from gateway_async.sandbox.schema.codes import REFUNDING_TYPES, TransactionType
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.schema.kinds import show_money
-from gateway_async.sandbox.simulators.cards import Account, EntryMode, check_expiry, read_card
+from gateway_async.sandbox.simulators.cards import TEST_CARDS, Account, EntryMode, check_expiry, read_card
 from gateway_async.sandbox.simulators.faults import Plan
 from gateway_async.sandbox.simulators.scenarios import make_plans
 from gateway_async.sandbox.simulators.terminals import Terminals
@@ -35,15 +35,14 @@ from gateway_async.sandbox.state_machines.transactions import State
 __all__ = [
     "add_fault",
     "add_scenario",
+    "add_ticket",
     "clear_faults",
     "faults",
     "ledger",
     "operate_terminal",
-    "pay_paylink",
-    "pay_quick_invoice",
+    "pay",
     "present",
     "process_batch",
-    "read_test_card",
     "reset",
     "terminal",
     "terminals",
@@ -54,6 +53,8 @@ __all__ = [
 
 _EXP_DATE = "1230"
 """The expiry of cards that customers enter on payment pages."""
+
+_PAGES = {page.table.plural: page for page in (invoice_payments.PAGE, paylinks.PAGE)}
 
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
@@ -88,16 +89,16 @@ async def add_fault(gateway: Gateway, plan: Plan) -> None:
     if plan.starts_immediately:
         await close_port(gateway, plan.seconds)
     else:
-        gateway.faults.plans.append(plan)
+        gateway.faults.append(plan)
 
 
-async def add_scenario(gateway: Gateway, name: str) -> list[Row]:
+async def add_scenario(gateway: Gateway, scenario: str) -> list[Row]:
     """Add the fault plans of a named scenario, and describe them.
 
     Raises:
         ValueError: The scenario is unknown.
     """
-    plans = make_plans(name)
+    plans = make_plans(scenario)
     for plan in plans:
         await add_fault(gateway, plan)
     return [plan.describe() for plan in plans]
@@ -105,12 +106,12 @@ async def add_scenario(gateway: Gateway, name: str) -> list[Row]:
 
 def faults(gateway: Gateway) -> list[Row]:
     """Return the active plans and how many requests each has affected."""
-    return [plan.describe() for plan in gateway.faults.plans]
+    return [plan.describe() for plan in gateway.faults]
 
 
 async def clear_faults(gateway: Gateway) -> None:
     """Remove every plan."""
-    gateway.faults.plans.clear()
+    gateway.faults.clear()
     await gateway.listener.resume()
 
 
@@ -145,33 +146,18 @@ def _summarize(table: Table, row: Row) -> Row:
     return {name: record[name] for name in _SUMMARY_FIELDS if name in record}
 
 
-async def pay_quick_invoice(gateway: Gateway, invoice_id: str, card: str, amount: Amount | None = None) -> Row:
-    """Pay an invoice with a card.
+async def pay(gateway: Gateway, table: Table, bill_id: str, card: str, amount: Amount | None = None) -> Row:
+    """Pay a quick invoice or a paylink with a card.
 
-    The result has the `transaction` and the `quickinvoice`.
-
-    Raises:
-        UnknownRecordError: The invoice is unknown.
-        ValueError: The invoice does not accept the payment, or the card is invalid.
-    """
-    account = read_test_card(card, _EXP_DATE)
-    transaction, invoice = await invoice_payments.pay(gateway, invoice_id, amount, account)
-    paid = _record(gateway, QUICK_INVOICE, invoice)
-    return {"transaction": _record(gateway, TRANSACTION, transaction), "quickinvoice": paid}
-
-
-async def pay_paylink(gateway: Gateway, paylink_id: str, card: str, amount: Amount | None = None) -> Row:
-    """Pay a paylink with a card.
-
-    The result has the `transaction` and the `paylink`.
+    The result has the `transaction`, and the bill under its name.
 
     Raises:
-        UnknownRecordError: The paylink is unknown.
-        ValueError: The paylink does not accept the payment, or the card is invalid.
+        UnknownRecordError: The bill is unknown.
+        ValueError: The bill does not accept the payment, or the card is invalid.
     """
-    account = read_test_card(card, _EXP_DATE)
-    transaction, paylink = await paylinks.pay(gateway, paylink_id, amount, account)
-    return {"transaction": _record(gateway, TRANSACTION, transaction), "paylink": _record(gateway, PAYLINK, paylink)}
+    account = _read_card(card, _EXP_DATE)
+    transaction, bill = await payment_pages.pay(gateway, _PAGES[table.plural], bill_id, amount, account)
+    return {"transaction": _record(gateway, TRANSACTION, transaction), table.singular: _record(gateway, table, bill)}
 
 
 def process_batch(gateway: Gateway, batch_id: str, processing_status_id: int) -> Row:
@@ -225,14 +211,14 @@ async def wait_for_call(gateway: Gateway, terminal_id: str, seconds: float) -> R
     return call
 
 
-def present(gateway: Gateway, terminal_id: str, card: str, entry_mode: EntryMode) -> Row:
+def present(gateway: Gateway, terminal_id: str, card: str = TEST_CARDS["visa"], entry_mode: EntryMode = "C") -> Row:
     """Present a card to a terminal, and describe the terminal.
 
     Raises:
         NothingWaitsError: No call waits at the terminal.
         ValueError: The terminal, the card or the entry mode is unknown.
     """
-    read_test_card(card)
+    _read_card(card)
     if entry_mode not in get_args(EntryMode):
         raise ValueError(f"entry_mode: must be one of {', '.join(get_args(EntryMode))}.")
     return operate_terminal(gateway, terminal_id, lambda terminals, row_id: terminals.present(row_id, card, entry_mode))
@@ -300,12 +286,16 @@ async def reset(gateway: Gateway) -> None:
     end_of_day.skip_to_today(gateway)
 
 
-def read_test_card(number: str, exp_date: str | None = None) -> Account:
-    """Read a test card that a caller names.
+def add_ticket(gateway: Gateway, card: str, exp_date: str) -> str:
+    """Create a ticket for a card and return its id.
 
     Raises:
         ValueError: The card number is invalid, or the expiry is not a valid month.
     """
+    return seed.add_ticket(gateway, gateway.first_location, _read_card(card, exp_date))
+
+
+def _read_card(number: str, exp_date: str | None = None) -> Account:
     with _prefix_errors("card"):
         card = read_card(number, exp_date)
     if exp_date is not None:

@@ -8,10 +8,10 @@ They need no credentials. Errors have these statuses:
 - 422: the values are invalid
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from decimal import Decimal
-from inspect import isawaitable
-from typing import Any, TypeVar, cast
+from inspect import Parameter, isawaitable, signature
+from typing import Any, cast
 
 import attrs
 import msgspec
@@ -27,14 +27,13 @@ from gateway_async.sandbox.notifications import outbox
 from gateway_async.sandbox.postbacks import delivery_log
 from gateway_async.sandbox.request.call import read_body
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema.fields import Row
-from gateway_async.sandbox.simulators.cards import EntryMode
+from gateway_async.sandbox.schema import PAYLINK, QUICK_INVOICE
+from gateway_async.sandbox.schema.fields import Row, Table
+from gateway_async.sandbox.simulators.cards import TEST_CARDS
 from gateway_async.sandbox.simulators.faults import Plan
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError, Terminals
 
 __all__ = ["CONTROL_CALLS", "ROUTES", "ControlCall"]
-
-_Body = TypeVar("_Body")
 
 
 @attrs.frozen
@@ -43,197 +42,109 @@ class ControlCall:
 
     Attributes:
         description: A sentence that says what the call does.
-        run: Returns the JSON body of the response, None for a 204, or a whole response; may be async.
+        run: Takes the gateway, the id in the path, if any, and as further parameters the fields of the body, or of
+            the query of a GET. Returns the JSON body of the response, None for a 204, or a whole response; may be
+            async.
         status: The status of a response with a JSON body.
+        key: The name of the result in the JSON body; None if the result is the body.
     """
 
     description: str
-    run: Callable[[Gateway, Request], Any]
+    run: Callable[..., Any]
     status: int = 200
+    key: str | None = None
 
 
-class ClockMove(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of POST /_sandbox/clock: one of the two, in seconds."""
-
-    advance: float | None = None
-    now: float | None = None
-
-
-class NewFault(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of POST /_sandbox/faults for a single fault."""
-
-    operation: str
-    fault: str
-    nth: int = 1
-    times: int | None = None
-    probability: float | None = None
-    seed: int | None = None
-    seconds: float = 1.0
-    retry_after: float | None = 1.0
+def _fields_type(function: Callable[..., Any], skipped: int) -> Any:
+    """Return the type of an object with a function's parameters."""
+    parameters = [*signature(function).parameters.values()][skipped:]
+    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters):
+        return dict[str, Any]
+    required = [(each.name, each.annotation) for each in parameters if each.default is each.empty]
+    optional = [(each.name, each.annotation, each.default) for each in parameters if each.default is not each.empty]
+    return msgspec.defstruct("Fields", [*required, *optional], forbid_unknown_fields=True)
 
 
-class NewScenario(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of POST /_sandbox/faults for a scenario."""
-
-    scenario: str
-
-
-class NewTerminal(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of POST /_sandbox/terminals."""
-
-    title: str = "Terminal"
-
-
-class PresentedCard(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of POST /_sandbox/terminals/{id}/present."""
-
-    card: str = "4111111111111111"
-    entry_mode: EntryMode = "C"
-
-
-class NewTicket(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of POST /_sandbox/tickets."""
-
-    card: str
-    exp_date: str
-
-
-class NewPayment(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of POST /_sandbox/quickinvoices/{id}/pay and of POST /_sandbox/paylinks/{id}/pay."""
-
-    amount: Decimal | None = None
-    card: str = "4111111111111111"
-
-
-class BatchStep(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of POST /_sandbox/transactionbatches/{id}."""
-
-    processing_status_id: int
-
-
-async def _read(request: Request, body: type[_Body]) -> _Body:
+def _convert(content: Row, fields_type: Any) -> Row:
     try:
-        return msgspec.json.decode(await read_body(request) or b"{}", type=body)
-    except msgspec.DecodeError as problem:
-        raise RefusedError(400, str(problem)) from None
-
-
-def _convert(content: Any, body: type[_Body]) -> _Body:
-    try:
-        return msgspec.convert(content, body)
+        return msgspec.structs.asdict(msgspec.convert(content, fields_type))
     except msgspec.ValidationError as problem:
         raise RefusedError(400, str(problem)) from None
 
 
-def _id(request: Request) -> str:
-    return str(request.path_params["id"])
-
-
-def _query(request: Request, *names: str) -> dict[str, str | None]:
-    return {name: request.query_params.get(name) for name in names}
-
-
-async def _move_clock(gateway: Gateway, request: Request) -> Row:
-    move = await _read(request, ClockMove)
-    if move.advance is not None and move.now is None:
-        gateway.clock.advance(move.advance)
-    elif move.now is not None and move.advance is None:
-        gateway.clock.set(move.now)
+def _move_clock(gateway: Gateway, advance: float | None = None, now: float | None = None) -> float:
+    if advance is not None and now is None:
+        gateway.clock.advance(advance)
+    elif now is not None and advance is None:
+        gateway.clock.set(now)
     else:
         raise RefusedError(400, "The body must have exactly one of advance and now, in seconds.")
-    return {"now": gateway.clock.now()}
+    return gateway.clock.now()
 
 
-async def _add_fault(gateway: Gateway, request: Request) -> Row:
-    new = await _read(request, dict[str, Any])
-    if "scenario" in new:
-        return {"faults": await actions.add_scenario(gateway, _convert(new, NewScenario).scenario)}
-    plan = Plan(**msgspec.structs.asdict(_convert(new, NewFault)))
+async def _add_fault(gateway: Gateway, /, **fields: Any) -> Row:
+    if "scenario" in fields:
+        return {"faults": await actions.add_scenario(gateway, **_convert(fields, _SCENARIO_FIELDS))}
+    plan = Plan(**_convert(fields, _PLAN_FIELDS))
     await actions.add_fault(gateway, plan)
     return plan.describe()
 
 
-async def _add_terminal(gateway: Gateway, request: Request) -> Row:
-    new = await _read(request, NewTerminal)
-    return {"id": seed.add_terminal(gateway, gateway.first_location, new.title), "title": new.title}
+def _add_terminal(gateway: Gateway, title: str = "Terminal") -> Row:
+    return {"id": seed.add_terminal(gateway, gateway.first_location, title), "title": title}
 
 
-async def _present(gateway: Gateway, request: Request) -> Row:
-    new = await _read(request, PresentedCard)
-    return actions.present(gateway, _id(request), new.card, new.entry_mode)
+def _operate(act: Callable[[Terminals, str], None]) -> Callable[[Gateway, str], Row]:
+    return lambda gateway, terminal_id: actions.operate_terminal(gateway, terminal_id, act)
 
 
-def _operate(act: Callable[[Terminals, str], None]) -> Callable[[Gateway, Request], Row]:
-    return lambda gateway, request: actions.operate_terminal(gateway, _id(request), act)
+def _pay(table: Table) -> Callable[..., Awaitable[Row]]:
+    def run(
+        gateway: Gateway, bill_id: str, amount: Decimal | None = None, card: str = TEST_CARDS["visa"]
+    ) -> Awaitable[Row]:
+        return actions.pay(gateway, table, bill_id, card, amount)
+
+    return run
 
 
-async def _add_ticket(gateway: Gateway, request: Request) -> Row:
-    new = await _read(request, NewTicket)
-    card = actions.read_test_card(new.card, new.exp_date)
-    return {"ticket": seed.add_ticket(gateway, gateway.first_location, card)}
-
-
-async def _pay_quick_invoice(gateway: Gateway, request: Request) -> Row:
-    new = await _read(request, NewPayment)
-    return await actions.pay_quick_invoice(gateway, _id(request), new.card, new.amount)
-
-
-async def _pay_paylink(gateway: Gateway, request: Request) -> Row:
-    new = await _read(request, NewPayment)
-    return await actions.pay_paylink(gateway, _id(request), new.card, new.amount)
-
-
-def _show_file(gateway: Gateway, request: Request) -> Response:
-    content, content_type = read_file(gateway, _id(request))
+def _show_file(gateway: Gateway, file_id: str) -> Response:
+    content, content_type = read_file(gateway, file_id)
     return Response(content, headers={"content-type": content_type})
 
 
-async def _process_batch(gateway: Gateway, request: Request) -> Row:
-    step = await _read(request, BatchStep)
-    return actions.process_batch(gateway, _id(request), step.processing_status_id)
-
-
-def _show_index(_gateway: Gateway, _request: Request) -> Row:
+def _show_index(_gateway: Gateway) -> Row:
     return {
-        "calls": {
-            f"{method} {path}": call.description
-            for path, calls in CONTROL_CALLS.items()
-            for method, call in calls.items()
-        }
+        f"{method} {path}": call.description for path, calls in CONTROL_CALLS.items() for method, call in calls.items()
     }
 
 
 CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
-    "/_sandbox": {"GET": ControlCall("Shows the control calls.", _show_index)},
+    "/_sandbox": {"GET": ControlCall("Shows the control calls.", _show_index, key="calls")},
     "/_sandbox/clock": {
-        "GET": ControlCall("Shows the clock, in Unix seconds.", lambda gateway, _: {"now": gateway.clock.now()}),
-        "POST": ControlCall('Moves the clock: {"advance": seconds}, or sets it: {"now": seconds}.', _move_clock),
+        "GET": ControlCall("Shows the clock, in Unix seconds.", lambda gateway: gateway.clock.now(), key="now"),
+        "POST": ControlCall(
+            'Moves the clock: {"advance": seconds}, or sets it: {"now": seconds}.', _move_clock, key="now"
+        ),
     },
     "/_sandbox/faults": {
-        "GET": ControlCall("Shows the planned faults.", lambda gateway, _: {"faults": actions.faults(gateway)}),
+        "GET": ControlCall("Shows the planned faults.", actions.faults, key="faults"),
         "POST": ControlCall(
             'Plans one: {"operation": "POST /v2/transactions", "fault": "close_after_commit"}, or those of a '
             'scenario: {"scenario": "response lost after approval"}.',
             _add_fault,
             201,
         ),
-        "DELETE": ControlCall("Removes every planned fault.", lambda gateway, _: actions.clear_faults(gateway)),
+        "DELETE": ControlCall("Removes every planned fault.", actions.clear_faults),
     },
     "/_sandbox/terminals": {
-        "GET": ControlCall(
-            "Shows the terminals and the calls that wait at them.",
-            lambda gateway, _: {"terminals": actions.terminals(gateway)},
-        ),
+        "GET": ControlCall("Shows the terminals and the calls that wait at them.", actions.terminals, key="terminals"),
         "POST": ControlCall('Adds a terminal: {"title": "Bar"}.', _add_terminal, 201),
     },
     "/_sandbox/terminals/{id}": {
-        "GET": ControlCall(
-            "Shows one terminal and the calls that wait at it.",
-            lambda gateway, request: actions.terminal(gateway, _id(request)),
-        )
+        "GET": ControlCall("Shows one terminal and the calls that wait at it.", actions.terminal)
     },
     "/_sandbox/terminals/{id}/present": {
-        "POST": ControlCall('Presents a card: {"card": "4111111111111111", "entry_mode": "C"}.', _present)
+        "POST": ControlCall('Presents a card: {"card": "4111111111111111", "entry_mode": "C"}.', actions.present)
     },
     "/_sandbox/terminals/{id}/decline": {
         "POST": ControlCall("Lets the issuer decline the card.", _operate(Terminals.decline))
@@ -245,11 +156,13 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
         )
     },
     "/_sandbox/tickets": {
-        "POST": ControlCall('Creates a ticket: {"card": "4111111111111111", "exp_date": "1230"}.', _add_ticket, 201)
+        "POST": ControlCall(
+            'Creates a ticket: {"card": "4111111111111111", "exp_date": "1230"}.', actions.add_ticket, 201, "ticket"
+        )
     },
     "/_sandbox/quickinvoices/{id}/pay": {
         "POST": ControlCall(
-            'Pays an invoice on its page: {"amount": "10.00", "card": "4111111111111111"}.', _pay_quick_invoice
+            'Pays an invoice on its page: {"amount": "10.00", "card": "4111111111111111"}.', _pay(QUICK_INVOICE)
         )
     },
     "/_sandbox/files/{id}": {
@@ -257,68 +170,80 @@ CONTROL_CALLS: dict[str, dict[str, ControlCall]] = {
     },
     "/_sandbox/paylinks/{id}/pay": {
         "POST": ControlCall(
-            'Pays a paylink on its page: {"amount": "21.00", "card": "4111111111111111"}.', _pay_paylink
+            'Pays a paylink on its page: {"amount": "21.00", "card": "4111111111111111"}.', _pay(PAYLINK)
         )
     },
     "/_sandbox/transactionbatches/{id}": {
         "POST": ControlCall(
-            'Changes the status of a batch as its processor does: {"processing_status_id": 5}.', _process_batch
+            'Changes the status of a batch as its processor does: {"processing_status_id": 5}.', actions.process_batch
         )
     },
     "/_sandbox/outbox": {
         "GET": ControlCall(
-            "Shows the messages to customers; also ?quick_invoice_id=… or ?paylink_id=….",
-            lambda gateway, request: {
-                "outbox": outbox.read(gateway, **_query(request, "quick_invoice_id", "paylink_id"))
-            },
+            "Shows the messages to customers; also ?quick_invoice_id=… or ?paylink_id=….", outbox.read, key="outbox"
         )
     },
     "/_sandbox/postbacks": {
         "GET": ControlCall(
             "Shows the postbacks and their delivery attempts; also ?config_id=… or ?record_id=….",
-            lambda gateway, request: {
-                "postbacks": delivery_log.read(gateway, **_query(request, "config_id", "record_id"))
-            },
+            delivery_log.read,
+            key="postbacks",
         )
     },
-    "/_sandbox/postbacks/{id}/replay": {
-        "POST": ControlCall(
-            "Sends a postback again.", lambda gateway, request: delivery_log.replay(gateway, _id(request))
-        )
-    },
+    "/_sandbox/postbacks/{id}/replay": {"POST": ControlCall("Sends a postback again.", delivery_log.replay)},
     "/_sandbox/ledger": {
         "GET": ControlCall(
-            "Shows how often each integrator id was charged, refunded or stored, and the records.",
-            lambda gateway, _: actions.ledger(gateway),
+            "Shows how often each integrator id was charged, refunded or stored, and the records.", actions.ledger
         )
     },
     "/_sandbox/reset": {
-        "POST": ControlCall(
-            "Cancels waiting calls, deletes records and faults, and resets the clock.",
-            lambda gateway, _: actions.reset(gateway),
-        )
+        "POST": ControlCall("Cancels waiting calls, deletes records and faults, and resets the clock.", actions.reset)
     },
 }
 """Every control call, by path and method."""
 
 
-def _endpoint(calls: dict[str, ControlCall]) -> Any:
+_PLAN_FIELDS = _fields_type(Plan, 0)
+_SCENARIO_FIELDS = _fields_type(actions.add_scenario, 1)
+
+
+async def _read(request: Request, fields_type: Any) -> dict[str, Any]:
+    """Read the arguments of a call from its body or query."""
+    names = getattr(fields_type, "__struct_fields__", None)
+    if names == ():
+        return {}  # any body is ignored
+    if names and request.method in {"GET", "HEAD"}:
+        return {name: request.query_params[name] for name in names if name in request.query_params}
+    try:
+        content = msgspec.json.decode(await read_body(request) or b"{}", type=fields_type)
+    except msgspec.DecodeError as problem:
+        raise RefusedError(400, str(problem)) from None
+    return content if isinstance(content, dict) else msgspec.structs.asdict(content)
+
+
+def _endpoint(path: str, calls: dict[str, ControlCall]) -> Any:
+    fields_types = {method: _fields_type(call.run, 1 + path.count("{")) for method, call in calls.items()}
+
     async def run(request: Request) -> Response:
-        call = calls["GET" if request.method == "HEAD" else request.method]
+        method = "GET" if request.method == "HEAD" else request.method
+        call, gateway = calls[method], cast("Gateway", request.app.state.gateway)
         try:
-            body = call.run(cast("Gateway", request.app.state.gateway), request)
-            body = await body if isawaitable(body) else body
+            arguments = await _read(request, fields_types[method])
+            result = call.run(gateway, *request.path_params.values(), **arguments)
+            result = await result if isawaitable(result) else result
         except UnknownRecordError as problem:
             raise RefusedError(404, str(problem)) from None
         except NothingWaitsError as problem:
             raise RefusedError(409, str(problem)) from None
         except ValueError as problem:
             raise RefusedError(422, str(problem)) from None
-        if isinstance(body, Response):
-            return body
-        return empty_response() if body is None else json_response(body, call.status)
+        if isinstance(result, Response):
+            return result
+        if call.key:
+            result = {call.key: result}
+        return empty_response() if result is None else json_response(result, call.status)
 
     return run
 
 
-ROUTES = [Route(path, _endpoint(calls), methods=[*calls]) for path, calls in CONTROL_CALLS.items()]
+ROUTES = [Route(path, _endpoint(path, calls), methods=[*calls]) for path, calls in CONTROL_CALLS.items()]

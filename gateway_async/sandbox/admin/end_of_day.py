@@ -9,9 +9,9 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 
-from gateway_async.sandbox.handlers.settlement import advance_bank_payments
-from gateway_async.sandbox.handlers.transaction_batches import settle_open_batches
+from gateway_async.sandbox.handlers.transaction_batches import advance_bank_payments, settle_open_batches
 from gateway_async.sandbox.notifications import reminders
+from gateway_async.sandbox.notifications.messages import notify_about_invoice
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION
 from gateway_async.sandbox.simulators.clock import Timer
@@ -68,8 +68,8 @@ def _run_days(gateway: Gateway, last: date, today: date) -> None:
         with gateway.clock.at_time(_midnight(day)):
             for job in JOBS:
                 job(gateway, day)
-            for reminder in planned.get(day, ()):
-                reminder.send(gateway)
+            for invoice, event in planned.get(day, ()):
+                notify_about_invoice(gateway, invoice, event)
         while days_with_work[0] <= day:
             days_with_work.popleft()
         day = day + _DAY if gateway.store.change_count > before else days_with_work[0]

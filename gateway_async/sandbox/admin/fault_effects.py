@@ -234,11 +234,12 @@ async def close_port(gateway: Gateway, seconds: float) -> None:
 def with_faults(app: ASGIApp, gateway: Gateway) -> ASGIApp:
     """Wrap an application so that its requests fail as planned.
 
-    Of several plans for a request, the oldest one applies.
+    Every matching plan counts a request. Of several plans that affect it, the oldest one applies.
     """
 
     async def run(scope: Scope, receive: Receive, send: Send) -> None:
-        plans = gateway.faults.select(scope["method"], scope["path"])
+        matching = [plan for plan in gateway.faults if plan.matches(scope["method"], scope["path"])]
+        plans = [plan for plan in matching if plan.count_request()]
         if not plans:
             await app(scope, receive, send)
             return

@@ -51,16 +51,7 @@ def load_info(gateway: Gateway) -> SandboxInfo:
 
 def add_ticket(gateway: Gateway, user: Row, card: Account) -> str:
     """Create a ticket and return its id; it replaces a card once."""
-    row = gateway.new_row(
-        TICKET,
-        user,
-        {
-            "account_type": card.account_type,
-            "first_six": card.first_six,
-            "last_four": card.last_four,
-            "exp_date": card.exp_date,
-        },
-    )
+    row = gateway.new_row(TICKET, user, attrs.asdict(card))
     gateway.store.insert(TICKET, row)
     return str(row["id"])
 
@@ -122,28 +113,13 @@ async def add_vaults(gateway: Gateway, user: Row, count: int) -> None:
     """
     if count < 0:
         raise ValueError("count: must be 0 or more.")
-    card = read_card(TEST_CARDS["visa"], "1230")
-    template = gateway.new_row(
-        ACCOUNT_VAULT,
-        user,
-        {
-            "payment_method": "cc",
-            "account_type": card.account_type,
-            "first_six": card.first_six,
-            "last_four": card.last_four,
-            "exp_date": card.exp_date,
-            "account_holder_name": "John Smith",
-            "contact_id": gateway.info.contact_id,
-        },
-    )
+    card = read_card(TEST_CARDS["visa"], "1230", "John Smith")
+    values = attrs.asdict(card) | {"contact_id": gateway.info.contact_id}
+    template = gateway.new_row(ACCOUNT_VAULT, user, values)
     series = secrets.token_hex(4)
     for start in range(0, count, _VAULTS_PER_TRANSACTION):
         with gateway.store.transaction():
             numbers = range(start, min(start + _VAULTS_PER_TRANSACTION, count))
-            gateway.store.insert(ACCOUNT_VAULT, *(_make_vault_row(gateway, template, series, n) for n in numbers))
+            names = ({"account_vault_api_id": f"seed-{series}-{n}", "title": f"Vault {n}"} for n in numbers)
+            gateway.store.insert(ACCOUNT_VAULT, *(template | {"id": gateway.ids.new()} | own for own in names))
         await asyncio.sleep(0)
-
-
-def _make_vault_row(gateway: Gateway, template: Row, series: str, number: int) -> Row:
-    own = {"account_vault_api_id": f"seed-{series}-{number}", "title": f"Vault {number}"}
-    return template | {"id": gateway.ids.new()} | own

@@ -51,7 +51,8 @@ def find_account(
     The result is None, with a problem reported, if the request names no account or several. `sources` has the fields
     that may name an account.
     """
-    _check_sec_code(values, problems)
+    if values.get("ach_sec_code") not in {None, *_SEC_CODES}:
+        problems.add("ach_sec_code", f"Ach Sec Code must be one of {', '.join(_SEC_CODES)}.")
     given = [name for name in sources if values.get(name) is not None]
     if len(given) == 1:
         return sources[given[0]](gateway, user, values, problems)
@@ -186,11 +187,6 @@ def check_exp_date(values: Row, problems: Problems) -> None:
         check_expiry(values.get("exp_date") or "0130")
     except ValueError as reason:
         problems.add("exp_date", f"Exp Date {reason}")
-
-
-def _check_sec_code(values: Row, problems: Problems) -> None:
-    if values.get("ach_sec_code") not in {None, *_SEC_CODES}:
-        problems.add("ach_sec_code", f"Ach Sec Code must be one of {', '.join(_SEC_CODES)}.")
 
 
 def use_up_ticket(gateway: Gateway, values: Row) -> None:

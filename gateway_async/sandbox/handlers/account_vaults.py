@@ -31,7 +31,7 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators import issuer_decisions as issuer
 from gateway_async.sandbox.simulators.cards import Account
 
-__all__ = ["bin_info", "create", "delete", "derive", "get", "get_list", "store_account", "update"]
+__all__ = ["bin_info", "create", "delete", "get", "get_list", "store_account", "update"]
 
 
 _BIN_PRODUCTS = {"visa": "V", "mc": "M", "amex": "A", "disc": "D", "jcb": "J", "diners": "N"}
@@ -52,15 +52,6 @@ _BIN_INFO = {
 }
 
 
-def derive(gateway: Gateway, row: Row) -> Row:
-    """Return the months until the card expires, never below 0."""
-    expiry, today = row["exp_date"], gateway.clock.date()
-    if expiry is None:
-        return {"expiring_in_months": None}
-    months = (2000 + int(expiry[2:]) - today.year) * 12 + int(expiry[:2]) - today.month
-    return {"expiring_in_months": max(0, months)}
-
-
 async def create(call: Call) -> Response:
     """Handle POST /v2/accountvaults; the source in the body selects the mode."""
     values, problems = await read_new(call, ACCOUNT_VAULT)
@@ -68,30 +59,16 @@ async def create(call: Call) -> Response:
     _check_create(values, found, problems)
     row = store_account(call.gateway, call.user, problems.require(found), values)
     use_up_ticket(call.gateway, values)
-    return json_response({"accountvault": show(call, ACCOUNT_VAULT, row, derive)}, 201)
+    return json_response({"accountvault": show(call, ACCOUNT_VAULT, row)}, 201)
 
 
 def store_account(gateway: Gateway, user: Row, account: Account, values: Row) -> Row:
     """Store an account as a new vault; values of the request take precedence."""
-    known: Row = {
-        "payment_method": account.payment_method,
-        "account_holder_name": account.account_holder_name,
-        "exp_date": account.exp_date,
-        "ach_sec_code": account.ach_sec_code,
-        "billing_address": account.billing_street,
-        "billing_zip": account.billing_zip,
-    }
+    names = ("payment_method", "account_holder_name", "exp_date", "ach_sec_code", "billing_zip")
+    known = {name: getattr(account, name) for name in names} | {"billing_address": account.billing_street}
     given = {name: value for name, value in values.items() if value is not None}
-    fixed: Row = {
-        "account_type": account.account_type,
-        "first_six": account.first_six,
-        "last_four": account.last_four,
-        "routing": None,
-        "created_user_id": user.get("id"),
-    }
-    row = gateway.new_row(ACCOUNT_VAULT, user, known | given | fixed)
-    gateway.store.insert(ACCOUNT_VAULT, row)
-    return row
+    fixed = {name: getattr(account, name) for name in ("account_type", "first_six", "last_four")} | {"routing": None}
+    return gateway.create(ACCOUNT_VAULT, user, known | given | fixed)
 
 
 async def bin_info(call: Call) -> Response:
@@ -127,7 +104,7 @@ def _check_values(values: Row, problems: Problems) -> None:
         problems.add("dl_state", "Dl Number and Dl State must be given together.")
 
 
-get = make_get(ACCOUNT_VAULT, derive)
-get_list = make_list(ACCOUNT_VAULT, derive)
-update = make_update(ACCOUNT_VAULT, _check_change, derive)
+get = make_get(ACCOUNT_VAULT)
+get_list = make_list(ACCOUNT_VAULT)
+update = make_update(ACCOUNT_VAULT, _check_change)
 delete = make_delete(ACCOUNT_VAULT)

@@ -6,8 +6,7 @@ from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.http.responses import json_response
 from gateway_async.sandbox.request.call import Call
 from gateway_async.sandbox.request.records import make_delete, make_get, make_list, make_update, show, update_record
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.request.validation import check_references, read_fields
 from gateway_async.sandbox.schema import CONTACT
 from gateway_async.sandbox.schema.fields import Row
 
@@ -25,8 +24,7 @@ async def create(call: Call) -> Response:
     problems.raise_if_any()
     if known:
         return json_response({"contact": show(call, CONTACT, update_record(call, CONTACT, known, values))})
-    row = call.gateway.new_row(CONTACT, call.user, values)
-    call.gateway.store.insert(CONTACT, row)
+    row = call.gateway.create(CONTACT, call.user, values)
     return json_response({"contact": show(call, CONTACT, row)}, 201)
 
 

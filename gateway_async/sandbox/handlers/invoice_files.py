@@ -1,6 +1,7 @@
 """Files of quick invoices (contract, "Quick invoices", rules 2 and 3).
 
-The content of a file is in its own table, and is read only on demand.
+The content of a file is in its own table, and is read only on demand. The File Storage Service, which stores files for
+a location, is enabled from the start in the gateway's first location.
 """
 
 from typing import Any
@@ -8,22 +9,24 @@ from typing import Any
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.product_files import can_store_files
 from gateway_async.sandbox.http.errors import Problems, RefusedError, UnknownRecordError
 from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.request.call import Call
 from gateway_async.sandbox.request.forms import is_form, read_form
-from gateway_async.sandbox.request.records import find_record, make_links
+from gateway_async.sandbox.request.records import find_record, make_create, make_links
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import FILE_CONTENT, QUICK_INVOICE, QUICK_INVOICE_FILE
+from gateway_async.sandbox.schema import FILE_CONTENT, PRODUCT_FILE, QUICK_INVOICE, QUICK_INVOICE_FILE
 from gateway_async.sandbox.schema.fields import Row, label
 
-__all__ = ["LARGEST_FILE", "MOST_FILES", "attach", "check_files", "read_file", "remove", "store_file"]
+__all__ = ["LARGEST_FILE", "MOST_FILES", "attach", "check_files", "enable_storage", "read_file", "remove", "store_file"]
 
 
 MOST_FILES, LARGEST_FILE = 4, 5 * 1024 * 1024
 
 _UNTYPED = "application/octet-stream"
+
+enable_storage = make_create(PRODUCT_FILE)
+"""Handles POST /v2/productfiles, which enables file storage for the location."""
 
 
 async def attach(call: Call) -> Response:
@@ -65,7 +68,7 @@ def check_files(
     uploads = [file for file in given if isinstance(file, UploadFile)]
     if given is not files or len(uploads) < len(given):
         problems.add(field, f"{label(field)} must be sent as a file, with a file name.")
-    if uploads and not can_store_files(gateway, owner["location_id"]):
+    if uploads and not _can_store_files(gateway, owner["location_id"]):
         problems.add(field, "The File Storage Service is not enabled for this location.")
     if stored + len(uploads) > MOST_FILES:
         problems.add(field, f"An invoice has at most {MOST_FILES} files.")
@@ -82,9 +85,8 @@ def store_file(gateway: Gateway, invoice: Row, upload: UploadFile) -> Row:
         "size": upload.size,
         "content_type": upload.content_type or _UNTYPED,
     }
-    row = gateway.new_row(QUICK_INVOICE_FILE, invoice, values)
     with gateway.store.transaction():
-        gateway.store.insert(QUICK_INVOICE_FILE, row)
+        row = gateway.create(QUICK_INVOICE_FILE, invoice, values)
         gateway.store.insert(FILE_CONTENT, {"id": row["id"], "content": upload.file.read()})
     return row
 
@@ -100,6 +102,11 @@ def read_file(gateway: Gateway, file_id: str) -> tuple[bytes, str]:
     if not row or not content:
         raise UnknownRecordError("file", file_id)
     return content["content"], row["content_type"]
+
+
+def _can_store_files(gateway: Gateway, location_id: str) -> bool:
+    product_file = gateway.store.find(PRODUCT_FILE, location_id=location_id)
+    return product_file is not None or location_id == gateway.info.location_id
 
 
 def _check_file(upload: UploadFile, field: str, problems: Problems) -> None:

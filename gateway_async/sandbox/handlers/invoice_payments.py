@@ -8,7 +8,7 @@ was given back is not due again.
 import attrs
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.payment_pages import Amount, charge, decide, find_payable, is_expired
+from gateway_async.sandbox.handlers.payment_pages import Amount, PaymentPage, is_expired
 from gateway_async.sandbox.handlers.payments import amount_charged
 from gateway_async.sandbox.http.errors import Problems
 from gateway_async.sandbox.http.responses import json_response
@@ -20,40 +20,10 @@ from gateway_async.sandbox.schema import INVOICED_TRANSACTION, QUICK_INVOICE, TR
 from gateway_async.sandbox.schema.codes import TransactionSource
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import MONEY, show_money
-from gateway_async.sandbox.simulators.cards import Account
 from gateway_async.sandbox.state_machines import transactions as payment_states
 from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, codes_of, state_of, trigger_of
 
-__all__ = ["add_transaction", "compute_balance", "pay", "remove_transaction", "update_invoice_of"]
-
-
-async def pay(gateway: Gateway, invoice_id: str, amount: Amount | None, card: Account) -> tuple[Row, Row]:
-    """Pay an invoice on its page.
-
-    Returns the transaction and the updated invoice. The customer is notified if the payment is approved. Without an
-    amount, the remaining balance is paid.
-
-    Raises:
-        UnknownRecordError: The invoice is unknown.
-        ValueError: The invoice does not accept the payment.
-    """
-    invoice, cents = _find_payable(gateway, invoice_id, amount)
-    outcome = decide(cents, allow_partial=bool(invoice["allow_partial_pay"]))
-    if outcome.wait:
-        await gateway.clock.sleep(outcome.wait)
-        # another payment may have arrived in the meantime
-        invoice, cents = _find_payable(gateway, invoice_id, show_money(cents))
-    values = {
-        "transaction_amount": cents,
-        "trx_source_id": TransactionSource.QUICK_INVOICE,
-        "quick_invoice_id": invoice_id,
-    }
-    with gateway.store.transaction():
-        transaction = charge(gateway, invoice, card, outcome, values)
-        if outcome.approved:
-            invoice = _update_balance(gateway, invoice, more=True)
-            notify_about_invoice(gateway, invoice, "paid")
-    return transaction, invoice
+__all__ = ["PAGE", "add_transaction", "compute_balance", "remove_transaction", "update_invoice_of"]
 
 
 async def add_transaction(call: Call) -> Response:
@@ -100,16 +70,15 @@ def _transactions_of(gateway: Gateway, invoice: Row) -> list[Row]:
     return gateway.store.filter(TRANSACTION, quick_invoice_id=invoice["id"])
 
 
-def _find_payable(gateway: Gateway, invoice_id: str, amount: Amount | None) -> tuple[Row, int]:
-    invoice = find_payable(gateway, QUICK_INVOICE, invoice_id)
-    cents = invoice["remaining_balance"] if amount is None else _read_amount(amount)
+def _check_payment(gateway: Gateway, invoice: Row, amount: Amount | None) -> int:
+    cents: int = invoice["remaining_balance"] if amount is None else _read_amount(amount)
     if objection := _find_objection(gateway, invoice, cents):
-        raise ValueError(f"quickinvoice {invoice_id}: it {objection}")
+        raise ValueError(f"quickinvoice {invoice['id']}: it {objection}")
     if invoice["cc_product_transaction_id"] is None:
-        raise ValueError(f"quickinvoice {invoice_id}: it takes no cards.")
+        raise ValueError(f"quickinvoice {invoice['id']}: it takes no cards.")
     if not cents:
         raise ValueError("amount: must be greater than 0.00.")
-    return invoice, cents
+    return cents
 
 
 def _read_amount(amount: Amount) -> int:
@@ -128,12 +97,10 @@ async def _read_transaction(call: Call) -> tuple[Row, Row, Problems]:
 
 
 def _assign(call: Call, invoice: Row, transaction: Row, *, to: str | None) -> Response:
-    modifier = {"modified_user_id": call.user["id"]}
     with call.gateway.store.transaction():
-        update_record(call, TRANSACTION, transaction, modifier | {"quick_invoice_id": to})
-        invoice = update_record(
-            call, QUICK_INVOICE, invoice, modifier | compute_balance(call.gateway, invoice, more=to is not None)
-        )
+        update_record(call, TRANSACTION, transaction, {"quick_invoice_id": to})
+        balance = compute_balance(call.gateway, invoice, more=to is not None)
+        invoice = update_record(call, QUICK_INVOICE, invoice, balance)
     return json_response({"quickinvoice": _show_with_transactions(call, invoice)})
 
 
@@ -177,3 +144,18 @@ def _sum_payments(gateway: Gateway, invoice: Row) -> int:
 
 def _remaining_balance(invoice: Row, paid: int) -> int:
     return max(0, int(invoice["amount_due"]) - paid)
+
+
+def _describe_payment(invoice: Row) -> Row:
+    return {"trx_source_id": TransactionSource.QUICK_INVOICE, "quick_invoice_id": invoice["id"]}
+
+
+def _update_after_payment(gateway: Gateway, invoice: Row, approved: bool) -> Row:
+    if approved:
+        invoice = _update_balance(gateway, invoice, more=True)
+        notify_about_invoice(gateway, invoice, "paid")
+    return invoice
+
+
+PAGE = PaymentPage(QUICK_INVOICE, _check_payment, _describe_payment, _update_after_payment)
+"""The page charges the remaining balance, or an amount that the invoice allows."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.merchant_accounts import check_products, default_products
-from gateway_async.sandbox.handlers.payment_pages import Amount, charge, decide, find_payable, is_expired
+from gateway_async.sandbox.handlers.payment_pages import Amount, PaymentPage, is_expired
 from gateway_async.sandbox.http.errors import Problems, ValidationError
 from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.notifications.messages import BY_SMS, notify_about_paylink
@@ -24,15 +24,15 @@ from gateway_async.sandbox.request.records import (
     show,
     update_record,
 )
+from gateway_async.sandbox.request.validation import Rule, check_rules
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import PAYLINK
 from gateway_async.sandbox.schema.codes import DeliveryMethod, TransactionSource
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import MONEY, show_money
-from gateway_async.sandbox.simulators.cards import Account
 from gateway_async.sandbox.state_machines.paylinks import MACHINE, State, Trigger
 
-__all__ = ["ACTIONS", "create", "delete", "get", "get_list", "pay", "resend", "update"]
+__all__ = ["ACTIONS", "PAGE", "create", "delete", "get", "get_list", "resend", "update"]
 
 
 ACTIONS = {"sale": "sale", "auth-only": "authonly", "authonly": "authonly"}
@@ -47,10 +47,8 @@ async def create(call: Call) -> Response:
         problems.add("amount_due", "Amount Due must be greater than 0.00.")
     problems.raise_if_any()
     given = {name: value for name, value in values.items() if value is not None}
-    creator = {"created_user_id": call.user["id"], "modified_user_id": call.user["id"]}
-    row = call.gateway.new_row(PAYLINK, call.user, default_products(call.gateway, call.user) | given | creator)
     with call.gateway.store.transaction():
-        call.gateway.store.insert(PAYLINK, row)
+        row = call.gateway.create(PAYLINK, call.user, default_products(call.gateway, call.user) | given)
         notify_about_paylink(call.gateway, row, "created")
     return json_response({"paylink": show(call, PAYLINK, row)}, 201)
 
@@ -62,8 +60,7 @@ async def update(call: Call) -> Response:
         raise ValidationError({"status_id": ["The paylink is closed."]})
     _check(call, values, problems, current=row)
     problems.raise_if_any()
-    modifier = {"modified_user_id": call.user["id"]}
-    return json_response({"paylink": show(call, PAYLINK, update_record(call, PAYLINK, row, values | modifier))})
+    return json_response({"paylink": show(call, PAYLINK, update_record(call, PAYLINK, row, values))})
 
 
 async def resend(call: Call) -> Response:
@@ -74,63 +71,39 @@ async def resend(call: Call) -> Response:
 
 def _check(call: Call, values: Row, problems: Problems, *, current: Row | None = None) -> None:
     check_products(call.gateway, values, problems, current=current)
-    _check_choices(values, problems)
-    _check_delivery((current or {}) | values, problems)
+    check_rules(_RULES, (current or {}) | values, problems)
 
 
-def _check_choices(values: Row, problems: Problems) -> None:
-    if values.get("delivery_method", 0) not in {*DeliveryMethod}:
-        problems.add("delivery_method", "Delivery Method must be 0, 1, 2 or 3.")
-    if values.get("paylink_action", "sale") not in ACTIONS:
-        problems.add("paylink_action", f"Paylink Action must be one of {', '.join(ACTIONS)}.")
+_RULES: tuple[Rule, ...] = (
+    (
+        ("delivery_method",),
+        "Delivery Method must be 0, 1, 2 or 3.",
+        lambda row: row.get("delivery_method", 0) not in {*DeliveryMethod},
+    ),
+    (
+        ("paylink_action",),
+        f"Paylink Action must be one of {', '.join(ACTIONS)}.",
+        lambda row: row.get("paylink_action", "sale") not in ACTIONS,
+    ),
+    (
+        ("cell_phone",),
+        "Cell Phone cannot be blank when Delivery Method is 2 or 3.",
+        lambda row: row.get("delivery_method") in BY_SMS and not row.get("cell_phone"),
+    ),
+)
 
 
-def _check_delivery(values: Row, problems: Problems) -> None:
-    if values.get("delivery_method") in BY_SMS and not values.get("cell_phone") and "cell_phone" not in problems:
-        problems.add("cell_phone", "Cell Phone cannot be blank when Delivery Method is 2 or 3.")
-
-
-async def pay(gateway: Gateway, paylink_id: str, amount: Amount | None, card: Account) -> tuple[Row, Row]:
-    """Pay a paylink on its page.
-
-    Returns the transaction and the updated paylink. The customer is notified if the payment is approved. The amount
-    must equal the amount due; None pays the amount due.
-
-    Raises:
-        UnknownRecordError: The paylink is unknown.
-        ValueError: The paylink does not accept the payment.
-    """
-    paylink = _find_payable(gateway, paylink_id, amount)
-    outcome = decide(paylink["amount_due"], allow_partial=False)
-    if outcome.wait:
-        await gateway.clock.sleep(outcome.wait)
-        paylink = _find_payable(gateway, paylink_id, amount)  # another payment may have arrived in the meantime
-    values = {
-        "transaction_amount": paylink["amount_due"],
-        "trx_source_id": TransactionSource.PAYLINK,
-        "paylink_id": paylink_id,
-    }
-    values["action"] = ACTIONS[paylink["paylink_action"]]
-    with gateway.store.transaction():
-        transaction = charge(gateway, paylink, card, outcome, values)
-        paylink = _apply_trigger(gateway, paylink, Trigger.PAY if outcome.approved else Trigger.DECLINE)
-        if outcome.approved:
-            notify_about_paylink(gateway, paylink, "paid")
-    return transaction, paylink
-
-
-def _find_payable(gateway: Gateway, paylink_id: str, amount: Amount | None) -> Row:
-    paylink = find_payable(gateway, PAYLINK, paylink_id)
-    due = paylink["amount_due"]
+def _check_payment(gateway: Gateway, paylink: Row, amount: Amount | None) -> int:
+    due: int = paylink["amount_due"]
     if MACHINE.next_state(State(paylink["status_id"]), Trigger.PAY) is None:
-        raise ValueError(f"paylink {paylink_id}: it is closed.")
+        raise ValueError(f"paylink {paylink['id']}: it is closed.")
     if is_expired(gateway, paylink):
-        raise ValueError(f"paylink {paylink_id}: it has expired.")
+        raise ValueError(f"paylink {paylink['id']}: it has expired.")
     if paylink["cc_product_transaction_id"] is None:
-        raise ValueError(f"paylink {paylink_id}: it takes no cards.")
+        raise ValueError(f"paylink {paylink['id']}: it takes no cards.")
     if amount is not None and not _is_amount(amount, due):
         raise ValueError(f"amount: must be {show_money(due)}.")
-    return paylink
+    return due
 
 
 def _is_amount(amount: Amount, cents: int) -> bool:
@@ -139,12 +112,23 @@ def _is_amount(amount: Amount, cents: int) -> bool:
     return False
 
 
-def _apply_trigger(gateway: Gateway, paylink: Row, trigger: Trigger) -> Row:
-    state = MACHINE.next_state(State(paylink["status_id"]), trigger)
+def _describe_payment(paylink: Row) -> Row:
+    action = ACTIONS[paylink["paylink_action"]]
+    return {"action": action, "trx_source_id": TransactionSource.PAYLINK, "paylink_id": paylink["id"]}
+
+
+def _update_after_payment(gateway: Gateway, paylink: Row, approved: bool) -> Row:
+    state = MACHINE.next_state(State(paylink["status_id"]), Trigger.PAY if approved else Trigger.DECLINE)
     changes = {"status_id": state, "modified_ts": gateway.clock.timestamp()}
     gateway.store.update(PAYLINK, paylink["id"], changes)
-    return paylink | changes
+    paylink |= changes
+    if approved:
+        notify_about_paylink(gateway, paylink, "paid")
+    return paylink
 
+
+PAGE = PaymentPage(PAYLINK, _check_payment, _describe_payment, _update_after_payment)
+"""The page charges the whole amount at once."""
 
 get = make_get(PAYLINK)
 get_list = make_list(PAYLINK)

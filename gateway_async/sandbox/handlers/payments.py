@@ -30,14 +30,16 @@ def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | 
         "order_num": f"{secrets.randbelow(10**12):012}",
         "product_transaction_id": default_product(gateway, user, values["payment_method"]),
     }
-    fixed = _user_values(user) | _outcome_values(values, outcome)
+    fixed = _outcome_values(values, outcome)
     if account:
-        known |= _account_defaults(account)
+        names = ("account_holder_name", "exp_date", "routing", "ach_sec_code")
+        known |= {name: getattr(account, name) for name in names}
         fixed |= _account_values(account) | _verification_values(values, account)
     row = gateway.new_row(TRANSACTION, user, known | given | fixed)
     with gateway.store.transaction():
         if account and outcome.approved and values.get("save_account") and account.vault_id is None:
-            row["account_vault_id"] = store_account(gateway, user, account, _vault_values(values))["id"]
+            kept = {name: values.get(name) for name in ("contact_id", "billing_zip", "billing_city", "billing_state")}
+            row["account_vault_id"] = store_account(gateway, user, account, kept)["id"]
         row |= batch_for(gateway, user, row)
         gateway.store.insert(TRANSACTION, row)
     return row
@@ -83,15 +85,6 @@ def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Prob
         problems.add("transaction_amount", f"Transaction Amount must be above 0.00 and at most {show_money(left)}.")
 
 
-def _user_values(user: Row) -> Row:
-    return {"created_user_id": user["id"], "modified_user_id": user["id"]}
-
-
-def _account_defaults(account: Account) -> Row:
-    names = ("account_holder_name", "exp_date", "routing", "ach_sec_code")
-    return {name: getattr(account, name) for name in names}
-
-
 def _account_values(account: Account) -> Row:
     return {
         "payment_method": account.payment_method,
@@ -135,7 +128,3 @@ def _outcome_values(values: Row, outcome: Outcome) -> Row:
         "auth_amount": authorised if outcome.approved else 0,
         "auth_code": (values.get("auth_code") or secrets.token_hex(3)) if outcome.approved else "",
     }
-
-
-def _vault_values(values: Row) -> Row:
-    return {name: values.get(name) for name in ("contact_id", "billing_zip", "billing_city", "billing_state")}

@@ -1,6 +1,5 @@
 """Quick invoices (contract, "Quick invoices"): itemized bills for a customer."""
 
-from collections.abc import Callable
 from typing import Any
 
 from starlette.responses import Response
@@ -23,6 +22,7 @@ from gateway_async.sandbox.request.records import (
     show,
     update_record,
 )
+from gateway_async.sandbox.request.validation import Rule, check_rules
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import CONTACT, QUICK_INVOICE
 from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus
@@ -30,11 +30,8 @@ from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import BIT, total
 from gateway_async.sandbox.state_machines.quick_invoices import MACHINE, Trigger, codes_of, state_of
 
-__all__ = ["Rule", "create", "delete", "get", "get_list", "reopen", "resend", "update"]
+__all__ = ["create", "delete", "get", "get_list", "reopen", "resend", "update"]
 
-
-Rule = tuple[tuple[str, ...], str, Callable[[Row], bool]]
-"""The fields concerned, the message for the first of them, and a test for a broken rule."""
 
 _CLOSED = (InvoiceStatus.CLOSED, InvoiceStatus.CLOSED_ALIAS)
 """The values of `status_id` in a request that close an invoice; responses show 0."""
@@ -76,7 +73,7 @@ async def update(call: Call) -> Response:
     problems.raise_if_any()
     closes = values.pop("status_id", None) in _CLOSED
     changed = row | {name: value for name, value in values.items() if name in row}
-    changed |= {"amount_due": total(changed["item_list"]), "modified_user_id": call.user["id"]}
+    changed["amount_due"] = total(changed["item_list"])
     changed |= compute_balance(call.gateway, changed)
     updated = update_record(call, QUICK_INVOICE, row, _close(changed) if closes else changed)
     return json_response({"quickinvoice": show(call, QUICK_INVOICE, updated)})
@@ -91,7 +88,7 @@ async def reopen(call: Call) -> Response:
     reopened = MACHINE.next_state(state, Trigger.REOPEN_OVERPAYABLE if row["allow_overpayment"] else Trigger.REOPEN)
     if reopened is None:
         raise ValidationError({"status_id": [f"The invoice is {state} and cannot be reopened."]})
-    updated = update_record(call, QUICK_INVOICE, row, codes_of(reopened) | {"modified_user_id": call.user["id"]})
+    updated = update_record(call, QUICK_INVOICE, row, codes_of(reopened))
     return json_response({"quickinvoice": show(call, QUICK_INVOICE, updated)})
 
 
@@ -112,7 +109,7 @@ async def resend(call: Call) -> Response:
 def _read_values(call: Call, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
     values = check_values(call, QUICK_INVOICE, body, problems, current=current)
     check_products(call.gateway, values, problems, current=current)
-    _check_rules((current or {}) | values, problems)
+    check_rules(_RULES, (current or {}) | values, problems)
     if current:
         _check_same_products(current, values, problems)
     return values
@@ -124,8 +121,7 @@ def _make_row(call: Call, values: Row) -> Row:
     given = {name: value for name, value in values.items() if value is not None}
     due = total(values["item_list"])
     sums = {"amount_due": due, "remaining_balance": due}
-    creator = {"created_user_id": user["id"], "modified_user_id": user["id"]}
-    row = gateway.new_row(QUICK_INVOICE, user, _defaults(gateway, user, values) | given | sums | creator)
+    row = gateway.new_row(QUICK_INVOICE, user, _defaults(gateway, user, values) | given | sums)
     return _close(row) if closes else row
 
 
@@ -149,12 +145,6 @@ def _read_flag(call: Call, name: str, problems: Problems) -> bool:
     except ValueError as reason:
         problems.add(name, f"{label(name)} {reason}")
         return True
-
-
-def _check_rules(row: Row, problems: Problems) -> None:
-    for fields, sentence, is_broken in _RULES:
-        if is_broken(row) and not any(field in problems for field in fields):
-            problems.add(fields[0], sentence)
 
 
 def _check_same_products(current: Row, values: Row, problems: Problems) -> None:

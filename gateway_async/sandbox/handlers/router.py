@@ -4,11 +4,9 @@ A card is read at a physical terminal. The request stays open until the terminal
 does not stop the terminal. The caller can find the transaction later by its integrator id.
 """
 
-from collections.abc import Callable
-
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.account_vaults import derive, store_account
+from gateway_async.sandbox.handlers.account_vaults import store_account
 from gateway_async.sandbox.handlers.merchant_accounts import check_product
 from gateway_async.sandbox.handlers.payments import check_action, check_amount, record_payment
 from gateway_async.sandbox.http.errors import Problems, ValidationError
@@ -43,7 +41,11 @@ _EMV_RECEIPT = (
 async def create_transaction(call: Call) -> Response:
     """Handle POST /v2/routertransactions."""
     gateway, user = call.gateway, call.user
-    values = await _accept(call, ROUTER_TRANSACTION, _check_transaction)
+    values, problems = await _read(call, ROUTER_TRANSACTION)
+    check_action(values, "cc", problems)
+    check_product(gateway, "product_transaction_id", values, "cc", problems)
+    check_amount(values, problems)
+    problems.raise_if_any()
     amount = values["transaction_amount"]
     with gateway.reserve(TRANSACTION, user, values):
         script = await gateway.terminals.process(values["terminal_id"], values["action"], amount)
@@ -56,33 +58,23 @@ async def create_transaction(call: Call) -> Response:
 async def create_account_vault(call: Call) -> Response:
     """Handle POST /v2/routeraccountvaults; the response has `active` as the string "1"."""
     gateway, user = call.gateway, call.user
-    values = await _accept(call, ROUTER_ACCOUNT_VAULT, _check_vault)
+    values, problems = await _read(call, ROUTER_ACCOUNT_VAULT)
+    if values.get("action") not in {None, "store"}:
+        problems.add("action", "Action must be store.")
+    problems.raise_if_any()
     script = await gateway.terminals.process(values["terminal_id"], values["action"])
     account = _read_account(script)
     if account is None or script.text:
         raise ValidationError({"terminal_id": [script.text or "The terminal read no card."]})
     row = store_account(gateway, user, account, values)
-    return json_response({"accountvault": show(call, ACCOUNT_VAULT, row, derive) | {"active": "1"}}, 201)
+    return json_response({"accountvault": show(call, ACCOUNT_VAULT, row) | {"active": "1"}}, 201)
 
 
-async def _accept(call: Call, table: Table, check: Callable[[Gateway, Row, Problems], None]) -> Row:
+async def _read(call: Call, table: Table) -> tuple[Row, Problems]:
     values, problems = await read_new(call, table)
     if values.get("payment_method") not in {None, "cc"}:
         problems.add("payment_method", "Payment Method must be cc.")
-    check(call.gateway, values, problems)
-    problems.raise_if_any()
-    return values
-
-
-def _check_transaction(gateway: Gateway, values: Row, problems: Problems) -> None:
-    check_action(values, "cc", problems)
-    check_product(gateway, "product_transaction_id", values, "cc", problems)
-    check_amount(values, problems)
-
-
-def _check_vault(_gateway: Gateway, values: Row, problems: Problems) -> None:
-    if values.get("action") not in {None, "store"}:
-        problems.add("action", "Action must be store.")
+    return values, problems
 
 
 def _decide(values: Row) -> Outcome:

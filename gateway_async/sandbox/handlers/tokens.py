@@ -14,8 +14,9 @@ from gateway_async.sandbox.request.call import Call, read_json
 from gateway_async.sandbox.request.credentials import find_token, token_digest
 from gateway_async.sandbox.request.validation import read_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import LOCATION, LOGIN, TOKEN, USER
-from gateway_async.sandbox.schema.fields import Row
+from gateway_async.sandbox.schema import LOCATION, TOKEN, USER
+from gateway_async.sandbox.schema.fields import Field, Row, Table
+from gateway_async.sandbox.schema.kinds import TEXT
 from gateway_async.sandbox.state_machines.tokens import IDLE_SECONDS, Trigger
 
 __all__ = ["create", "delete"]
@@ -23,6 +24,9 @@ __all__ = ["create", "delete"]
 
 _PASSWORD_LIFETIME = 365 * 24 * 60 * 60
 _USER_TYPE = 200
+_LOGIN = Table(
+    "token", "token", tuple(Field(name, TEXT, 1, required=True) for name in ("username", "password", "domain"))
+)
 
 
 async def create(call: Call) -> Response:
@@ -48,7 +52,7 @@ async def _read_login(call: Call) -> Row:
     if not isinstance(body, dict):
         raise RefusedError(400, "The body must be an object.")
     problems = Problems()
-    values = read_fields(LOGIN, body, problems)
+    values = read_fields(_LOGIN, body, problems)
     problems.raise_if_any()
     return values
 

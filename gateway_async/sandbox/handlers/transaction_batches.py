@@ -2,7 +2,8 @@
 
 A batch holds a merchant account's card payments between two settlements. A batch starts with its first payment that has
 money to settle, so that no batch is ever empty. It holds sales, forces, refunds, and authorisations once they are
-completed. Bank payments are not part of a batch; they are originated.
+completed. Bank payments are not part of a batch. A bank payment advances one status each midnight from its effective
+date on: originating, originated, settled.
 """
 
 from collections.abc import Iterator
@@ -10,11 +11,10 @@ from datetime import date, datetime
 
 from starlette.responses import Response
 
-from gateway_async.sandbox.handlers.settlement import apply_trigger
 from gateway_async.sandbox.http.errors import ValidationError
 from gateway_async.sandbox.http.responses import json_response
 from gateway_async.sandbox.request.call import Call
-from gateway_async.sandbox.request.changelogs import log_creation, log_update
+from gateway_async.sandbox.request.changelogs import log_change
 from gateway_async.sandbox.request.records import find_record, make_get, make_list, show
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION, TRANSACTION_BATCH
@@ -22,12 +22,16 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines import transactions
 from gateway_async.sandbox.state_machines.transaction_batches import BY_PROCESSOR, MACHINE, OPEN, State, Trigger
 
-__all__ = ["batch_for", "get", "get_list", "process", "settle", "settle_open_batches"]
+__all__ = ["advance_bank_payments", "batch_for", "get", "get_list", "process", "settle", "settle_open_batches"]
 
 
-_CHANGELOG_MODEL = "TransactionBatch"
 _BATCH_ERROR_CENTS = 630
 _NO_USER: Row = {}
+_ADVANCING_STATES = (
+    transactions.State.PENDING_ORIGINATION,
+    transactions.State.ORIGINATING,
+    transactions.State.ORIGINATED,
+)
 
 get = make_get(TRANSACTION_BATCH)
 get_list = make_list(TRANSACTION_BATCH)
@@ -90,7 +94,7 @@ def _create_batch(gateway: Gateway, user: Row, payment: Row) -> Row:
         TRANSACTION_BATCH, "coalesce(max(batch_num), 0) + 1", "product_transaction_id = ?", (product_id,)
     )
     batch = gateway.new_row(TRANSACTION_BATCH, user, {"product_transaction_id": product_id, "batch_num": number})
-    log_creation(gateway, _CHANGELOG_MODEL, batch, user)
+    log_change(gateway, batch, user, {})
     gateway.store.insert(TRANSACTION_BATCH, batch)
     return batch
 
@@ -106,11 +110,11 @@ def _change_state(gateway: Gateway, batch: Row, trigger: Trigger, user: Row) -> 
         return None
     changes = _changes(batch, state, gateway.clock.date())
     with gateway.store.transaction():
-        log_update(gateway, _CHANGELOG_MODEL, batch, user, changes)
+        log_change(gateway, batch, user, changes)
         gateway.store.update(TRANSACTION_BATCH, batch["id"], changes)
         if state is State.SETTLED:
             for row in _open_payments(gateway, batch):
-                apply_trigger(gateway, row, transactions.Trigger.SETTLE)
+                _advance(gateway, row, transactions.Trigger.SETTLE)
     return batch | changes
 
 
@@ -128,3 +132,20 @@ def _changes(batch: Row, state: State, now: datetime) -> Row:
 def _open_payments(gateway: Gateway, batch: Row) -> Iterator[Row]:
     rows = gateway.store.select(TRANSACTION, "transaction_batch_id = ?", (batch["id"],))
     return (row for row in rows if row["status_id"] in transactions.SETTLEABLE)
+
+
+def advance_bank_payments(gateway: Gateway, day: date) -> None:
+    """Advance the bank payments at the midnight that begins a day."""
+    where = "status_id IN (?, ?, ?) AND coalesce(effective_date, '') <= ?"
+    with gateway.store.transaction():
+        for row in gateway.store.select(TRANSACTION, where, (*_ADVANCING_STATES, day.isoformat())):
+            _advance(gateway, row, transactions.Trigger.ORIGINATE)
+
+
+def _advance(gateway: Gateway, row: Row, trigger: transactions.Trigger) -> None:
+    """Apply a trigger to a payment; a settled one gets its settlement date."""
+    state = transactions.next_state(trigger, row)
+    changes: Row = {"status_id": state, "modified_ts": gateway.clock.timestamp()}
+    if state is transactions.State.SETTLED:
+        changes |= {"settle_date": f"{gateway.clock.date():%Y-%m-%d}", "transaction_settlement_status": "SETTLED"}
+    gateway.store.update(TRANSACTION, row["id"], changes)

@@ -37,7 +37,7 @@ async def update(call: Call) -> Response:
     problems.raise_if_any()
     if "void_date" in changes:
         changes["void_date"] = f"{call.gateway.clock.date():%Y-%m-%d %H:%M:%S}"
-    changed = _store(call, row, values | changes | {"modified_user_id": call.user["id"]})
+    changed = _store(call, row, values | changes)
     return json_response({"transaction": show(call, TRANSACTION, changed)})
 
 

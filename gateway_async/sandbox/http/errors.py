@@ -3,12 +3,15 @@
 from collections import defaultdict
 from typing import TypeVar
 
+import attrs
+
 __all__ = ["Problems", "RefusedError", "UnknownRecordError", "ValidationError"]
 
 
 _T = TypeVar("_T")
 
 
+@attrs.define
 class RefusedError(Exception):
     """A request that is refused with a status and a message.
 
@@ -17,12 +20,11 @@ class RefusedError(Exception):
         message: One sentence for the caller.
     """
 
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(status, message)
-        self.status = status
-        self.message = message
+    status: int
+    message: str
 
 
+@attrs.define
 class ValidationError(Exception):
     """A request with invalid fields.
 
@@ -32,9 +34,7 @@ class ValidationError(Exception):
         problems: Messages by field name.
     """
 
-    def __init__(self, problems: dict[str, list[str]]) -> None:
-        super().__init__(problems)
-        self.problems = problems
+    problems: dict[str, list[str]]
 
 
 class UnknownRecordError(ValueError):

@@ -50,9 +50,10 @@ def send(gateway: Gateway, message: Message, channel: Channel, recipient: str) -
     gateway.store.insert(MESSAGE, gateway.new_row(MESSAGE, message.record, values))
 
 
-def read(gateway: Gateway, **about: str | None) -> list[Row]:
+def read(gateway: Gateway, quick_invoice_id: str | None = None, paylink_id: str | None = None) -> list[Row]:
     """Return the messages, or those about one invoice or paylink, newest last."""
-    return [_show(row) for row in gateway.store.filter(MESSAGE, **about)]
+    rows = gateway.store.filter(MESSAGE, quick_invoice_id=quick_invoice_id, paylink_id=paylink_id)
+    return [_show(row) for row in rows]
 
 
 def _show(row: Row) -> Row:

@@ -8,47 +8,33 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date
 
-import attrs
-
-from gateway_async.sandbox.notifications.messages import Event, notify_about_invoice
+from gateway_async.sandbox.notifications.messages import Event
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import MESSAGE, QUICK_INVOICE
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.quick_invoices import State, state_of
 
-__all__ = ["Reminder", "plan"]
+__all__ = ["plan"]
 
 
 _REMINDED_STATES = frozenset({State.OPEN_UNPAID, State.OPEN_IN_PART})
 
 
-@attrs.frozen
-class Reminder:
-    """One planned reminder."""
-
-    invoice: Row
-    event: Event
-
-    def send(self, gateway: Gateway) -> None:
-        """Send the reminder."""
-        notify_about_invoice(gateway, self.invoice, self.event)
-
-
-def plan(gateway: Gateway, after: date, until: date) -> dict[date, list[Reminder]]:
-    """Return the reminders due after one day and up to another.
+def plan(gateway: Gateway, after: date, until: date) -> dict[date, list[tuple[Row, Event]]]:
+    """Return the reminders due after one day and up to another: invoice and event.
 
     They are grouped by the day whose midnight sends them.
     """
     sent = {(row["quick_invoice_id"], row["event"]) for row in gateway.store.select(MESSAGE)}
-    planned: defaultdict[date, list[Reminder]] = defaultdict(list)
+    planned: defaultdict[date, list[tuple[Row, Event]]] = defaultdict(list)
     for invoice in gateway.store.select(QUICK_INVOICE, ALIVE):
         if state_of(invoice) not in _REMINDED_STATES:
             continue
-        last = min(until.toordinal(), _last_day(invoice))
+        last = min(until, date.fromisoformat(invoice["expire_date"] or date.max.isoformat())).toordinal()
         for event, day in _events(invoice):
             if after.toordinal() < day <= last and (invoice["id"], event) not in sent:
-                planned[date.fromordinal(day)].append(Reminder(invoice, event))
+                planned[date.fromordinal(day)].append((invoice, event))
     return planned
 
 
@@ -64,7 +50,3 @@ def _events(invoice: Row) -> Iterator[tuple[Event, int]]:
         yield "due", due
     if (days := invoice["notification_days_after_due_date"]) is not None:
         yield "after due", due + days
-
-
-def _last_day(invoice: Row) -> int:
-    return date.fromisoformat(invoice["expire_date"] or date.max.isoformat()).toordinal()

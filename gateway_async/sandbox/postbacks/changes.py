@@ -7,10 +7,9 @@ record as it is then. Therefore no postback is lost, and none reports a change t
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from gateway_async.sandbox.handlers import account_vaults
 from gateway_async.sandbox.http.responses import encode
 from gateway_async.sandbox.request.expands import read_expands
-from gateway_async.sandbox.request.records import Derive, derive_nothing
+from gateway_async.sandbox.request.records import show_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE, WAITING, Change
 from gateway_async.sandbox.schema import (
@@ -30,7 +29,6 @@ __all__ = ["is_in_effect", "watch"]
 
 _WATCHED = (CONTACT, ACCOUNT_VAULT, TRANSACTION, TRANSACTION_BATCH)
 _HAS_MERCHANT_ACCOUNT = (TRANSACTION, TRANSACTION_BATCH)
-_DERIVE_BY_TABLE: Mapping[str, Derive] = {ACCOUNT_VAULT.plural: account_vaults.derive}
 _FLAGS: Mapping[Change, str] = {"CREATE": "on_create", "UPDATE": "on_update", "DELETE": "on_delete"}
 
 
@@ -69,7 +67,7 @@ def _postbacks(gateway: Gateway, table: Table, config: Row, change: Change, rows
 
 def _make_data(gateway: Gateway, table: Table, row: Row, expands: str) -> Row:
     """Return the record in the form of postbacks."""
-    record = table.show(row) | _DERIVE_BY_TABLE.get(table.plural, derive_nothing)(gateway, row)
+    record = show_fields(gateway, table, row)
     for name in table.not_in_postbacks:
         del record[name]
     return record | {name: find(gateway, row) for name, find in read_expands(table.plural, expands).items()}
@@ -77,12 +75,9 @@ def _make_data(gateway: Gateway, table: Table, row: Row, expands: str) -> Row:
 
 def _cancel_if_inactive(gateway: Gateway, _change: Change, configs: Sequence[Row]) -> None:
     """Cancel the waiting postbacks of configs that no longer deliver."""
-    for config in configs:
-        if not is_in_effect(config):
-            _cancel_waiting(gateway, config["id"])
-
-
-def _cancel_waiting(gateway: Gateway, config_id: str) -> None:
     cancelled = MACHINE.next_state(State.WAITING, Trigger.CANCEL)
-    for row in gateway.store.select(POSTBACK, f"config_id = ? AND {WAITING}", (config_id,)):
-        gateway.store.update(POSTBACK, row["id"], {"state": cancelled})
+    for config in configs:
+        if is_in_effect(config):
+            continue
+        for row in gateway.store.select(POSTBACK, f"config_id = ? AND {WAITING}", (config["id"],)):
+            gateway.store.update(POSTBACK, row["id"], {"state": cancelled})

@@ -21,10 +21,11 @@ __all__ = ["read", "replay"]
 _CARD_NUMBER = re.compile(r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z])")
 
 
-def read(gateway: Gateway, **about: str | None) -> list[Row]:
+def read(gateway: Gateway, config_id: str | None = None, record_id: str | None = None) -> list[Row]:
     """Return the postbacks, or those of one `config_id` or `record_id`, newest last."""
     configs = {config["id"]: config for config in gateway.store.select(POSTBACK_CONFIG)}
-    return [_show(row, configs[row["config_id"]]) for row in gateway.store.filter(POSTBACK, **about)]
+    rows = gateway.store.filter(POSTBACK, config_id=config_id, record_id=record_id)
+    return [_show(row, configs[row["config_id"]]) for row in rows]
 
 
 def replay(gateway: Gateway, postback_id: str) -> Row:

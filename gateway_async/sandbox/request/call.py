@@ -6,7 +6,7 @@ is nested too deeply or repeats a key.
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -19,7 +19,7 @@ from gateway_async.sandbox.request.expands import Expand
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema.fields import Row
 
-__all__ = ["BODY_LIMIT", "Call", "read_body", "read_json", "read_query"]
+__all__ = ["BODY_LIMIT", "Call", "read_body", "read_chunks", "read_json", "read_query"]
 
 
 BODY_LIMIT = 10 * 1024 * 1024
@@ -94,7 +94,7 @@ async def read_json(request: Request) -> Any:
         text = (await read_body(request)).decode()
         value = json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=_read_object)
         if "\\u" in text:
-            _refuse_lone_surrogates(value)
+            json.dumps(value, ensure_ascii=False, default=str).encode()  # a lone surrogate cannot be encoded
     except UnicodeError:
         raise RefusedError(400, "The body holds text that is not Unicode.") from None
     except RecursionError:
@@ -110,12 +110,21 @@ async def read_body(request: Request) -> bytes:
     Raises:
         RefusedError: 413, the body is larger than `BODY_LIMIT`.
     """
-    body = bytearray()
+    return b"".join([chunk async for chunk in read_chunks(request, "body", BODY_LIMIT)])
+
+
+async def read_chunks(request: Request, name: str, limit: int) -> AsyncGenerator[bytes, None]:
+    """Yield the parts of a body or form as they arrive.
+
+    Raises:
+        RefusedError: 413, it is larger than the limit.
+    """
+    length = 0
     async for chunk in request.stream():
-        body += chunk
-        if len(body) > BODY_LIMIT:
-            raise RefusedError(413, f"The body is larger than {BODY_LIMIT} bytes.")
-    return bytes(body)
+        length += len(chunk)
+        if length > limit:
+            raise RefusedError(413, f"The {name} is larger than {limit} bytes.")
+        yield chunk
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> Row:
@@ -131,10 +140,6 @@ def _find_duplicates(pairs: Sequence[tuple[str, Any]]) -> list[str]:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _refuse_lone_surrogates(value: Any) -> None:
-    json.dumps(value, ensure_ascii=False, default=str).encode()
 
 
 def _describe_error(problem: ValueError) -> str:

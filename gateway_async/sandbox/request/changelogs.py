@@ -1,4 +1,4 @@
-"""The `changelogs` of a record, newest first.
+"""The `changelogs` of a transaction batch, newest first.
 
 They show the creator, each change, and the earlier values. A change is logged before it is stored, in the same
 transaction. Therefore a postback about the change can include the log entry.
@@ -12,28 +12,19 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import CHANGELOG, USER
 from gateway_async.sandbox.schema.fields import Row
 
-__all__ = ["log_creation", "log_update", "read_changelogs"]
+__all__ = ["log_change", "read_changelogs"]
 
 
 _USER = ("id", "username", "first_name", "last_name")
 
 
-def log_creation(gateway: Gateway, model: str, row: Row, user: Row) -> None:
-    """Log the creation of a record."""
-    _log(gateway, "CREATE", model, row, user)
+def log_change(gateway: Gateway, batch: Row, user: Row, changes: Row) -> None:
+    """Log the changes of a batch with the earlier values; without changes, its creation.
 
-
-def log_update(gateway: Gateway, model: str, row: Row, user: Row, changes: Row) -> None:
-    """Log a change of a record, with the earlier values.
-
-    `model` is the record type as change logs spell it, such as `TransactionBatch`. `row` is the record before the
-    change. `user` has no `id` if no user made the change.
+    `batch` is the record before the change. `user` has no `id` if no user made the change.
     """
-    _log(gateway, "UPDATE", model, row, user, {name: row[name] for name in changes if changes[name] != row[name]})
-
-
-def _log(gateway: Gateway, action: str, model: str, row: Row, user: Row, former: Row | None = None) -> None:
-    entry = gateway.new_row(CHANGELOG, row, {"action": action, "model": model, "model_id": row["id"]})
+    known = {"action": "UPDATE" if changes else "CREATE", "model": "TransactionBatch", "model_id": batch["id"]}
+    entry = gateway.new_row(CHANGELOG, batch, known)
     details = [
         {
             "id": gateway.ids.new(),
@@ -41,14 +32,14 @@ def _log(gateway: Gateway, action: str, model: str, row: Row, user: Row, former:
             "field": name,
             "old_value": None if value is None else str(value),
         }
-        for name, value in sorted((former or {}).items())
+        for name, value in sorted((name, batch[name]) for name in changes if changes[name] != batch[name])
     ]
     entry |= {"user_id": user.get("id"), "changelog_details": msgspec.json.encode(details).decode()}
     gateway.store.insert(CHANGELOG, entry)
 
 
 def read_changelogs(gateway: Gateway, row: Row) -> list[Row]:
-    """Return the change log of a record."""
+    """Return the change log of a batch."""
     entries = gateway.store.select(CHANGELOG, "model_id = ? ORDER BY id DESC", (row["id"],))
     return [CHANGELOG.show(entry) | {"user": _show_user(gateway, entry["user_id"])} for entry in entries]
 

@@ -84,14 +84,10 @@ def authenticate(gateway: Gateway, operation: str, headers: Source, query: Sourc
     for scheme in SCHEMES:
         for part in scheme.parts:
             if caller := scheme.find(gateway, sources[part]):
-                _check_path_segment(scheme, operation)
+                if scheme.path_segments and operation.split("/")[2] not in scheme.path_segments:
+                    raise RefusedError(403, "These credentials are not accepted at this endpoint.")
                 return caller
     raise RefusedError(401, "Your request was made without credentials.")
-
-
-def _check_path_segment(scheme: Scheme, operation: str) -> None:
-    if scheme.path_segments and operation.split("/")[2] not in scheme.path_segments:
-        raise RefusedError(403, "These credentials are not accepted at this endpoint.")
 
 
 def _find_by_key(gateway: Gateway, source: Source) -> Caller | None:
@@ -123,12 +119,11 @@ def _find_by_hash_key(gateway: Gateway, source: Source) -> Caller | None:
         return None
     user_id, timestamp = source.get("user-id", ""), source.get("timestamp", "")
     user = gateway.store.find(USER, id=user_id)
-    if user is None or not _is_fresh(gateway, timestamp):
-        raise RefusedError(401, "Hash key is invalid")
-    digest = hmac.new(user["user_hash_key"].encode(), f"{user_id}{timestamp}".encode(), "sha256")
-    if not _equal(hash_key, digest.hexdigest()):
-        raise RefusedError(401, "Hash key is invalid")
-    return Caller(user)
+    if user and _TIMESTAMP.fullmatch(timestamp) and abs(gateway.clock.now() - int(timestamp)) <= _HASH_KEY_SECONDS:
+        digest = hmac.new(user["user_hash_key"].encode(), f"{user_id}{timestamp}".encode(), "sha256")
+        if _equal(hash_key, digest.hexdigest()):
+            return Caller(user)
+    raise RefusedError(401, "Hash key is invalid")
 
 
 SCHEMES: tuple[Scheme, ...] = (
@@ -161,11 +156,6 @@ def _check_token(gateway: Gateway, name: str, text: str | None) -> Caller | None
     if user is None:
         raise RefusedError(401, f"{name} is not valid, or has expired.")
     return Caller(user, token)
-
-
-def _is_fresh(gateway: Gateway, timestamp: str) -> bool:
-    is_number = _TIMESTAMP.fullmatch(timestamp) is not None
-    return is_number and abs(gateway.clock.now() - int(timestamp)) <= _HASH_KEY_SECONDS
 
 
 def _equal(given: str, expected: str) -> bool:

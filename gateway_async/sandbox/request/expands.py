@@ -63,11 +63,10 @@ def _related(table: Table, column: str) -> Expand:
     return find
 
 
-def _related_list(table: Table, column: str) -> Expand:
-    def find(gateway: Gateway, row: Row) -> list[Row]:
-        return [table.show(one) for one in gateway.store.filter(table, **{column: row["id"]})]
-
-    return find
+def _files(gateway: Gateway, invoice: Row) -> list[Row]:
+    return [
+        QUICK_INVOICE_FILE.show(row) for row in gateway.store.filter(QUICK_INVOICE_FILE, quick_invoice_id=invoice["id"])
+    ]
 
 
 def _no_record(_gateway: Gateway, _row: Row) -> None:
@@ -82,10 +81,6 @@ def _column(name: str) -> Expand:
     return lambda _gateway, row: row[name]
 
 
-def _payment_page(gateway: Gateway, row: Row) -> str:
-    return f"{gateway.base_url}/#/quickinvoicepay/{row['id']}"
-
-
 def _default_product(gateway: Gateway, row: Row) -> Row | None:
     where = {"location_id": row["location_id"], "payment_method": row["payment_method"]}
     found = gateway.store.find(PRODUCT_TRANSACTION, **where)
@@ -97,70 +92,51 @@ def _allowed(trigger: states.Trigger) -> Expand:
 
 
 _LOCATION = _related(LOCATION, "location_id")
-_CONTACT = _related(CONTACT, "contact_id")
-
-_OF_CONTACTS: dict[str, Expand] = {"location": _LOCATION, "tags": _empty_list, "changelogs": _empty_list}
-_OF_VAULTS: dict[str, Expand] = {
+_SHARED: dict[str, Expand] = {
     "location": _LOCATION,
-    "contact": _CONTACT,
-    "signature": _no_record,
+    "contact": _related(CONTACT, "contact_id"),
     "created_user": _related(USER, "created_user_id"),
+    "tags": _empty_list,
+}
+_OF_VAULTS = _SHARED | {
+    "signature": _no_record,
     "product_transaction": _default_product,
     "account_vault_cau_product_transaction": _no_record,
     "account_vault_cau_logs": _empty_list,
-    "tags": _empty_list,
     "changelogs": _empty_list,
 }
-_OF_PAYLINKS: dict[str, Expand] = {
-    "location": _LOCATION,
-    "contact": _CONTACT,
-    "created_user": _related(USER, "created_user_id"),
-    "email_blacklist": _no_record,
-    "sms_blacklist": _no_record,
-    "payment_url": paylink_url,
-    "tags": _empty_list,
-}
-_OF_TRANSACTIONS: dict[str, Expand] = {
-    "location": _LOCATION,
-    "contact": _CONTACT,
+_OF_TRANSACTIONS = _SHARED | {
     "account_vault": _related(ACCOUNT_VAULT, "account_vault_id"),
     "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
-    "created_user": _related(USER, "created_user_id"),
     "terminal": _related(TERMINAL, "terminal_id"),
     "signature": _no_record,
-    "tags": _empty_list,
     "changelogs": _empty_list,
     "is_voidable": _allowed(states.Trigger.VOID),
     "is_refundable": _allowed(states.Trigger.REFUND),
     "is_completable": _allowed(states.Trigger.COMPLETE),
     "is_settled": lambda _gateway, row: row["status_id"] == states.State.SETTLED,
 }
-_OF_BATCHES: dict[str, Expand] = {
-    "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
-    "changelogs": read_changelogs,
-}
-_OF_INVOICES: dict[str, Expand] = {
-    "location": _LOCATION,
-    "contact": _CONTACT,
-    "created_user": _related(USER, "created_user_id"),
-    "email_blacklist": _no_record,
-    "files": _related_list(QUICK_INVOICE_FILE, "quick_invoice_id"),
-    "payment_url": _payment_page,
-    "quick_invoice_settings": _no_record,
-    "quick_invoice_views": _empty_list,
-    "tags": lambda _gateway, row: Raw(row["tags"].encode()),
-}
-_OF_CONFIGS: dict[str, Expand] = {name: _column(name) for name in ("basic_auth_username", "basic_auth_password")}
 
-EXPANDS = {
-    CONTACT.plural: _OF_CONTACTS,
+EXPANDS: dict[str, dict[str, Expand]] = {
+    CONTACT.plural: {"location": _LOCATION, "tags": _empty_list, "changelogs": _empty_list},
     ACCOUNT_VAULT.plural: _OF_VAULTS,
     ROUTER_ACCOUNT_VAULT.plural: _OF_VAULTS,
-    PAYLINK.plural: _OF_PAYLINKS,
+    PAYLINK.plural: _SHARED | {"email_blacklist": _no_record, "sms_blacklist": _no_record, "payment_url": paylink_url},
     TRANSACTION.plural: _OF_TRANSACTIONS,
     ROUTER_TRANSACTION.plural: _OF_TRANSACTIONS,
-    QUICK_INVOICE.plural: _OF_INVOICES,
-    TRANSACTION_BATCH.plural: _OF_BATCHES,
-    POSTBACK_CONFIG.plural: _OF_CONFIGS,
+    QUICK_INVOICE.plural: _SHARED
+    | {
+        "email_blacklist": _no_record,
+        "files": _files,
+        "payment_url": lambda gateway, row: f"{gateway.base_url}/#/quickinvoicepay/{row['id']}",
+        "quick_invoice_settings": _no_record,
+        "quick_invoice_views": _empty_list,
+        "tags": lambda _gateway, row: Raw(row["tags"].encode()),
+    },
+    TRANSACTION_BATCH.plural: {
+        "product_transaction": _related(PRODUCT_TRANSACTION, "product_transaction_id"),
+        "changelogs": read_changelogs,
+    },
+    POSTBACK_CONFIG.plural: {name: _column(name) for name in ("basic_auth_username", "basic_auth_password")},
 }
 """The relations that each record type can include."""

@@ -6,7 +6,7 @@ of that name, as an unknown field is. Large files are spooled to disk.
 
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import ExitStack, asynccontextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -16,6 +16,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from gateway_async.sandbox.http.errors import Problems, RefusedError
+from gateway_async.sandbox.request.call import read_chunks
 from gateway_async.sandbox.schema.fields import Row, label
 
 __all__ = ["FORM_LIMIT", "PART_LIMIT", "is_form", "read_form"]
@@ -44,8 +45,9 @@ class _Parser(MultiPartParser):
     Texts are decoded as Latin-1, which loses nothing, so that invalid UTF-8 can be rejected afterwards.
     """
 
-    def __init__(self, content_type: str, stream: AsyncGenerator[bytes, None]) -> None:
-        headers = Headers({"content-type": f"{content_type}; charset=latin-1"})
+    def __init__(self, request: Request) -> None:
+        headers = Headers({"content-type": f"{request.headers['content-type']}; charset=latin-1"})
+        stream = read_chunks(request, "form", FORM_LIMIT)
         super().__init__(headers, stream, max_files=PART_LIMIT, max_fields=PART_LIMIT, max_part_size=FORM_LIMIT)
         self.is_complete = False
 
@@ -78,7 +80,7 @@ async def read_form(request: Request, wrapper: str, *, arrays: Collection[str] =
 
 
 async def _read_parts(request: Request, stack: ExitStack) -> list[tuple[str, Any]]:
-    parser, token = _Parser(request.headers["content-type"], _read_stream(request)), _is_parsing.set(True)
+    parser, token = _Parser(request), _is_parsing.set(True)
     try:
         parts = (await parser.parse()).multi_items()
         for _, value in parts:
@@ -97,15 +99,6 @@ def _check_parts(parser: _Parser, count: int) -> None:
         raise ValueError("the last boundary is missing.")
     if count > PART_LIMIT:
         raise ValueError(f"more than {PART_LIMIT} parts.")
-
-
-async def _read_stream(request: Request) -> AsyncGenerator[bytes, None]:
-    length = 0
-    async for chunk in request.stream():
-        length += len(chunk)
-        if length > FORM_LIMIT:
-            raise RefusedError(413, f"The form is larger than {FORM_LIMIT} bytes.")
-        yield chunk
 
 
 def _decode(text: str) -> str:

@@ -172,14 +172,10 @@ def _match_time(field: Field, text: str, query: Mapping[str, str], now: datetime
     name = text.lower().replace("_", " ")
     if name == "custom":
         return _match_custom_range(field, query)
-    if (span := _NAMED_RANGES.get(name)) is None:
-        return _match_timestamp(field, text, query, now)
-    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    start, end = span(today, now)
-    return f"{field.name} >= ? AND {field.name} < ?", (int(start.timestamp()), int(end.timestamp()))
-
-
-def _match_timestamp(field: Field, text: str, query: Mapping[str, str], now: datetime) -> Condition:
+    if name in _NAMED_RANGES:
+        today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        start, end = _NAMED_RANGES[name](today, now)
+        return f"{field.name} >= ? AND {field.name} < ?", (int(start.timestamp()), int(end.timestamp()))
     try:
         return _match_any_of(field, text, query, now)
     except ValueError:

@@ -4,6 +4,7 @@ They find, show, list, change and delete records.
 """
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 
 from starlette.responses import Response
 
@@ -11,17 +12,15 @@ from gateway_async.sandbox.http.errors import Problems, RefusedError
 from gateway_async.sandbox.http.responses import empty_response, json_response
 from gateway_async.sandbox.request.call import Call
 from gateway_async.sandbox.request.listing import read_listing
-from gateway_async.sandbox.request.references import check_references
-from gateway_async.sandbox.request.validation import read_fields
+from gateway_async.sandbox.request.validation import check_references, read_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema import ACCOUNT_VAULT
 from gateway_async.sandbox.schema.fields import Row, Table
 
 __all__ = [
     "Check",
-    "Derive",
     "Handler",
     "check_values",
-    "derive_nothing",
     "find_record",
     "make_create",
     "make_delete",
@@ -32,13 +31,12 @@ __all__ = [
     "read_new",
     "read_update",
     "show",
+    "show_fields",
     "update_record",
 ]
 
 
 Handler = Callable[[Call], Awaitable[Response]]
-Derive = Callable[[Gateway, Row], Row]
-"""Computes the derived fields of a stored record for a response."""
 Check = Callable[[Row, Row, Problems], None]
 """Checks the new values of a stored record, and reports problems."""
 
@@ -49,15 +47,23 @@ def _nothing_to_check(_row: Row, _values: Row, _problems: Problems) -> None:
     """Check nothing beyond the fields themselves."""
 
 
-def derive_nothing(_gateway: Gateway, _row: Row) -> Row:
-    """Return no derived fields, for records that show only what is stored."""
-    return {}
-
-
-def show(call: Call, table: Table, row: Row, derive: Derive = derive_nothing) -> Row:
-    """Return a stored record in response form, with its link and expands."""
+def show_fields(gateway: Gateway, table: Table, row: Row) -> Row:
+    """Return a stored record in response form; a vault also has its computed field."""
     record = table.show(row)
-    record.update(derive(call.gateway, row))
+    if table is ACCOUNT_VAULT:
+        record["expiring_in_months"] = _months_until(row["exp_date"], gateway.clock.date())
+    return record
+
+
+def _months_until(expiry: str | None, today: datetime) -> int | None:
+    if expiry is None:
+        return None
+    return max(0, (2000 + int(expiry[2:]) - today.year) * 12 + int(expiry[:2]) - today.month)
+
+
+def show(call: Call, table: Table, row: Row) -> Row:
+    """Return a stored record in response form, with its link and expands."""
+    record = show_fields(call.gateway, table, row)
     for name, find in call.expands.items():
         record[name] = find(call.gateway, row)
     record["_links"] = make_links(call.gateway, table, row)
@@ -118,52 +124,51 @@ def check_values(call: Call, table: Table, body: Row, problems: Problems, *, cur
     return values
 
 
-def make_create(table: Table, check: Check = _nothing_to_check, derive: Derive = derive_nothing) -> Handler:
+def make_create(table: Table, check: Check = _nothing_to_check) -> Handler:
     """Create the handler of POST; `check` applies the rules of the record type."""
 
     async def create(call: Call) -> Response:
         values, problems = await read_new(call, table)
         check({}, values, problems)
         problems.raise_if_any()
-        row = call.gateway.new_row(table, call.user, values)
-        call.gateway.store.insert(table, row)
-        return json_response({table.singular: show(call, table, row, derive)}, 201)
+        row = call.gateway.create(table, call.user, values)
+        return json_response({table.singular: show(call, table, row)}, 201)
 
     return create
 
 
-def make_get(table: Table, derive: Derive = derive_nothing) -> Handler:
+def make_get(table: Table) -> Handler:
     """Create the handler of GET on a record."""
 
     async def get(call: Call) -> Response:
         row = find_record(call, table)
-        return json_response({table.singular: show(call, table, row, derive)})
+        return json_response({table.singular: show(call, table, row)})
 
     return get
 
 
-def make_list(table: Table, derive: Derive = derive_nothing) -> Handler:
+def make_list(table: Table) -> Handler:
     """Create the handler of GET on a list."""
 
     async def get_list(call: Call) -> Response:
         gateway = call.gateway
         listing = read_listing(table, call.user, call.query, gateway.clock.date())
         rows, total = listing.fetch(gateway.store)
-        records = [show(call, table, row, derive) for row in rows]
+        records = [show(call, table, row) for row in rows]
         url = f"{gateway.base_url}/v2/{table.plural}"
         return json_response({table.plural: records, "meta": listing.meta(url, total)})
 
     return get_list
 
 
-def make_update(table: Table, check: Check = _nothing_to_check, derive: Derive = derive_nothing) -> Handler:
+def make_update(table: Table, check: Check = _nothing_to_check) -> Handler:
     """Create the handler of PUT; `check` applies the rules of the record type."""
 
     async def put(call: Call) -> Response:
         row, values, problems = await read_update(call, table)
         check(row, values, problems)
         problems.raise_if_any()
-        return json_response({table.singular: show(call, table, update_record(call, table, row, values), derive)})
+        return json_response({table.singular: show(call, table, update_record(call, table, row, values))})
 
     return put
 
@@ -180,9 +185,9 @@ def make_delete(table: Table) -> Handler:
 
 
 def update_record(call: Call, table: Table, row: Row, values: Row) -> Row:
-    """Store changes of a record and return the changed record."""
-    stored = {name: value for name, value in values.items() if name in row}
-    stored["modified_ts"] = call.gateway.clock.timestamp()
+    """Store changes of a record and their author; return the changed record."""
+    modifier = {"modified_ts": call.gateway.clock.timestamp(), "modified_user_id": call.user["id"]}
+    stored = {name: value for name, value in (values | modifier).items() if name in row}
     call.gateway.store.update(table, row["id"], stored)
     return row | stored
 

@@ -4,16 +4,28 @@ It reports every problem at once. An unknown field, or one that the caller may n
 exceptions: a field that has the stored value already (null for a new record), and a field that is computed for each
 response. Therefore a client can read a record, change it and send it back whole. Null clears a field or restores its
 default.
+
+Each id must name a record in the caller's location. A contact's integrator id is replaced by its system id. A new
+integrator id must not be in use.
 """
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
 from gateway_async.sandbox.http.errors import Problems
+from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema import BY_PLURAL, CONTACT
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 
-__all__ = ["read_fields"]
+__all__ = ["Rule", "check_references", "check_rules", "read_fields"]
+
+
+Rule = tuple[tuple[str, ...], str, Callable[[Row], bool]]
+"""The fields concerned, the message for the first of them, and a test for a broken rule."""
+
+_MISSING = {"terminal_id": "Terminal not found"}
 
 
 def read_fields(table: Table, body: Row, problems: Problems, *, current: Row | None = None) -> Row:
@@ -69,3 +81,58 @@ def _is_blank(field: Field, values: Row, problems: Problems, current: Row | None
     left_out = field.name not in values and current is None
     emptied = field.name in values and values[field.name] in {None, ""}
     return (left_out or emptied) and field.name not in problems
+
+
+def check_rules(rules: Iterable[Rule], row: Row, problems: Problems) -> None:
+    """Check a record by the rules of its type; a rule about a field with a problem does not apply."""
+    for fields, sentence, is_broken in rules:
+        if not any(field in problems for field in fields) and is_broken(row):
+            problems.add(fields[0], sentence)
+
+
+def check_references(
+    gateway: Gateway, user: Row, table: Table, values: Row, problems: Problems, *, current: Row | None = None
+) -> None:
+    """Check every id among the values of a request, and translate `contact_api_id`.
+
+    In `values`, `contact_id` is filled in and an empty integrator id is removed. `current` is the stored record that a
+    PUT changes; None for a POST.
+    """
+    _translate_contact(gateway, user, table, values, problems)
+    for name, value in values.items():
+        target, known = table.by_name[name].references, (current or {}).get(name)
+        if target and value not in {None, known} and not _exists(gateway, user, BY_PLURAL[target], value):
+            problems.add(name, _MISSING.get(name, f"{name} provided is not valid"))
+    _check_api_id(gateway, user, table, values, problems, current=current)
+
+
+def _check_api_id(
+    gateway: Gateway, user: Row, table: Table, values: Row, problems: Problems, *, current: Row | None = None
+) -> None:
+    api_id = table.api_id
+    if values.get(api_id) == "":
+        values[api_id] = None  # an empty id means that the record has none, which several records may share
+    if values.get(api_id) is None:
+        return
+    except_id = current["id"] if current else None
+    if gateway.is_taken(table, user["location_id"], values[api_id], except_id=except_id):
+        problems.add(api_id, f"{api_id} already exists in this location")
+
+
+def _translate_contact(gateway: Gateway, user: Row, table: Table, values: Row, problems: Problems) -> None:
+    if table is CONTACT or (api_id := values.get("contact_api_id")) is None:
+        return
+    contact = gateway.store.find(CONTACT, location_id=user["location_id"], contact_api_id=api_id)
+    if contact is None or contact["deleted_ts"] is not None:
+        problems.add("contact_api_id", "contact_api_id provided is not valid")
+    elif values.get("contact_id") not in {None, contact["id"]}:
+        problems.add("contact_api_id", f"{label('contact_api_id')} and Contact Id name different contacts.")
+    else:
+        values["contact_id"] = contact["id"]
+
+
+def _exists(gateway: Gateway, user: Row, table: Table, record_id: str) -> bool:
+    record = gateway.store.find(table, id=record_id)
+    if record is None or record["deleted_ts"] is not None:
+        return False
+    return bool(user["location_id"] == record.get("location_id", record["id"]))

@@ -13,7 +13,7 @@ from gateway_async.sandbox.runtime.store import Store
 from gateway_async.sandbox.schema import STORED, TOKEN
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators.clock import Clock
-from gateway_async.sandbox.simulators.faults import Faults
+from gateway_async.sandbox.simulators.faults import Plan
 from gateway_async.sandbox.simulators.terminals import Terminals
 
 __all__ = ["Gateway"]
@@ -29,6 +29,7 @@ class Gateway:
     """The state and services of one running gateway.
 
     Attributes:
+        faults: The active fault plans.
         ids: Creates the ids of new records.
         listener: The server that accepts the requests.
         info: The address, and the credentials and ids of the first location.
@@ -38,7 +39,7 @@ class Gateway:
     clock: Clock
     terminals: Terminals
     postback_delivery: PostbackDelivery
-    faults: Faults = attrs.field(factory=Faults, init=False)
+    faults: list[Plan] = attrs.field(factory=list, init=False)
     ids: IdGenerator = attrs.field(init=False)
     listener: Listener = attrs.field(init=False)
     info: SandboxInfo = attrs.field(init=False)
@@ -58,12 +59,19 @@ class Gateway:
         return {"location_id": self.info.location_id}
 
     def new_row(self, table: Table, user: Row, values: Row) -> Row:
-        """Return a new record with defaults, values, an id and timestamps."""
+        """Return a new record: defaults, values, an id, timestamps and the creator."""
         now = self.clock.timestamp()
         row: Row = {field.name: field.default for field in table.stored}
-        row |= {name: value for name, value in values.items() if name in row and value is not None}
+        known = {"created_user_id": user.get("id"), "modified_user_id": user.get("id")} | values
+        row |= {name: value for name, value in known.items() if name in row and value is not None}
         row |= {"id": self.ids.new(), "location_id": user["location_id"], "deleted_ts": None}
         return row | {"created_ts": now, "modified_ts": now}
+
+    def create(self, table: Table, user: Row, values: Row) -> Row:
+        """Store a new record, and return it."""
+        row = self.new_row(table, user, values)
+        self.store.insert(table, row)
+        return row
 
     def is_taken(self, table: Table, location_id: str, api_id: str, *, except_id: str | None = None) -> bool:
         """Return whether an integrator id is in use in a location.

@@ -87,10 +87,10 @@ class PostbackDelivery:
             return
         now, later = self._clock.now(), []
         for config in self._store.select(POSTBACK_CONFIG, ALIVE):
-            due = self._store.minimum(POSTBACK, "due_ts", _WAITING_OF_CONFIG, (config["id"],))
-            if due is not None and due > now:
-                later.append(due)
-            elif due is not None:
+            postback = self._next(config["id"])
+            if postback and postback["due_ts"] > now:
+                later.append(postback["due_ts"])
+            elif postback:
                 self._start_task(config["id"])
         self._set_timer(min(later, default=None))
 
@@ -116,7 +116,7 @@ class PostbackDelivery:
             self.schedule_check()
 
     async def _run(self, config_id: str) -> None:
-        while postback := self._next(config_id):
+        while (postback := self._next(config_id)) and postback["due_ts"] <= self._clock.now():
             config = self._store.select(POSTBACK_CONFIG, "id = ?", (config_id,))[0]
             number, when = last_attempt_number(postback) + 1, self._clock.now()
             result = await self._webhook_client.send(_make_request(config, postback, number))
@@ -125,8 +125,8 @@ class PostbackDelivery:
             await asyncio.sleep(0)  # yields to other tasks: a host that is not allowed fails without waiting
 
     def _next(self, config_id: str) -> Row | None:
-        condition = f"{_WAITING_OF_CONFIG} AND due_ts <= ? ORDER BY due_ts, id LIMIT 1"
-        return next(iter(self._store.select(POSTBACK, condition, (config_id, self._clock.now()))), None)
+        condition = f"{_WAITING_OF_CONFIG} ORDER BY due_ts, id LIMIT 1"
+        return next(iter(self._store.select(POSTBACK, condition, (config_id,))), None)
 
     def _record_attempt(self, postback_id: str, attempt: Row, result: DeliveryResult) -> None:
         """Record the result of an attempt.
@@ -143,11 +143,7 @@ class PostbackDelivery:
         after = MACHINE.next_state(state, _trigger_of(attempt["number"], config, result)) or state
         due = self._clock.now() + config["attempt_interval"]
         self._store.update(POSTBACK, postback_id, changes | {"state": after, "due_ts": due})
-        if after is not State.WAITING:
-            self._count_ended()
-
-    def _count_ended(self) -> None:
-        self._ended_since_cleanup += 1
+        self._ended_since_cleanup += after is not State.WAITING
         if self._ended_since_cleanup > MOST_ENDED // 10:
             self._delete_old()
 

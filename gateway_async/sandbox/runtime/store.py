@@ -209,11 +209,6 @@ class Store:
         found = self._connection.execute(f"SELECT {what} FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
         return int(found.fetchone()[0])
 
-    def minimum(self, table: Table, column: str, where: str, values: Sequence[Any]) -> Any:
-        """Return the least value of a column in matching records, or None."""
-        found = self._connection.execute(f"SELECT min({column}) FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
-        return found.fetchone()[0]
-
     def _notify_watcher(self, table: Table, change: Change, rows: Sequence[Row]) -> None:
         watcher = self._watchers.get(table.plural)
         if watcher and rows:

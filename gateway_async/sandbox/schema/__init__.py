@@ -3,14 +3,22 @@
 Start at `fields.py`, and at `kinds.py` for the types of values. To add a record type, add a file to this package.
 """
 
-from gateway_async.sandbox.schema.account_vaults import ACCOUNT_VAULT, ROUTER_ACCOUNT_VAULT, TICKET
-from gateway_async.sandbox.schema.changelogs import CHANGELOG
+from gateway_async.sandbox.schema.account_vaults import ACCOUNT_VAULT, ROUTER_ACCOUNT_VAULT
 from gateway_async.sandbox.schema.contacts import CONTACT
-from gateway_async.sandbox.schema.initial_records import LOCATION, PRODUCT_TRANSACTION, TERMINAL, USER
-from gateway_async.sandbox.schema.messages import MESSAGE
+from gateway_async.sandbox.schema.gateway_records import (
+    CHANGELOG,
+    LOCATION,
+    MESSAGE,
+    POSTBACK,
+    PRODUCT_TRANSACTION,
+    TERMINAL,
+    TICKET,
+    TOKEN,
+    TRANSACTION_BATCH,
+    USER,
+)
 from gateway_async.sandbox.schema.paylinks import PAYLINK
 from gateway_async.sandbox.schema.postback_configs import POSTBACK_CONFIG
-from gateway_async.sandbox.schema.postbacks import POSTBACK
 from gateway_async.sandbox.schema.quick_invoices import (
     FILE_CONTENT,
     INVOICED_TRANSACTION,
@@ -18,8 +26,6 @@ from gateway_async.sandbox.schema.quick_invoices import (
     QUICK_INVOICE,
     QUICK_INVOICE_FILE,
 )
-from gateway_async.sandbox.schema.tokens import LOGIN, TOKEN
-from gateway_async.sandbox.schema.transaction_batches import TRANSACTION_BATCH
 from gateway_async.sandbox.schema.transactions import ROUTER_TRANSACTION, TRANSACTION
 
 INITIAL_RECORDS = (LOCATION, USER, PRODUCT_TRANSACTION, TERMINAL)
@@ -59,7 +65,6 @@ __all__ = [
     "INITIAL_RECORDS",
     "INVOICED_TRANSACTION",
     "LOCATION",
-    "LOGIN",
     "MESSAGE",
     "PAYLINK",
     "POSTBACK",

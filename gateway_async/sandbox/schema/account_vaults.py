@@ -1,14 +1,14 @@
-"""The fields of an account vault and of a ticket.
+"""The fields of an account vault.
 
 A further table has the fields of the request that fills a vault at a terminal. The fields follow the contract's
 "Account vault". The account number, the track data and the routing number serve to create the vault and are not stored.
 Of a card, only the brand, the first six and the last four digits are stored.
 """
 
-from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table
+from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table, read_only
 from gateway_async.sandbox.schema.kinds import CODE, FLAG, INTEGER, TEXT, TIMESTAMP
 
-__all__ = ["ACCOUNT_VAULT", "ROUTER_ACCOUNT_VAULT", "TICKET"]
+__all__ = ["ACCOUNT_VAULT", "ROUTER_ACCOUNT_VAULT"]
 
 
 ACCOUNT_VAULT = Table(
@@ -19,8 +19,7 @@ ACCOUNT_VAULT = Table(
         Field("payment_method", CODE, 2, 3, settable=ONCE, required=True),
         Field("title", TEXT, 1, 64),
         Field("account_holder_name", TEXT, 1, 60),
-        Field("first_six", CODE, settable=NEVER),
-        Field("last_four", CODE, settable=NEVER),
+        *read_only(first_six=CODE, last_four=CODE),
         Field("billing_address", TEXT, 1, 32),
         Field("billing_zip", TEXT, 4, 12),
         Field("exp_date", CODE, 4, 4),
@@ -28,8 +27,7 @@ ACCOUNT_VAULT = Table(
         Field("account_type", CODE, 1, 32),
         Field("location_id", CODE, 1, 36, settable=ONCE, required=True, references="locations"),
         Field("contact_id", CODE, 1, 36, references="contacts"),
-        Field("created_ts", TIMESTAMP, settable=NEVER),
-        Field("modified_ts", TIMESTAMP, settable=NEVER),
+        *read_only(created_ts=TIMESTAMP, modified_ts=TIMESTAMP),
         Field("account_vault_api_id", TEXT, 1, 36),
         Field("dl_number", TEXT, 1, 50),
         Field("dl_state", TEXT, 2, 2),
@@ -39,9 +37,7 @@ ACCOUNT_VAULT = Table(
         Field("billing_state", TEXT, 2, 26),
         Field("billing_city", TEXT, 1, 36),
         Field("billing_phone", TEXT, 1, 10),
-        Field("accountvault_c1", TEXT, 0, 128),
-        Field("accountvault_c2", TEXT, 0, 128),
-        Field("accountvault_c3", TEXT, 0, 128),
+        *(Field(f"accountvault_c{number}", TEXT, 0, 128) for number in (1, 2, 3)),
         Field("expiring_in_months", INTEGER, settable=NEVER, stored=False),
         Field("has_recurring", FLAG, settable=NEVER, default=0),
         Field("ach_sec_code", CODE, 3, 3),
@@ -72,19 +68,5 @@ ROUTER_ACCOUNT_VAULT = Table(
         Field("location_id", CODE, 1, 36, required=True, references="locations"),
         Field("contact_id", CODE, 1, 36, required=True, references="contacts"),
         Field("terminal_id", CODE, 1, 36, required=True, references="terminals"),
-    ),
-)
-
-TICKET = Table(
-    "ticket",
-    "tickets",
-    (
-        Field("id", CODE),
-        Field("location_id", CODE),
-        Field("account_type", CODE),
-        Field("first_six", CODE),
-        Field("last_four", CODE),
-        Field("exp_date", CODE),
-        Field("created_ts", TIMESTAMP),
     ),
 )

@@ -4,7 +4,7 @@ Gateways name the header message type in two ways. The sandbox accepts both and 
 postbacks do.
 """
 
-from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table
+from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table, read_only
 from gateway_async.sandbox.schema.kinds import BIT, CODE, DATE, FLAG, INTEGER, MONEY, TEXT, TIMESTAMP
 
 __all__ = ["CONTACT"]
@@ -31,14 +31,11 @@ CONTACT = Table(
         Field("office_phone", TEXT, 0, 10),
         Field("office_ext_phone", TEXT, 0, 10),
         Field("email_trx_receipt", FLAG, default=0),
-        Field("created_ts", TIMESTAMP, settable=NEVER),
-        Field("modified_ts", TIMESTAMP, settable=NEVER),
+        *read_only(created_ts=TIMESTAMP, modified_ts=TIMESTAMP),
         Field("date_of_birth", DATE),
         Field("header_message", TEXT, 0, 250),
         Field("header_message_type_id", INTEGER, 1, 2, default=0),
-        Field("contact_c1", TEXT, 0, 250),
-        Field("contact_c2", TEXT, 0, 250),
-        Field("contact_c3", TEXT, 0, 250),
+        *(Field(f"contact_c{number}", TEXT, 0, 250) for number in (1, 2, 3)),
         Field("contact_balance", MONEY),
         Field("header_message_type", INTEGER, 1, 2, stored=False, default=0),
         Field("update_if_exists", BIT, settable=ONCE, stored=False),

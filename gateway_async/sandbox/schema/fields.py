@@ -12,7 +12,7 @@ import attrs
 
 from gateway_async.sandbox.schema.kinds import Kind, Stored
 
-__all__ = ["ALWAYS", "NEVER", "ONCE", "Field", "Row", "Table", "label"]
+__all__ = ["ALWAYS", "NEVER", "ONCE", "Field", "Row", "Table", "label", "read_only"]
 
 
 Row = dict[str, Any]
@@ -79,6 +79,11 @@ class Field:
 
     def _count(self, number: int) -> str:
         return f"{number} character{'s' if number != 1 else ''}"
+
+
+def read_only(**kinds: Kind) -> tuple[Field, ...]:
+    """Return fields that no request sets, from their names and kinds."""
+    return tuple(Field(name, kind, settable=NEVER) for name, kind in kinds.items())
 
 
 @attrs.frozen(slots=False)

@@ -5,7 +5,7 @@ address. `description` is the merchant's own text, of any length.
 """
 
 from gateway_async.sandbox.schema.codes import DeliveryMethod
-from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table
+from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table, read_only
 from gateway_async.sandbox.schema.kinds import BIT, CODE, DATE, INTEGER, MONEY, TEXT, TIMESTAMP
 
 __all__ = ["PAYLINK"]
@@ -32,10 +32,7 @@ PAYLINK = Table(
         Field("display_billing_fields", BIT, default=0),
         Field("status_id", INTEGER, settable=NEVER, default=0),
         Field("active", BIT, settable=NEVER, default=1),
-        Field("created_ts", TIMESTAMP, settable=NEVER),
-        Field("created_user_id", CODE, settable=NEVER),
-        Field("modified_ts", TIMESTAMP, settable=NEVER),
-        Field("modified_user_id", CODE, settable=NEVER),
+        *read_only(created_ts=TIMESTAMP, created_user_id=CODE, modified_ts=TIMESTAMP, modified_user_id=CODE),
         Field("contact_api_id", TEXT, 1, 64, stored=False),
     ),
     api_id="paylink_api_id",

@@ -4,7 +4,7 @@ The credentials for the receiver are shown only on `expand`. A flag is returned 
 stays true.
 """
 
-from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table
+from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table, read_only
 from gateway_async.sandbox.schema.kinds import CODE, INTEGER, RAW_FLAG, TEXT, TIMESTAMP
 
 __all__ = ["POSTBACK_CONFIG"]
@@ -26,8 +26,7 @@ POSTBACK_CONFIG = Table(
         Field("number_of_attempts", INTEGER, 1, default=1),
         Field("attempt_interval", INTEGER, 1, default=300),
         Field("expands", TEXT, 0, 250),
-        Field("created_ts", TIMESTAMP, settable=NEVER),
-        Field("modified_ts", TIMESTAMP, settable=NEVER),
+        *read_only(created_ts=TIMESTAMP, modified_ts=TIMESTAMP),
         Field("product_transaction_id", CODE, 1, 36, references="producttransactions"),
         Field("basic_auth_username", TEXT, 0, 250, shown=False),
         Field("basic_auth_password", TEXT, 0, 250, shown=False),

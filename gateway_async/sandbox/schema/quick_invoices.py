@@ -7,7 +7,7 @@ responses; here a POST may set them. The content of a file is in its own table, 
 """
 
 from gateway_async.sandbox.schema.codes import InvoiceStatus, PaymentStatus
-from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table
+from gateway_async.sandbox.schema.fields import NEVER, ONCE, Field, Table, read_only
 from gateway_async.sandbox.schema.kinds import (
     BIT,
     BYTES,
@@ -39,8 +39,7 @@ QUICK_INVOICE = Table(
         Field("item_footer", TEXT, 0, 250),
         Field("status_id", INTEGER, 1, 1, default=InvoiceStatus.OPEN),
         Field("payment_status_id", INTEGER, settable=NEVER, default=PaymentStatus.UNPAID),
-        Field("amount_due", MONEY, settable=NEVER),
-        Field("remaining_balance", MONEY, settable=NEVER),
+        *read_only(amount_due=MONEY, remaining_balance=MONEY),
         Field("due_date", DATE, required=True),
         Field("expire_date", DATE),
         Field("email", TEXT, 5, 128),
@@ -54,10 +53,7 @@ QUICK_INVOICE = Table(
         Field("cc_product_transaction_id", CODE, 1, 36, references="producttransactions"),
         Field("ach_product_transaction_id", CODE, 1, 36, references="producttransactions"),
         Field("is_active", BIT, settable=NEVER, default=1),
-        Field("created_ts", TIMESTAMP, settable=NEVER),
-        Field("created_user_id", CODE, settable=NEVER),
-        Field("modified_ts", TIMESTAMP, settable=NEVER),
-        Field("modified_user_id", CODE, settable=NEVER),
+        *read_only(created_ts=TIMESTAMP, created_user_id=CODE, modified_ts=TIMESTAMP, modified_user_id=CODE),
         Field("note", TEXT, 0, 200),
         Field("notification_email", TEXT, settable=NEVER),
         Field("attach_files_to_email", BIT, default=0),
@@ -111,7 +107,6 @@ PRODUCT_FILE = Table(
         Field("location_id", CODE, 1, 36, required=True, references="locations"),
         Field("title", TEXT, 1, required=True),
         Field("product_file_credential_id", CODE, 1, required=True),
-        Field("created_ts", TIMESTAMP, settable=NEVER),
-        Field("modified_ts", TIMESTAMP, settable=NEVER),
+        *read_only(created_ts=TIMESTAMP, modified_ts=TIMESTAMP),
     ),
 )

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 import attrs
 
-__all__ = ["FAULTS", "FaultName", "Faults", "Plan", "matches_path"]
+__all__ = ["FAULTS", "FaultName", "Plan", "matches_path"]
 
 
 FaultName = Literal[
@@ -71,9 +71,9 @@ class Plan:
     seed: int | None = None
     seconds: float = 1.0
     retry_after: float | None = 1.0
-    seen: int = 0
-    affected: int = 0
-    affected_ids: deque[str] = attrs.field(factory=lambda: deque(maxlen=_MOST_IDS))
+    seen: int = attrs.field(default=0, init=False)
+    affected: int = attrs.field(default=0, init=False)
+    affected_ids: deque[str] = attrs.field(factory=lambda: deque(maxlen=_MOST_IDS), init=False)
     _random: Random = attrs.field(init=False, repr=False, eq=False)
 
     def __attrs_post_init__(self) -> None:
@@ -133,22 +133,7 @@ def matches_path(pattern: str, path: str) -> bool:
     In the pattern, `{id}` or another name in braces matches any id.
     """
     parts, others = pattern.split("/"), path.split("/")
-    return len(parts) == len(others) and all(map(_matches_part, parts, others))
-
-
-def _matches_part(part: str, other: str) -> bool:
-    return part == other or (part.startswith("{") and part.endswith("}"))
-
-
-class Faults:
-    """The active fault plans."""
-
-    def __init__(self) -> None:
-        self.plans: list[Plan] = []
-
-    def select(self, method: str, path: str) -> list[Plan]:
-        """Return the plans that affect a request, oldest first.
-
-        Every matching plan counts the request.
-        """
-        return [plan for plan in self.plans if plan.matches(method, path) and plan.count_request()]
+    return len(parts) == len(others) and all(
+        part == other or (part.startswith("{") and part.endswith("}"))
+        for part, other in zip(parts, others, strict=True)
+    )

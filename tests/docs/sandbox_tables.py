@@ -1,7 +1,4 @@
-"""Generates the README tables of this package from its code.
-
-A test compares the README with the result.
-"""
+"""The tables of the sandbox's README, from its code."""
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -23,9 +20,6 @@ from gateway_async.sandbox.state_machines import (
     transactions,
 )
 
-__all__ = ["TABLES", "card_amounts", "control_calls", "scenarios", "state_transitions", "terminal_amounts"]
-
-
 _Value = TypeVar("_Value")
 _Run = list[tuple[int, _Value]]
 
@@ -33,49 +27,35 @@ _STATE_MACHINES = (quick_invoices, paylinks, transactions, transaction_batches, 
 _BY_CENTS = "after as many seconds as there are cents"
 
 
-def control_calls() -> str:
-    """Return the table of control calls and their effects."""
-    calls = (
-        (path, method, call.description) for path, calls in CONTROL_CALLS.items() for method, call in calls.items()
-    )
-    return _table(
-        ("call", "what it does"), ((f"`{method} {path}`", _code(description)) for path, method, description in calls)
-    )
+def _control_calls() -> str:
+    calls = [(f"{method} {path}", call) for path, calls in CONTROL_CALLS.items() for method, call in calls.items()]
+    return _table(("call", "what it does"), ((f"`{name}`", _code(call.description)) for name, call in calls))
 
 
-def scenarios() -> str:
-    """Return the table of scenarios and their effects."""
-    return _table(
-        ("scenario", "what happens"), ((f"`{name}`", scenario.description) for name, scenario in SCENARIOS.items())
-    )
+def _scenarios() -> str:
+    rows = ((f"`{name}`", scenario.description) for name, scenario in SCENARIOS.items())
+    return _table(("scenario", "what happens"), rows)
 
 
-def card_amounts() -> str:
-    """Return the table of card amounts with a special outcome.
-
-    They apply to a card that is entered by hand or stored in a vault. Other amounts are approved.
-    """
+def _card_amounts() -> str:
     rows = ((_range(run), _codes(run), _outcome(run)) for run in _runs(TRIGGERS, _kind_of_outcome))
     return _table(("amount", "`reason_code_id`", "what happens"), rows)
 
 
-def terminal_amounts() -> str:
-    """Return the table of special amounts at a mock terminal."""
-    rows = ((_range(run), _script(run)) for run in _runs(SCRIPTS, _kind_of_script))
-    return _table(("amount", "what happens"), rows)
+def _terminal_amounts() -> str:
+    return _table(("amount", "what happens"), ((_range(run), _script(run)) for run in _runs(SCRIPTS, _kind_of_script)))
 
 
-def state_transitions() -> str:
-    """Return the state transition tables of all record types."""
+def _state_transitions() -> str:
     return "\n\n".join(module.MACHINE.to_markdown() for module in _STATE_MACHINES)
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
-    "control calls": control_calls,
-    "scenarios": scenarios,
-    "card amounts": card_amounts,
-    "terminal amounts": terminal_amounts,
-    "state transitions": state_transitions,
+    "control calls": _control_calls,
+    "scenarios": _scenarios,
+    "card amounts": _card_amounts,
+    "terminal amounts": _terminal_amounts,
+    "state transitions": _state_transitions,
 }
 """The text of the README between `<!-- printed: … -->` and `<!-- end -->`, by part."""
 

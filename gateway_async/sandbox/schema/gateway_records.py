@@ -1,0 +1,129 @@
+"""The fields of the records that no request writes: the gateway creates and changes them itself.
+
+- Locations, users, merchant accounts and terminals are the initial records.
+- A change log entry says who created or changed a record, when, and the earlier values.
+- A message to a customer is shown by `GET /_sandbox/outbox`.
+- A postback is one change for one receiver, with its attempts. `data` is the record as it was at the change, and
+  `due_ts` is when the next attempt is due, with 0 for at once.
+- A token (contract, "Token") is not stored itself. Its `id` is its digest, which can be computed from the token.
+- A transaction batch has a location, which is stored but not shown.
+"""
+
+from gateway_async.sandbox.schema.fields import NEVER, Field, Table, read_only
+from gateway_async.sandbox.schema.kinds import BIT, CODE, FLAG, INTEGER, OBJECT, TEXT, TIMESTAMP
+
+__all__ = [
+    "CHANGELOG",
+    "LOCATION",
+    "MESSAGE",
+    "POSTBACK",
+    "PRODUCT_TRANSACTION",
+    "TERMINAL",
+    "TICKET",
+    "TOKEN",
+    "TRANSACTION_BATCH",
+    "USER",
+]
+
+
+_HIDDEN_LOCATION = Field("location_id", CODE, settable=NEVER, shown=False)
+
+LOCATION = Table("location", "locations", read_only(id=CODE, name=TEXT, timezone=TEXT, created_ts=TIMESTAMP))
+
+USER = Table(
+    "user",
+    "users",
+    (
+        *read_only(id=CODE, location_id=CODE, username=TEXT, first_name=TEXT, last_name=TEXT),
+        Field("domain", TEXT, shown=False),
+        Field("password", TEXT, shown=False),
+        Field("user_api_key", TEXT, shown=False),
+        Field("user_hash_key", TEXT, shown=False),
+        *read_only(created_ts=TIMESTAMP),
+    ),
+)
+
+PRODUCT_TRANSACTION = Table(
+    "product_transaction",
+    "producttransactions",
+    read_only(id=CODE, location_id=CODE, payment_method=CODE, title=TEXT, created_ts=TIMESTAMP),
+)
+
+TERMINAL = Table(
+    "terminal",
+    "terminals",
+    (
+        *read_only(id=CODE, location_id=CODE, title=TEXT, serial_number=CODE),
+        Field("active", FLAG, settable=NEVER, default=1),
+        *read_only(created_ts=TIMESTAMP),
+    ),
+)
+
+TICKET = Table(
+    "ticket",
+    "tickets",
+    read_only(
+        id=CODE,
+        location_id=CODE,
+        account_type=CODE,
+        first_six=CODE,
+        last_four=CODE,
+        exp_date=CODE,
+        created_ts=TIMESTAMP,
+    ),
+)
+
+TOKEN = Table(
+    "token",
+    "tokens",
+    read_only(id=CODE, location_id=CODE, user_id=CODE, created_ts=TIMESTAMP, used_ts=TIMESTAMP),
+)
+
+CHANGELOG = Table(
+    "changelog",
+    "changelogs",
+    (
+        *read_only(id=CODE, created_ts=TIMESTAMP, action=CODE, model=CODE, model_id=CODE, user_id=CODE),
+        *read_only(changelog_details=OBJECT),
+    ),
+)
+
+TRANSACTION_BATCH = Table(
+    "transactionbatch",
+    "transactionbatches",
+    (
+        *read_only(id=CODE, batch_num=INTEGER),
+        Field("is_open", BIT, settable=NEVER, default=1),
+        Field("processing_status_id", INTEGER, settable=NEVER, default=1),
+        *read_only(product_transaction_id=CODE, created_ts=TIMESTAMP, settlement_file_name=TEXT),
+        *read_only(batch_close_ts=TIMESTAMP),
+        _HIDDEN_LOCATION,
+    ),
+    page_size=15,
+)
+
+POSTBACK = Table(
+    "postback",
+    "postbacks",
+    (
+        *read_only(id=CODE),
+        _HIDDEN_LOCATION,
+        *read_only(config_id=CODE, resource=CODE, type=CODE, record_id=CODE, created_ts=TIMESTAMP),
+        Field("state", CODE, settable=NEVER, default="waiting"),
+        Field("due_ts", TIMESTAMP, settable=NEVER, default=0),
+        Field("attempts", OBJECT, settable=NEVER, default="[]"),
+        Field("data", TEXT, settable=NEVER, shown=False),
+    ),
+)
+
+MESSAGE = Table(
+    "message",
+    "outbox",
+    (
+        *read_only(id=CODE),
+        _HIDDEN_LOCATION,
+        *read_only(created_ts=TIMESTAMP, channel=CODE, recipient=TEXT, event=CODE),
+        *read_only(quick_invoice_id=CODE, paylink_id=CODE, subject=TEXT, text=TEXT),
+        Field("attachments", OBJECT, settable=NEVER, default="[]"),
+    ),
+)

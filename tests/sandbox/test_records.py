@@ -1,0 +1,100 @@
+"""The behaviour that the main record types share."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from .conftest import Errors, Record, Shop
+
+API_IDS = {
+    "contact": "contact_api_id",
+    "accountvault": "account_vault_api_id",
+    "quickinvoice": "quick_invoice_api_id",
+    "paylink": "paylink_api_id",
+    "transaction": "transaction_api_id",
+}
+TEXTS = {"contact": "city", "accountvault": "title", "quickinvoice": "title", "paylink": "description"}
+"""A text that a PUT may change, of each type whose records can be deleted."""
+VERBS = {"quickinvoice": ["reopen", "resend"], "paylink": ["resend"]}
+
+
+def make(shop: Shop, noun: str, **fields: Any) -> httpx.Response:
+    """Create a record of a type."""
+    makers = {"accountvault": shop.vault, "quickinvoice": shop.invoice, "transaction": shop.pay}
+    return (makers | {"contact": shop.contact, "paylink": shop.paylink})[noun](**fields)
+
+
+def statuses(shop: Shop, noun: str, record_id: str) -> set[int]:
+    """Return the statuses of all requests for a record."""
+    path = f"/v2/{noun}s/{record_id}"
+    body: Record = {noun: {}}
+    answers = [shop.http.request(method, path, json=body) for method in ("GET", "PUT", "DELETE")]
+    answers += [shop.http.post(f"{path}/{verb}") for verb in VERBS.get(noun, [])]
+    assert all(answer.json()["status"] == answer.status_code for answer in answers)
+    return {answer.status_code for answer in answers}
+
+
+@pytest.mark.parametrize("noun", API_IDS)
+def test_a_record_is_created_and_read_again(shop: Shop, noun: str) -> None:
+    """POST with 201 and GET with 200 return the same record."""
+    created = make(shop, noun)
+    read = shop.get(f"/v2/{noun}s/{created.json()[noun]['id']}")
+    assert (created.status_code, read.status_code) == (201, 200)
+    assert read.json() == created.json()
+
+
+@pytest.mark.parametrize(("noun", "field"), API_IDS.items())
+def test_an_api_id_is_unique_in_its_location(
+    shop: Shop, neighbour: Shop, errors: Errors, noun: str, field: str
+) -> None:
+    """A second record with the same api id is refused; another location may use it."""
+    first = make(shop, noun, **{field: "137"})
+    assert errors(make(shop, noun, **{field: "137"})) == {field: [f"{field} already exists in this location"]}
+    assert (first.status_code, make(neighbour, noun, **{field: "137"}).status_code) == (201, 201)
+
+
+@pytest.mark.parametrize(("noun", "field"), API_IDS.items())
+def test_a_filter_by_an_integrators_own_id_finds_its_like(shop: Shop, noun: str, field: str) -> None:
+    """A filter matches substrings, a lookup by path is exact."""
+    for name in ("1", "12"):
+        make(shop, noun, **{field: name})
+    listed = shop.get(f"/v2/{noun}s", **{field: "1"}).json()[f"{noun}s"]
+    assert [one[field] for one in listed] == ["12", "1"]
+    found = shop.get(f"/v2/{noun}s/1", api_id=1, location_id=shop.info.location_id).json()[noun]
+    assert found[field] == "1"
+
+
+@pytest.mark.parametrize("noun", sorted(API_IDS.keys() - {"contact"}))
+def test_a_contact_may_be_named_by_its_api_id(shop: Shop, errors: Errors, noun: str) -> None:
+    """contact_api_id is translated, and contact_id is returned."""
+    contact = shop.contact(contact_api_id="137").json()["contact"]
+    assert make(shop, noun, contact_api_id="137").json()[noun]["contact_id"] == contact["id"]
+    assert list(errors(make(shop, noun, contact_api_id="unknown"))) == ["contact_api_id"]
+
+
+@pytest.mark.parametrize(("noun", "field"), TEXTS.items())
+def test_a_record_can_be_sent_back_whole(shop: Shop, noun: str, field: str) -> None:
+    """Read-only and computed fields with their shown values are accepted in a PUT."""
+    record = make(shop, noun).json()[noun]
+    changed = shop.put(noun, f"/v2/{noun}s/{record['id']}", record | {field: "New text"})
+    assert (changed.status_code, changed.json()[noun][field]) == (200, "New text")
+
+
+@pytest.mark.parametrize("noun", TEXTS)
+def test_a_deleted_record_is_gone(shop: Shop, noun: str) -> None:
+    """204 without a body, then 409 for every request, and in no list; an unknown one is a 404."""
+    record_id = make(shop, noun).json()[noun]["id"]
+    deleted = shop.http.delete(f"/v2/{noun}s/{record_id}")
+    assert (deleted.status_code, deleted.content) == (204, b"")
+    assert shop.get(f"/v2/{noun}s/{record_id}").json()["name"] == "Conflict"
+    assert (statuses(shop, noun, record_id), statuses(shop, noun, "unknown")) == ({409}, {404})
+    assert record_id not in [one["id"] for one in shop.get(f"/v2/{noun}s").json()[f"{noun}s"]]
+    if noun in VERBS:
+        assert shop.http.post(f"/_sandbox/{noun}s/{record_id}/pay", json={}).status_code == 404
+
+
+@pytest.mark.parametrize("noun", TEXTS)
+def test_records_of_another_location_do_not_exist(shop: Shop, neighbour: Shop, noun: str) -> None:
+    """An id of another location is a 404 for every request."""
+    assert statuses(shop, noun, make(neighbour, noun).json()[noun]["id"]) == {404}

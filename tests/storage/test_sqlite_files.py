@@ -1,0 +1,121 @@
+"""The SQLite files of the ledger and the inbox: which are refused, and one that two processes make at once."""
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from gateway_async import LedgerError, SqliteLedger
+from gateway_async._storage import sqlite
+from gateway_async.ledger._sqlite_store import LedgerFile
+from gateway_async.postbacks import InboxError, SqliteInbox
+from gateway_async.postbacks.inbox._sqlite_store import InboxFile
+from tests.postbacks.inboxes import change
+from tests.support.intents import SALE
+from tests.support.sqlite_files import ask_sqlite
+
+
+@attrs.frozen
+class Kind:
+    """One kind of file, its store, and calls of the store."""
+
+    file: Callable[[Path], Any]
+    store: Callable[[Path], Any]
+    error: type[Exception]
+    calls: tuple[Callable[[Any], Any], ...]
+    renaming: str
+    """Gives the table the columns of another version."""
+
+
+KINDS = {
+    "a ledger": Kind(
+        file=LedgerFile,
+        store=SqliteLedger,
+        error=LedgerError,
+        calls=(lambda ledger: ledger.record_intent(SALE), lambda ledger: ledger.open_intents()),
+        renaming="ALTER TABLE intents RENAME COLUMN orphaned TO other",
+    ),
+    "an inbox": Kind(
+        file=InboxFile,
+        store=SqliteInbox,
+        error=InboxError,
+        calls=(lambda inbox: inbox.store(change()), lambda inbox: inbox.claim(1, 60), lambda inbox: inbox.list()),
+        renaming="ALTER TABLE postback_inbox RENAME COLUMN deletes TO other",
+    ),
+}
+
+
+def make_foreign(statement: str, path: Path, _: str) -> None:
+    """Make a database of another program."""
+    ask_sqlite(path, statement)
+
+
+def make_other(path: Path, kind: str) -> None:
+    """Make a file of the other kind."""
+    next(each.file for name, each in KINDS.items() if name != kind)(path).close()
+
+
+def make_version(difference: int, path: Path, kind: str) -> None:
+    """Make a file of another version of the package, with the table's columns of then."""
+    KINDS[kind].file(path).close()
+    ask_sqlite(path, KINDS[kind].renaming)
+    ((version,),) = ask_sqlite(path, "PRAGMA user_version")
+    ask_sqlite(path, f"PRAGMA user_version = {version + difference}")
+
+
+REFUSED: dict[str, tuple[Callable[[Path, str], Any], str]] = {
+    "foreign": (partial(make_foreign, "CREATE TABLE theirs (x)"), "it is another program's"),
+    "named": (partial(make_foreign, "PRAGMA application_id = 7"), "it is another program's"),
+    "other": (make_other, "it is another program's"),
+    "later": (partial(make_version, 1), "a later version of this package made it"),
+    "earlier": (partial(make_version, -1), "an earlier version of this package made it"),
+    "text": (lambda path, _: path.write_text("Dear diary, " * 100), "it is not {}"),
+    "folder": (lambda path, _: path.mkdir(), "it cannot be opened or created"),
+}
+
+
+def content(path: Path) -> bytes | None:
+    """Return the content of a file, or None for a folder."""
+    return path.read_bytes() if path.is_file() else None
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", REFUSED)
+async def test_another_file_is_refused_and_left_as_it_is(tmp_path: Path, kind: str, case: str) -> None:
+    """In plain words; not a byte of it is changed."""
+    path, (make, says) = tmp_path / "data", REFUSED[case]
+    make(path, kind)
+    before = content(path)
+    store = KINDS[kind].store(path)
+    for call in KINDS[kind].calls:
+        with pytest.raises(KINDS[kind].error, match=says.format(kind)) as caught:
+            await call(store)
+        assert str(path) in str(caught.value)
+    await store.aclose()
+    assert content(path) == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("step", ["ask_pragma", "_count_tables"])
+def test_a_file_that_is_made_while_it_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, step: str
+) -> None:
+    """The new file is not taken for another program's."""
+    maker = threading.Thread(target=lambda: KINDS[kind].file(tmp_path / "data").close())
+    ask = getattr(sqlite, step)
+
+    def look(*arguments: Any) -> int:
+        found: int = ask(*arguments)
+        if maker.ident is None:
+            maker.start()
+            maker.join(0.5)
+        return found
+
+    monkeypatch.setattr(sqlite, step, look)
+    KINDS[kind].file(tmp_path / "data").close()
+    maker.join()

@@ -1,0 +1,12 @@
+"""The real PostgreSQL and Redis of the tests; without their addresses the tests are skipped."""
+
+import os
+
+import pytest
+
+POSTGRES = os.environ.get("GATEWAY_TEST_POSTGRES", "")
+REDIS = os.environ.get("GATEWAY_TEST_REDIS", "")
+postgres_only = pytest.mark.skipif(
+    not POSTGRES, reason="needs a PostgreSQL: GATEWAY_TEST_POSTGRES=postgresql://postgres@127.0.0.1:5432/test"
+)
+redis_only = pytest.mark.skipif(not REDIS, reason="needs a Redis: GATEWAY_TEST_REDIS=redis://127.0.0.1:6379/0")

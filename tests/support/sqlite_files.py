@@ -1,0 +1,25 @@
+"""SQLite files of the tests, and what may happen to them."""
+
+import resource
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+
+def ask_sqlite(path: str | Path, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """Return the rows of a query on an SQLite file."""
+    with closing(sqlite3.connect(path, timeout=10)) as connection, connection:
+        return connection.execute(sql, values).fetchall()
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """Let no file grow."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
