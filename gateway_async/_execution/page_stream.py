@@ -71,11 +71,13 @@ class _Lookahead(Generic[T]):
         return self._page
 
     async def _read(self) -> Page[T]:
+        await anyio.lowlevel.checkpoint_if_cancelled()  # a cancelled read requests nothing more
         number = self._number
         response = self._request(number)
         if number < self._page_count:
             self._request(number + 1)
         raw = await response.result()
+        await anyio.lowlevel.checkpoint_if_cancelled()
         self._page_count, self._is_last = raw.page_count or 0, raw.is_last
         del self._responses[number]
         if raw.is_last:

@@ -150,6 +150,27 @@ async def test_a_failing_page_ends_the_iteration_with_its_error() -> None:
         await error_of(anext(records), StopAsyncIteration)
 
 
+async def test_leaving_a_list_at_its_first_record_requests_nothing_more() -> None:
+    """A read that is cancelled before its first step requests no page."""
+    under_way: set[str] = set()
+
+    async def later_page(request: httpx.Request) -> httpx.Response:
+        number = request.url.params["page"]
+        under_way.add(number)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            under_way.discard(number)
+        raise AssertionError
+
+    script = Script(get=[paged([["a"], ["b"], ["c"], ["d"]]), later_page])
+    async with script.gateway() as gateway:
+        async for _ in gateway.contacts.list():
+            break
+        await anyio.wait_all_tasks_blocked()
+        assert (len(script.asked) <= 2, under_way) == (True, set())
+
+
 async def test_a_list_that_becomes_shorter_ends_early() -> None:
     """Cancel the request for a page that no longer exists."""
     started, ended = anyio.Event(), anyio.Event()
