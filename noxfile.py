@@ -9,6 +9,9 @@ from packaging.requirements import Requirement
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 PROJECT = PYPROJECT["project"]
+PEERS = ("orjson", "pydantic")
+"""Libraries with which the benchmarks compare this package, besides its own dependencies."""
+
 PYTHONS = nox.project.python_versions(PYPROJECT)
 
 nox.needs_version = ">=2024.10"
@@ -77,7 +80,7 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def benchmarks(session: nox.Session) -> None:
     """Run every program in benchmarks/, or those that are named."""
-    session.install("-e", ".[tests]")
+    session.install("-e", ".[tests]", *PEERS)
     programs = [str(path) for path in sorted(Path("benchmarks").glob("*.py")) if "__main__" in path.read_text("utf-8")]
     for program in session.posargs or programs:
         session.run("python", program)
