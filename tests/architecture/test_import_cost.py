@@ -34,7 +34,7 @@ RARE = {
     *(f"gateway_async._wire.{name}" for name in ("multipart", "resource", "validation")),
     *("gateway_async._execution.crash_recovery", "gateway_async.ledger.sqlite"),
 }
-"""What a client needs with its first call, or never."""
+"""Modules that a client needs with its first call, or never."""
 RESOURCES = {f"gateway_async.resources.{name}" for name in _Resources.__annotations__}
 MODELS = {f"gateway_async.models.{name}" for name in _MODELS if name != "tokens"}  # a login has no other model
 UNUSED = {
