@@ -6,7 +6,7 @@ If that fails, the error states how far the request got.
 import time
 from collections.abc import Coroutine, Iterable
 from functools import lru_cache
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote, urlencode
 
 import httpx
@@ -16,11 +16,9 @@ from gateway_async._http.direct_client import DirectClient
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.response_body import BodyTooLongError, read_body
 from gateway_async._http.transport import POOL
-from gateway_async._http.upload import Upload, open_upload
 from gateway_async._secrets import detach, quote_text
 from gateway_async._wire.auth import Signature
 from gateway_async._wire.call import Call, Kind
-from gateway_async._wire.multipart import Form
 from gateway_async._wire.reply import Reply, read_reply
 from gateway_async.credentials import Credentials
 from gateway_async.errors import (
@@ -32,6 +30,10 @@ from gateway_async.errors import (
     NotSentError,
     Reached,
 )
+
+if TYPE_CHECKING:
+    from gateway_async._http.upload import Upload
+    from gateway_async._wire.multipart import Form
 
 __all__ = ["MAX_BODY", "HttpClient", "interruption_error"]
 
@@ -182,13 +184,15 @@ class HttpClient:
         return self._client.send(self._request(call, progress, seconds, signature))
 
     async def _open_form(
-        self, call: Call[Any], form: Form, progress: Progress, seconds: float, signature: Signature
+        self, call: Call[Any], form: "Form", progress: Progress, seconds: float, signature: Signature
     ) -> httpx.Response:
+        from gateway_async._http.upload import open_upload  # few calls upload files
+
         async with open_upload(form) as upload:
             return await self._client.send(self._request(call, progress, seconds, signature, upload))
 
     def _request(
-        self, call: Call[Any], progress: Progress, seconds: float, signature: Signature, upload: Upload | None = None
+        self, call: Call[Any], progress: Progress, seconds: float, signature: Signature, upload: "Upload | None" = None
     ) -> httpx.Request:
         query = urlencode((*call.params, *signature.params), quote_via=quote, safe=",")
         url = f"{self._base_url}{call.path}?{query}" if query else f"{self._base_url}{call.path}"

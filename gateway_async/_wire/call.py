@@ -3,15 +3,17 @@
 import enum
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
 from gateway_async._secrets import Secret, mask_text
 from gateway_async._wire.convert.read import decode
-from gateway_async._wire.multipart import Form
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async.errors import StatusError
+
+if TYPE_CHECKING:
+    from gateway_async._wire.multipart import Form
 
 __all__ = ["Call", "Kind", "LedgerEntry", "LookupResult", "LookupStatus", "lookup_by_success"]
 
@@ -138,7 +140,7 @@ class Call(Generic[T]):
     kind: Kind = Kind.READ
     params: tuple[tuple[str, str], ...] = ()
     _body: Secret | None = attrs.field(alias="body", default=None, converter=_as_secret)
-    form: Form | None = None
+    form: "Form | None" = None
     fields: frozenset[str] = frozenset()
     sent: Mapping[str, Any] = _NOTHING
     secrets: tuple[Secret, ...] = ()

@@ -20,6 +20,7 @@ from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
 from gateway_async._wire.pagination import RawPage, decode_page, find_row, read_raw_page
 from gateway_async._wire.query import Params, expansion, filters, segment_and_params
 from gateway_async._wire.response_matching import AMOUNTS, check_belongs, check_changed, differences
+from gateway_async._wire.scope import Scope
 from gateway_async._wire.validation import problems
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
 from gateway_async.models.files import Attachment
@@ -35,23 +36,6 @@ Ref = str | ApiId
 
 _LISTED_ROWS: Final = 100
 """Rows that a lookup in a list reads. Filters match parts of a text, so several rows may match."""
-
-
-@attrs.frozen
-class Scope:
-    """Settings that a client applies to every request.
-
-    Attributes:
-        location_id: the default `location_id` of creates and of `ApiId`.
-        check_limits: whether to check lengths, required fields and rules before sending.
-        new_id: generates an integrator id, so that a write can be looked up.
-        base_url: the gateway's address, without `/v2`, for the links that customers open.
-    """
-
-    location_id: str | None
-    check_limits: bool
-    new_id: Callable[[], str]
-    base_url: str = ""
 
 
 @attrs.frozen(kw_only=True)

@@ -18,7 +18,8 @@ from gateway_async._wire.evidence import (
     compare_fields,
 )
 from gateway_async._wire.query import segment, segment_and_params
-from gateway_async._wire.resource import ResourceSpec, Scope
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async._wire.scope import Scope
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
 from gateway_async.models.identifiers import ApiId

@@ -7,8 +7,9 @@ import attrs
 from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.new_record import check_new, new_record, read_before
 from gateway_async._wire.outcome_query import OutcomeQuery
-from gateway_async._wire.resource import ResourceSpec, Scope
+from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.response_matching import check_belongs
+from gateway_async._wire.scope import Scope
 from gateway_async.models.account_vaults import AccountVault, RouterAccountVaultCreate
 from gateway_async.observe import OnProgress
 from gateway_async.resources._resource import Resource

@@ -13,7 +13,8 @@ from gateway_async._wire.call import Call, Kind, LedgerEntry, LookupResult, Look
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.evidence import FIELDS_MATCH, IS_SETTLED, LAST_NAME_MATCHES
 from gateway_async._wire.outcome_query import LISTED, OutcomeQuery
-from gateway_async._wire.resource import ResourceSpec, Scope
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async._wire.scope import Scope
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
 from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, BinInfo, CardVaultCreate
 from gateway_async.models.codes import TransactionAction

@@ -4,19 +4,21 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from functools import partial
+from functools import cache, partial
 from types import UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
 import attrs
 import msgspec
-from cattrs import Converter
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.convert.read import EXACT, exact, is_a, once_per_class
 from gateway_async.models.request import UNSET, Cents, Items, Request
 
-__all__ = ["as_number", "encode", "fields_of", "is_text", "is_utf8", "make_converter", "money", "unstructure"]
+if TYPE_CHECKING:  # the first request loads it
+    from cattrs import Converter
+
+__all__ = ["as_number", "converter_of_requests", "encode", "fields_of", "is_text", "is_utf8", "money", "unstructure"]
 
 _PLAIN_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
@@ -100,7 +102,7 @@ def _constraints(annotation: Any) -> Iterator[Any]:
             yield from _constraints(part)
 
 
-def _writer(annotation: Any, converter: Converter) -> Callable[[Any], Any]:
+def _writer(annotation: Any, converter: "Converter") -> Callable[[Any], Any]:
     """Return the function that converts a field's values to JSON."""
     for constraint in _constraints(annotation):
         match constraint:
@@ -113,7 +115,7 @@ def _writer(annotation: Any, converter: Converter) -> Callable[[Any], Any]:
     return partial(_write, converter=converter)
 
 
-def _write(value: Any, converter: Converter) -> Any:
+def _write(value: Any, converter: "Converter") -> Any:
     match value:
         case Mapping():  # free-form: unchanged
             return dict(value)
@@ -127,7 +129,7 @@ def _write_items(items: Mapping[str, Decimal | int | str]) -> dict[str, Decimal]
     return {name: as_number(amount) for name, amount in items.items()}
 
 
-def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], dict[str, Any]]:
+def _request_hook(kind: type[Request], converter: "Converter") -> Callable[[Any], dict[str, Any]]:
     writers = {name: _writer(annotation, converter) for name, annotation in fields_of(kind).items()}
     update = any(field.default is UNSET for field in attrs.fields(kind))
     omitted: Any = UNSET if update else None
@@ -143,8 +145,11 @@ def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], 
     return write
 
 
-def make_converter() -> Converter:
-    """Create a cattrs converter that writes by the rules of this package."""
+@cache
+def converter_of_requests() -> "Converter":
+    """Return the cattrs converter that writes by the rules of this package."""
+    from cattrs import Converter
+
     converter = Converter(detailed_validation=False)
     converter.register_unstructure_hook(int, int.__int__)
     converter.register_unstructure_hook(str, str.__str__)
@@ -156,14 +161,11 @@ def make_converter() -> Converter:
     return converter
 
 
-_converter = make_converter()
-
-
 def unstructure(request: Request) -> dict[str, Any]:
     """Convert `request` to plain JSON values, with secrets revealed.
 
     Raises:
         ValueError: an amount is invalid (`validation.problems` reports it with its field first).
     """
-    content: dict[str, Any] = _converter.unstructure(request)
+    content: dict[str, Any] = converter_of_requests().unstructure(request)
     return content
