@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
+from operator import attrgetter
 from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
@@ -16,7 +17,17 @@ from gateway_async._secrets import Secret
 from gateway_async._wire.convert.read import EXACT, exact, is_a, once_per_class
 from gateway_async.models.request import UNSET, Cents, Items, Request
 
-__all__ = ["as_number", "encode", "fields_of", "is_text", "is_utf8", "make_converter", "money", "unstructure"]
+__all__ = [
+    "as_number",
+    "encode",
+    "fields_of",
+    "is_text",
+    "is_utf8",
+    "make_converter",
+    "money",
+    "unstructure",
+    "values_of",
+]
 
 _PLAIN_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
@@ -89,6 +100,20 @@ def fields_of(kind: type[Any]) -> Mapping[str, Any]:
     """Return field name → annotation of a request, including constraints."""
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: hints[field.name] for field in attrs.fields(kind) if field.name != "extra"}
+
+
+def values_of(request: Request) -> dict[str, Any]:
+    """Return field name → value of a request, without `extra`."""
+    names, get = _getter(type(request))
+    return dict(zip(names, get(request), strict=True))
+
+
+@once_per_class
+def _getter(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    names = tuple(fields_of(kind))
+    if len(names) > 1:
+        return names, attrgetter(*names)
+    return names, lambda request: tuple(getattr(request, name) for name in names)  # one name gives no tuple
 
 
 def _constraints(annotation: Any) -> Iterator[Any]:
