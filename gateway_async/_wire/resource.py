@@ -9,23 +9,23 @@ from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
-from gateway_async._secrets import AccountNumber, Secret, mask_text
+from gateway_async._secrets import AccountNumber, mask_text
 from gateway_async._wire.call import Call, Kind, LedgerEntry, LookupResult, LookupStatus
 from gateway_async._wire.convert.read import FieldError, read_nothing, structure
-from gateway_async._wire.convert.write import encode, fields_of, unstructure
+from gateway_async._wire.convert.write import encode, fields_of
 from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH, Evidence, evidence_of, identifies_create, shows
 from gateway_async._wire.multipart import attachment_problems, form_of, name_problems
 from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
 from gateway_async._wire.pagination import find_row, read_page
+from gateway_async._wire.prepared_request import PreparedRequest, prepare
 from gateway_async._wire.query import Params, expansion, filters, segment_and_params
 from gateway_async._wire.response_matching import AMOUNTS, check_belongs, check_changed, differences
-from gateway_async._wire.validation import problems
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
 from gateway_async.models.files import Attachment
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.page import Page
 from gateway_async.models.record import Record
-from gateway_async.models.request import UNSET, Request
+from gateway_async.models.request import Request
 
 __all__ = ["Ref", "ResourceSpec", "Scope"]
 
@@ -104,20 +104,20 @@ class ResourceSpec(Generic[R]):
         Raises:
             InvalidRequestError: `new` or the files are invalid; `.problems` lists every problem.
         """
-        given = _check_type(new, self.creates)
-        new = self._with_defaults(given, scope)
-        wrong = attachment_problems(files, limits=scope.check_limits)
-        _check(new, scope, *wrong, *(name_problems(new) if files else ()))
-        content = _content(new)
-        expected = _expected(new, content, self.api_id)
+        _check_type(new, self.creates)
+        filled = self._defaults(new, scope)
+        wrong = () if files == () else self._file_problems(new, files, scope)
+        prepared = prepare(new, limits=scope.check_limits, filled=filled, more_problems=wrong)
+        content = prepared.content
+        expected = _expected(content, self.api_id)
         name, location_id = content.get(self.api_id or ""), content.get("location_id")
-        made_up = bool(name) and getattr(given, self.api_id or "", None) is None
+        made_up = bool(name) and self.api_id in filled
         stored_as = self.stored_as or self
-        purpose = expected | _purpose(content)
-        outcome_query = (
-            stored_as.outcome_query(ApiId(name, location_id), scope, purpose, evidence, content) if name else None
-        )
-        outcome_query = attrs.evolve(outcome_query, made_up_id=made_up) if outcome_query else None
+        outcome_query = None
+        if name:
+            outcome_query = stored_as.outcome_query(
+                ApiId(name, location_id), scope, expected | _purpose(content), evidence, content, made_up_id=made_up
+            )
         return Call(
             method="POST",
             path=self.path,
@@ -126,8 +126,8 @@ class ResourceSpec(Generic[R]):
             form=form_of(self.name, content, files) if files else None,
             fields=self._fields() | content.keys(),
             read=self._reader(expected),
-            sent=_mask_content(new),
-            secrets=(*_secrets_of(new).values(),),
+            sent=prepared.masked,
+            secrets=prepared.secrets,
             api_id=name,
             api_id_field=self.api_id or "",
             made_up_id=made_up,
@@ -185,9 +185,18 @@ class ResourceSpec(Generic[R]):
         Raises:
             InvalidRequestError: the id or `changes` cannot be sent; `.problems` lists every problem.
         """
+        return self._update(ref, self._prepare_update(ref, changes, scope), scope, evidence, moves_money=moves_money)
+
+    def _prepare_update(self, ref: Ref, changes: Request, scope: Scope) -> PreparedRequest:
+        self.path_and_params(ref, scope)  # a problem of the id is reported first
+        _check_type(changes, self.updates)
+        return prepare(changes, limits=scope.check_limits)
+
+    def _update(
+        self, ref: Ref, prepared: PreparedRequest, scope: Scope, evidence: Evidence | None, *, moves_money: bool
+    ) -> Call[R]:
         path, params = self.path_and_params(ref, scope)
-        _check(_check_type(changes, self.updates), scope)
-        content = _content(changes)
+        content = prepared.content
         changed = self._ref_after_change(ref, content)
         identity = self._identity(changed, scope)
         outcome_query = self.outcome_query(changed, scope, identity, evidence, content) if evidence else None
@@ -199,8 +208,8 @@ class ResourceSpec(Generic[R]):
             body=encode({self.name: content}),
             fields=self._fields() | content.keys(),
             read=self._reader(identity),
-            sent=_mask_content(changes),
-            secrets=(*_secrets_of(changes).values(),),
+            sent=prepared.masked,
+            secrets=prepared.secrets,
             api_id=ref.value if isinstance(ref, ApiId) else None,
             lookup=self.lookup(outcome_query) if outcome_query else None,
             ledger_entry=self._entry(identity.get("location_id"), outcome_query) if moves_money else None,
@@ -215,11 +224,11 @@ class ResourceSpec(Generic[R]):
             InvalidRequestError: the id or `changes` cannot be sent; `.problems` lists every problem.
         """
         action = str(getattr(changes, "action", ""))
-        call = self.update(ref, changes, scope, evidence=evidence_of(action), moves_money=action != "edit")
-        sent = _content(changes)
+        prepared = self._prepare_update(ref, changes, scope)
+        call = self._update(ref, prepared, scope, evidence_of(action), moves_money=action != "edit")
 
         def read(content: Any) -> R:
-            check_changed(action, sent, self.unwrap(content))
+            check_changed(action, prepared.content, self.unwrap(content))
             return call.read(content)
 
         return attrs.evolve(call, read=read)
@@ -312,18 +321,20 @@ class ResourceSpec(Generic[R]):
             read=lambda content: read_page(content, self.plural, number, lambda row: structure(self.record, row)),
         )
 
-    def _with_defaults(self, new: Request, scope: Scope) -> Request:
-        """Return `new` with its omitted location and integrator id filled in.
+    @staticmethod
+    def _file_problems(new: Request, files: Sequence[Attachment], scope: Scope) -> tuple[str, ...]:
+        wrong = tuple(attachment_problems(files, limits=scope.check_limits))
+        return (*wrong, *name_problems(new)) if files else wrong
 
-        The location is the client's, and the id is generated.
-        """
+    def _defaults(self, new: Request, scope: Scope) -> dict[str, Any]:
+        """Return the client's location and a generated integrator id, if `new` has none of its own."""
         names = fields_of(type(new))
         filled: dict[str, Any] = {}
         if "location_id" in names and getattr(new, "location_id", None) is None:
             filled["location_id"] = scope.location_id
         if self.api_id and self.api_id in names and getattr(new, self.api_id, None) is None:
             filled[self.api_id] = scope.new_id()
-        return attrs.evolve(new, **filled)
+        return filled
 
     def path_and_params(self, ref: Ref, scope: Scope) -> tuple[str, Params]:
         """Return a record's path and the parameters of its id.
@@ -355,7 +366,14 @@ class ResourceSpec(Generic[R]):
         return attrs.evolve(ref, value=renamed) if renamed and isinstance(ref, ApiId) else ref
 
     def outcome_query(
-        self, ref: Ref, scope: Scope, expected: Mapping[str, Any], evidence: Evidence, sent: Mapping[str, Any]
+        self,
+        ref: Ref,
+        scope: Scope,
+        expected: Mapping[str, Any],
+        evidence: Evidence,
+        sent: Mapping[str, Any],
+        *,
+        made_up_id: bool = False,
     ) -> OutcomeQuery:
         """Return the query for the outcome of a write of `sent`."""
         api_id = ref if isinstance(ref, ApiId) else None
@@ -368,6 +386,7 @@ class ResourceSpec(Generic[R]):
             expected=expected,
             evidence=evidence.name,
             sent=evidence.facts(sent),
+            made_up_id=made_up_id,
         )
 
     def lookup(self, outcome_query: OutcomeQuery) -> Call[LookupResult[R]]:
@@ -484,29 +503,22 @@ def _names(kinds: tuple[type[Any], ...]) -> frozenset[str]:
     return frozenset(field.name for kind in kinds for field in attrs.fields(kind))
 
 
-def _check_type(request: Any, kinds: tuple[type[Request], ...]) -> Request:
+def _check_type(request: Any, kinds: tuple[type[Request], ...]) -> None:
     if not isinstance(request, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise InvalidRequestError(f"request: must be {names}, not {type(request).__name__}")
-    return request
 
 
-def _check(request: Request, scope: Scope, *more: str) -> None:
-    found = [*problems(request, limits=scope.check_limits), *more]
-    if found:
-        raise InvalidRequestError(found)
-
-
-def _expected(new: Request, content: Mapping[str, Any], api_id: str | None) -> dict[str, Any]:
+def _expected(content: Mapping[str, Any], api_id: str | None) -> dict[str, Any]:
     """Return the values that the response to a create must have.
 
     The parts of the amount are included, because they tell how much lower the record's amount may be.
     """
     names = (api_id, "location_id", *(AMOUNTS if content.get("transaction_amount") is not None else ()))
     expected = {name: content[name] for name in names if name and content.get(name) is not None}
-    number = getattr(new, "account_number", None)
-    if isinstance(number, AccountNumber) and number.last_four in str(number):  # a short one may not show its digits
-        expected["last_four"] = number.last_four
+    number = content.get("account_number")
+    if isinstance(number, AccountNumber) and number.shown_digits:  # a short one may not show its digits
+        expected["last_four"] = number.shown_digits
     return expected
 
 
@@ -516,36 +528,6 @@ def _purpose(content: Mapping[str, Any]) -> dict[str, Any]:
     A record of another action existed before the call.
     """
     return {"action": content["action"]} if content.get("action") else {}
-
-
-def _mask_content(request: Request) -> Mapping[str, Any]:
-    """Return a request's content with secrets and personal data masked."""
-    shown: dict[str, Any] = dict(request.implied)
-    for field in attrs.fields(type(request)):
-        value = getattr(request, field.name)
-        if value not in (None, UNSET) and field.name != "extra":
-            shown[field.name] = mask_text(str(value)) if field.repr else "***"
-    return shown | dict.fromkeys(request.extra, "***")
-
-
-def _secrets_of(request: Request) -> dict[str, Secret]:
-    """Return a request's secrets and personal data by field name."""
-    secrets: dict[str, Secret] = {}
-    for field in attrs.fields(type(request)):
-        value = getattr(request, field.name)
-        if isinstance(value, Secret):
-            secrets[field.name] = value
-        elif isinstance(value, str) and not field.repr:
-            secrets[field.name] = Secret(value)
-    return secrets
-
-
-def _content(request: Request) -> dict[str, Any]:
-    """Return the content to send, with secrets masked until it is encoded.
-
-    A traceback shows local variables, so an error raised before encoding must not contain plain secrets.
-    """
-    return unstructure(request) | _secrets_of(request)
 
 
 def _is_gone(row: Mapping[str, Any] | None) -> LookupResult[bool]:

@@ -92,7 +92,7 @@ def problems(request: Request, *, limits: bool = True, filled: Mapping[str, Any]
             type are always reported.
         filled: the fields that the client fills in, instead of the request's own.
     """
-    values = values_of(request) | filled
+    values = {**values_of(request), **filled}
     found: list[Problem] = []
     for field in _fields_of_request(type(request)):
         value = values[field.name]

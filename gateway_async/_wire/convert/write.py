@@ -25,8 +25,10 @@ __all__ = [
     "is_utf8",
     "make_converter",
     "money",
+    "omits_none",
     "unstructure",
     "values_of",
+    "writers_of",
 ]
 
 _PLAIN_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
@@ -139,6 +141,8 @@ def _writer(annotation: Any, converter: Converter) -> Callable[[Any], Any]:
 
 
 def _write(value: Any, converter: Converter) -> Any:
+    if type(value) is str or type(value) is int:
+        return value
     match value:
         case Mapping():  # free-form: unchanged
             return dict(value)
@@ -152,10 +156,14 @@ def _write_items(items: Mapping[str, Decimal | int | str]) -> dict[str, Decimal]
     return {name: as_number(amount) for name, amount in items.items()}
 
 
+def omits_none(kind: type[Any]) -> bool:
+    """Return whether None is omitted, as in a create. An update omits `UNSET` instead, and sends None as null."""
+    return all(field.default is not UNSET for field in attrs.fields(kind))
+
+
 def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], dict[str, Any]]:
     writers = {name: _writer(annotation, converter) for name, annotation in fields_of(kind).items()}
-    update = any(field.default is UNSET for field in attrs.fields(kind))
-    omitted: Any = UNSET if update else None
+    omitted: Any = None if omits_none(kind) else UNSET
 
     def write(request: Any) -> dict[str, Any]:
         content = dict(request.implied)
@@ -182,6 +190,12 @@ def make_converter() -> Converter:
 
 
 _converter = make_converter()
+
+
+@once_per_class
+def writers_of(kind: type[Any]) -> Mapping[str, Callable[[Any], Any]]:
+    """Return field name → function from a value of a request to JSON."""
+    return {name: _writer(annotation, _converter) for name, annotation in fields_of(kind).items()}
 
 
 def unstructure(request: Request) -> dict[str, Any]:

@@ -1,0 +1,82 @@
+"""`prepare`: check a request, and convert it to the content to send with its secrets still sealed."""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import attrs
+
+from gateway_async._secrets import Secret, mask_text
+from gateway_async._wire.convert.read import once_per_class
+from gateway_async._wire.convert.write import omits_none, values_of, writers_of
+from gateway_async._wire.validation import problems
+from gateway_async.errors import InvalidRequestError
+from gateway_async.models.request import UNSET, Request
+
+__all__ = ["PreparedRequest", "prepare"]
+
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+@attrs.frozen
+class PreparedRequest:
+    """The content of a request without problems.
+
+    Attributes:
+        content: the JSON values to send. Secrets and personal data are sealed until they are encoded, because a
+            traceback shows local variables.
+        masked: the content with secrets and personal data masked.
+        secrets: the secrets and personal data.
+    """
+
+    content: dict[str, Any]
+    masked: Mapping[str, Any]
+    secrets: tuple[Secret, ...]
+
+
+def prepare(
+    request: Request, *, limits: bool, filled: Mapping[str, Any] = _NOTHING, more_problems: Iterable[str] = ()
+) -> PreparedRequest:
+    """Check a request and write its content.
+
+    Args:
+        request: the content of a create or an update.
+        limits: whether to check limits, as for `problems`.
+        filled: the fields that the client fills in, instead of the request's own.
+        more_problems: problems of what is sent with the request, such as files.
+
+    Raises:
+        InvalidRequestError: the request cannot be sent; `.problems` lists every problem.
+    """
+    found = [*problems(request, limits=limits, filled=filled), *more_problems]
+    if found:
+        raise InvalidRequestError(found)
+    return _write(request, filled)
+
+
+def _write(request: Request, filled: Mapping[str, Any]) -> PreparedRequest:
+    content, masked, secrets = dict(request.implied), dict(request.implied), []
+    values, (fields, may_be_null) = {**values_of(request), **filled}, _fields_to_write(type(request))
+    for name, write, is_shown in fields:
+        value = values[name]
+        if value is None:
+            if may_be_null:
+                content[name] = None
+        elif value is not UNSET:
+            if isinstance(value, Secret) or (isinstance(value, str) and not is_shown):
+                sealed = Secret(value) if isinstance(value, str) else value
+                secrets.append(sealed)
+                content[name] = sealed
+            else:
+                content[name] = write(value)
+            masked[name] = mask_text(str(value)) if is_shown else "***"
+    content.update(request.extra)
+    masked.update(dict.fromkeys(request.extra, "***"))
+    return PreparedRequest(content, masked, tuple(secrets))
+
+
+@once_per_class
+def _fields_to_write(kind: type[Any]) -> tuple[tuple[tuple[str, Callable[[Any], Any], bool], ...], bool]:
+    """Return name, writer and whether it may be shown for each field, and whether None is sent as null."""
+    shown = {field.name: bool(field.repr) for field in attrs.fields(kind)}
+    return tuple((name, write, shown[name]) for name, write in writers_of(kind).items()), not omits_none(kind)
