@@ -53,6 +53,7 @@ class Secret:
 
     kind: type
     """The type of the given value: `str`, or another type if the value was invalid."""
+    _sealed: bytes
 
     def __init__(self, value: "str | Secret") -> None:
         if isinstance(value, Secret):

@@ -270,8 +270,8 @@ class CallExecutor:
             if await self._outcome_resolver.resolve_cancelled(state, lost):
                 state.unresolved = None
         await self._ledger_recorder.record_failure(state, error)
-        if isinstance(error, DuplicateError) and call.existing is not None:
-            error.read_with(partial(self._fetch, call.existing))
+        if isinstance(error, DuplicateError) and call.recovery and call.recovery.existing:
+            error.read_with(partial(self._fetch, call.recovery.existing))
 
     def _fetch(self, existing: Callable[[], Call[T]]) -> Coroutine[Any, Any, T]:
         return self.execute(existing())

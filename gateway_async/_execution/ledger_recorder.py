@@ -206,7 +206,7 @@ def _mask_cards(call: Call[Any], entry: LedgerEntry) -> tuple[Sequence[str], Out
     If anything in the outcome query has to be masked, the query is None. A call whose id could be a card number can
     therefore not be looked up after a crash.
     """
-    secrets = tuple(secret for secret in call.secrets if len(secret.reveal()) > _MIN_SECRET)
+    secrets = tuple(secret for secret in call.request.secrets if len(secret.reveal()) > _MIN_SECRET)
     shown = (call.api_id or "", entry.location_id or "", call.terminal_id or "")
     texts = () if entry.outcome_query is None else tuple(_texts(entry.outcome_query))
     together = "\n".join((*shown, *texts))

@@ -9,8 +9,8 @@ from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
-from gateway_async._secrets import AccountNumber, mask_text
-from gateway_async._wire.call import Call, Kind, LedgerEntry, LookupResult, LookupStatus
+from gateway_async._secrets import AccountNumber, Secret, mask_text
+from gateway_async._wire.call import Call, HttpRequest, Kind, LedgerEntry, Lookup, LookupResult, LookupStatus, Recovery
 from gateway_async._wire.convert.read import FieldError, read_nothing, structure
 from gateway_async._wire.convert.write import encode, fields_of
 from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH, Evidence, evidence_of, identifies_create, shows
@@ -18,7 +18,7 @@ from gateway_async._wire.multipart import attachment_problems, form_of, name_pro
 from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
 from gateway_async._wire.pagination import find_row, read_page
 from gateway_async._wire.prepared_request import PreparedRequest, prepare
-from gateway_async._wire.query import Params, expansion, filters, segment_and_params
+from gateway_async._wire.query import Params, expansion, filters, segment, segment_and_params
 from gateway_async._wire.response_matching import AMOUNTS, check_belongs, check_changed, differences
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
 from gateway_async.models.files import Attachment
@@ -113,28 +113,34 @@ class ResourceSpec(Generic[R]):
         name, location_id = content.get(self.api_id or ""), content.get("location_id")
         made_up = bool(name) and self.api_id in filled
         stored_as = self.stored_as or self
-        outcome_query = None
+        outcome_query, recovery = None, None
         if name:
             outcome_query = stored_as.outcome_query(
                 ApiId(name, location_id), scope, expected | _purpose(content), evidence, content, made_up_id=made_up
             )
-        return Call(
+            recovery = stored_as._recovery(  # noqa: SLF001  its own class
+                outcome_query,
+                existing=partial(stored_as.existing, outcome_query, scope),
+                api_id_field=self.api_id or "",
+                made_up_id=made_up,
+            )
+        request = HttpRequest(
             method="POST",
-            path=self.path,
-            kind=kind if name or kind is Kind.TERMINAL else Kind.UNNAMED,
+            path=_sealed_path(self.path),
             body=None if files else encode({self.name: content}),
             form=form_of(self.name, content, files) if files else None,
+            secrets=prepared.secrets,
+        )
+        return Call(
+            request=request,
+            kind=kind if name or kind is Kind.TERMINAL else Kind.UNNAMED,
             fields=self._fields() | content.keys(),
             read=self._reader(expected),
             sent=prepared.masked,
-            secrets=prepared.secrets,
             api_id=name,
-            api_id_field=self.api_id or "",
-            made_up_id=made_up,
-            existing=partial(stored_as.existing, outcome_query, scope) if outcome_query else None,
-            terminal_id=content.get("terminal_id"),
-            lookup=stored_as.lookup(outcome_query) if outcome_query else None,
+            recovery=recovery,
             ledger_entry=self._entry(location_id, outcome_query),
+            terminal_id=content.get("terminal_id"),
         )
 
     def get(self, ref: Ref, scope: Scope, expand: Sequence[str] = ()) -> Call[R]:
@@ -144,12 +150,8 @@ class ResourceSpec(Generic[R]):
             InvalidRequestError: the id or the expansion cannot be sent.
         """
         path, params = self.path_and_params(ref, scope)
-        return Call(
-            method="GET",
-            path=path,
-            params=params + expansion(expand),
-            read=self._reader(self._identity(ref, scope)),
-        )
+        request = HttpRequest(path=path, params=params + expansion(expand))
+        return Call(request=request, read=self._reader(self._identity(ref, scope)))
 
     def existing(self, outcome_query: OutcomeQuery, scope: Scope) -> Call[R]:
         """Build the read of the record with the integrator id.
@@ -167,7 +169,8 @@ class ResourceSpec(Generic[R]):
                 raise FieldError(f".{self.plural}", "no record has the integrator id")
             return self._record(row)
 
-        return self._list_read({self.api_id or "id": outcome_query.id}, read)
+        request, find = self._search({self.api_id or "id": outcome_query.id})
+        return Call(request=request, read=lambda content: read(find(content)))
 
     def update(
         self,
@@ -200,18 +203,15 @@ class ResourceSpec(Generic[R]):
         changed = self._ref_after_change(ref, content)
         identity = self._identity(changed, scope)
         outcome_query = self.outcome_query(changed, scope, identity, evidence, content) if evidence else None
+        body = encode({self.name: content})
         return Call(
-            method="PUT",
-            path=path,
-            params=params,
+            request=HttpRequest(method="PUT", path=path, params=params, body=body, secrets=prepared.secrets),
             kind=Kind.IDEMPOTENT if evidence else Kind.UNNAMED,
-            body=encode({self.name: content}),
             fields=self._fields() | content.keys(),
             read=self._reader(identity),
             sent=prepared.masked,
-            secrets=prepared.secrets,
             api_id=ref.value if isinstance(ref, ApiId) else None,
-            lookup=self.lookup(outcome_query) if outcome_query else None,
+            recovery=self._recovery(outcome_query) if outcome_query else None,
             ledger_entry=self._entry(identity.get("location_id"), outcome_query) if moves_money else None,
         )
 
@@ -255,16 +255,14 @@ class ResourceSpec(Generic[R]):
         identity = self._identity(ref, scope)
         sent = content or {}
         outcome_query = self.outcome_query(ref, scope, identity, evidence, sent) if evidence else None
+        body = encode({self.name: content}) if content else None
         return Call(
-            method=method,
-            path=f"{path}/{verb}",
-            params=params,
+            request=HttpRequest(method=method, path=f"{path}/{verb}", params=params, body=body),
             kind=Kind.IDEMPOTENT if evidence else Kind.UNNAMED,
-            body=encode({self.name: content}) if content else None,
             read=self._reader(identity),
             sent={name: mask_text(str(value)) for name, value in sent.items()},
             api_id=ref.value if isinstance(ref, ApiId) else None,
-            lookup=self.lookup(outcome_query) if outcome_query else None,
+            recovery=self._recovery(outcome_query) if outcome_query else None,
             ledger_entry=self._entry(identity.get("location_id"), outcome_query),
         )
 
@@ -277,7 +275,8 @@ class ResourceSpec(Generic[R]):
             InvalidRequestError: the id cannot be sent.
         """
         path, its_id = self.path_and_params(ref, scope)
-        return Call(method="POST", path=f"{path}/{verb}", params=its_id + params, kind=Kind.UNNAMED, read=read_nothing)
+        request = HttpRequest(method="POST", path=f"{path}/{verb}", params=its_id + params)
+        return Call(request=request, kind=Kind.UNNAMED, read=read_nothing)
 
     def delete(self, ref: Ref, scope: Scope) -> Call[None]:
         """Build the call that deletes a record.
@@ -286,22 +285,27 @@ class ResourceSpec(Generic[R]):
             InvalidRequestError: the id cannot be sent.
         """
         path, params = self.path_and_params(ref, scope)
-        lookup: Call[Any] = Call(
-            method="GET",
-            path=path,
-            params=params,
-            read=lambda _: LookupResult(LookupStatus.NOT_EXECUTED),
-            not_found_result=LookupResult(LookupStatus.GONE),
-            confirmation=partial(self.absence, ref, scope),
-        )
-        return Call(
-            method="DELETE", path=path, params=params, kind=Kind.IDEMPOTENT, read=read_nothing, lookup=lookup,
-            api_id=ref.value if isinstance(ref, ApiId) else None,
-        )  # fmt: skip
 
-    def absence(self, ref: Ref, scope: Scope) -> Call[LookupResult[bool]]:
+        def lookup() -> Lookup[Any]:
+            return Lookup(
+                request=HttpRequest(path=path, params=params),
+                read=lambda _: LookupResult(LookupStatus.NOT_EXECUTED),
+                not_found_result=LookupResult(LookupStatus.GONE),
+                confirmation=partial(self.absence, ref, scope),
+            )
+
+        return Call(
+            request=HttpRequest(method="DELETE", path=path, params=params),
+            kind=Kind.IDEMPOTENT,
+            read=read_nothing,
+            api_id=ref.value if isinstance(ref, ApiId) else None,
+            recovery=Recovery(lookup=lookup),
+        )
+
+    def absence(self, ref: Ref, scope: Scope) -> Lookup[Any]:
         """Build the list read that confirms that a record does not exist."""
-        return self._list_read(self._identity(ref, scope), _is_gone)
+        request, find = self._search(self._identity(ref, scope))
+        return Lookup(request=request, read=lambda content: _is_gone(find(content)))
 
     def sub_resource(self, ref: Ref, part: "ResourceSpec[P]", scope: Scope) -> "Call[P]":
         """Build the call that reads a sub-resource, such as BIN info.
@@ -310,14 +314,13 @@ class ResourceSpec(Generic[R]):
             InvalidRequestError: the id cannot be sent.
         """
         path, params = self.path_and_params(ref, scope)
-        return Call(method="GET", path=f"{path}/{part.name}", params=params, read=part._reader({}))  # noqa: SLF001
+        request = HttpRequest(path=f"{path}/{part.name}", params=params)
+        return Call(request=request, read=part._reader({}))  # noqa: SLF001
 
     def page(self, number: int, params: Params) -> Call[Page[R]]:
         """Build the call that reads page `number` (1-based) of a list."""
         return Call(
-            method="GET",
-            path=self.path,
-            params=(*params, ("page", str(number))),
+            request=HttpRequest(path=_sealed_path(self.path), params=(*params, ("page", str(number)))),
             read=lambda content: read_page(content, self.plural, number, lambda row: structure(self.record, row)),
         )
 
@@ -389,7 +392,12 @@ class ResourceSpec(Generic[R]):
             made_up_id=made_up_id,
         )
 
-    def lookup(self, outcome_query: OutcomeQuery) -> Call[LookupResult[R]]:
+    def _recovery(self, outcome_query: OutcomeQuery, **facts: Any) -> Recovery[R]:
+        if outcome_query.kind == RECORD and not outcome_query.made_up_id:
+            segment(outcome_query.id)  # so that a lookup cannot fail for an id that cannot be sent
+        return Recovery(lookup=partial(self.lookup, outcome_query), **facts)
+
+    def lookup(self, outcome_query: OutcomeQuery) -> Lookup[R]:
         """Build the read that finds out whether a write was executed: its record has the evidence.
 
         Raises:
@@ -398,11 +406,8 @@ class ResourceSpec(Generic[R]):
         if outcome_query.kind == LISTED:
             return self.listing_lookup(outcome_query)
         path, params = self._path_and_params(outcome_query.ref, None)
-
-        return Call(
-            method="GET",
-            path=path,
-            params=params,
+        return Lookup(
+            request=HttpRequest(path=path, params=params),
             read=lambda content: self._decide_outcome(outcome_query, self.unwrap(content)),
             not_found_result=LookupResult(LookupStatus.NO_RECORD),
             confirmation=partial(self.listing_lookup, outcome_query),
@@ -431,21 +436,18 @@ class ResourceSpec(Generic[R]):
     def _identifiers(self) -> frozenset[str]:
         return frozenset({"id", "location_id", self.api_id or "id"})
 
-    def _list_read(self, wanted: Mapping[str, Any], read_row: Callable[[Mapping[str, Any] | None], Any]) -> Call[Any]:
+    def _search(self, wanted: Mapping[str, Any]) -> tuple[HttpRequest, Callable[[Any], Mapping[str, Any] | None]]:
         """Build the list read that finds the row with the `wanted` values.
 
-        `read_row` gets the row, or None if the complete list does not contain it.
+        Returns:
+            The request, and a function from its response to the row, or None if the complete list does not contain it.
         """
         wanted = {name: value for name, value in wanted.items() if value is not None}
         params = (*filters(wanted), ("page", "1"), ("page_size", str(_LISTED_ROWS)))
-        return Call(
-            method="GET",
-            path=self.path,
-            params=params,
-            read=lambda content: read_row(find_row(content, self.plural, wanted)),
-        )
+        request = HttpRequest(path=_sealed_path(self.path), params=params)
+        return request, lambda content: find_row(content, self.plural, wanted)
 
-    def listing_lookup(self, outcome_query: OutcomeQuery) -> Call[LookupResult[R]]:
+    def listing_lookup(self, outcome_query: OutcomeQuery) -> Lookup[R]:
         """Build the list read that finds a write's record.
 
         Only a complete list without the record shows that the write was not executed. Without a location, the
@@ -460,7 +462,8 @@ class ResourceSpec(Generic[R]):
         def read(row: Mapping[str, Any] | None) -> LookupResult[R]:
             return LookupResult(LookupStatus.NOT_EXECUTED) if row is None else self._decide_outcome(outcome_query, row)
 
-        return self._list_read(wanted, read)
+        request, find = self._search(wanted)
+        return Lookup(request=request, read=lambda content: read(find(content)))
 
     def _entry(self, location_id: str | None, outcome_query: OutcomeQuery | None) -> LedgerEntry | None:
         if not self.moves_money:
@@ -507,6 +510,12 @@ def _check_type(request: Any, kinds: tuple[type[Request], ...]) -> None:
     if not isinstance(request, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise InvalidRequestError(f"request: must be {names}, not {type(request).__name__}")
+
+
+@cache
+def _sealed_path(path: str) -> Secret:
+    """Seal the path of a list once, because it is the same for all calls."""
+    return Secret(path)
 
 
 def _expected(content: Mapping[str, Any], api_id: str | None) -> dict[str, Any]:
