@@ -165,7 +165,7 @@ class _Numbers:
 
         Magnetic stripe data after a number is masked too.
         """
-        if len(text) < _SHORTEST or not _POSSIBLE.search(text):
+        if not _POSSIBLE.search(text):
             return text
         masked, done = [], 0
         for run in self._runs.finditer(text):
@@ -260,7 +260,7 @@ def mask_text(text: str, secrets: Iterable[Secret] = ()) -> str:
     """
     for secret in secrets:
         text = _mask_value(text, secret)
-    return _in_prose.mask(text)
+    return text if len(text) < _SHORTEST else _in_prose.mask(text)
 
 
 def mask_digits(text: str) -> str:

@@ -48,15 +48,25 @@ def prepare(
     Raises:
         InvalidRequestError: the request cannot be sent; `.problems` lists every problem.
     """
-    found = [*problems(request, limits=limits, filled=filled), *more_problems]
-    if found:
-        raise InvalidRequestError(found)
-    return _write(request, filled)
+    prepared = _check_and_write(request, limits, filled, more_problems)
+    if isinstance(prepared, PreparedRequest):
+        return prepared
+    raise InvalidRequestError(prepared)  # here, because no local variable of this function is plain
 
 
-def _write(request: Request, filled: Mapping[str, Any]) -> PreparedRequest:
+def _check_and_write(
+    request: Request, limits: bool, filled: Mapping[str, Any], more_problems: Iterable[str]
+) -> PreparedRequest | list[str]:
+    """Return the prepared request, or its problems."""
+    values = values_of(request)
+    values.update(filled)
+    found = [*problems(request, limits=limits, values=values), *more_problems]
+    return found or _write(request, values)
+
+
+def _write(request: Request, values: Mapping[str, Any]) -> PreparedRequest:
     content, masked, secrets = dict(request.implied), dict(request.implied), []
-    values, (fields, may_be_null) = {**values_of(request), **filled}, _fields_to_write(type(request))
+    fields, may_be_null = _fields_to_write(type(request))
     for name, write, is_shown in fields:
         value = values[name]
         if value is None:
@@ -77,6 +87,10 @@ def _write(request: Request, filled: Mapping[str, Any]) -> PreparedRequest:
 
 @once_per_class
 def _fields_to_write(kind: type[Any]) -> tuple[tuple[tuple[str, Callable[[Any], Any], bool], ...], bool]:
-    """Return name, writer and whether it may be shown for each field, and whether None is sent as null."""
+    """Prepare the fields of a class.
+
+    Returns:
+        Name, writer and whether it may be shown for each field; and whether None is sent as null.
+    """
     shown = {field.name: bool(field.repr) for field in attrs.fields(kind)}
     return tuple((name, write, shown[name]) for name, write in writers_of(kind).items()), not omits_none(kind)

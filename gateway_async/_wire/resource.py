@@ -134,7 +134,7 @@ class ResourceSpec(Generic[R]):
         return Call(
             request=request,
             kind=kind if name or kind is Kind.TERMINAL else Kind.UNNAMED,
-            fields=self._fields() | content.keys(),
+            fields=self._fields_with(content),
             read=self._reader(expected),
             sent=prepared.masked,
             api_id=name,
@@ -207,7 +207,7 @@ class ResourceSpec(Generic[R]):
         return Call(
             request=HttpRequest(method="PUT", path=path, params=params, body=body, secrets=prepared.secrets),
             kind=Kind.IDEMPOTENT if evidence else Kind.UNNAMED,
-            fields=self._fields() | content.keys(),
+            fields=self._fields_with(content),
             read=self._reader(identity),
             sent=prepared.masked,
             api_id=ref.value if isinstance(ref, ApiId) else None,
@@ -330,7 +330,7 @@ class ResourceSpec(Generic[R]):
         return (*wrong, *name_problems(new)) if files else wrong
 
     def _defaults(self, new: Request, scope: Scope) -> dict[str, Any]:
-        """Return the client's location and a generated integrator id, if `new` has none of its own."""
+        """Return the client's location and a new integrator id, if `new` has none."""
         names = fields_of(type(new))
         filled: dict[str, Any] = {}
         if "location_id" in names and getattr(new, "location_id", None) is None:
@@ -470,9 +470,10 @@ class ResourceSpec(Generic[R]):
             return None
         return LedgerEntry(resource=self.resource, location_id=location_id, outcome_query=outcome_query)
 
-    def _fields(self) -> frozenset[str]:
-        """Return every field of the resource's records and requests."""
-        return _names((self.record, *self.creates, *self.updates))
+    def _fields_with(self, content: Mapping[str, Any]) -> frozenset[str]:
+        """Return the fields of all records and requests, and of `content`."""
+        known = _names((self.record, *self.creates, *self.updates))
+        return known if known.issuperset(content) else known | content.keys()
 
     def _reader(self, expected: Mapping[str, Any]) -> Callable[[Any], R]:
         def read(content: Any) -> R:
@@ -514,7 +515,7 @@ def _check_type(request: Any, kinds: tuple[type[Request], ...]) -> None:
 
 @cache
 def _sealed_path(path: str) -> Secret:
-    """Seal the path of a list once, because it is the same for all calls."""
+    """Seal a list's path once, because all calls share it."""
     return Secret(path)
 
 

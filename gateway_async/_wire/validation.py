@@ -10,7 +10,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import partial
-from types import MappingProxyType, NoneType, UnionType
+from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import attrs
@@ -40,8 +40,6 @@ __all__ = ["problems"]
 
 _SHOWN: Final = 40
 """The number of characters of an unknown code that a problem quotes."""
-
-_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 _PLAIN_TYPES: Final = frozenset({str, int, bool, date, datetime})
 
@@ -81,7 +79,7 @@ class _Field:
     checks: tuple[Check, ...]
 
 
-def problems(request: Request, *, limits: bool = True, filled: Mapping[str, Any] = _NOTHING) -> list[Problem]:
+def problems(request: Request, *, limits: bool = True, values: Mapping[str, Any] | None = None) -> list[Problem]:
     """Return the problems of a request, one line each.
 
     The list is empty if the request can be sent.
@@ -90,9 +88,10 @@ def problems(request: Request, *, limits: bool = True, filled: Mapping[str, Any]
         request: the content of a create or an update.
         limits: whether to check lengths, patterns, required fields and the rules between fields. Values of the wrong
             type are always reported.
-        filled: the fields that the client fills in, instead of the request's own.
+        values: the values of the request's fields, if the client has filled in some; by default the request's own.
     """
-    values = {**values_of(request), **filled}
+    if values is None:
+        values = values_of(request)
     found: list[Problem] = []
     for field in _fields_of_request(type(request)):
         value = values[field.name]
@@ -109,6 +108,8 @@ def problems(request: Request, *, limits: bool = True, filled: Mapping[str, Any]
 
 
 def _value_problems(field: _Field, value: Any, limits: bool) -> Iterable[Problem]:
+    if limits and type(value) in field.exact and not field.codes and (type(value) is not str or value.isascii()):
+        return _limit_problems(field, value)  # the usual case
     text, kind = (value.reveal(), value.kind) if isinstance(value, Secret) else (value, type(value))
     wrong = _type_problem(field, value, text, kind)
     if wrong:
@@ -118,16 +119,18 @@ def _value_problems(field: _Field, value: Any, limits: bool) -> Iterable[Problem
             return [Problem(said, path) for path, said in _items_problems(field.name, value, bounds, limits)]
         if isinstance(value, Sequence | Mapping):
             return [Problem(said, path) for path, said in _unsendable_parts(value, field.name)]
-    if not limits:
-        return ()
-    unknown = _unknown_code(field, value) if field.codes else None
+    unknown = _unknown_code(field, value) if limits and field.codes else None
     if unknown:
         return (Problem(unknown, field.name),)
-    return [Problem(said, field.name) for check in field.checks for said in check(text)]
+    return _limit_problems(field, text) if limits else ()
+
+
+def _limit_problems(field: _Field, value: Any) -> Iterable[Problem]:
+    return [Problem(said, field.name) for check in field.checks for said in check(value)]
 
 
 def _unsendable_parts(value: Any, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a sequence of texts, or of free-form JSON, that would not arrive unchanged."""
+    """Yield the parts of a sequence or mapping that would not arrive unchanged."""
     if isinstance(value, Mapping):
         yield from _unsendable(value, name)
     else:
@@ -190,7 +193,7 @@ def _unknown_code(field: _Field, value: Any) -> str | None:
 
 
 def _checks(constraint: Any) -> Iterator[Check]:
-    """Yield the prepared check of a constraint, if it is one of the value."""
+    """Yield the check of a constraint; other marks have none."""
     match constraint:
         case Len(minimum, int(maximum)):
             yield partial(_length_problems, minimum, maximum)

@@ -194,7 +194,7 @@ _converter = make_converter()
 
 @once_per_class
 def writers_of(kind: type[Any]) -> Mapping[str, Callable[[Any], Any]]:
-    """Return field name → function from a value of a request to JSON."""
+    """Return field name → function from a request's value to JSON."""
     return {name: _writer(annotation, _converter) for name, annotation in fields_of(kind).items()}
 
 
