@@ -181,7 +181,7 @@ class CallExecutor:
             self._events.emit(CallStarted(call=str(call), api_id=call.api_id))
         error: BaseException | None = None
         try:
-            if call.ledger_entry is not None:
+            if self._ledger_recorder.records(call):
                 await self._record_intent(state)
             try:
                 result = await self._attempts.make(state)

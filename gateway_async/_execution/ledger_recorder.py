@@ -89,6 +89,10 @@ class LedgerRecorder:
         self._in_progress: set[str] = set()
         self._readers: list[set[str]] = []
 
+    def records(self, call: Call[Any]) -> bool:
+        """Return whether the call is recorded: there is a ledger, and the call has an entry."""
+        return self._ledger is not None and call.ledger_entry is not None
+
     async def record_intent(self, state: CallState[Any]) -> None:
         """Store the call's intent, before anything is sent.
 

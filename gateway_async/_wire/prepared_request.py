@@ -65,24 +65,23 @@ def _check_and_write(
 
 
 def _write(request: Request, values: Mapping[str, Any]) -> PreparedRequest:
-    content, masked, secrets = dict(request.implied), dict(request.implied), []
+    content, masked = dict(request.implied), dict(request.implied)
     fields, may_be_null = _fields_to_write(type(request))
     for name, write, is_shown in fields:
         value = values[name]
         if value is None:
             if may_be_null:
                 content[name] = None
+        elif isinstance(value, Secret):
+            content[name], masked[name] = value, str(value) if is_shown else "***"
+        elif value is not UNSET and is_shown:
+            content[name], masked[name] = write(value), mask_text(str(value))
         elif value is not UNSET:
-            if isinstance(value, Secret) or (isinstance(value, str) and not is_shown):
-                sealed = Secret(value) if isinstance(value, str) else value
-                secrets.append(sealed)
-                content[name] = sealed
-            else:
-                content[name] = write(value)
-            masked[name] = mask_text(str(value)) if is_shown else "***"
+            content[name], masked[name] = Secret(value) if isinstance(value, str) else write(value), "***"
+    secrets = tuple(value for value in content.values() if isinstance(value, Secret))
     content.update(request.extra)
     masked.update(dict.fromkeys(request.extra, "***"))
-    return PreparedRequest(content, masked, tuple(secrets))
+    return PreparedRequest(content, masked, secrets)
 
 
 @once_per_class

@@ -330,7 +330,7 @@ class ResourceSpec(Generic[R]):
         return (*wrong, *name_problems(new)) if files else wrong
 
     def _defaults(self, new: Request, scope: Scope) -> dict[str, Any]:
-        """Return the client's location and a new integrator id, if `new` has none."""
+        """Return the location and the integrator id that `new` omits."""
         names = fields_of(type(new))
         filled: dict[str, Any] = {}
         if "location_id" in names and getattr(new, "location_id", None) is None:

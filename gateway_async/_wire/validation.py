@@ -130,7 +130,7 @@ def _limit_problems(field: _Field, value: Any) -> Iterable[Problem]:
 
 
 def _unsendable_parts(value: Any, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a sequence or mapping that would not arrive unchanged."""
+    """Yield the parts of a value that would not arrive unchanged."""
     if isinstance(value, Mapping):
         yield from _unsendable(value, name)
     else:
