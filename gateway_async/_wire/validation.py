@@ -17,7 +17,7 @@ import attrs
 from annotated_types import Interval, Len
 
 from gateway_async._problem import Problem
-from gateway_async._secrets import Secret, mask_text
+from gateway_async._secrets import AccountNumber, Secret, mask_text
 from gateway_async._wire.convert.read import once_per_class
 from gateway_async._wire.convert.write import as_number, encode, fields_of, is_utf8, money, values_of
 from gateway_async.models.codes import OpenStr
@@ -41,7 +41,7 @@ __all__ = ["problems"]
 _SHOWN: Final = 40
 """The number of characters of an unknown code that a problem quotes."""
 
-_PLAIN_TYPES: Final = frozenset({str, int, bool, date, datetime})
+_PLAIN_TYPES: Final = frozenset({str, int, bool, date, datetime, Secret, AccountNumber})
 
 _NAMES: Mapping[type, str] = {
     str: "text",
@@ -64,13 +64,13 @@ class _Field:
     """The constraints of one field, from the request's annotations.
 
     Attributes:
-        exact: types whose values fit without a closer look.
+        usual: types whose values fit without a closer look, if a text is ASCII and a secret holds text.
         checks: the prepared limits of the value.
     """
 
     name: str
     kinds: tuple[type, ...]
-    exact: frozenset[type]
+    usual: frozenset[type]
     required: bool
     is_money: bool
     codes: tuple[str, ...]
@@ -108,9 +108,9 @@ def problems(request: Request, *, limits: bool = True, values: Mapping[str, Any]
 
 
 def _value_problems(field: _Field, value: Any, limits: bool) -> Iterable[Problem]:
-    if limits and type(value) in field.exact and not field.codes and (type(value) is not str or value.isascii()):
-        return _limit_problems(field, value)  # the usual case
     text, kind = (value.reveal(), value.kind) if isinstance(value, Secret) else (value, type(value))
+    if limits and type(value) in field.usual and (text.isascii() if kind is str else kind is type(value)):
+        return _limit_problems(field, text)
     wrong = _type_problem(field, value, text, kind)
     if wrong:
         return (Problem(wrong, field.name),)
@@ -142,8 +142,6 @@ def _type_problem(field: _Field, value: Any, text: Any, kind: type) -> str | Non
     """Describe a value of the wrong type. `text` and `kind` are those of the plain value of a secret."""
     if field.is_money:
         return _money_problem(value)
-    if type(value) in field.exact:
-        return _encoding_problem(text)
     fits = isinstance(value, field.kinds) and (not isinstance(value, Secret) or kind is str)
     if isinstance(value, bool) and bool not in field.kinds:
         fits = False
@@ -358,7 +356,7 @@ def _parse_annotation(name: str, annotation: Any) -> _Field:
     return _Field(
         name,
         kinds,
-        exact=frozenset(kinds) & _PLAIN_TYPES,
+        usual=frozenset() if codes or Cents in marks else frozenset(kinds) & _PLAIN_TYPES,
         required=not nullable or Required in marks,
         is_money=Cents in marks,
         codes=tuple(codes),
