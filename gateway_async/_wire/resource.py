@@ -1,91 +1,52 @@
 """`ResourceSpec`: the description of a gateway resource, with pure methods that build calls.
 
-`ACCOUNT_VAULT.create(new, scope)` returns a `Call[AccountVault]` and sends nothing.
+`ACCOUNT_VAULT.create(new, scope)` returns a `Call[AccountVault]` and sends nothing. `record_reader.py` has
+the reads.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, TypeVar
 
 import attrs
 
-from gateway_async._secrets import AccountNumber, Secret, mask_text
+from gateway_async._secrets import AccountNumber, mask_text
 from gateway_async._wire.call import Call, HttpRequest, Kind, LedgerEntry, Lookup, LookupResult, LookupStatus, Recovery
-from gateway_async._wire.convert.read import FieldError, read_nothing, structure
+from gateway_async._wire.convert.read import read_nothing
 from gateway_async._wire.convert.write import encode, fields_of
-from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH, Evidence, evidence_of, identifies_create, shows
+from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH, Evidence, evidence_of
 from gateway_async._wire.multipart import attachment_problems, form_of, name_problems
-from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
-from gateway_async._wire.pagination import find_row, read_page
+from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.prepared_request import PreparedRequest, prepare
-from gateway_async._wire.query import Params, expansion, filters, segment, segment_and_params
-from gateway_async._wire.response_matching import AMOUNTS, check_belongs, check_changed, differences
-from gateway_async.errors import InvalidRequestError, MismatchedReplyError
+from gateway_async._wire.query import Params
+from gateway_async._wire.record_reader import RecordReader, Ref, Scope, sealed_path
+from gateway_async._wire.response_matching import AMOUNTS, check_changed
+from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment
 from gateway_async.models.identifiers import ApiId
-from gateway_async.models.page import Page
 from gateway_async.models.record import Record
 from gateway_async.models.request import Request
 
 __all__ = ["Ref", "ResourceSpec", "Scope"]
 
 R = TypeVar("R", bound=Record)
-P = TypeVar("P", bound=Record)
-Ref = str | ApiId
-
-_LISTED_ROWS: Final = 100
-"""Rows that a lookup in a list reads. Filters match parts of a text, so several rows may match."""
-
-
-@attrs.frozen
-class Scope:
-    """Settings that a client applies to every request.
-
-    Attributes:
-        location_id: the default `location_id` of creates and of `ApiId`.
-        check_limits: whether to check lengths, required fields and rules before sending.
-        new_id: generates an integrator id, so that a write can be looked up.
-        base_url: the gateway's address, without `/v2`, for the links that customers open.
-    """
-
-    location_id: str | None
-    check_limits: bool
-    new_id: Callable[[], str]
-    base_url: str = ""
 
 
 @attrs.frozen(kw_only=True)
-class ResourceSpec(Generic[R]):
+class ResourceSpec(RecordReader[R]):
     """A resource of the gateway.
 
     Attributes:
-        name: the JSON key of a single record.
-        plural: the JSON key of a list, and the resource's path.
-        record: the model class of a record.
         creates: the classes that `create` takes.
         updates: the classes that `update` takes.
-        api_id: the field that holds the integrator id, if the resource has one.
-        response_keys: the JSON keys of a record in a response, where they differ from `name`.
         stored_as: the spec by which a created record is found, where it is another one.
-        resource: the name of the resource on the client.
         moves_money: whether a create or an action moves money or stores an account, so that a ledger stores it.
     """
 
-    name: str
-    plural: str
-    record: type[R]
     creates: tuple[type[Request], ...] = ()
     updates: tuple[type[Request], ...] = ()
-    api_id: str | None = None
-    response_keys: tuple[str, ...] = attrs.field(default=attrs.Factory(lambda self: (self.name,), takes_self=True))
-    stored_as: "ResourceSpec[R] | None" = None
-    resource: str = attrs.field(default=attrs.Factory(lambda self: self.plural, takes_self=True))
+    stored_as: "RecordReader[R] | None" = None
     moves_money: bool = False
-
-    @property
-    def path(self) -> str:
-        """Return the resource's path."""
-        return f"/v2/{self.plural}"
 
     def create(
         self,
@@ -118,7 +79,7 @@ class ResourceSpec(Generic[R]):
             outcome_query = stored_as.outcome_query(
                 ApiId(name, location_id), scope, expected | _purpose(content), evidence, content, made_up_id=made_up
             )
-            recovery = stored_as._recovery(  # noqa: SLF001  its own class
+            recovery = stored_as.recovery(
                 outcome_query,
                 existing=partial(stored_as.existing, outcome_query, scope),
                 api_id_field=self.api_id or "",
@@ -126,7 +87,7 @@ class ResourceSpec(Generic[R]):
             )
         request = HttpRequest(
             method="POST",
-            path=_sealed_path(self.path),
+            path=sealed_path(self.path),
             body=None if files else encode({self.name: content}),
             form=form_of(self.name, content, files) if files else None,
             secrets=prepared.secrets,
@@ -142,35 +103,6 @@ class ResourceSpec(Generic[R]):
             ledger_entry=self._entry(location_id, outcome_query),
             terminal_id=content.get("terminal_id"),
         )
-
-    def get(self, ref: Ref, scope: Scope, expand: Sequence[str] = ()) -> Call[R]:
-        """Build the call that reads a record.
-
-        Raises:
-            InvalidRequestError: the id or the expansion cannot be sent.
-        """
-        path, params = self.path_and_params(ref, scope)
-        request = HttpRequest(path=path, params=params + expansion(expand))
-        return Call(request=request, read=self._reader(self._identity(ref, scope)))
-
-    def existing(self, outcome_query: OutcomeQuery, scope: Scope) -> Call[R]:
-        """Build the read of the record with the integrator id.
-
-        The record's other values are not checked.
-
-        Raises:
-            InvalidRequestError: the id cannot be sent.
-        """
-        if outcome_query.kind != LISTED:
-            return self.get(outcome_query.ref, scope)
-
-        def read(row: Mapping[str, Any] | None) -> R:
-            if row is None:
-                raise FieldError(f".{self.plural}", "no record has the integrator id")
-            return self._record(row)
-
-        request, find = self._search({self.api_id or "id": outcome_query.id})
-        return Call(request=request, read=lambda content: read(find(content)))
 
     def update(
         self,
@@ -211,7 +143,7 @@ class ResourceSpec(Generic[R]):
             read=self._reader(identity),
             sent=prepared.masked,
             api_id=ref.value if isinstance(ref, ApiId) else None,
-            recovery=self._recovery(outcome_query) if outcome_query else None,
+            recovery=self.recovery(outcome_query) if outcome_query else None,
             ledger_entry=self._entry(identity.get("location_id"), outcome_query) if moves_money else None,
         )
 
@@ -262,7 +194,7 @@ class ResourceSpec(Generic[R]):
             read=self._reader(identity),
             sent={name: mask_text(str(value)) for name, value in sent.items()},
             api_id=ref.value if isinstance(ref, ApiId) else None,
-            recovery=self._recovery(outcome_query) if outcome_query else None,
+            recovery=self.recovery(outcome_query) if outcome_query else None,
             ledger_entry=self._entry(identity.get("location_id"), outcome_query),
         )
 
@@ -302,28 +234,6 @@ class ResourceSpec(Generic[R]):
             recovery=Recovery(lookup=lookup),
         )
 
-    def absence(self, ref: Ref, scope: Scope) -> Lookup[Any]:
-        """Build the list read that confirms that a record does not exist."""
-        request, find = self._search(self._identity(ref, scope))
-        return Lookup(request=request, read=lambda content: _is_gone(find(content)))
-
-    def sub_resource(self, ref: Ref, part: "ResourceSpec[P]", scope: Scope) -> "Call[P]":
-        """Build the call that reads a sub-resource, such as BIN info.
-
-        Raises:
-            InvalidRequestError: the id cannot be sent.
-        """
-        path, params = self.path_and_params(ref, scope)
-        request = HttpRequest(path=f"{path}/{part.name}", params=params)
-        return Call(request=request, read=part._reader({}))  # noqa: SLF001
-
-    def page(self, number: int, params: Params) -> Call[Page[R]]:
-        """Build the call that reads page `number` (1-based) of a list."""
-        return Call(
-            request=HttpRequest(path=_sealed_path(self.path), params=(*params, ("page", str(number)))),
-            read=lambda content: read_page(content, self.plural, number, lambda row: structure(self.record, row)),
-        )
-
     @staticmethod
     def _file_problems(new: Request, files: Sequence[Attachment], scope: Scope) -> tuple[str, ...]:
         wrong = tuple(attachment_problems(files, limits=scope.check_limits))
@@ -339,27 +249,6 @@ class ResourceSpec(Generic[R]):
             filled[self.api_id] = scope.new_id()
         return filled
 
-    def path_and_params(self, ref: Ref, scope: Scope) -> tuple[str, Params]:
-        """Return a record's path and the parameters of its id.
-
-        The parameters tell what kind of id the path contains.
-
-        Raises:
-            InvalidRequestError: the id cannot be sent.
-        """
-        return self._path_and_params(ref, scope.location_id)
-
-    def _path_and_params(self, ref: Ref, location_id: str | None) -> tuple[str, Params]:
-        if isinstance(ref, ApiId) and self.api_id is None:
-            raise InvalidRequestError(f"id: {self.plural} are not found by an ApiId")
-        segment, params = segment_and_params(ref, location_id)
-        return f"{self.path}/{segment}", params
-
-    def _identity(self, ref: Ref, scope: Scope) -> Mapping[str, Any]:
-        if isinstance(ref, ApiId) and self.api_id:
-            return {self.api_id: ref.value, "location_id": ref.location_id or scope.location_id}
-        return {"id": ref}
-
     def _ref_after_change(self, ref: Ref, content: Mapping[str, Any]) -> Ref:
         """Return the reference of the record after the change.
 
@@ -367,103 +256,6 @@ class ResourceSpec(Generic[R]):
         """
         renamed = content.get(self.api_id or "")
         return attrs.evolve(ref, value=renamed) if renamed and isinstance(ref, ApiId) else ref
-
-    def outcome_query(
-        self,
-        ref: Ref,
-        scope: Scope,
-        expected: Mapping[str, Any],
-        evidence: Evidence,
-        sent: Mapping[str, Any],
-        *,
-        made_up_id: bool = False,
-    ) -> OutcomeQuery:
-        """Return the query for the outcome of a write of `sent`."""
-        api_id = ref if isinstance(ref, ApiId) else None
-        location_id = (api_id.location_id or scope.location_id) if api_id else None
-        return OutcomeQuery(
-            kind=LISTED if api_id and not location_id else RECORD,
-            resource=self.resource,
-            id=api_id.value if api_id else str(ref),
-            location_id=location_id,
-            expected=expected,
-            evidence=evidence.name,
-            sent=evidence.facts(sent),
-            made_up_id=made_up_id,
-        )
-
-    def _recovery(self, outcome_query: OutcomeQuery, **facts: Any) -> Recovery[R]:
-        if outcome_query.kind == RECORD and not outcome_query.made_up_id:
-            segment(outcome_query.id)  # so that a lookup cannot fail for an id that cannot be sent
-        return Recovery(lookup=partial(self.lookup, outcome_query), **facts)
-
-    def lookup(self, outcome_query: OutcomeQuery) -> Lookup[R]:
-        """Build the read that finds out whether a write was executed: its record has the evidence.
-
-        Raises:
-            InvalidRequestError: the id cannot be sent.
-        """
-        if outcome_query.kind == LISTED:
-            return self.listing_lookup(outcome_query)
-        path, params = self._path_and_params(outcome_query.ref, None)
-        return Lookup(
-            request=HttpRequest(path=path, params=params),
-            read=lambda content: self._decide_outcome(outcome_query, self.unwrap(content)),
-            not_found_result=LookupResult(LookupStatus.NO_RECORD),
-            confirmation=partial(self.listing_lookup, outcome_query),
-        )
-
-    def _decide_outcome(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> LookupResult[R]:
-        """Decide from the raw record whether the write was executed.
-
-        Raises:
-            MismatchedReplyError: the record has another id or location.
-        """
-        identity = {name: outcome_query.expected[name] for name in outcome_query.expected if name in self._identifiers}
-        check_belongs(identity, data)
-        differing = differences(outcome_query.expected, data)
-        if not shows(outcome_query.evidence, outcome_query.sent, data):
-            if not (outcome_query.made_up_id or identifies_create(outcome_query.evidence)):
-                return LookupResult(LookupStatus.NOT_EXECUTED)
-            differing += (f"{', '.join(outcome_query.sent)}: not as sent",)
-        if not differing:
-            return LookupResult(LookupStatus.EXECUTED, self._record(data))
-        if outcome_query.made_up_id and str(data.get(self.api_id or "")) != outcome_query.id:
-            raise MismatchedReplyError(differing)  # a record that does not show its id may be another one
-        return LookupResult(LookupStatus.DIFFERENT_RECORD, self._record(data), differing)
-
-    @property
-    def _identifiers(self) -> frozenset[str]:
-        return frozenset({"id", "location_id", self.api_id or "id"})
-
-    def _search(self, wanted: Mapping[str, Any]) -> tuple[HttpRequest, Callable[[Any], Mapping[str, Any] | None]]:
-        """Build the list read that finds the row with the `wanted` values.
-
-        Returns:
-            The request, and a function from its response to the row, or None if the complete list does not contain it.
-        """
-        wanted = {name: value for name, value in wanted.items() if value is not None}
-        params = (*filters(wanted), ("page", "1"), ("page_size", str(_LISTED_ROWS)))
-        request = HttpRequest(path=_sealed_path(self.path), params=params)
-        return request, lambda content: find_row(content, self.plural, wanted)
-
-    def listing_lookup(self, outcome_query: OutcomeQuery) -> Lookup[R]:
-        """Build the list read that finds a write's record.
-
-        Only a complete list without the record shows that the write was not executed. Without a location, the
-        integrator id may be in any location that the user sees.
-
-        Raises:
-            InvalidRequestError: the id cannot be sent.
-        """
-        name = self.api_id if outcome_query.by_api_id and self.api_id else "id"
-        wanted = {name: outcome_query.id, "location_id": outcome_query.location_id}
-
-        def read(row: Mapping[str, Any] | None) -> LookupResult[R]:
-            return LookupResult(LookupStatus.NOT_EXECUTED) if row is None else self._decide_outcome(outcome_query, row)
-
-        request, find = self._search(wanted)
-        return Lookup(request=request, read=lambda content: read(find(content)))
 
     def _entry(self, location_id: str | None, outcome_query: OutcomeQuery | None) -> LedgerEntry | None:
         if not self.moves_money:
@@ -475,32 +267,6 @@ class ResourceSpec(Generic[R]):
         known = _names((self.record, *self.creates, *self.updates))
         return known if known.issuperset(content) else known | content.keys()
 
-    def _reader(self, expected: Mapping[str, Any]) -> Callable[[Any], R]:
-        def read(content: Any) -> R:
-            data = self.unwrap(content)
-            check_belongs(expected, data)
-            return self._record(data)
-
-        return read
-
-    def unwrap(self, content: Any) -> Mapping[str, Any]:
-        """Return the raw record from the body of a response.
-
-        Raises:
-            FieldError: the body does not contain a record.
-        """
-        for wrapper in self.response_keys:
-            if isinstance(content, dict) and isinstance(content.get(wrapper), dict):
-                data: Mapping[str, Any] = content[wrapper]
-                return data
-        raise FieldError(f".{self.response_keys[0]}", "missing, or not an object")
-
-    def _record(self, data: Mapping[str, Any]) -> R:
-        try:
-            return structure(self.record, data)
-        except FieldError as error:
-            raise FieldError(f".{self.response_keys[0]}{error.path}", error.reason) from None
-
 
 @cache
 def _names(kinds: tuple[type[Any], ...]) -> frozenset[str]:
@@ -511,12 +277,6 @@ def _check_type(request: Any, kinds: tuple[type[Request], ...]) -> None:
     if not isinstance(request, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise InvalidRequestError(f"request: must be {names}, not {type(request).__name__}")
-
-
-@cache
-def _sealed_path(path: str) -> Secret:
-    """Seal a list's path once, because all calls share it."""
-    return Secret(path)
 
 
 def _expected(content: Mapping[str, Any], api_id: str | None) -> dict[str, Any]:
@@ -538,7 +298,3 @@ def _purpose(content: Mapping[str, Any]) -> dict[str, Any]:
     A record of another action existed before the call.
     """
     return {"action": content["action"]} if content.get("action") else {}
-
-
-def _is_gone(row: Mapping[str, Any] | None) -> LookupResult[bool]:
-    return LookupResult(LookupStatus.EXECUTED, True) if row is None else LookupResult(LookupStatus.NOT_EXECUTED)
