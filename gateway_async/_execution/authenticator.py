@@ -41,7 +41,7 @@ class Authenticator:
 
     def ready_signature(self, call: Call[Any]) -> Signature | None:
         """Return the signature, or None if a token has to be fetched."""
-        if not call.signed:
+        if not call.request.signed:
             return sign_without_credentials(self._developer_id)
         match self._credentials_source:
             case HashKey() as key:

@@ -185,7 +185,7 @@ class CallExecutor:
             self._events.emit(CallStarted(call=str(call), api_id=call.api_id))
         error: BaseException | None = None
         try:
-            if call.ledger_entry is not None:
+            if self._ledger_recorder.records(call):
                 await self._record_intent(state)
             try:
                 result = await self._attempts.make(state)
@@ -274,8 +274,8 @@ class CallExecutor:
             if await self._outcome_resolver.resolve_cancelled(state, lost):
                 state.unresolved = None
         await self._ledger_recorder.record_failure(state, error)
-        if isinstance(error, DuplicateError) and call.existing is not None:
-            error.read_with(partial(self._fetch, call.existing))
+        if isinstance(error, DuplicateError) and call.recovery and call.recovery.existing:
+            error.read_with(partial(self._fetch, call.recovery.existing))
 
     def _fetch(self, existing: Callable[[], Call[T]]) -> Coroutine[Any, Any, T]:
         return self.execute(existing())

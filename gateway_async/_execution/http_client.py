@@ -179,8 +179,8 @@ class HttpClient:
 
         The files of a form are open until then.
         """
-        if call.form is not None:
-            return self._open_form(call, call.form, progress, seconds, signature)
+        if call.request.form is not None:
+            return self._open_form(call, call.request.form, progress, seconds, signature)
         return self._client.send(self._request(call, progress, seconds, signature))
 
     async def _open_form(
@@ -194,20 +194,20 @@ class HttpClient:
     def _request(
         self, call: Call[Any], progress: Progress, seconds: float, signature: Signature, upload: "Upload | None" = None
     ) -> httpx.Request:
-        query = urlencode((*call.params, *signature.params), quote_via=quote, safe=",")
-        url = f"{self._base_url}{call.path}?{query}" if query else f"{self._base_url}{call.path}"
+        query = urlencode((*call.request.params, *signature.params), quote_via=quote, safe=",")
+        url = f"{self._base_url}{call.request.path}?{query}" if query else f"{self._base_url}{call.request.path}"
         headers = [self._host, *_HEADERS, *_encode(signature.headers)]
         stream: httpx.ByteStream | Upload
         if upload is not None:
             stream = upload
             headers += _encode(upload.headers.items())
         else:
-            body = call.body or b""
+            body = call.request.body or b""
             stream = httpx.ByteStream(body)
             if body:
                 headers += (_JSON, (b"Content-Length", b"%d" % len(body)))
         request = httpx.Request(
-            call.method,
+            call.request.method,
             _url(url),
             headers=headers,
             stream=stream,
@@ -236,7 +236,7 @@ def interruption_error(reason: str, call: Call[Any], progress: Progress) -> Gate
 
 def _to_gateway_error(error: Exception, call: Call[Any], progress: Progress, signature: Signature) -> GatewayError:
     description = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    reason = quote_text(description, (*call.secrets, *signature.secrets))
+    reason = quote_text(description, (*call.request.secrets, *signature.secrets))
     if isinstance(error, _NOT_SENT) and progress.stage < Stage.SENDING:
         waiting = progress.stage is Stage.QUEUED or isinstance(error, httpx.PoolTimeout)
         reached = Reached.NOT_CONNECTED if waiting else Reached.NOTHING_WRITTEN

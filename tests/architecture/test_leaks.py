@@ -410,7 +410,11 @@ async def test_an_unknown_outcome_keeps_no_body(sandbox: Sandbox) -> None:
         error.__cause__ = error.__context__ = None
         kept = [(way, each) for way, each in reachable(error) if isinstance(each, Call)]
         assert kept
-        assert [way for way, each in kept if each.body is not None or each.form is not None or each.secrets] == []
+        assert [
+            way
+            for way, each in kept
+            if each.request.body is not None or each.request.form is not None or each.request.secrets
+        ] == []
         found = await error.resolve()
     assert isinstance(found, ga.Transaction)
     assert found.approved

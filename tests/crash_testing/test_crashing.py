@@ -136,9 +136,11 @@ def send_twice(exchange: Any) -> Any:
     async def exchange_twice(http: HttpClient, call: Call[Any], progress: Progress, patience: float) -> Any:
         answer = await exchange(http, call, progress, patience)
         if call.ledger_entry is not None:
-            body = re.sub(rb',?"\w+_api_id":"[^"]*"', b"", call.body or b"")
+            body = re.sub(rb',?"\w+_api_id":"[^"]*"', b"", call.request.body or b"")
             with suppress(GatewayError):
-                await exchange(http, attrs.evolve(call, body=body), Progress(), patience)
+                await exchange(
+                    http, attrs.evolve(call, request=attrs.evolve(call.request, body=body)), Progress(), patience
+                )
         return answer
 
     return exchange_twice

@@ -207,7 +207,7 @@ def test_what_the_recorded_invoices_batches_and_configs_mean() -> None:
 
 def sent(call: Call[Any]) -> Any:
     """The decoded body of a call, without the api id that the client makes up."""
-    content = json.loads(call.body or b"")
+    content = json.loads(call.request.body or b"")
     for record in content.values():
         for made_up in ("account_vault_api_id", "transaction_api_id", "quick_invoice_api_id"):
             record.pop(made_up, None)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache, partial
+from operator import attrgetter
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
@@ -18,7 +19,19 @@ from gateway_async.models.request import UNSET, Cents, Items, Request
 if TYPE_CHECKING:  # the first request loads it
     from cattrs import Converter
 
-__all__ = ["as_number", "converter_of_requests", "encode", "fields_of", "is_text", "is_utf8", "money", "unstructure"]
+__all__ = [
+    "as_number",
+    "converter_of_requests",
+    "encode",
+    "fields_of",
+    "is_text",
+    "is_utf8",
+    "money",
+    "omits_none",
+    "unstructure",
+    "values_of",
+    "writers_of",
+]
 
 _PLAIN_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
@@ -93,6 +106,20 @@ def fields_of(kind: type[Any]) -> Mapping[str, Any]:
     return {field.name: hints[field.name] for field in attrs.fields(kind) if field.name != "extra"}
 
 
+def values_of(request: Request) -> dict[str, Any]:
+    """Return field name → value of a request, without `extra`."""
+    names, get = _getter(type(request))
+    return dict(zip(names, get(request), strict=True))
+
+
+@once_per_class
+def _getter(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    names = tuple(fields_of(kind))
+    if len(names) > 1:
+        return names, attrgetter(*names)
+    return names, lambda request: tuple(getattr(request, name) for name in names)  # one name gives no tuple
+
+
 def _constraints(annotation: Any) -> Iterator[Any]:
     """Yield the constraints of a field, from all alternatives of its type."""
     if get_origin(annotation) is Annotated:
@@ -116,6 +143,8 @@ def _writer(annotation: Any, converter: "Converter") -> Callable[[Any], Any]:
 
 
 def _write(value: Any, converter: "Converter") -> Any:
+    if type(value) is str or type(value) is int:
+        return value
     match value:
         case Mapping():  # free-form: unchanged
             return dict(value)
@@ -129,10 +158,14 @@ def _write_items(items: Mapping[str, Decimal | int | str]) -> dict[str, Decimal]
     return {name: as_number(amount) for name, amount in items.items()}
 
 
+def omits_none(kind: type[Any]) -> bool:
+    """Return whether None is omitted, as in a create. An update omits `UNSET` instead, and sends None as null."""
+    return all(field.default is not UNSET for field in attrs.fields(kind))
+
+
 def _request_hook(kind: type[Request], converter: "Converter") -> Callable[[Any], dict[str, Any]]:
     writers = {name: _writer(annotation, converter) for name, annotation in fields_of(kind).items()}
-    update = any(field.default is UNSET for field in attrs.fields(kind))
-    omitted: Any = UNSET if update else None
+    omitted: Any = None if omits_none(kind) else UNSET
 
     def write(request: Any) -> dict[str, Any]:
         content = dict(request.implied)
@@ -159,6 +192,12 @@ def converter_of_requests() -> "Converter":
     converter.register_unstructure_hook_func(is_a(Secret), lambda secret: secret.reveal())
     converter.register_unstructure_hook_factory(is_a(Request), partial(_request_hook, converter=converter))
     return converter
+
+
+@once_per_class
+def writers_of(kind: type[Any]) -> Mapping[str, Callable[[Any], Any]]:
+    """Return field name → function from a request's value to JSON."""
+    return {name: _writer(annotation, converter_of_requests()) for name, annotation in fields_of(kind).items()}
 
 
 def unstructure(request: Request) -> dict[str, Any]:
