@@ -112,7 +112,7 @@ class HttpRequest:
     _path: Secret = attrs.field(alias="path", converter=Secret)
     params: tuple[tuple[str, str], ...] = ()
     _body: Secret | None = attrs.field(alias="body", default=None, converter=_as_secret)
-    form: Form | None = None
+    form: "Form | None" = None
     secrets: tuple[Secret, ...] = ()
     signed: bool = True
 
