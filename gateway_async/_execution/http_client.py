@@ -217,6 +217,7 @@ class HttpClient:
                 PROGRESS: progress,
             },
         )
+        request.headers.encoding = "ascii"  # otherwise httpx tries encodings whenever a header is read
         if upload is None:
             request.read()  # a test's transport may read the content
         progress.stage = Stage.UNREPORTED  # until the transport reports a stage
