@@ -1,0 +1,30 @@
+"""Give the client one processor core and its server another, where the system allows it."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+_AVAILABLE: Final = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
+"""The cores of this process when it started."""
+
+
+def pin_client() -> None:
+    """Run this process on the first core only."""
+    _pin(_AVAILABLE[:1])
+
+
+@contextlib.contextmanager
+def on_server_core() -> Iterator[None]:
+    """Let the processes that are started in this block run on the last core only."""
+    _pin(_AVAILABLE[-1:])
+    try:
+        yield
+    finally:
+        pin_client()
+
+
+def _pin(cores: list[int]) -> None:
+    if sys.platform == "linux" and cores:
+        os.sched_setaffinity(0, cores)
