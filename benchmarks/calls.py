@@ -78,7 +78,7 @@ async def measure_all(url: str, rounds: int, calls: int) -> Times:
 
 
 def rows_of(times: Times) -> Iterator[Row]:
-    """Compare our times with those of the others, and those of many calls with those of 50."""
+    """Compare our times with those of the others."""
     for method in METHODS:
         for at_once in LEVELS:
             for name in CLIENTS:

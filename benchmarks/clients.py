@@ -14,17 +14,11 @@ import httptools
 import httpx
 import openai
 import stripe
-from server import CONTACT
+from server import CONTACT, CREATE, HEADERS, READ, SECONDS, gateway_at
 
-from gateway_async import AsyncGateway, CardVaultCreate, UserApiKey
+from gateway_async import CardVaultCreate
 
 CARD: Final = {"account_number": "4111111111111111", "exp_date": "1230", "account_holder_name": "Ada Lovelace"}
-HEADERS: Final = {"developer-id": "developer", "user-id": "u" * 24, "user-api-key": "k" * 40}
-READ: Final = f"/v2/contacts/{CONTACT['id']}"
-CREATE: Final = "/v2/accountvaults"
-SECONDS: Final = 300
-"""Long enough for every client to finish: its time-out is not what is measured."""
-
 Call = Callable[[], Awaitable[object]]
 
 
@@ -33,12 +27,6 @@ class Calls(NamedTuple):
 
     get: Call
     post: Call
-
-
-def gateway_at(url: str, **options: Any) -> AsyncGateway:
-    """Make a client of this package."""
-    key = UserApiKey(HEADERS["user-id"], HEADERS["user-api-key"])
-    return AsyncGateway(url, developer_id="developer", credentials=key, location_id="location", **options)
 
 
 @asynccontextmanager

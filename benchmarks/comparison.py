@@ -111,7 +111,7 @@ def show(rows: Iterable[Row]) -> None:
 
 
 def run(program: Callable[..., list[Row]]) -> None:
-    """Run `main` of a program with the options of the command line, and print its rows."""
+    """Run `main` with the options of the command line; print its rows."""
     description = sys.modules[program.__module__].__doc__
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, parameter in inspect.signature(program).parameters.items():

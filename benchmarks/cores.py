@@ -17,14 +17,19 @@ def pin_client() -> None:
 
 @contextlib.contextmanager
 def on_server_core() -> Iterator[None]:
-    """Let the processes that are started in this block run on the last core only."""
-    _pin(_AVAILABLE[-1:])
+    """Start processes in this block on the last core."""
+    before = _pin(_AVAILABLE[-1:])
     try:
         yield
     finally:
-        pin_client()
+        _pin(before)
 
 
-def _pin(cores: list[int]) -> None:
-    if sys.platform == "linux" and cores:
+def _pin(cores: list[int]) -> list[int]:
+    """Run this process on some cores, if any; return those that it had."""
+    if sys.platform != "linux":
+        return []
+    before = sorted(os.sched_getaffinity(0))
+    if cores:
         os.sched_setaffinity(0, cores)
+    return before

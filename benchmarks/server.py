@@ -20,6 +20,8 @@ from typing import Any, Final, cast
 
 from cores import on_server_core
 
+from gateway_async import AsyncGateway, UserApiKey
+
 CONTACT: Final = {
     "id": "11e95f8ec39de8fbdb0a4f1a",
     "location_id": "11e95f8ec39de8fbdb0a4f1b",
@@ -30,6 +32,12 @@ CONTACT: Final = {
     "active": 1,
 }
 NEW_ID: Final = "11e95f8ec39de8fbdb0a4f1c"
+HEADERS: Final = {"developer-id": "developer", "user-id": "u" * 24, "user-api-key": "k" * 40}
+READ: Final = f"/v2/contacts/{CONTACT['id']}"
+CREATE: Final = "/v2/accountvaults"
+SECONDS: Final = 300
+"""Long enough for every client to finish: its time-out is not what is measured."""
+
 STOP_WITHIN: Final = 10
 
 
@@ -40,7 +48,7 @@ def response(status: bytes, content: dict[str, Any]) -> bytes:
     return head % (status, len(body)) + body
 
 
-READ: Final = response(b"200 OK", {"contact": CONTACT})
+CONTACT_FOUND: Final = response(b"200 OK", {"contact": CONTACT})
 OTHER: Final = response(b"200 OK", {"id": NEW_ID, "object": "object"})
 
 
@@ -109,7 +117,7 @@ class Connection(asyncio.Protocol):
         elif path.startswith(b"/waiting/"):
             self._waiting.count(int(path.rpartition(b"/")[2]), self._transport)
         elif method == b"GET" and path.startswith(b"/v2/contacts"):
-            self._transport.write(READ)
+            self._transport.write(CONTACT_FOUND)
         else:
             if path == b"/go":
                 self._waiting.answer_all()
@@ -139,7 +147,7 @@ def allow_many_connections() -> None:
 
 @contextlib.contextmanager
 def serving(program: str = __file__, *options: str) -> Iterator[str]:
-    """Run a server on a core of its own, and yield the address that it prints."""
+    """Run a server on another core, and yield the address that it prints."""
     with on_server_core():
         process = subprocess.Popen([sys.executable, program, *options], stdout=subprocess.PIPE, text=True)
     try:
@@ -148,6 +156,12 @@ def serving(program: str = __file__, *options: str) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(STOP_WITHIN)
+
+
+def gateway_at(url: str, **options: Any) -> AsyncGateway:
+    """Make a client of this package for the server."""
+    key = UserApiKey(HEADERS["user-id"], HEADERS["user-api-key"])
+    return AsyncGateway(url, developer_id=HEADERS["developer-id"], credentials=key, location_id="location", **options)
 
 
 if __name__ == "__main__":

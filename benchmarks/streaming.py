@@ -1,67 +1,163 @@
-"""Memory and speed of iterating over a long list: `async for vault in gateway.account_vaults.list(...)`.
+"""Iterate over a long list while the next pages are fetched, beside awaiting one page after the other.
 
-    python benchmarks/streaming.py --records 10000 100000
+    python benchmarks/streaming.py --records 20000 --rounds 1
 
-Each size runs in a separate process, and the table shows its peak memory. The sandbox is another process.
+Another process sends ready pages, each 50 ms after its request. The memory is what iterating adds to
+the peak of a process of its own, beside what three pages add that are held at once.
 """
 
 import argparse
+import asyncio
 import contextlib
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Final
+from urllib.parse import parse_qs, urlsplit
 
-import anyio
-from sandbox_process import client_of, peak_kib, sandbox_process
+from comparison import Goal, Row, beside, run
+from cores import pin_client
+from sandbox_process import peak_kib
+from server import gateway_at, response, serving
 
-from gateway_async.sandbox import Sandbox
+from gateway_async import AsyncGateway
+
+SECONDS_PER_PAGE: Final = 0.05
+CHUNK: Final = 256 * 1024
+TEXTS: Final = (
+    *("title", "account_holder_name", "first_six", "last_four", "billing_address", "billing_city", "billing_state"),
+    *("billing_zip", "billing_phone", "exp_date", "location_id", "contact_id", "account_vault_api_id", "customer_id"),
+    *("accountvault_c1", "accountvault_c2", "accountvault_c3"),
+)
+ABSENT: Final = ("routing", "ach_sec_code", "dl_number", "dl_state", "ssn4", "dob_year", "terms_agree")
+SPEED_GOAL: Final = Goal(1.7, at_least=True)
+MEMORY_GOAL: Final = Goal(1)
+PAGES: Final = 3
+"""The page in use, and two that are fetched ahead."""
+
+Walk = Callable[[AsyncGateway, int, int], Awaitable[None]]
 
 
-async def walk(facts: dict[str, str], records: int, page_size: int) -> None:
-    """Iterate over all vaults, and print the time and the memory."""
+def page_of(number: int, size: int, records: int) -> bytes:
+    """Make the response with a page of account vaults."""
+    vaults = [
+        {
+            "id": f"54c1c28a-5506-4935-59c9-{key:012}",
+            **{name: f"{name} {key}" for name in TEXTS},
+            **dict.fromkeys(ABSENT),
+            "payment_method": "cc",
+            "account_type": "mc",
+            "has_recurring": 0,
+            "active": 1,
+            "created_ts": 1421951061,
+            "modified_ts": 1421953145,
+            "_links": {"self": {"href": f"https://gateway.example/v2/accountvaults/{key}"}},
+        }
+        for key in range((number - 1) * size, min(number * size, records))
+    ]
+    pagination = {"totalCount": records, "pageCount": -(-records // size)}
+    return response(b"200 OK", {"accountvaults": vaults, "meta": {"pagination": pagination}})
+
+
+async def serve(records: int, size: int) -> None:
+    """Send pages until this process is terminated."""
+    pages = {number: page_of(number, size, records) for number in range(1, -(-records // size) + 1)}
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                query = parse_qs(urlsplit(head.split(b" ", 2)[1].decode()).query)
+                await asyncio.sleep(SECONDS_PER_PAGE)
+                page = memoryview(pages[int(query["page"][0])])
+                for start in range(0, len(page), CHUNK):  # at once, it would be copied again and again
+                    writer.write(page[start : start + CHUNK])
+                    await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
+    await server.serve_forever()
+
+
+async def iterate(gateway: AsyncGateway, records: int, size: int) -> None:
+    """Iterate over all vaults, while the next pages are fetched."""
     seen = 0
-    began = time.perf_counter()
-    async with client_of(facts) as gateway:
-        empty = peak_kib()
-        async for _ in gateway.account_vaults.list(page_size=page_size):
-            seen += 1
-    spent = time.perf_counter() - began
+    async for _ in gateway.account_vaults.list(page_size=size):
+        seen += 1
     assert seen == records, f"{seen} of {records} records"
-    print(
-        f"{records:8} records, pages of {page_size}: {spent:6.2f} s, {records / spent:8.0f} records/s,"
-        f" peak RSS {peak_kib() / 1024:6.1f} MiB ({empty / 1024:.1f} before the first call)"
-    )
 
 
-@contextlib.contextmanager
-def seeded(data: Path, records: int) -> Iterator[dict[str, str]]:
-    """Run a sandbox with `records` vaults."""
-    with Sandbox(data=data) as sandbox:
-        sandbox.add_vaults(records)
-    with sandbox_process("--data", str(data)) as facts:
-        yield facts
+async def serially(gateway: AsyncGateway, records: int, size: int) -> None:
+    """Await as many pages; every request follows the use of the page before it."""
+    seen = 0
+    while seen < records:
+        for _ in (await gateway.account_vaults.list(page_size=size)).records:
+            seen += 1
 
 
-def measure(records: int, page_size: int) -> None:
-    """Measure one size in a separate process."""
-    with tempfile.TemporaryDirectory() as folder, seeded(Path(folder) / "sandbox.db", records) as facts:
-        pairs = [f"{name}={value}" for name, value in facts.items()]
-        command = [sys.executable, __file__, "--walk", *pairs, "--records", str(records), "--page-size", str(page_size)]
-        subprocess.run(command, check=True, timeout=600)
+async def speed(walk: Walk, gateway: AsyncGateway, records: int, size: int) -> float:
+    """Return the records per second of a walk."""
+    began = time.perf_counter()
+    await walk(gateway, records, size)
+    return records / (time.perf_counter() - began)
+
+
+async def compare_speed(url: str, records: int, size: int, rounds: int) -> Row:
+    """Compare iterating with awaiting one page after the other."""
+    iterating, serial = [], []
+    async with gateway_at(url) as gateway:
+        for _ in range(rounds):
+            serial.append(await speed(serially, gateway, records, size))
+            iterating.append(await speed(iterate, gateway, records, size))
+    title = f"iterate over {records} records"
+    return beside(title, "1/s", iterating, "page after page", serial, SPEED_GOAL)
+
+
+async def hold_pages(gateway: AsyncGateway, records: int, size: int) -> None:
+    """Hold three pages in memory, or fewer if there are fewer records."""
+    pages = [await gateway.account_vaults.list(page_size=size) for _ in range(min(PAGES, -(-records // size)))]
+    assert all(len(page.records) == size for page in pages)
+
+
+async def peak_memory(url: str, walk: Walk, records: int, size: int) -> float:
+    """Return the MiB that a walk adds to this process's peak."""
+    async with gateway_at(url) as gateway:
+        empty = peak_kib()
+        await walk(gateway, records, size)
+    return (peak_kib() - empty) / 1024
+
+
+def peak_in_process(url: str, walk: Walk, records: int, size: int) -> float:
+    """Measure the memory in this process."""
+    pin_client()
+    return asyncio.run(peak_memory(url, walk, records, size))
+
+
+def compare_memory(url: str, records: int, size: int, rounds: int) -> Row:
+    """Compare the memory of iterating with that of three pages."""
+    fresh = ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1)
+    with fresh:
+        iterating, holding = (
+            [fresh.submit(peak_in_process, url, walk, records, size).result() for _ in range(rounds)]
+            for walk in (iterate, hold_pages)
+        )
+    return beside(f"memory of {records} records", "MiB", iterating, f"{PAGES} pages held", holding, MEMORY_GOAL)
+
+
+def main(rounds: int = 3, records: int = 100_000, page_size: int = 5000) -> list[Row]:
+    """Measure the speed and the memory; return the comparisons."""
+    with serving(__file__, "--serve", str(records), str(page_size)) as url:
+        memory = compare_memory(url, records, page_size, rounds)  # first: a process inherits its parent's peak
+        return [asyncio.run(compare_speed(url, records, page_size, rounds)), memory]
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=int, nargs="+", default=[10_000, 100_000])
-    parser.add_argument("--page-size", type=int, default=5000)
-    parser.add_argument("--walk", nargs="*", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.walk:
-        facts_given = dict(pair.split("=", 1) for pair in arguments.walk)
-        anyio.run(walk, facts_given, arguments.records[0], arguments.page_size)
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--serve", nargs=2, type=int)
+    serving_options, _ = parser.parse_known_args()
+    if serving_options.serve:
+        asyncio.run(serve(*serving_options.serve))
     else:
-        for size in arguments.records:
-            measure(size, arguments.page_size)
+        run(main)
