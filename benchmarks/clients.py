@@ -18,7 +18,11 @@ from server import CONTACT, CREATE, HEADERS, READ, SECONDS, gateway_at
 
 from gateway_async import CardVaultCreate
 
-CARD: Final = {"account_number": "4111111111111111", "exp_date": "1230", "account_holder_name": "Ada Lovelace"}
+CARD: Final[dict[str, str]] = {
+    "account_number": "4111111111111111",
+    "exp_date": "1230",
+    "account_holder_name": "Ada Lovelace",
+}
 Call = Callable[[], Awaitable[object]]
 
 
@@ -32,7 +36,7 @@ class Calls(NamedTuple):
 @asynccontextmanager
 async def ours(url: str) -> AsyncIterator[Calls]:
     """Open the client of this package; each call returns a model."""
-    new = CardVaultCreate(**CARD)
+    new = CardVaultCreate(account_number=CARD["account_number"], exp_date=CARD["exp_date"])
     async with gateway_at(url) as gateway:
         yield Calls(
             lambda: gateway.contacts.get(CONTACT["id"]),

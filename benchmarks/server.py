@@ -22,7 +22,7 @@ from cores import on_server_core
 
 from gateway_async import AsyncGateway, UserApiKey
 
-CONTACT: Final = {
+CONTACT: Final[dict[str, Any]] = {
     "id": "11e95f8ec39de8fbdb0a4f1a",
     "location_id": "11e95f8ec39de8fbdb0a4f1b",
     "first_name": "Ada",
