@@ -107,7 +107,8 @@ class Connection(asyncio.Protocol):
         if not end or len(body) < body_length(head):
             return
         self._received = b""
-        self._respond(*head.split(b" ", 2)[:2], body)
+        method, path, _ = head.split(b" ", 2)
+        self._respond(method, path, body)
 
     def _respond(self, method: bytes, path: bytes, body: bytes) -> None:
         if path.startswith(b"/v2/routertransactions"):
@@ -147,7 +148,7 @@ def allow_many_connections() -> None:
 
 @contextlib.contextmanager
 def serving(program: str = __file__, *options: str) -> Iterator[str]:
-    """Run a server on another core, and yield the address that it prints."""
+    """Run a server on another core; yield the address it prints."""
     with on_server_core():
         process = subprocess.Popen([sys.executable, program, *options], stdout=subprocess.PIPE, text=True)
     try:
