@@ -72,6 +72,11 @@ class Row:
     goal: Goal | None = None
 
     @property
+    def title(self) -> str:
+        """The subject, and the peer if there is one."""
+        return f"{self.subject}, beside {self.peer}" if self.peer else self.subject
+
+    @property
     def judged(self) -> Spread:
         """The spread that the goal is about."""
         return self.ratio or self.ours
@@ -97,17 +102,17 @@ def alone(subject: str, unit: str, values: Sequence[float], goal: Goal | None = 
     return Row(subject, unit, Spread.of(values), goal=goal)
 
 
-def show(rows: Iterable[Row]) -> None:
+def show(rows: Sequence[Row]) -> None:
     """Print a table."""
-    print(f"{'':42} {'ours':>9} {'theirs':>9} {'':8} {'ratio':>6} {'(lowest to highest)':19}  goal")
+    width = max(len(row.title) for row in rows)
+    print(f"{'':{width}} {'ours':>9} {'theirs':>9} {'':4} {'ratio':>6} {'(lowest to highest)':19}  goal")
     for row in rows:
-        title = f"{row.subject}, beside {row.peer}" if row.peer else row.subject
         theirs = f"{row.theirs.median:9.3g}" if row.theirs else " " * 9
-        spread = f"({row.judged.lowest:.3g} to {row.judged.highest:.3g})"
         ratio = f"{row.ratio.median:6.2f}" if row.ratio else " " * 6
+        spread = f"({row.judged.lowest:.3g} to {row.judged.highest:.3g})"
         goal = f"{row.goal}: {row.verdict}" if row.goal else ""
-        cells = f"{row.ours.median:9.3g} {theirs} {row.unit:8} {ratio} {spread:19}  {goal}"
-        print(f"{title:42} {cells}".rstrip(), flush=True)
+        cells = f"{row.ours.median:9.3g} {theirs} {row.unit:4} {ratio} {spread:19}  {goal}"
+        print(f"{row.title:{width}} {cells}".rstrip(), flush=True)
 
 
 def run(program: Callable[..., list[Row]]) -> None:
