@@ -126,6 +126,7 @@ async def measure(url: str, name: str, waiting: int, calls: int) -> Figures:
         tasks = [asyncio.create_task(sell(number)) for number in range(waiting)]
         await control.get(f"/waiting/{waiting}")
         figures["issued"] = time.perf_counter() - began
+        gc.collect()
         figures["memory"] = (resident_kib() - memory) / waiting
         during = await read_times(read, calls)
         delay = LoopDelay()
