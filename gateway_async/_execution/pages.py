@@ -1,18 +1,14 @@
-"""`Pages[T]`: a list to await for one page, or to iterate.
+"""`Pages[T]`: a list to await for one page, or to iterate."""
 
-Iteration fetches one page ahead.
-"""
-
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
-from functools import partial
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
 import anyio.lowlevel
-import attrs
 
 from gateway_async._execution.executor import CallExecutor
-from gateway_async._execution.prefetch import Prefetch
-from gateway_async._wire.pagination import is_last
+from gateway_async._execution.page_stream import PageStream, read_in_slices
+from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.query import Params, list_params
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import MalformedReplyError
@@ -28,35 +24,29 @@ _PAGE_SIZE: Final = 1000
 _CHECKPOINT_EVERY: Final = 250
 """Records between two checkpoints.
 
-Without checkpoints, the read of the next page would not run.
+Without checkpoints, the reads of the next pages would not run.
 """
-
-_MAX_REMEMBERED_IDS: Final = 25_000
-"""Maximum number of ids in each of the two generations of `_SeenIds`."""
-
-_MAX_STALE_PAGES: Final = 3
-"""Pages in a row without a new record, after which iteration fails."""
 
 
 class Pages(Generic[T]):
     """The records that match a list call (contract, *Pagination, sorting*).
 
-        async for vault in pages: ...            # every record, the next page fetched meanwhile
+        async for vault in pages: ...            # every record, the next pages fetched meanwhile
         async for page in pages.by_page(): ...   # page.records, page.number, page.total_count, page.page_count
         page = await pages                       # the first page only
         first = await pages.first()              # a record or None
         n = await pages.count()                  # how many there are, without fetching them
 
-    Nothing is fetched before first use. Iteration holds at most two pages in memory, and ends when the gateway has no
-    more. It yields no id twice: it remembers at least the last 25,000 ids, more than a list can shift between two
-    pages.
+    Nothing is fetched before first use. Iteration holds at most three pages in memory: the one in use, the next
+    one, and the response with the one after it. It ends when the gateway has no more. It yields no id twice: it
+    remembers at least the last 25,000 ids, more than a list can shift between two pages.
 
     Raises:
         MalformedReplyError: the gateway sends the same page again, or three in a row with nothing new.
     """
 
     def __init__(
-        self, call: str, fetch: Callable[[int, Params], Awaitable[Page[T]]], params: Params, page_size: int | None
+        self, call: str, fetch: Callable[[int, Params], Awaitable[RawPage[T]]], params: Params, page_size: int | None
     ) -> None:
         self._call = call
         self._fetch = fetch
@@ -72,14 +62,14 @@ class Pages(Generic[T]):
     def by_page(self) -> AsyncIterator[Page[T]]:
         """Iterate over the pages that have new records."""
         size = self._page_size or _PAGE_SIZE
-        return _PageStream(self._call, lambda number: self._page(number, size))
+        return PageStream(self._call, lambda number: self._fetch(number, self._sized(size)))
 
     def __await__(self) -> Generator[Any, Any, Page[T]]:
-        return self._page(1, self._page_size).__await__()
+        return self._first_page(self._page_size).__await__()
 
     async def first(self) -> T | None:
         """Return the first record, or None if the list is empty."""
-        page = await self._page(1, 1)
+        page = await self._first_page(1)
         return page.records[0] if page.records else None
 
     async def count(self) -> int:
@@ -88,14 +78,16 @@ class Pages(Generic[T]):
         Raises:
             MalformedReplyError: the response has no total count.
         """
-        page = await self._page(1, 1)
+        page = await self._first_page(1)
         if page.total_count is None:
             raise MalformedReplyError("$.meta.pagination.totalCount", "missing", call=self._call)
         return page.total_count
 
-    async def _page(self, number: int, size: int | None) -> Page[T]:
-        sized = self._params if size is None else (*self._params, ("page_size", str(size)))
-        return await self._fetch(number, sized)
+    async def _first_page(self, size: int | None) -> Page[T]:
+        return await read_in_slices(await self._fetch(1, self._sized(size)))
+
+    def _sized(self, size: int | None) -> Params:
+        return self._params if size is None else (*self._params, ("page_size", str(size)))
 
 
 def pages_of(
@@ -118,113 +110,28 @@ def pages_of(
     )
 
 
-class _PageStream(Generic[T]):
-    """Iterates over pages, and fetches the next one while this one is used."""
-
-    def __init__(self, call: str, fetch: Callable[[int], Awaitable[Page[T]]]) -> None:
-        self._call = call
-        self._fetch = fetch
-        self._prefetch: Prefetch[Page[T]] | None = None
-        self._number = 0
-        self._ended = False
-        self._stale_pages = 0
-        self._previous: tuple[Any, ...] = ()
-        self._seen = _SeenIds()
-
-    def __aiter__(self) -> AsyncIterator[Page[T]]:
-        return self
-
-    async def __anext__(self) -> Page[T]:
-        while not self._ended:
-            page = await self._next()
-            new_records = self._new_records(page)
-            if new_records:
-                return attrs.evolve(page, records=new_records)
-        raise StopAsyncIteration
-
-    async def _next(self) -> Page[T]:
-        prefetch = self._prefetch or self._start()
-        self._prefetch = None
-        try:
-            page = await prefetch.result()
-        except BaseException:
-            self._ended = True
-            raise
-        self._ended = is_last(page)
-        if not self._ended:
-            self._prefetch = self._start()
-        return page
-
-    def _start(self) -> Prefetch[Page[T]]:
-        self._number += 1
-        return Prefetch(partial(self._fetch, self._number))  # no reference to this stream: dropping it ends the read
-
-    def _new_records(self, page: Page[T]) -> tuple[T, ...]:
-        """Return the page's records that are new.
-
-        Raises `MalformedReplyError` instead of iterating without end.
-        """
-        ids = tuple(getattr(record, "id", None) for record in page.records)
-        if ids and ids == self._previous:
-            self._fail(f"page {page.number} repeats the page before it")
-        self._previous = ids
-        new_records = tuple(record for record, name in zip(page.records, ids, strict=True) if self._seen.is_new(name))
-        self._stale_pages = 0 if new_records else self._stale_pages + 1
-        if self._stale_pages >= _MAX_STALE_PAGES and not self._ended:
-            self._fail(f"page {page.number} is the third page in a row without a new record")
-        return new_records
-
-    def _fail(self, reason: str) -> None:
-        self._ended = True
-        self.cancel()
-        raise MalformedReplyError("$.meta.pagination", reason, call=self._call)
-
-    def cancel(self) -> None:
-        if self._prefetch is not None:
-            self._prefetch.cancel()
-
-    def __del__(self) -> None:
-        self.cancel()
-
-
 class _Records(Generic[T]):
     """Iterates over the records of a stream of pages."""
 
     def __init__(self, pages: AsyncIterator[Page[T]]) -> None:
         self._pages = pages
-        self._records: tuple[T, ...] = ()
-        self._index = 0
+        self._records: Iterator[T] = iter(())
+        self._ready: Iterator[T] = iter(())
 
     def __aiter__(self) -> AsyncIterator[T]:
         return self
 
     async def __anext__(self) -> T:
-        if self._index == len(self._records):
-            self._records = (await anext(self._pages)).records
-            self._index = 0
-        elif self._index % _CHECKPOINT_EVERY == 0:
+        for record in self._ready:
+            return record
+        return await self._after_ready()
+
+    async def _after_ready(self) -> T:
+        """Return the record after those that need no checkpoint."""
+        self._ready = islice(self._records, _CHECKPOINT_EVERY)
+        for record in self._ready:
             await anyio.lowlevel.checkpoint()
-        record = self._records[self._index]
-        self._index += 1
-        return record
-
-
-class _SeenIds:
-    """The ids seen recently, in bounded memory.
-
-    There are two generations; the older one is dropped when the younger one is full.
-    """
-
-    def __init__(self) -> None:
-        self._young: set[Any] = set()
-        self._old: set[Any] = set()
-
-    def is_new(self, name: Any) -> bool:
-        if name is None:
-            return True
-        if name in self._young or name in self._old:
-            return False
-        if len(self._young) >= _MAX_REMEMBERED_IDS:
-            self._old, self._young = self._young, set()
-        self._young.add(name)
-        return True
+            return record
+        self._records = iter((await anext(self._pages)).records)
+        self._ready = islice(self._records, _CHECKPOINT_EVERY)
+        return next(self._ready)  # a stream has no empty pages

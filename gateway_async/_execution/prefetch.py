@@ -7,6 +7,7 @@ cancels it when it is dropped.
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import anyio
@@ -21,21 +22,20 @@ T = TypeVar("T")
 class Prefetch(Generic[T]):
     """Starts `read` immediately; `result()` waits for it."""
 
-    __slots__ = ("__weakref__", "_done", "_error", "_is_complete", "_read", "_scope", "_task", "_value")
+    __slots__ = ("__weakref__", "_done", "_error", "_is_complete", "_scope", "_task", "_value")
 
     def __init__(self, read: Callable[[], Awaitable[T]]) -> None:
-        self._read = read
         self._done = anyio.Event()
         self._scope = anyio.CancelScope()
         self._error: BaseException | None = None
         self._is_complete = False
         self._value: T
-        self._task = _start(self._run, self._done.set)
+        self._task = _start(partial(self._run, read), self._done.set)  # what `read` refers to is freed with its task
 
-    async def _run(self) -> None:
+    async def _run(self, read: Callable[[], Awaitable[T]]) -> None:
         try:
             with self._scope:
-                self._value = await self._read()
+                self._value = await read()
                 self._is_complete = True
         except Exception as error:  # noqa: BLE001  raised by `result()`
             self._error = error

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 import attrs
 
 from gateway_async._secrets import Secret, mask_text
+from gateway_async._wire.convert.read import decode
 from gateway_async._wire.multipart import Form
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async.errors import StatusError
@@ -108,6 +109,7 @@ class Call(Generic[T]):
         form: a multipart body instead of `body`. It never appears in a repr or a log.
         read: function from the decoded body (None if empty) to the result. It raises `FieldError` if a value does not
             fit and `MismatchedReplyError` if the response belongs to another request.
+        decode: function from the bytes of the body to what `read` takes. It raises `ValueError` if they are not JSON.
         kind: what repeating the call could change.
         api_id: the integrator id of the record to write.
         api_id_field: for a create, the field that holds the integrator id.
@@ -132,6 +134,7 @@ class Call(Generic[T]):
     method: str
     _path: Secret = attrs.field(alias="path", converter=Secret)
     read: Callable[[Any], T]
+    decode: Callable[[bytes], Any] = decode
     kind: Kind = Kind.READ
     params: tuple[tuple[str, str], ...] = ()
     _body: Secret | None = attrs.field(alias="body", default=None, converter=_as_secret)

@@ -15,7 +15,8 @@ from typing import Any, Final, TypeVar
 
 from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Call, LookupResult, LookupStatus
-from gateway_async._wire.convert.read import FieldError, structure
+from gateway_async._wire.convert.read import FieldError
+from gateway_async._wire.convert.records import structure
 from gateway_async._wire.evidence import EXISTS
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.pagination import read_page

@@ -2,21 +2,119 @@
 
 A page's number is the requested one: `currentPage` is 0-based or 1-based in different responses. `links` are never
 followed.
+
+The rows of a large page take long to read, so that a `RawPage` is read in slices, between which other tasks can run.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, Final, Generic, TypeVar
 
-from gateway_async._wire.convert.read import FieldError
+import attrs
+import msgspec
+
+from gateway_async._wire.convert.read import FieldError, decode
+from gateway_async._wire.convert.records import RowReader
 from gateway_async.models.page import Page
+from gateway_async.models.record import Record
 
-__all__ = ["find_row", "is_last", "read_page"]
+__all__ = ["RawPage", "decode_page", "find_row", "read_page", "read_raw_page"]
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Record)
+
+_SLICE_BYTES: Final = 100_000
+"""Bytes of JSON that are read without a pause: a millisecond or two, or five for rows that are read by the rules."""
 
 _FILTER_SYNTAX: Final = ",|\\"
 """Characters with a special meaning in a filter: alternatives, ranges, escapes."""
+
+
+@attrs.frozen
+class RawPage(Generic[T]):
+    """One page of a list whose rows are still JSON.
+
+    Attributes:
+        number, total_count, page_count: as in `Page`.
+        on_error: makes the error for a row that cannot be read.
+    """
+
+    _rows: Sequence[msgspec.Raw] = attrs.field(repr=False)
+    _plural: str
+    _kind: type[Any]
+    number: int
+    total_count: int | None
+    page_count: int | None
+    on_error: Callable[[ValueError], Exception] = attrs.field(default=lambda error: error, repr=False)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it is the last page. Without a page count, the first empty page is the last."""
+        if self.page_count is None:
+            return not self._rows
+        return self.number >= self.page_count
+
+    def slices(self) -> Iterator[Sequence[T]]:
+        """Read the records, a few milliseconds' worth at a time.
+
+        Raises:
+            Exception: a record cannot be read; `on_error` makes the error.
+        """
+        reader = RowReader(self._kind, len(self._rows))
+        records: list[T] = []
+        size = 0
+        for number, row in enumerate(self._rows):
+            try:
+                records.append(reader.read(row))
+            except FieldError as error:
+                failure = self.on_error(FieldError(f".{self._plural}[{number}]{error.path}", error.reason))
+                raise failure from None
+            except ValueError as error:
+                raise self.on_error(error) from None
+            size += memoryview(row).nbytes
+            if size >= _SLICE_BYTES:
+                yield records
+                records, size = [], 0
+        yield records
+
+    def page(self, records: Sequence[T]) -> Page[T]:
+        """Return the page with all its records."""
+        return Page(
+            records=tuple(records), number=self.number, total_count=self.total_count, page_count=self.page_count
+        )
+
+
+def decode_page(body: bytes, plural: str) -> Any:
+    """Decode the JSON of a list, with its rows as `msgspec.Raw`.
+
+    Raises:
+        ValueError: the bytes are not JSON.
+    """
+    if not body.isascii():
+        body.decode()  # rows are not decoded here, and must be valid
+    try:
+        envelope = decode(body, _envelope_decoder(plural))
+    except msgspec.ValidationError:  # not a list
+        return decode(body)
+    return {plural: envelope.rows, "meta": envelope.meta}
+
+
+@lru_cache
+def _envelope_decoder(plural: str) -> msgspec.json.Decoder[Any]:
+    fields: list[Any] = [("rows", list[msgspec.Raw]), ("meta", Any, None)]
+    return msgspec.json.Decoder(msgspec.defstruct("Envelope", fields, rename={"rows": plural}), float_hook=Decimal)
+
+
+def read_raw_page(content: Any, plural: str, number: int, kind: type[R]) -> RawPage[R]:
+    """Read the page requested as `number` from what `decode_page` has returned.
+
+    Raises:
+        FieldError: the response is not a list.
+    """
+    rows = _rows(content, plural)
+    return RawPage(rows, plural, kind, number, *_counts(content))
 
 
 def read_page(content: Any, plural: str, number: int, read_record: Callable[[Any], T]) -> Page[T]:
@@ -25,15 +123,22 @@ def read_page(content: Any, plural: str, number: int, read_record: Callable[[Any
     Raises:
         FieldError: the response is not a list of such records.
     """
+    rows = _rows(content, plural)
+    total_count, page_count = _counts(content)
+    records = _records(rows, plural, read_record)
+    return Page(records=records, number=number, total_count=total_count, page_count=page_count)
+
+
+def _rows(content: Any, plural: str) -> list[Any]:
     if not isinstance(content, dict) or not isinstance(content.get(plural), list):
         raise FieldError(f".{plural}", "missing, or not a list")
+    rows: list[Any] = content[plural]
+    return rows
+
+
+def _counts(content: Mapping[str, Any]) -> tuple[int | None, int | None]:
     pagination = _mapping(_mapping(content.get("meta")).get("pagination"))
-    return Page(
-        records=_records(content[plural], plural, read_record),
-        number=number,
-        total_count=_count(pagination, "totalCount"),
-        page_count=_count(pagination, "pageCount"),
-    )
+    return _count(pagination, "totalCount"), _count(pagination, "pageCount")
 
 
 def _records(rows: list[Any], plural: str, read_record: Callable[[Any], T]) -> tuple[T, ...]:
@@ -44,13 +149,6 @@ def _records(rows: list[Any], plural: str, read_record: Callable[[Any], T]) -> t
     except FieldError as error:
         raise FieldError(f".{plural}[{len(records)}]{error.path}", error.reason) from None
     return tuple(records)
-
-
-def is_last(page: Page[Any]) -> bool:
-    """Return whether `page` is the last one. Without a page count, the first empty page is the last."""
-    if page.page_count is None:
-        return not page.records
-    return page.number >= page.page_count
 
 
 def find_row(content: Any, plural: str, wanted: Mapping[str, str]) -> Mapping[str, Any] | None:

@@ -22,7 +22,8 @@ import attrs
 import msgspec
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.convert.read import FieldError, decode, structure
+from gateway_async._wire.convert.read import FieldError, decode
+from gateway_async._wire.convert.records import structure
 from gateway_async.errors import PostbackRefusedError
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import PostbackResource, PostbackType

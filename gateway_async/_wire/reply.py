@@ -5,6 +5,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from functools import partial
 from math import nan
 from typing import Any, Final, TypeVar
 
@@ -12,7 +13,9 @@ import attrs
 
 from gateway_async._secrets import LONGEST_CARD, Secret, quote_text
 from gateway_async._wire.call import Call
-from gateway_async._wire.convert.read import FieldError, decode, structure
+from gateway_async._wire.convert.read import FieldError, decode
+from gateway_async._wire.convert.records import structure
+from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.response_matching import check_refusal
 from gateway_async.errors import (
     AuthenticationError,
@@ -110,16 +113,31 @@ def _result(call: Call[T], reply: Reply) -> T:
 
 def _success(call: Call[T], reply: Reply) -> T:
     try:
-        content = decode(reply.body) if reply.body.strip() else None
-    except ValueError:
-        problem = "$", f"not JSON: {_describe_body(reply)}"
+        result: Any = call.read(_content(call, reply))
+    except FieldError as error:
+        malformed = _malformed(call, reply, error)
     else:
-        try:
-            return call.read(content)
-        except FieldError as error:
-            quotes = _Quotes(call, reply)
-            problem = quotes.text(f"${error.path}"), quotes.text(error.reason)
-    raise MalformedReplyError(*problem, call=str(call))
+        if isinstance(result, RawPage):  # its rows are read later
+            result = attrs.evolve(result, on_error=partial(_malformed, call, reply))
+        success: T = result
+        return success
+    raise malformed
+
+
+def _content(call: Call[Any], reply: Reply) -> Any:
+    try:
+        return call.decode(reply.body) if reply.body.strip() else None
+    except ValueError as error:
+        malformed = _malformed(call, reply, error)
+    raise malformed
+
+
+def _malformed(call: Call[Any], reply: Reply, error: ValueError) -> MalformedReplyError:
+    """Build the error for a body that cannot be read."""
+    if not isinstance(error, FieldError):
+        return MalformedReplyError("$", f"not JSON: {_describe_body(reply)}", call=str(call))
+    quotes = _Quotes(call, reply)
+    return MalformedReplyError(quotes.text(f"${error.path}"), quotes.text(error.reason), call=str(call))
 
 
 def _refusal_content(reply: Reply) -> Mapping[str, Any] | None:

@@ -11,19 +11,19 @@ import attrs
 
 from gateway_async._secrets import AccountNumber, Secret, mask_text
 from gateway_async._wire.call import Call, Kind, LedgerEntry, LookupResult, LookupStatus
-from gateway_async._wire.convert.read import FieldError, read_nothing, structure
+from gateway_async._wire.convert.read import FieldError, read_nothing
+from gateway_async._wire.convert.records import structure
 from gateway_async._wire.convert.write import encode, fields_of, unstructure
 from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH, Evidence, evidence_of, identifies_create, shows
 from gateway_async._wire.multipart import attachment_problems, form_of, name_problems
 from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
-from gateway_async._wire.pagination import find_row, read_page
+from gateway_async._wire.pagination import RawPage, decode_page, find_row, read_raw_page
 from gateway_async._wire.query import Params, expansion, filters, segment_and_params
 from gateway_async._wire.response_matching import AMOUNTS, check_belongs, check_changed, differences
 from gateway_async._wire.validation import problems
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
 from gateway_async.models.files import Attachment
 from gateway_async.models.identifiers import ApiId
-from gateway_async.models.page import Page
 from gateway_async.models.record import Record
 from gateway_async.models.request import UNSET, Request
 
@@ -303,13 +303,14 @@ class ResourceSpec(Generic[R]):
         path, params = self.path_and_params(ref, scope)
         return Call(method="GET", path=f"{path}/{part.name}", params=params, read=part._reader({}))  # noqa: SLF001
 
-    def page(self, number: int, params: Params) -> Call[Page[R]]:
+    def page(self, number: int, params: Params) -> Call[RawPage[R]]:
         """Build the call that reads page `number` (1-based) of a list."""
         return Call(
             method="GET",
             path=self.path,
             params=(*params, ("page", str(number))),
-            read=lambda content: read_page(content, self.plural, number, lambda row: structure(self.record, row)),
+            decode=partial(decode_page, plural=self.plural),
+            read=lambda content: read_raw_page(content, self.plural, number, self.record),
         )
 
     def _with_defaults(self, new: Request, scope: Scope) -> Request:

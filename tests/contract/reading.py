@@ -9,7 +9,7 @@ import httpx
 
 from gateway_async import GatewayError, StatusError
 from gateway_async._wire.call import Call
-from gateway_async._wire.convert.read import structure
+from gateway_async._wire.convert.records import structure
 from gateway_async._wire.pagination import read_page
 from gateway_async._wire.reply import Reply, read_reply, read_undocumented
 from gateway_async._wire.token_calls import log_in

@@ -1,15 +1,18 @@
 """Lists: awaited for a page, iterated to the end, one page ahead."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
 import httpx
 import pytest
 
-from gateway_async import InvalidRequestError, MalformedReplyError, TimeRange
+from gateway_async import Contact, InvalidRequestError, MalformedReplyError, TimeRange
+from gateway_async._execution.page_stream import read_in_slices
+from gateway_async._wire.convert.write import encode
+from gateway_async._wire.pagination import decode_page, read_raw_page
 
-from .scripted_transport import Script, error_of
+from .scripted_transport import Answer, Script, error_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 
@@ -106,14 +109,17 @@ async def test_first_and_count_fetch_one_record_at_most() -> None:
     assert {request.url.params["page_size"] for request in script.asked} == {"1"}
 
 
-async def test_the_next_page_is_fetched_while_this_one_is_used() -> None:
-    """When the first record is there, the second page has been asked for."""
-    script = Script(get=[paged([["a"], ["b"], ["c"]])])
+async def test_the_next_two_pages_are_fetched_while_one_is_used() -> None:
+    """Request a page when the one before it has arrived, but not a third one ahead."""
+    script = Script(get=[paged([["a"], ["b"], ["c"], ["d"], ["e"]])])
     async with script.gateway() as gateway:
         records = aiter(gateway.contacts.list())
         await anext(records)
         await anyio.wait_all_tasks_blocked()
-        assert [request.url.params["page"] for request in script.asked] == ["1", "2"]
+        assert [request.url.params["page"] for request in script.asked] == ["1", "2", "3"]
+        await anext(records)
+        await anyio.wait_all_tasks_blocked()
+        assert [request.url.params["page"] for request in script.asked] == ["1", "2", "3", "4"]
 
 
 async def test_leaving_a_list_early_cancels_the_page_ahead() -> None:
@@ -142,6 +148,98 @@ async def test_a_failing_page_ends_the_iteration_with_its_error() -> None:
         assert (await anext(records)).id == "a"
         await error_of(anext(records), Exception, match="500")
         await error_of(anext(records), StopAsyncIteration)
+
+
+async def test_leaving_a_list_at_its_first_record_requests_nothing_more() -> None:
+    """A read that is cancelled before its first step requests no page."""
+    under_way: set[str] = set()
+
+    async def later_page(request: httpx.Request) -> httpx.Response:
+        number = request.url.params["page"]
+        under_way.add(number)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            under_way.discard(number)
+        raise AssertionError
+
+    script = Script(get=[paged([["a"], ["b"], ["c"], ["d"]]), later_page])
+    async with script.gateway() as gateway:
+        async for _ in gateway.contacts.list():
+            break
+        await anyio.wait_all_tasks_blocked()
+        assert (len(script.asked) <= 2, under_way) == (True, set())
+
+
+async def test_a_list_that_becomes_shorter_ends_early() -> None:
+    """Cancel the request for a page that no longer exists."""
+    started, ended = anyio.Event(), anyio.Event()
+
+    async def second_page(_: httpx.Request) -> Answer:
+        await started.wait()
+        return paged([["a"], ["b"]])
+
+    async def third_page(_: httpx.Request) -> httpx.Response:
+        started.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+        raise AssertionError
+
+    script = Script(get=[paged([["a"], ["b"], ["c"]]), second_page, third_page])
+    async with script.gateway() as gateway:
+        assert [contact.id async for contact in gateway.contacts.list()] == ["a", "b"]
+        with anyio.fail_after(5):
+            await ended.wait()
+
+
+async def test_other_tasks_run_while_a_large_page_is_read() -> None:
+    """Pause between slices, of which a page of 1 MB has ten."""
+    checkpoints = 0
+
+    async def count_checkpoints() -> None:
+        nonlocal checkpoints
+        while True:
+            await anyio.lowlevel.checkpoint()
+            checkpoints += 1
+
+    rows = [{"id": str(number), "city": "x" * 1000} for number in range(1000)]
+    raw = read_raw_page(decode_page(encode({"contacts": rows}), "contacts"), "contacts", 1, Contact)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(count_checkpoints)
+        page = await read_in_slices(raw)
+        tasks.cancel_scope.cancel()
+    assert len(page.records) == 1000
+    assert checkpoints >= 5
+
+
+async def first_page(contacts: Any) -> None:
+    """Await a list."""
+    await contacts
+
+
+async def next_page(contacts: Any) -> None:
+    """Take one step over the pages."""
+    await anext(contacts.by_page())
+
+
+async def next_record(contacts: Any) -> None:
+    """Take one step over the records."""
+    await anext(aiter(contacts))
+
+
+@pytest.mark.parametrize("use", [first_page, next_page, next_record])
+async def test_a_row_that_cannot_be_read_is_an_error_with_its_position(use: Callable[[Any], Awaitable[None]]) -> None:
+    """The error is the same however the list is used, and has no context whose frames would show the row."""
+    row = {"id": "b", "contact_balance": "much"}
+    script = Script(get=[httpx.Response(200, json={"contacts": [{"id": "a"}, row]})])
+    async with script.gateway() as gateway:
+        with pytest.raises(MalformedReplyError, match="not an amount") as failed:
+            await use(gateway.contacts.list())
+    assert failed.value.path == "$.contacts[1].contact_balance"
+    assert failed.value.call == "GET /v2/contacts"
+    assert (failed.value.__cause__, failed.value.__context__) == (None, None)
 
 
 async def test_a_list_asks_as_it_was_told() -> None:

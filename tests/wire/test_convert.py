@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_async._secrets import AccountNumber
-from gateway_async._wire.convert.read import FieldError, decode, structure
+from gateway_async._wire.convert.read import FieldError, decode
+from gateway_async._wire.convert.records import structure
 from gateway_async._wire.convert.write import encode, fields_of, money, unstructure
 from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, CardVaultCreate
 from gateway_async.models.codes import AccountType, EntryMode, ReasonCode, TransactionStatus

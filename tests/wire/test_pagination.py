@@ -1,18 +1,27 @@
 """A list's answer → a page, and whether another one follows."""
 
+from collections import deque
+from itertools import chain
 from typing import Any
 
 import pytest
 
-from gateway_async._wire.convert.read import FieldError, structure
-from gateway_async._wire.pagination import find_row, is_last, read_page
+from gateway_async._wire.convert.read import FieldError
+from gateway_async._wire.convert.write import encode
+from gateway_async._wire.pagination import RawPage, decode_page, find_row, read_raw_page
 from gateway_async.models.contacts import Contact
 from gateway_async.models.page import Page
 
 
+def raw_page(body: bytes, number: int = 1) -> RawPage[Contact]:
+    """The page of contacts in a response, before its rows are read."""
+    return read_raw_page(decode_page(body, "contacts"), "contacts", number, Contact)
+
+
 def page(content: Any, number: int = 1) -> Page[Contact]:
     """The page of contacts in `content`."""
-    return read_page(content, "contacts", number, lambda row: structure(Contact, row))
+    raw = raw_page(encode(content), number)
+    return raw.page([*chain(*raw.slices())])
 
 
 def answer(*ids: str, **pagination: Any) -> dict[str, Any]:
@@ -83,7 +92,49 @@ def test_what_is_no_list(content: Any, path: str, reason: str) -> None:
 )
 def test_where_a_list_ends(records: tuple[int, ...], number: int, page_count: int | None, last: bool) -> None:
     """The page count ends a list, also across an empty page; without one the first empty page does."""
-    assert is_last(Page(records=records, number=number, total_count=None, page_count=page_count)) is last
+    pagination = "null" if page_count is None else f'{{"pagination": {{"pageCount": {page_count}}}}}'
+    body = f'{{"contacts": {list(records)}, "meta": {pagination}}}'.encode()
+    assert raw_page(body, number).is_last is last
+
+
+# --- slices
+
+
+def test_a_large_page_is_read_in_slices() -> None:
+    """Return all records in order, from at most 100 KB of rows at a time."""
+    slices = [*raw_page(encode(answer(*(f"{number:0100}" for number in range(3000))))).slices()]
+    assert max(sum(len(record.id) for record in some) for some in slices) <= 100_000
+    assert [int(record.id) for some in slices for record in some] == [*range(3000)]
+
+
+def test_a_bad_row_is_counted_from_the_beginning_of_the_page() -> None:
+    """The path has the position in the page, not in the slice; the slices before it are there."""
+    content = answer(*(f"{number:0100}" for number in range(3000)))
+    content["contacts"][2500] |= {"contact_balance": "much"}
+    read: list[Contact] = []
+    with pytest.raises(FieldError) as failed:
+        deque(map(read.extend, raw_page(encode(content)).slices()))
+    assert failed.value.path == ".contacts[2500].contact_balance"
+    assert [int(record.id) for record in read] == [*range(len(read))]
+    assert len(read) > 1000
+
+
+@pytest.mark.parametrize(
+    "row", [b'{"id": "\xff"}', b'{"\xff": 1}', b'{"id": "a", "x": "\xc3"}', b'{"id" 1}', b'{"id": "a"', b'{"id": nil}']
+)
+def test_rows_that_are_not_json_are_rejected_at_once(row: bytes) -> None:
+    """Also rows with bytes that are not UTF-8, although the rows are read later."""
+    with pytest.raises(ValueError, match=r"malformed|codec|truncated"):
+        decode_page(b'{"contacts": [{"id": "\xc3\xa9"}, ' + row + b"]}", "contacts")
+
+
+def test_a_number_that_is_too_large_makes_a_page_unreadable() -> None:
+    """In a row as in the rest of the page."""
+    number = b"1e9999999999999999999"
+    with pytest.raises(ValueError, match="too large"):
+        [*raw_page(b'{"contacts": [{"id": "a", "x": %b}]}' % number).slices()]
+    with pytest.raises(ValueError, match="too large"):
+        decode_page(b'{"contacts": [], "meta": %b}' % number, "contacts")
 
 
 # --- one row among those that a filter lets through

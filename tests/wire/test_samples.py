@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import attrs
 import pytest
 
 from gateway_async._wire.call import Call
+from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.reply import Reply, read_reply
 from gateway_async._wire.resource import ResourceSpec, Scope
 from gateway_async.errors import ValidationError
@@ -132,8 +134,9 @@ def check(record: Record, data: dict[str, Any]) -> None:
 
 
 def answered(call: Call[Any], name: str) -> Any:
-    """Read a sample as the response to `call`."""
-    return read_reply(call, Reply(200, {}, text(name).encode(), at=0.0))
+    """Read a sample as the response to `call`, the rows of a list included."""
+    result = read_reply(call, Reply(200, {}, text(name).encode(), at=0.0))
+    return result.page([*chain(*result.slices())]) if isinstance(result, RawPage) else result
 
 
 @pytest.mark.parametrize(("sample", "noun", "kind"), [(name, *row) for name, row in SINGLE.items()])

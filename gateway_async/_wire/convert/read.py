@@ -18,22 +18,36 @@ from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record
 from gateway_async.models.request import Unset
 
-__all__ = ["EXACT", "FieldError", "decode", "exact", "is_a", "once_per_class", "read_nothing", "structure"]
+__all__ = [
+    "BOOLEANS",
+    "EXACT",
+    "LARGEST_EXPONENT",
+    "FieldError",
+    "Rule",
+    "decode",
+    "exact",
+    "is_a",
+    "once_per_class",
+    "read_nothing",
+    "rule_of",
+    "rules_of",
+    "structure_by_rules",
+]
 
 R = TypeVar("R", bound=Record)
 D = TypeVar("D", bound=date)
 V = TypeVar("V")
 Hook = Callable[..., Any]
 
-_LARGEST_EXPONENT: Final = 30
+LARGEST_EXPONENT: Final = 30
 """The maximum exponent of a number. No amount, code or time is larger, and `1e999999999` takes hours to compute."""
 
-EXACT: Final = Context(prec=2 * _LARGEST_EXPONENT)
+EXACT: Final = Context(prec=2 * LARGEST_EXPONENT)
 """A context of sufficient precision, independent of the program's own decimal context."""
 
-_decoder = msgspec.json.Decoder(float_hook=Decimal)
+_any_decoder: Final = msgspec.json.Decoder(float_hook=Decimal)
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")  # Python also accepts other forms of ISO 8601
-_BOOLEANS: Final = {1: True, 0: False, "1": True, "0": False, "true": True, "false": False}
+BOOLEANS: Final[Mapping[Any, bool]] = {1: True, 0: False, "1": True, "0": False, "true": True, "false": False}
 _NO_DATE: Final = frozenset({"0000-00-00", "0000-00-00 00:00:00", "False", "0"})
 
 
@@ -66,14 +80,14 @@ def read_nothing(content: Any) -> None:
         raise FieldError("", "expected no body")
 
 
-def decode(body: bytes) -> Any:
+def decode(body: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Any] = _any_decoder) -> Any:
     """Decode JSON bytes to Python values, with fractional numbers as `Decimal`.
 
     Raises:
         ValueError: the bytes are not JSON.
     """
     try:
-        return _decoder.decode(body)
+        return decoder.decode(body)
     except (InvalidOperation, RecursionError):
         raise ValueError("has a number that is too large, or values nested too deep") from None
 
@@ -88,7 +102,7 @@ def exact(value: Decimal | int | str, problem: str) -> Decimal:
         number = Decimal(value)
     except InvalidOperation:
         raise ValueError(problem) from None
-    if not number.is_finite() or number.adjusted() > _LARGEST_EXPONENT:
+    if not number.is_finite() or number.adjusted() > LARGEST_EXPONENT:
         raise ValueError(problem)
     return number
 
@@ -100,7 +114,7 @@ def is_a(parent: type) -> Callable[[Any], bool]:
 
 def _bool(value: Any, _: Any = None) -> bool:
     try:
-        return _BOOLEANS[value]
+        return BOOLEANS[value]
     except (KeyError, TypeError):
         raise ValueError("not a boolean") from None
 
@@ -237,14 +251,45 @@ def _plain(annotation: Any) -> Any:
     return annotation
 
 
-def _record_hook(kind: type[Record], converter: Converter) -> Callable[[Any, Any], Record]:
+@attrs.frozen
+class Rule:
+    """The rule of a field's type.
+
+    Attributes:
+        kind: the type, without `| None` and constraints.
+    """
+
+    kind: Any
+    _hook: Hook
+
+    def read(self, value: Any) -> Any:
+        """Convert a value that is not None.
+
+        Raises:
+            ValueError: it does not fit.
+        """
+        return None if _is_empty(value, self.kind) else self._hook(value, self.kind)
+
+
+def rule_of(annotation: Any) -> Rule:
+    """Return the rule of a type."""
+    kind = _plain(annotation)
+    return Rule(kind, _converter.get_structure_hook(kind))
+
+
+@once_per_class
+def rules_of(kind: type[Any]) -> Mapping[str, Rule]:
+    """Return field → rule of a record."""
     hints = get_type_hints(kind)
-    kinds = {field.name: _plain(hints[field.name]) for field in attrs.fields(kind) if field.name != "extra"}
-    hooks = {name: (converter.get_structure_hook(plain), plain) for name, plain in kinds.items()}
+    return {field.name: rule_of(hints[field.name]) for field in attrs.fields(kind) if field.name != "extra"}
+
+
+def _record_hook(kind: type[Record]) -> Callable[[Any, Any], Record]:
+    rules = rules_of(kind)
     required = [field.name for field in attrs.fields(kind) if field.default is attrs.NOTHING]
 
     def read(data: Any, _: Any) -> Record:
-        values, extra = _split_fields(data, hooks)
+        values, extra = _split_fields(data, rules)
         for name in required:
             if values.get(name) is None:
                 raise FieldError(f".{name}", "missing")
@@ -253,7 +298,7 @@ def _record_hook(kind: type[Record], converter: Converter) -> Callable[[Any, Any
     return read
 
 
-def _split_fields(data: Any, hooks: Mapping[str, tuple[Hook, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split_fields(data: Any, rules: Mapping[str, Rule]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split a JSON object into the model's fields and the rest.
 
     The fields' values are converted; the rest is unchanged.
@@ -265,14 +310,14 @@ def _split_fields(data: Any, hooks: Mapping[str, tuple[Hook, Any]]) -> tuple[dic
     name: Any = ""
     try:
         for name, value in data.items():
-            if name not in hooks:
+            if name not in rules:
                 extra[name] = value
             elif value is not None:
-                hook, kind = hooks[name]
+                rule = rules[name]
                 try:
-                    values[name] = None if _is_empty(value, kind) else hook(value, kind)
+                    values[name] = rule.read(value)
                 except ValueError:
-                    if kind not in _TOLERATED_TYPES:
+                    if rule.kind not in _TOLERATED_TYPES:
                         raise
                     extra[name] = value
     except FieldError as error:
@@ -315,7 +360,7 @@ def _make_converter() -> Converter:
         converter.register_structure_hook(kind, read)
     for form, read in _FORM_READERS.items():
         converter.register_structure_hook_func(partial(eq, form), read)
-    converter.register_structure_hook_factory(is_a(Record), partial(_record_hook, converter=converter))
+    converter.register_structure_hook_factory(is_a(Record), _record_hook)
     converter.register_structure_hook_factory(_is_records, partial(_records_hook, converter=converter))
     return converter
 
@@ -328,8 +373,10 @@ def _reader(kind: type[Any]) -> Callable[[Any, Any], Any]:
     return _converter.get_structure_hook(kind)
 
 
-def structure(kind: type[R], data: Any) -> R:
+def structure_by_rules(kind: type[R], data: Any) -> R:
     """Convert decoded JSON to a record of type `kind`.
+
+    `records.py` has a faster function, whose results are equal.
 
     Raises:
         FieldError: a value does not fit its field; `path` says which.
