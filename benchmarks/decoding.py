@@ -11,7 +11,7 @@ held" is the longest time without a pause, including Python's garbage collector;
 import gc
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import NoneType
 from typing import Any, Final, get_args, get_type_hints
 
@@ -150,7 +150,7 @@ class Ours:
         return raw.page(records)
 
 
-def measure(decoders: dict[str, Callable[[], Any]], rounds: int, units: float = 1e3) -> dict[str, list[float]]:
+def measure(decoders: Mapping[str, Callable[[], Any]], rounds: int, units: float = 1e3) -> dict[str, list[float]]:
     """Measure each decoder once in every round; return its CPU times.
 
     `units` is how many units of the times are a second.

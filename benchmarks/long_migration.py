@@ -10,14 +10,29 @@ import asyncio
 from pathlib import Path
 from typing import Any, Final
 
-from cards import cards, journal_folder, plan_faults
+from cards import cards, journal_folder
 from sandbox_process import client_of, control, resident_kib, sandbox_process
 
 from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.report import Report
 
+STORE: Final = "POST /v2/accountvaults"
+FAULTS: Final = (
+    *("reset_before_commit", "reset_after_commit", "close_after_commit", "error_before_commit", "error_after_commit"),
+    *("cut_body", "double_answer", "swap_answer", "wrong_length", "unavailable", "garbage", "html", "empty"),
+)
+"""The faults that lose or damage a response. The other faults are delays and would measure only those."""
+
 MIB: Final = 1024
 SAMPLES: Final = 20
+
+
+def plan_faults(facts: dict[str, Any], share: float) -> None:
+    """Plan faults for a share of the stores, spread over all faults."""
+    control(facts, "DELETE", "faults")
+    for seed, fault in enumerate(FAULTS):
+        plan = {"operation": STORE, "fault": fault, "probability": share / len(FAULTS), "seed": seed}
+        control(facts, "POST", "faults", plan)
 
 
 class Memory:

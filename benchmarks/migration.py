@@ -13,15 +13,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from cards import cards, journal_folder, plan_faults
+from cards import cards, journal_folder
 from comparison import Goal, Row, beside, run
 from sandbox_process import client_of, sandbox_process
 
 from gateway_async import AsyncGateway, CardVaultCreate, GatewayError
 from gateway_async.migration.migrate import migrate_vaults
-
-FAULTS: Final = 0.01
-"""The share of stores that go wrong."""
 
 GOAL: Final = Goal(0.95, at_least=True)
 
@@ -68,15 +65,10 @@ async def measure(facts: dict[str, Any], folder: Path, rounds: int, calls: int, 
 
 
 def main(rounds: int = 7, calls: int = 3000, at_once: int = 64) -> list[Row]:
-    """Measure both ways; return their comparisons."""
-    rows = []
-    for title, share in (("migrate cards", 0.0), (f"migrate cards, {FAULTS:.0%} faults", FAULTS)):
-        with journal_folder() as folder, sandbox_process() as facts:
-            if share:
-                plan_faults(facts, share)
-            rates = asyncio.run(measure(facts, folder, rounds, calls, at_once))
-        rows.append(beside(title, "1/s", rates["migrated"], "bare loop", rates["bare"], None if share else GOAL))
-    return rows
+    """Measure both ways; return their comparison."""
+    with journal_folder() as folder, sandbox_process() as facts:
+        rates = asyncio.run(measure(facts, folder, rounds, calls, at_once))
+    return [beside("migrate cards", "1/s", rates["migrated"], "bare loop", rates["bare"], GOAL)]
 
 
 if __name__ == "__main__":
