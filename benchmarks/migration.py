@@ -3,7 +3,7 @@
     python benchmarks/migration.py --rounds 3 --calls 500
 
 Both send the same requests, with separate clients, to a sandbox in another process. Short rounds of both alternate, so
-that other load on the machine affects both. Then one store in a hundred goes wrong, and both retry it.
+that other load on the machine affects both.
 """
 
 import asyncio
