@@ -32,22 +32,25 @@ if TYPE_CHECKING:
     from gateway_async.resources import *  # noqa: F403
 
 _PUBLIC_NAMES: dict[str, tuple[str, ...] | None] = {
-    "errors": None,
     "_secrets": ("Secret",),
     "credentials": ("AccessToken", "BearerToken", "HashKey", "PasswordLogin", "UserApiKey"),
-    "leases": None,
     "ledger.protocol": ("Intent", "Ledger", "Recovered"),
+    "ledger.sqlite": ("SqliteLedger",),
+    "models.request": ("UNSET",),
+    **{f"models.{name}": names for name, names in _MODELS.items()},
+    "_execution.pages": ("Pages",),
+    "client": ("AsyncGateway",),
+    "errors": None,
+    "leases": None,
     "models.identifiers": None,
     "models.codes": None,
     "models.page": None,
     "models.time_range": None,
-    "models.request": ("UNSET",),
-    **{f"models.{name}": None for name in _MODELS},
-    "_execution.pages": ("Pages",),
-    "client": ("AsyncGateway",),
-    "ledger.sqlite": None,
 }
-"""Module → its public names; None for all. The cheapest import is first, so that an error does not import httpx."""
+"""Module → its public names; None for all, which are found by importing it.
+
+Such modules are last and cheap, so that no name loads a module that it does not need.
+"""
 
 
 def _names_of(module: str) -> tuple[str, ...]:

@@ -53,13 +53,16 @@ class Secret:
 
     kind: type
     """The type of the given value: `str`, or another type if the value was invalid."""
+    _sealed: bytes
 
     def __init__(self, value: "str | Secret") -> None:
-        text = value.reveal() if isinstance(value, Secret) else value
-        is_text = isinstance(text, str)
-        nonce = os.urandom(_NONCE_BYTES)
-        self.kind = value.kind if isinstance(value, Secret) else str if is_text else type(text)
-        self._sealed = nonce + _apply_key_stream(nonce, text.encode(errors="surrogatepass") if is_text else b"")
+        if isinstance(value, Secret):
+            self.kind, self._sealed = value.kind, value._sealed  # noqa: SLF001  its own class
+        else:
+            is_text = isinstance(value, str)
+            nonce = os.urandom(_NONCE_BYTES)
+            self.kind = str if is_text else type(value)
+            self._sealed = nonce + _apply_key_stream(nonce, value.encode(errors="surrogatepass") if is_text else b"")
 
     def reveal(self) -> str:
         """Return the plain value; empty if the given value was not text."""
@@ -102,11 +105,18 @@ class Secret:
 class AccountNumber(Secret):
     """A card, bank account or routing number, which shows at most its last four digits."""
 
-    __slots__ = ()
+    __slots__ = ("shown_digits",)
+
+    shown_digits: str
+    """The last four digits; empty if the number is so short that they would show more than half of it."""
+
+    def __init__(self, value: "str | Secret") -> None:
+        super().__init__(value)
+        text = value if isinstance(value, str) else self.reveal()
+        self.shown_digits = text[-4:] if len(text) >= 8 else ""  # noqa: PLR2004  at least half stays hidden
 
     def __str__(self) -> str:
-        value = self.reveal()
-        return _STARS + value[-4:] if len(value) >= 8 else _STARS  # noqa: PLR2004  at least half stays hidden
+        return _STARS + self.shown_digits
 
     @property
     def last_four(self) -> str:
@@ -250,7 +260,7 @@ def mask_text(text: str, secrets: Iterable[Secret] = ()) -> str:
     """
     for secret in secrets:
         text = _mask_value(text, secret)
-    return _in_prose.mask(text)
+    return text if len(text) < _SHORTEST else _in_prose.mask(text)
 
 
 def mask_digits(text: str) -> str:

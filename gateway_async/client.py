@@ -3,31 +3,26 @@
 import ipaddress
 import os
 import ssl
-import uuid
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, Final, Self, TypedDict, Unpack, get_args
-
-import httpx
+from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, Unpack, get_args
 
 from gateway_async._arguments import check_numbers, number_problems
-from gateway_async._execution.executor import CallExecutor
-from gateway_async._execution.http_client import HttpClient
-from gateway_async._http.direct_client import DirectClient
-from gateway_async._http.transport import PooledTransport
-from gateway_async._wire.resource import Scope
 from gateway_async.credentials import Credentials, UserApiKey, is_header_text
 from gateway_async.errors import InsecureConnectionWarning, InvalidRequestError
 from gateway_async.leases import TerminalLease
 from gateway_async.ledger.protocol import Ledger, Recovered
 from gateway_async.observe import Observer, is_async
 from gateway_async.resources import _Resources
-from gateway_async.resources._ledger_lookups import lookup_of
+
+if TYPE_CHECKING:  # the first client loads it
+    import httpx
 
 __all__ = ["AsyncGateway", "Options"]
 
+_ID_BYTES: Final = 16  # as many as a UUID, so that no other call has the same id
 _DIGIT_TRANSLATION: Final = str.maketrans("0123456789", "ghijklmnop")
 
 
@@ -46,7 +41,7 @@ class Options(TypedDict, total=False):
     in_doubt_seconds: float
     max_attempts: int
     ledger: Ledger | None
-    transport: httpx.AsyncBaseTransport | None
+    transport: "httpx.AsyncBaseTransport | None"
     verify: ssl.SSLContext | str | bool
     observers: Iterable[Observer]
     check_limits: bool
@@ -114,12 +109,19 @@ class AsyncGateway(_Resources):
         in_doubt_seconds: float = 120.0,
         max_attempts: int = 3,
         ledger: Ledger | None = None,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: "httpx.AsyncBaseTransport | None" = None,
         verify: ssl.SSLContext | str | bool = True,
         observers: Iterable[Observer] = (),
         check_limits: bool = True,
         allow_http: bool = False,
     ) -> None:
+        # httpx and most of the package are loaded by the first client, not by programs that only import the class.
+        from gateway_async._execution.executor import CallExecutor
+        from gateway_async._execution.http_client import HttpClient
+        from gateway_async._http.direct_client import DirectClient
+        from gateway_async._http.transport import PooledTransport
+        from gateway_async._wire.scope import Scope
+
         observers = (*observers,) if isinstance(observers, Iterable) else (observers,)
         seconds: Any = {"timeout": timeout, "terminal_timeout": terminal_timeout, "in_doubt_seconds": in_doubt_seconds}
         counts: Any = {"max_connections": max_connections, "max_terminals": max_terminals, "max_attempts": max_attempts}
@@ -138,7 +140,7 @@ class AsyncGateway(_Resources):
             max_connections=max_connections, max_terminals=max_terminals, verify=verify
         )
         http = HttpClient(DirectClient(inner), base_url.rstrip("/"), credentials, developer_id)
-        self._executor = CallExecutor(
+        executor = CallExecutor(
             http,
             timeout=timeout,
             terminal_timeout=terminal_timeout,
@@ -150,7 +152,7 @@ class AsyncGateway(_Resources):
             ledger=ledger,
             observers=observers,
         )
-        super().__init__(self._executor, Scope(location_id, check_limits, _new_id, base_url.rstrip("/")))
+        super().__init__(executor, Scope(location_id, check_limits, _new_id, base_url.rstrip("/")))
         self._base_url = base_url
         self._location_id = location_id
         self._address = http.gateway
@@ -225,6 +227,8 @@ class AsyncGateway(_Resources):
         if not self._has_ledger:
             raise InvalidRequestError("ledger: the client has none")
         check_numbers("seconds", minimum=0, finite=False, wait=wait)
+        from gateway_async.resources._ledger_lookups import lookup_of  # loads every resource
+
         return await self._executor.recover(lookup_of, wait)
 
     async def aclose(self) -> None:
@@ -251,7 +255,7 @@ def _new_id() -> str:
 
     A run of digits could be mistaken for a card number.
     """
-    return uuid.uuid4().hex.translate(_DIGIT_TRANSLATION)
+    return os.urandom(_ID_BYTES).hex().translate(_DIGIT_TRANSLATION)
 
 
 def _object_problems(developer_id: str, credentials: Credentials, observers: Iterable[Observer]) -> Iterator[str]:
@@ -268,6 +272,8 @@ def _is_plain(observer: Observer) -> bool:
 
 
 def _address_problems(base_url: str, allow_http: bool) -> Iterator[str]:
+    import httpx
+
     try:
         url = httpx.URL(base_url)
     except (TypeError, ValueError, httpx.InvalidURL):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gateway_async import errors
-from gateway_async._wire.resource import Scope
+from gateway_async._wire.scope import Scope
 from gateway_async.errors import (
     ClientClosedError,
     ConnectionLostError,

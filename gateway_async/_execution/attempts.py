@@ -15,7 +15,7 @@ from gateway_async._execution.call_state import CallState
 from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.http_client import HttpClient, interruption_error
 from gateway_async._http.progress import Progress, Stage
-from gateway_async._wire.call import Call
+from gateway_async._wire.call import Call, Lookup, LookupResult
 from gateway_async._wire.retry_policy import Decision, NextStep, backoff, decide
 from gateway_async.errors import (
     ClientClosedError,
@@ -115,14 +115,14 @@ class Attempts:
         state.record_failure(late)
         raise late
 
-    async def read(self, call: Call[T], seconds: float) -> T:
+    async def read(self, lookup: Lookup[T], seconds: float) -> LookupResult[T]:
         """Execute a lookup within `seconds`, with attempts of its own.
 
         Raises:
             GatewayError: the lookup failed.
         """
-        self.check(call)
-        state = CallState(call.as_lookup(), seconds, self._max_attempts)
+        self.check(lookup)
+        state = CallState(lookup, seconds, self._max_attempts)
         return await self.repeat(state, partial(self._make_and_report, state))
 
     async def _make_and_report(self, state: CallState[T]) -> T:
@@ -144,7 +144,9 @@ class Attempts:
         return decision
 
     async def repeat(self, state: CallState[Any], attempt: Callable[[], Awaitable[T]]) -> T:
-        """Call `attempt` until it succeeds, or may not be repeated, or time, attempts or the budget are used up.
+        """Call `attempt` again until it succeeds or must not be repeated.
+
+        It is not repeated after the maximum number of attempts, or if no time or no retry budget is left.
 
         Raises:
             GatewayError: the error of the last attempt.

@@ -40,8 +40,8 @@ class Authenticator:
         check_supported(self._credentials, call)
 
     def ready_signature(self, call: Call[Any]) -> Signature | None:
-        """Return the signature for one request of `call`, or None if a token has to be fetched."""
-        if not call.signed:
+        """Return the signature, or None if a token has to be fetched."""
+        if not call.request.signed:
             return sign_without_credentials(self._developer_id)
         match self._credentials_source:
             case HashKey() as key:

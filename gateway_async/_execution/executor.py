@@ -7,18 +7,17 @@ follows a failed attempt: a lookup, another attempt, or an error.
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
 from gateway_async._execution.attempts import Attempts, NotExecutedError
 from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
-from gateway_async._execution.crash_recovery import CrashRecovery, LookupOf
 from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.http_client import HttpClient
-from gateway_async._execution.ledger_recorder import RECORDING_SECONDS, LedgerRecorder
-from gateway_async._execution.outcome_lookup import OutcomeLookup
-from gateway_async._execution.outcome_resolver import OutcomeResolver
+from gateway_async._execution.outcomes.ledger_recorder import RECORDING_SECONDS, LedgerRecorder
+from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup
+from gateway_async._execution.outcomes.outcome_resolver import OutcomeResolver
 from gateway_async._execution.retry_budget import RetryBudget
 from gateway_async._execution.terminals.lease_holder import LeaseHolder
 from gateway_async._execution.terminals.progress_reporter import ProgressReporter, progress_reporter
@@ -40,6 +39,9 @@ from gateway_async.errors import (
 from gateway_async.leases import TerminalLease
 from gateway_async.ledger.protocol import Ledger, Recovered
 from gateway_async.observe import CallEnded, CallStarted, Observer, OnProgress, TerminalState
+
+if TYPE_CHECKING:
+    from gateway_async._execution.outcomes.crash_recovery import LookupOf
 
 __all__ = ["CallExecutor"]
 
@@ -111,7 +113,7 @@ class CallExecutor:
             return self._execute_at_terminal(call, progress_reporter(call, on_progress))
         return self._execute(self._new_state(call, self._timeout))
 
-    async def recover(self, lookup_of: LookupOf, wait: float) -> list[Recovered]:
+    async def recover(self, lookup_of: "LookupOf", wait: float) -> list[Recovered]:
         """Find the outcome of each open intent in the ledger.
 
         Waits at most `wait` seconds for calls that may still be executed.
@@ -120,6 +122,8 @@ class CallExecutor:
             NotSentError: the client is closed, or belongs to another event loop.
             LedgerError: the ledger cannot be read.
         """
+        from gateway_async._execution.outcomes.crash_recovery import CrashRecovery  # most programs never recover
+
         self._attempts.check_usable("recover()")
         recovery = CrashRecovery(self._ledger_recorder, self._lookup, lookup_of, self._terminals, self._events)
         return await recovery.recover(wait)
@@ -181,7 +185,7 @@ class CallExecutor:
             self._events.emit(CallStarted(call=str(call), api_id=call.api_id))
         error: BaseException | None = None
         try:
-            if call.ledger_entry is not None:
+            if self._ledger_recorder.records(call):
                 await self._record_intent(state)
             try:
                 result = await self._attempts.make(state)
@@ -206,7 +210,7 @@ class CallExecutor:
     async def _continue(
         self, state: CallState[T], failure: GatewayError | None, on_lookup: Callable[[], object] | None
     ) -> T:
-        """Look up the outcome and repeat the call, as its failed attempts require.
+        """Look up or repeat the call, as its failed attempts require.
 
         `failure` is the error of the first attempt.
         """
@@ -270,8 +274,8 @@ class CallExecutor:
             if await self._outcome_resolver.resolve_cancelled(state, lost):
                 state.unresolved = None
         await self._ledger_recorder.record_failure(state, error)
-        if isinstance(error, DuplicateError) and call.existing is not None:
-            error.read_with(partial(self._fetch, call.existing))
+        if isinstance(error, DuplicateError) and call.recovery and call.recovery.existing:
+            error.read_with(partial(self._fetch, call.recovery.existing))
 
     def _fetch(self, existing: Callable[[], Call[T]]) -> Coroutine[Any, Any, T]:
         return self.execute(existing())

@@ -6,7 +6,7 @@ If that fails, the error states how far the request got.
 import time
 from collections.abc import Coroutine, Iterable
 from functools import lru_cache
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote, urlencode
 
 import httpx
@@ -16,11 +16,9 @@ from gateway_async._http.direct_client import DirectClient
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.response_body import BodyTooLongError, read_body
 from gateway_async._http.transport import POOL
-from gateway_async._http.upload import Upload, open_upload
 from gateway_async._secrets import detach, quote_text
 from gateway_async._wire.auth import Signature
 from gateway_async._wire.call import Call, Kind
-from gateway_async._wire.multipart import Form
 from gateway_async._wire.reply import Reply, read_reply
 from gateway_async.credentials import Credentials
 from gateway_async.errors import (
@@ -32,6 +30,10 @@ from gateway_async.errors import (
     NotSentError,
     Reached,
 )
+
+if TYPE_CHECKING:
+    from gateway_async._http.upload import Upload
+    from gateway_async._wire.multipart import Form
 
 __all__ = ["MAX_BODY", "HttpClient", "interruption_error"]
 
@@ -140,21 +142,22 @@ class HttpClient:
         The frames below contain plain secrets. Every error, also a cancellation, is therefore detached from them: none
         gives access to the body, the URL or a header. For the same reason, no local variable holds the request.
         """
-        response: httpx.Response | None = None
+        response: httpx.Response | None
+        reply: Reply | None
         try:
             response = await self._open(call, progress, seconds, signature)
             progress.stage = Stage.RESPONSE_STARTED  # also if the transport does not report it
-            try:
-                body = await read_body(response, MAX_BODY)
-                return read_reply(
-                    call, Reply(response.status_code, response.headers, body, time.time(), signature.secrets)
-                )
-            except (MalformedReplyError, MismatchedReplyError):
-                await progress.discard()
-                raise
-            finally:
-                await response.aclose()
+            reply = Reply(
+                response.status_code,
+                response.headers,
+                await read_body(response, MAX_BODY),
+                time.time(),
+                signature.secrets,
+            )
+            return read_reply(call, reply)
         except GatewayError as error:
+            if isinstance(error, MalformedReplyError | MismatchedReplyError):
+                await progress.discard()
             failure: BaseException = detach(error)
         except BodyTooLongError:
             await progress.discard()
@@ -163,7 +166,7 @@ class HttpClient:
             failure = _to_gateway_error(error, call, progress, signature)
         except BaseException as error:  # noqa: BLE001  a cancellation must be re-raised as the same object
             failure = detach(error)
-        response, body = None, b""
+        response = reply = None
         try:
             raise failure
         finally:
@@ -176,33 +179,35 @@ class HttpClient:
 
         The files of a form are open until then.
         """
-        if call.form is not None:
-            return self._open_form(call, call.form, progress, seconds, signature)
+        if call.request.form is not None:
+            return self._open_form(call, call.request.form, progress, seconds, signature)
         return self._client.send(self._request(call, progress, seconds, signature))
 
     async def _open_form(
-        self, call: Call[Any], form: Form, progress: Progress, seconds: float, signature: Signature
+        self, call: Call[Any], form: "Form", progress: Progress, seconds: float, signature: Signature
     ) -> httpx.Response:
+        from gateway_async._http.upload import open_upload  # few calls upload files
+
         async with open_upload(form) as upload:
             return await self._client.send(self._request(call, progress, seconds, signature, upload))
 
     def _request(
-        self, call: Call[Any], progress: Progress, seconds: float, signature: Signature, upload: Upload | None = None
+        self, call: Call[Any], progress: Progress, seconds: float, signature: Signature, upload: "Upload | None" = None
     ) -> httpx.Request:
-        query = urlencode((*call.params, *signature.params), quote_via=quote, safe=",")
-        url = f"{self._base_url}{call.path}?{query}" if query else f"{self._base_url}{call.path}"
+        query = urlencode((*call.request.params, *signature.params), quote_via=quote, safe=",")
+        url = f"{self._base_url}{call.request.path}?{query}" if query else f"{self._base_url}{call.request.path}"
         headers = [self._host, *_HEADERS, *_encode(signature.headers)]
         stream: httpx.ByteStream | Upload
         if upload is not None:
             stream = upload
             headers += _encode(upload.headers.items())
         else:
-            body = call.body or b""
+            body = call.request.body or b""
             stream = httpx.ByteStream(body)
             if body:
                 headers += (_JSON, (b"Content-Length", b"%d" % len(body)))
         request = httpx.Request(
-            call.method,
+            call.request.method,
             _url(url),
             headers=headers,
             stream=stream,
@@ -231,7 +236,7 @@ def interruption_error(reason: str, call: Call[Any], progress: Progress) -> Gate
 
 def _to_gateway_error(error: Exception, call: Call[Any], progress: Progress, signature: Signature) -> GatewayError:
     description = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    reason = quote_text(description, (*call.secrets, *signature.secrets))
+    reason = quote_text(description, (*call.request.secrets, *signature.secrets))
     if isinstance(error, _NOT_SENT) and progress.stage < Stage.SENDING:
         waiting = progress.stage is Stage.QUEUED or isinstance(error, httpx.PoolTimeout)
         reached = Reached.NOT_CONNECTED if waiting else Reached.NOTHING_WRITTEN

@@ -156,8 +156,7 @@ class AsyncioConnection(Connection, asyncio.Protocol):
     # --- callbacks of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101  for type checkers
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is not a subclass
 
     def data_received(self, data: bytes) -> None:
         if not self._in_exchange:

@@ -96,7 +96,7 @@ class Connection(abc.ABC):
 
 
 def has_pending_input(raw: socket.socket) -> bool:
-    """Return whether a socket has data or EOF that was not read yet, or is closed."""
+    """Return whether a socket has unread data or EOF, or is closed."""
     try:
         raw.recv(1, socket.MSG_PEEK)
     except (BlockingIOError, InterruptedError):

@@ -11,7 +11,6 @@ from typing import Final
 
 import anyio
 
-from gateway_async._http import asyncio_connection
 from gateway_async._http.connection import Connection
 
 __all__ = ["ConnectionPool", "Origin"]
@@ -116,6 +115,8 @@ class ConnectionPool:
 
 async def _connect(host: str, port: int, tls: ssl.SSLContext | None) -> Connection:
     if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
+        from gateway_async._http import asyncio_connection
+
         return await asyncio_connection.connect(host, port, tls)
     from gateway_async._http import stream_connection
 

@@ -1,7 +1,7 @@
 """`read_body`: read the body of a response, up to a limit."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from collections.abc import AsyncGenerator, AsyncIterable
+from contextlib import aclosing
 from typing import cast
 
 import httpx
@@ -17,32 +17,34 @@ class BodyTooLongError(Exception):
 
 
 async def read_body(response: httpx.Response, limit: int) -> bytes:
-    """Return the whole body of a response.
+    """Return the whole body of a response, and end its exchange.
 
     Raises:
         BodyTooLongError: it has more than `limit` bytes.
         httpx.TransportError: the connection ended before the end of the body.
     """
-    if isinstance(response.stream, Exchange) and (body := response.stream.take_complete_body()) is not None:
-        _check(len(body), limit)
-        return body
+    stream = response.stream
+    if isinstance(stream, Exchange):  # the common case, without httpx's layers
+        try:
+            body = stream.take_complete_body()
+            return await _join(stream, limit) if body is None else body
+        finally:
+            await stream.aclose()
+    try:
+        if isinstance(stream, BoundedDecompressor):
+            return await _join(stream, limit)
+        async with aclosing(cast("AsyncGenerator[bytes]", response.aiter_bytes())) as chunks:
+            return await _join(chunks, limit)
+    finally:
+        await response.aclose()
+
+
+async def _join(stream: AsyncIterable[bytes], limit: int) -> bytes:
     chunks: list[bytes] = []
     size = 0
-    async with _chunks(response) as stream:
-        async for chunk in stream:
-            size += len(chunk)
-            _check(size, limit)
-            chunks.append(chunk)
+    async for chunk in stream:
+        size += len(chunk)
+        if size > limit:
+            raise BodyTooLongError
+        chunks.append(chunk)
     return b"".join(chunks)
-
-
-def _check(size: int, limit: int) -> None:
-    if size > limit:
-        raise BodyTooLongError
-
-
-def _chunks(response: httpx.Response) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-    """Return the decoded chunks of a body; other transports leave the decoding to httpx."""
-    if isinstance(response.stream, Exchange | BoundedDecompressor):
-        return nullcontext(aiter(response.stream))
-    return aclosing(cast("AsyncGenerator[bytes]", response.aiter_bytes()))

@@ -7,11 +7,10 @@ import functools
 import ssl
 import sys
 from pathlib import Path
+from types import FunctionType
 from typing import Final
 
 import anyio
-import certifi
-import httpcore
 import httpx
 
 from gateway_async._http.decompression import BoundedDecompressor, take_coding
@@ -27,7 +26,6 @@ POOL: Final = "gateway_async.pool"
 _IDLE_TERMINALS = 100
 """Maximum number of idle terminal connections; thousands may be in use at once."""
 
-_UNPATCHED: Final = httpcore.AsyncConnectionPool.handle_async_request
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -143,6 +141,8 @@ def _make_ssl_context(verify: str | bool) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         return context
+    import certifi
+
     path = certifi.where() if verify is True else verify
     is_folder = Path(path).is_dir()
     context.load_verify_locations(cafile=None if is_folder else path, capath=path if is_folder else None)
@@ -154,4 +154,8 @@ def _is_httpcore_unpatched() -> bool:
 
     If a test has replaced httpcore's pool, for example with respx, the package's own connections are not used.
     """
-    return httpcore.AsyncConnectionPool.handle_async_request is _UNPATCHED
+    httpcore = sys.modules.get("httpcore")  # a test that replaces its pool has loaded it
+    if httpcore is None:
+        return True
+    method = httpcore.AsyncConnectionPool.handle_async_request
+    return type(method) is FunctionType and method.__globals__["__name__"].startswith("httpcore.")

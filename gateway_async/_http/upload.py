@@ -55,13 +55,13 @@ async def measure_files(call: Call[T], *, limits: bool) -> Call[T]:
             which.
         NotSentError: the files cannot be read in time.
     """
-    if call.form is None:
+    form = call.request.form
+    if form is None:
         return call
     try:
         with anyio.fail_after(_CHECK_SECONDS):
             results = [
-                await anyio.to_thread.run_sync(_check_file, part, limits, abandon_on_cancel=True)
-                for part in call.form.files
+                await anyio.to_thread.run_sync(_check_file, part, limits, abandon_on_cancel=True) for part in form.files
             ]
     except TimeoutError:
         raise NotSentError(f"its files cannot be read within {_CHECK_SECONDS:g} s", call=str(call)) from None
@@ -69,7 +69,7 @@ async def measure_files(call: Call[T], *, limits: bool) -> Call[T]:
     if problems:
         raise InvalidRequestError(problems)
     files = tuple(found for found in results if isinstance(found, FilePart))
-    return attrs.evolve(call, form=attrs.evolve(call.form, files=files))
+    return attrs.evolve(call, request=attrs.evolve(call.request, form=attrs.evolve(form, files=files)))
 
 
 def _check_file(part: FilePart, limits: bool) -> FilePart | str:

@@ -262,6 +262,6 @@ class SqliteStore:
 def _count_tables(connection: sqlite3.Connection, name: str | None = None) -> int:
     """Count the tables and indexes, or those of a name."""
     (count,) = connection.execute(
-        "SELECT count(*) FROM sqlite_master WHERE ?1 IS NULL OR name = ?1", (name,)
+        "SELECT count(*) FROM sqlite_master WHERE :name IS NULL OR name = :name", {"name": name}
     ).fetchone()
     return int(count)

@@ -4,12 +4,13 @@ from functools import partial
 from typing import Any
 
 from gateway_async._secrets import mask_text
-from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
+from gateway_async._wire.call import Call, HttpRequest, Kind, Lookup, LookupResult, LookupStatus, Recovery
 from gateway_async._wire.convert.read import FieldError, read_nothing
 from gateway_async._wire.multipart import FilePart, Form, file_problems
 from gateway_async._wire.query import segment
 from gateway_async._wire.reply import read_undocumented
-from gateway_async._wire.resource import Ref, ResourceSpec, Scope
+from gateway_async._wire.resource import Ref, ResourceSpec
+from gateway_async._wire.scope import Scope
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
 from gateway_async.models.identifiers import ApiId
@@ -29,12 +30,10 @@ def attach(spec: ResourceSpec[Any], ref: Ref, attachment: Attachment, scope: Sco
     if problems:
         raise InvalidRequestError(problems)
     path, params = spec.path_and_params(ref, scope)
+    form = Form((), (FilePart("file[file]", "attachment", attachment),))
     return Call(
-        method="POST",
-        path=f"{path}/files",
-        params=params,
+        request=HttpRequest(method="POST", path=f"{path}/files", params=params, form=form),
         kind=Kind.UNNAMED,
-        form=Form((), (FilePart("file[file]", "attachment", attachment),)),
         read=partial(read_undocumented, QuickInvoiceFile, ("file", "quickinvoicefile")),
         sent={"filename": mask_text(attachment.filename)},
     )
@@ -49,22 +48,21 @@ def detach(spec: ResourceSpec[Any], ref: Ref, file_id: str, scope: Scope) -> Cal
         InvalidRequestError: an id cannot be sent.
     """
     path, params = spec.path_and_params(ref, scope)
-    lookup: Call[Any] = Call(
-        method="GET",
-        path=path,
-        params=(*params, ("expand", "files")),
-        read=partial(_is_gone, spec, file_id),
-        not_found_result=LookupResult(LookupStatus.GONE),
-        confirmation=partial(spec.absence, ref, scope),
-    )
+
+    def lookup() -> Lookup[Any]:
+        return Lookup(
+            request=HttpRequest(path=path, params=(*params, ("expand", "files"))),
+            read=partial(_is_gone, spec, file_id),
+            not_found_result=LookupResult(LookupStatus.GONE),
+            confirmation=partial(spec.absence, ref, scope),
+        )
+
     return Call(
-        method="DELETE",
-        path=f"{path}/files/{segment(file_id, 'file_id')}",
-        params=params,
+        request=HttpRequest(method="DELETE", path=f"{path}/files/{segment(file_id, 'file_id')}", params=params),
         kind=Kind.IDEMPOTENT,
         read=read_nothing,
         api_id=ref.value if isinstance(ref, ApiId) else None,
-        lookup=lookup,
+        recovery=Recovery(lookup=lookup),
     )
 
 

@@ -9,6 +9,8 @@ import attrs
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.call import Call
+from gateway_async._wire.convert.read import decode
+from gateway_async._wire.convert.write import encode
 from gateway_async._wire.query import Params
 from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, UserApiKey
 from gateway_async.errors import InvalidRequestError
@@ -23,24 +25,24 @@ _HASH_KEY_RESOURCES: Final = frozenset(
 )
 
 
-def _as_secrets(params: Params) -> tuple[tuple[str, Secret], ...]:
-    return tuple((name, Secret(value)) for name, value in params)
+def _seal(params: Params | None) -> Secret | None:
+    return Secret(encode(params).decode()) if params else None
 
 
-def _reveal(params: tuple[tuple[str, Secret], ...]) -> Params:
-    return tuple((name, value.reveal()) for name, value in params)
+def _reveal(sealed: Secret | None) -> Params:
+    return tuple((name, value) for name, value in decode(sealed.reveal().encode())) if sealed else ()
 
 
 @attrs.frozen(repr=False)
 class Signature:
-    """Headers and query parameters that authenticate a request, stored as secrets.
+    """Headers and query parameters that authenticate a request, each stored as one secret.
 
     Attributes:
         secrets: the secrets in it, which are masked in quoted response texts.
     """
 
-    _headers: tuple[tuple[str, Secret], ...] = attrs.field(alias="headers", default=(), converter=_as_secrets)
-    _params: tuple[tuple[str, Secret], ...] = attrs.field(alias="params", default=(), converter=_as_secrets)
+    _headers: Secret | None = attrs.field(alias="headers", default=None, converter=_seal)
+    _params: Secret | None = attrs.field(alias="params", default=None, converter=_seal)
     secrets: tuple[Secret, ...] = ()
 
     @property
@@ -60,7 +62,11 @@ def check_supported(credentials: Credentials, call: Call[object]) -> None:
     Raises:
         InvalidRequestError: the endpoint does not accept a hash-key.
     """
-    if isinstance(credentials, HashKey) and call.signed and call.path.split("/")[2] not in _HASH_KEY_RESOURCES:
+    if (
+        isinstance(credentials, HashKey)
+        and call.request.signed
+        and call.request.path.split("/")[2] not in _HASH_KEY_RESOURCES
+    ):
         raise InvalidRequestError(f"credentials: HashKey cannot sign {call}; the gateway takes it for account vaults,"
                                   " router account vaults and transactions only")  # fmt: skip
 

@@ -1,19 +1,31 @@
-"""`Call[T]`: one request as a value, with a reader for its response and a lookup for its outcome."""
+"""`Call[T]`: one request as a value, with a reader for its response and the recovery of its outcome."""
 
 import enum
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import attrs
 
 from gateway_async._secrets import Secret, mask_text
 from gateway_async._wire.convert.read import decode
-from gateway_async._wire.multipart import Form
 from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async.errors import StatusError
 
-__all__ = ["Call", "Kind", "LedgerEntry", "LookupResult", "LookupStatus", "lookup_by_success"]
+if TYPE_CHECKING:
+    from gateway_async._wire.multipart import Form
+
+__all__ = [
+    "Call",
+    "HttpRequest",
+    "Kind",
+    "LedgerEntry",
+    "Lookup",
+    "LookupResult",
+    "LookupStatus",
+    "Recovery",
+    "lookup_by_success",
+]
 
 T = TypeVar("T")
 
@@ -79,6 +91,55 @@ class LookupResult(Generic[T]):
         return self.status in (LookupStatus.EXECUTED, LookupStatus.DIFFERENT_RECORD)
 
 
+def _as_secret(body: bytes | Secret | None) -> Secret | None:
+    return Secret(body.decode()) if isinstance(body, bytes) else body
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class HttpRequest:
+    """The request of a call.
+
+    Attributes:
+        method, path, params: the HTTP request line; `path` is percent-encoded and starts with `/v2/`. It may hold a
+            token, so it is kept as a secret.
+        body: the JSON body. It may hold a card number, so it is kept as a secret.
+        form: a multipart body instead of `body`. It never appears in a repr or a log.
+        secrets: the secrets in the path and the body, which are masked in quoted response texts.
+        signed: whether the request carries credentials; a login does not.
+    """
+
+    method: str = "GET"
+    _path: Secret = attrs.field(alias="path", converter=Secret)
+    params: tuple[tuple[str, str], ...] = ()
+    _body: Secret | None = attrs.field(alias="body", default=None, converter=_as_secret)
+    form: "Form | None" = None
+    secrets: tuple[Secret, ...] = ()
+    signed: bool = True
+
+    @property
+    def path(self) -> str:
+        """Return the percent-encoded path."""
+        return self._path.reveal()
+
+    @property
+    def body(self) -> bytes | None:
+        """Return the JSON body in plain text. Use it only for sending."""
+        return None if self._body is None else self._body.reveal().encode()
+
+    def without_body(self) -> "HttpRequest":
+        """Return the same request without its body."""
+        if self._body is None and self.form is None:
+            return self  # its secrets are those of its path
+        return attrs.evolve(self, body=None, form=None, secrets=())
+
+    def __str__(self) -> str:
+        """Return the request line without parameters, fit for errors and logs."""
+        return mask_text(f"{self.method} {self.path}", self.secrets)
+
+    def __repr__(self) -> str:
+        return f"<HttpRequest {self}>"
+
+
 @attrs.frozen(kw_only=True)
 class LedgerEntry:
     """The facts that a ledger stores besides the call's own attributes.
@@ -94,106 +155,91 @@ class LedgerEntry:
     outcome_query: OutcomeQuery | None
 
 
-def _as_secret(body: bytes | Secret | None) -> Secret | None:
-    return Secret(body.decode()) if isinstance(body, bytes) else body
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Recovery(Generic[T]):
+    """How the outcome of a write is found out.
+
+    Attributes:
+        lookup: builds the call that finds the outcome.
+        existing: for a create, builds the read of the record that already has the integrator id.
+        api_id_field: for a create, the field that holds the integrator id.
+        made_up_id: for a create, whether the SDK generated the integrator id, so that no other record can have it.
+    """
+
+    lookup: Callable[[], "Lookup[T]"]
+    existing: Callable[[], "Call[T]"] | None = None
+    api_id_field: str = ""
+    made_up_id: bool = False
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class Call(Generic[T]):
-    """One request to the gateway.
+    """One request to the gateway, the reader of its response, and what follows if the response is lost.
 
     Attributes:
-        method, path, params: the HTTP request line; `path` is percent-encoded and starts with `/v2/`. It may hold a
-            token, so it is kept as a secret.
-        body: the JSON body. It may hold a card number, so it is kept as a secret.
-        form: a multipart body instead of `body`. It never appears in a repr or a log.
+        request: the HTTP request.
         read: function from the decoded body (None if empty) to the result. It raises `FieldError` if a value does not
             fit and `MismatchedReplyError` if the response belongs to another request.
         decode: function from the bytes of the body to what `read` takes. It raises `ValueError` if they are not JSON.
         kind: what repeating the call could change.
         api_id: the integrator id of the record to write.
-        api_id_field: for a create, the field that holds the integrator id.
-        made_up_id: for a create, whether the SDK generated the integrator id, so that no other record can have it.
-        existing: for a create, builds the read of the record that already has the integrator id.
         fields: the fields that a refusal of the call can name; empty if they are not known.
         sent: the content to write, with secrets masked, for errors and logs.
-        secrets: the secrets in the body, which are masked in quoted response texts.
-        terminal_id: the terminal at which the call waits.
-        lookup: for a write, the call that finds its outcome; None if that is not possible.
-        prerequisite: for a terminal call, a read to do first. Its result is the call to send instead.
-        has_side_effects: for a lookup, whether it sends the write again, which could undo a later change.
-        follow_up: for a lookup, function from the found record to the lookup of the result, if that is another record.
+        recovery: for a write, how its outcome is found out; None if that is not possible.
         ledger_entry: what a ledger stores about the call, if it moves money or stores an account.
-        not_found_result: the result when the gateway says that the record does not exist (404, 409). With `...`, the
-            default, a `StatusError` is raised instead.
-        confirmation: for a lookup, builds the list read that must confirm that a record does not exist.
-        signed: whether the request carries credentials; a login does not.
+        terminal_id: the terminal at which the call waits.
+        prerequisite: for a terminal call, a read to do first. Its result is the call to send instead.
         error_class: the error to raise for a refusal, regardless of its status.
     """
 
-    method: str
-    _path: Secret = attrs.field(alias="path", converter=Secret)
+    request: HttpRequest
     read: Callable[[Any], T]
     decode: Callable[[bytes], Any] = decode
     kind: Kind = Kind.READ
-    params: tuple[tuple[str, str], ...] = ()
-    _body: Secret | None = attrs.field(alias="body", default=None, converter=_as_secret)
-    form: Form | None = None
+    api_id: str | None = None
     fields: frozenset[str] = frozenset()
     sent: Mapping[str, Any] = _NOTHING
-    secrets: tuple[Secret, ...] = ()
-    api_id: str | None = None
-    api_id_field: str = ""
-    made_up_id: bool = False
-    existing: Callable[[], "Call[T]"] | None = None
-    terminal_id: str | None = None
-    lookup: "Call[LookupResult[T]] | None" = None
-    prerequisite: "Call[Call[T]] | None" = None
-    has_side_effects: bool = False
-    follow_up: Callable[[Any], "Call[Any]"] | None = None
+    recovery: Recovery[T] | None = None
     ledger_entry: LedgerEntry | None = None
-    not_found_result: Any = ...
-    confirmation: Callable[[], "Call[T]"] | None = None
-    signed: bool = True
+    terminal_id: str | None = None
+    prerequisite: "Call[Call[T]] | None" = None
     error_class: type[StatusError] | None = None
-
-    label: str = attrs.field(
-        init=False,
-        default=attrs.Factory(lambda self: mask_text(f"{self.method} {self.path}", self.secrets), takes_self=True),
-    )
-    """The request line without parameters, fit for errors and logs."""
-
-    @property
-    def path(self) -> str:
-        """Return the percent-encoded path."""
-        return self._path.reveal()
-
-    @property
-    def body(self) -> bytes | None:
-        """Return the JSON body in plain text. Use it only for sending."""
-        return None if self._body is None else self._body.reveal().encode()
 
     def without_body(self) -> "Call[T]":
         """Return the same call without its body.
 
         Errors keep this copy, because they may outlive the call and lookups do not need the body.
         """
-        if self._body is None and self.form is None:
-            return self  # its secrets are those of its path
-        return attrs.evolve(self, body=None, form=None, secrets=())
-
-    def as_lookup(self) -> "Call[T]":
-        """Return the same call as a lookup, which gets more attempts."""
-        return self if self.kind is Kind.LOOKUP else attrs.evolve(self, kind=Kind.LOOKUP)
+        kept = self.request.without_body()
+        return self if kept is self.request else attrs.evolve(self, request=kept)
 
     def __str__(self) -> str:
-        return self.label
+        return str(self.request)
 
     def __repr__(self) -> str:
-        return f"<Call {self.label}>"
+        return f"<{type(self).__name__} {self}>"
 
 
-def lookup_by_success(call: Call[T], *, missing_is_success: bool = False) -> Call[LookupResult[T]]:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Lookup(Call[LookupResult[T]]):
+    """A call that finds the outcome of a write.
+
+    Attributes:
+        not_found_result: the result when the gateway says that the record does not exist (404, 409). With None, a
+            `StatusError` is raised instead.
+        confirmation: builds the list read that must confirm that a record does not exist.
+        follow_up: function from the found record to the lookup of the result, if that is another record.
+        repeats_write: whether the lookup sends the write again, which could undo a later change.
+    """
+
+    kind: Kind = Kind.LOOKUP
+    not_found_result: LookupResult[T] | None = None
+    confirmation: Callable[[], "Lookup[T]"] | None = None
+    follow_up: Callable[[Any], "Lookup[Any]"] | None = None
+    repeats_write: bool = False
+
+
+def lookup_by_success(call: Call[T], *, missing_is_success: bool = False, repeats_write: bool = False) -> Lookup[T]:
     """Return a lookup that sends `call`: its success shows that the write was executed.
 
     The record of a write without a result is True. With `missing_is_success`, a record that does not exist shows that
@@ -204,6 +250,13 @@ def lookup_by_success(call: Call[T], *, missing_is_success: bool = False) -> Cal
         record = call.read(content)
         return LookupResult(LookupStatus.EXECUTED, True if record is None else record)
 
-    absent = LookupResult(LookupStatus.EXECUTED, True) if missing_is_success else ...
-    lookup: Call[Any] = attrs.evolve(call, lookup=None)
-    return attrs.evolve(lookup, read=read, not_found_result=absent)
+    return Lookup(
+        request=call.request,
+        read=read,
+        api_id=call.api_id,
+        fields=call.fields,
+        sent=call.sent,
+        error_class=call.error_class,
+        not_found_result=LookupResult(LookupStatus.EXECUTED, cast("Any", True)) if missing_is_success else None,
+        repeats_write=repeats_write,
+    )

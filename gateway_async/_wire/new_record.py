@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from gateway_async._secrets import mask_text
-from gateway_async._wire.call import Call, LookupResult, LookupStatus
+from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.convert.records import structure
 from gateway_async._wire.evidence import EXISTS
@@ -53,10 +53,10 @@ def read_before(spec: ResourceSpec[R], expected: Mapping[str, Any], then: Callab
             OutcomeQuery(kind=KIND, resource=spec.resource, id="", expected=expected, evidence=EXISTS.name, sent=before)
         )
 
-    return _list_newest(spec, expected, read)
+    return Call(request=_list_newest(spec, expected), read=read)
 
 
-def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Call[LookupResult[R]]:
+def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Lookup[R]:
     """Build the lookup for an outcome query of `read_before`."""
     known, since = set(outcome_query.sent["ids"]), outcome_query.sent["created_ts"]
 
@@ -71,7 +71,7 @@ def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Call[Looku
             return LookupResult(LookupStatus.NOT_EXECUTED)
         return LookupResult(LookupStatus.EXECUTED, structure(spec.record, new[0]))
 
-    return _list_newest(spec, outcome_query.expected, read)
+    return Lookup(request=_list_newest(spec, outcome_query.expected), read=read)
 
 
 def check_new(outcome_query: OutcomeQuery, record: Mapping[str, Any]) -> None:
@@ -86,9 +86,9 @@ def check_new(outcome_query: OutcomeQuery, record: Mapping[str, Any]) -> None:
         raise MismatchedReplyError(("id is that of a record that existed before",))
 
 
-def _list_newest(spec: ResourceSpec[Any], expected: Mapping[str, Any], read: Callable[[Any], T]) -> Call[T]:
+def _list_newest(spec: ResourceSpec[Any], expected: Mapping[str, Any]) -> HttpRequest:
     params = (*filters(expected), ("sort", "-created_ts"), ("page", "1"), ("page_size", str(_MAX_ROWS)))
-    return Call(method="GET", path=spec.path, params=params, read=read)
+    return HttpRequest(path=spec.path, params=params)
 
 
 def _rows(spec: ResourceSpec[Any], content: Any, expected: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -7,12 +7,12 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
 from math import nan
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import attrs
 
 from gateway_async._secrets import LONGEST_CARD, Secret, quote_text
-from gateway_async._wire.call import Call
+from gateway_async._wire.call import Call, Lookup
 from gateway_async._wire.convert.read import FieldError, decode
 from gateway_async._wire.convert.records import structure
 from gateway_async._wire.pagination import RawPage
@@ -105,9 +105,8 @@ def _result(call: Call[T], reply: Reply) -> T:
     if 200 <= reply.status < 300:  # noqa: PLR2004
         return _success(call, reply)
     content = _refusal_content(reply)
-    if call.not_found_result is not ... and _says_not_found(reply, content or {}):
-        not_found: T = call.not_found_result
-        return not_found
+    if isinstance(call, Lookup) and call.not_found_result and _says_not_found(reply, content or {}):
+        return cast("T", call.not_found_result)
     raise _refusal(call, reply, content)
 
 
@@ -183,9 +182,10 @@ def _refusal(call: Call[Any], reply: Reply, content: Mapping[str, Any] | None) -
     }
     if kind is ValidationError:
         check_refusal(fields, call.fields)
-        if call.api_id and call.api_id_field and _says_duplicate(call.api_id_field, message, fields):
-            if call.made_up_id:  # a proxy may have sent the request twice
-                raise MismatchedReplyError((f"{call.api_id_field} exists already, and only this call has sent it",))
+        api_id_field = call.recovery.api_id_field if call.recovery else ""
+        if call.recovery and call.api_id and api_id_field and _says_duplicate(api_id_field, message, fields):
+            if call.recovery.made_up_id:  # a proxy may have sent the request twice
+                raise MismatchedReplyError((f"{api_id_field} exists already, and only this call has sent it",))
             return DuplicateError(reply.status, api_id=call.api_id, **facts)
     return kind(reply.status, **facts)
 
@@ -240,7 +240,7 @@ class _Quotes:
     """Quotes from a response for one error, masked and shortened. A long response costs no more than a short one."""
 
     def __init__(self, call: Call[Any], reply: Reply) -> None:
-        self._secrets = (*call.secrets, *reply.secrets)
+        self._secrets = (*call.request.secrets, *reply.secrets)
         self._left = _MAX_QUOTED_TOTAL
         self.longest_secret = max((len(secret.reveal()) for secret in self._secrets), default=0)
 
@@ -303,7 +303,7 @@ def _excerpt(call: Call[Any], reply: Reply, quotes: _Quotes) -> str:
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     if len(reply.body) > _MAX_PAGE_BYTES:  # the cut may have split a secret
         line = line[: -max(quotes.longest_secret, LONGEST_CARD)]
-    quotable = call.kind.is_read and call.signed and "{" not in line and line[:1] != "["
+    quotable = call.kind.is_read and call.request.signed and "{" not in line and line[:1] != "["
     return quotes.text(line) if quotable or not line else _describe_body(reply)
 
 

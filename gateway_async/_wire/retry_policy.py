@@ -3,9 +3,8 @@
 The table maps how far the request got and what came back (`AttemptResult`), and what a repeated call could change
 (`Kind`), to a `Decision`. `format_table()` returns the table for the documentation.
 
-The table says what is safe. `CallState.can_retry` then checks whether attempts and time are left, and the executor
-withdraws the retry from the budget. One repeat is not in the table: `HttpClient.exchange` sends a request again with a
-new token if the gateway rejects the old one.
+The table says what is safe. `Attempts.repeat` then checks whether attempts, time and retry budget are left. One repeat
+is not in the table: `HttpClient.send` sends a request again with a new token if the gateway rejects the old one.
 """
 
 import enum

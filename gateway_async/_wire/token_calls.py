@@ -1,12 +1,13 @@
 """Calls that create and revoke access tokens."""
 
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
 import attrs
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.call import Call, Kind, lookup_by_success
+from gateway_async._wire.call import Call, HttpRequest, Kind, Recovery, lookup_by_success
 from gateway_async._wire.convert.read import FieldError, read_nothing
 from gateway_async._wire.convert.records import structure
 from gateway_async._wire.convert.write import encode, is_text
@@ -34,13 +35,9 @@ def log_in(username: str, password: str | Secret, domain: str) -> Call[Token]:
     if problems:
         raise InvalidRequestError(problems)
     return Call(
-        method="POST",
-        path=_PATH,
-        body=encode(content),
+        request=HttpRequest(method="POST", path=_PATH, body=encode(content), secrets=(secret,), signed=False),
         read=_token,
         sent=content | {"password": "***"},
-        secrets=(secret,),
-        signed=False,
         error_class=AuthenticationError,
     )
 
@@ -57,8 +54,9 @@ def revoke(token: Secret) -> Call[None]:
         raise InvalidRequestError("token: must be text, and not empty")
     segment = Secret(quote(token.reveal(), safe=""))
     path, secrets = Secret(f"{_PATH}/{segment.reveal()}"), (segment, token)
-    call = Call(method="DELETE", path=path, read=read_nothing, secrets=secrets)
-    return attrs.evolve(call, kind=Kind.IDEMPOTENT, lookup=lookup_by_success(call, missing_is_success=True))
+    call = Call(request=HttpRequest(method="DELETE", path=path, secrets=secrets), read=read_nothing)
+    recovery = Recovery(lookup=partial(lookup_by_success, call, missing_is_success=True))
+    return attrs.evolve(call, kind=Kind.IDEMPOTENT, recovery=recovery)
 
 
 def _is_text(value: Any) -> bool:

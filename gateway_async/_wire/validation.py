@@ -5,10 +5,11 @@ because they would change on the way. Floats as money are the main example.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from difflib import get_close_matches
+from functools import partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -16,9 +17,9 @@ import attrs
 from annotated_types import Interval, Len
 
 from gateway_async._problem import Problem
-from gateway_async._secrets import Secret, mask_text
+from gateway_async._secrets import AccountNumber, Secret, mask_text
 from gateway_async._wire.convert.read import once_per_class
-from gateway_async._wire.convert.write import as_number, encode, fields_of, is_utf8, money
+from gateway_async._wire.convert.write import as_number, encode, fields_of, is_utf8, money, values_of
 from gateway_async.models.codes import OpenStr
 from gateway_async.models.request import (
     UNSET,
@@ -40,6 +41,8 @@ __all__ = ["problems"]
 _SHOWN: Final = 40
 """The number of characters of an unknown code that a problem quotes."""
 
+_PLAIN_TYPES: Final = frozenset({str, int, bool, date, datetime, Secret, AccountNumber})
+
 _NAMES: Mapping[type, str] = {
     str: "text",
     bool: "True or False",
@@ -52,62 +55,93 @@ _NAMES: Mapping[type, str] = {
 }
 
 
+Check = Callable[[Any], Sequence[str]]
+"""Function from a value to its problems."""
+
+
 @attrs.frozen
 class _Field:
-    """The constraints of one field, from the request's annotations."""
+    """The constraints of one field, from the request's annotations.
+
+    Attributes:
+        usual: types whose values fit without a closer look, if a text is ASCII and a secret holds text.
+        checks: the prepared limits of the value.
+    """
 
     name: str
     kinds: tuple[type, ...]
+    usual: frozenset[type]
     required: bool
     is_money: bool
     codes: tuple[str, ...]
     open_codes: tuple[type[OpenStr], ...]
     items: Items | None
-    constraints: tuple[Any, ...]
+    checks: tuple[Check, ...]
 
 
-def problems(request: Request, *, limits: bool = True) -> list[Problem]:
+def problems(request: Request, *, limits: bool = True, values: Mapping[str, Any] | None = None) -> list[Problem]:
     """Return the problems of a request, one line each.
 
     The list is empty if the request can be sent.
 
     Args:
-        request: the content of a create or an update, with defaults filled in.
+        request: the content of a create or an update.
         limits: whether to check lengths, patterns, required fields and the rules between fields. Values of the wrong
             type are always reported.
+        values: the values of the request's fields, if the client has filled in some; by default the request's own.
     """
-    return [
-        *_value_problems(request, limits),
-        *(_rule_problems(request) if limits else ()),
-        *_extra_problems(request),
-    ]
-
-
-def _value_problems(request: Request, limits: bool) -> Iterator[Problem]:
+    if values is None:
+        values = values_of(request)
+    found: list[Problem] = []
     for field in _fields_of_request(type(request)):
-        value = getattr(request, field.name)
-        if value is None or value is UNSET:
-            if value is None and limits and field.required:
-                yield Problem("is required", field.name)
-            continue
-        wrong = _type_problem(field, value)
-        if wrong:
-            yield Problem(wrong, field.name)
-        elif bounds := field.items:
-            yield from (Problem(said, path) for path, said in _items_problems(field.name, value, bounds, limits))
-        elif isinstance(value, Sequence) and not isinstance(value, str):
-            for index, text in enumerate(value):
-                yield from (Problem(said, path) for path, said in _unsendable_text(text, f"{field.name}[{index}]"))
-        elif isinstance(value, Mapping):
-            yield from (Problem(reason, path) for path, reason in _unsendable(value, field.name))
-        elif limits:
-            yield from (Problem(line, field.name) for line in _constraint_problems(field, value))
+        value = values[field.name]
+        if value is None:
+            if limits and field.required:
+                found.append(Problem("is required", field.name))
+        elif value is not UNSET:
+            found += _value_problems(field, value, limits)
+    if limits and request.rules:
+        found += _rule_problems(request.rules, values)
+    if request.extra != {}:
+        found += _extra_problems(request)
+    return found
 
 
-def _type_problem(field: _Field, value: Any) -> str | None:
+def _value_problems(field: _Field, value: Any, limits: bool) -> Iterable[Problem]:
+    text, kind = (value.reveal(), value.kind) if isinstance(value, Secret) else (value, type(value))
+    if limits and type(value) in field.usual and (text.isascii() if kind is str else kind is type(value)):
+        return _limit_problems(field, text)
+    wrong = _type_problem(field, value, text, kind)
+    if wrong:
+        return (Problem(wrong, field.name),)
+    if not isinstance(value, str | Secret):
+        if bounds := field.items:
+            return [Problem(said, path) for path, said in _items_problems(field.name, value, bounds, limits)]
+        if isinstance(value, Sequence | Mapping):
+            return [Problem(said, path) for path, said in _unsendable_parts(value, field.name)]
+    unknown = _unknown_code(field, value) if limits and field.codes else None
+    if unknown:
+        return (Problem(unknown, field.name),)
+    return _limit_problems(field, text) if limits else ()
+
+
+def _limit_problems(field: _Field, value: Any) -> Iterable[Problem]:
+    return [Problem(said, field.name) for check in field.checks for said in check(value)]
+
+
+def _unsendable_parts(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a value that would not arrive unchanged."""
+    if isinstance(value, Mapping):
+        yield from _unsendable(value, name)
+    else:
+        for index, text in enumerate(value):
+            yield from _unsendable_text(text, f"{name}[{index}]")
+
+
+def _type_problem(field: _Field, value: Any, text: Any, kind: type) -> str | None:
+    """Describe a value of the wrong type. `text` and `kind` are those of the plain value of a secret."""
     if field.is_money:
         return _money_problem(value)
-    shown, kind = (value.reveal(), value.kind) if isinstance(value, Secret) else (value, type(value))
     fits = isinstance(value, field.kinds) and (not isinstance(value, Secret) or kind is str)
     if isinstance(value, bool) and bool not in field.kinds:
         fits = False
@@ -118,7 +152,7 @@ def _type_problem(field: _Field, value: Any) -> str | None:
     if isinstance(value, str | bytes) and Sequence in field.kinds:
         fits = False
     if fits:
-        return _encoding_problem(shown)
+        return _encoding_problem(text)
     return f"must be {_expected_types(field)}, not {kind.__name__}"
 
 
@@ -147,7 +181,7 @@ def _encoding_problem(value: Any) -> str | None:
 
 def _unknown_code(field: _Field, value: Any) -> str | None:
     """Describe an unknown code that is given as text. Only an open enum's value may be unknown."""
-    if not field.codes or value in field.codes or isinstance(value, field.open_codes):
+    if value in field.codes or isinstance(value, field.open_codes):
         return None
     shown = mask_text(value)[:_SHOWN]
     near = get_close_matches(value, field.codes, n=1)
@@ -156,32 +190,41 @@ def _unknown_code(field: _Field, value: Any) -> str | None:
     return f"unknown value {shown!r}{hint} (expected {', '.join(field.codes)}{anyway})"
 
 
-def _constraint_problems(field: _Field, value: Any) -> Iterator[str]:
-    unknown = _unknown_code(field, value)
-    if unknown:
-        yield unknown
-        return
-    text: Any = value.reveal() if isinstance(value, Secret) else value
-    for constraint in field.constraints:
-        match constraint:
-            case Len(minimum, int(maximum)) if not minimum <= len(text) <= maximum:
-                wanted = f"{minimum} to {maximum}" if minimum < maximum else maximum
-                yield f"must have {wanted} characters, has {len(text)}"
-            case Pattern(expression, says) if not re.fullmatch(expression, text):
-                yield says
-            case Interval(ge=int(minimum), le=int(maximum)) if not minimum <= text <= maximum:
-                yield f"must be from {minimum} to {maximum}, not {text}"
-            case Cents(digits):
-                yield from _cents_problems(money(text), digits)
-            case _:
-                pass
+def _checks(constraint: Any) -> Iterator[Check]:
+    """Yield the check of a constraint; other marks have none."""
+    match constraint:
+        case Len(minimum, int(maximum)):
+            yield partial(_length_problems, minimum, maximum)
+        case Pattern(expression, says):
+            yield partial(_pattern_problems, re.compile(expression), (says,))
+        case Interval(ge=int(minimum), le=int(maximum)):
+            yield partial(_interval_problems, minimum, maximum)
+        case Cents(digits):
+            yield lambda amount: _cents_problems(money(amount), digits)
+        case _:
+            pass
 
 
-def _cents_problems(written: str, digits: int) -> Iterator[str]:
-    if written.startswith("-"):
-        yield "must not be negative"
+def _length_problems(minimum: int, maximum: int, text: str) -> Sequence[str]:
+    if minimum <= len(text) <= maximum:
+        return ()
+    wanted = f"{minimum} to {maximum}" if minimum < maximum else maximum
+    return (f"must have {wanted} characters, has {len(text)}",)
+
+
+def _pattern_problems(pattern: re.Pattern[str], says: Sequence[str], text: str) -> Sequence[str]:
+    return () if pattern.fullmatch(text) else says
+
+
+def _interval_problems(minimum: int, maximum: int, number: int) -> Sequence[str]:
+    return () if minimum <= number <= maximum else (f"must be from {minimum} to {maximum}, not {number}",)
+
+
+def _cents_problems(written: str, digits: int) -> Sequence[str]:
+    found = ["must not be negative"] if written.startswith("-") else []
     if len(written) > digits:
-        yield f"must have at most {digits} characters with its two decimals, has {len(written)}"
+        found.append(f"must have at most {digits} characters with its two decimals, has {len(written)}")
+    return found
 
 
 def _items_problems(field: str, items: Mapping[Any, Any], bounds: Items, limits: bool) -> Iterator[tuple[str, str]]:
@@ -209,37 +252,37 @@ def _item_problems(name: Any, amount: Any, bounds: Items, limits: bool) -> Itera
         yield from _cents_problems(money(amount).removeprefix("-"), bounds.digits)
 
 
-def _rule_problems(request: Request) -> Iterator[Problem]:
-    for rule in request.rules:
-        problem = _rule_problem(rule, request)
+def _rule_problems(rules: Iterable[Rule], values: Mapping[str, Any]) -> Iterator[Problem]:
+    for rule in rules:
+        problem = _rule_problem(rule, values)
         if problem:
             yield problem
 
 
-def _rule_problem(rule: Rule, request: Request) -> Problem | None:
+def _rule_problem(rule: Rule, values: Mapping[str, Any]) -> Problem | None:
     match rule:
         case ExactlyOne(fields):
-            given = _given_fields(request, fields)
+            given = _given_fields(values, fields)
             if len(given) != 1:
                 return Problem(f"exactly one of {', '.join(fields)} is needed", *(given or fields[:1]))
         case NotBoth(fields):
-            given = _given_fields(request, fields)
+            given = _given_fields(values, fields)
             if len(given) > 1:
                 return Problem("only one of them may be given", *given)
         case Together(fields):
-            given = _given_fields(request, fields)
+            given = _given_fields(values, fields)
             if given and len(given) != len(fields):
                 missing = [name for name in fields if name not in given]
                 return Problem(f"must be given together with {', '.join(given)}", *missing)
-        case RequiredWhen(field, when, values, given):
-            applies = getattr(request, when) in values and (not given or _given_fields(request, (given,)))
-            if applies and not _given_fields(request, (field,)):
-                return Problem(f"is required when {when} is {getattr(request, when)}", field)
+        case RequiredWhen(field, when, wanted, given):
+            applies = values[when] in wanted and (not given or _given_fields(values, (given,)))
+            if applies and not _given_fields(values, (field,)):
+                return Problem(f"is required when {when} is {values[when]}", field)
     return None
 
 
-def _given_fields(request: Request, fields: tuple[str, ...]) -> list[str]:
-    return [name for name in fields if getattr(request, name) not in (None, UNSET)]
+def _given_fields(values: Mapping[str, Any], fields: tuple[str, ...]) -> list[str]:
+    return [name for name in fields if values[name] is not None and values[name] is not UNSET]
 
 
 def _extra_problems(request: Request) -> Iterator[Problem]:
@@ -313,10 +356,11 @@ def _parse_annotation(name: str, annotation: Any) -> _Field:
     return _Field(
         name,
         kinds,
+        usual=frozenset() if codes or Cents in marks else frozenset(kinds) & _PLAIN_TYPES,
         required=not nullable or Required in marks,
         is_money=Cents in marks,
         codes=tuple(codes),
         open_codes=tuple(kind for kind in kinds if issubclass(kind, OpenStr)),
         items=marks.get(Items),
-        constraints=tuple(constraints),
+        checks=tuple(check for constraint in constraints for check in _checks(constraint)),
     )

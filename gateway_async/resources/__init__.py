@@ -6,12 +6,13 @@ the attribute's name, with a class of the same name in CamelCase. Names with an 
 Start at `account_vaults.py`.
 """
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from gateway_async._execution.executor import CallExecutor
-    from gateway_async._wire.resource import Scope
+    from gateway_async._wire.scope import Scope
     from gateway_async.models.account_vaults import *  # noqa: F403
     from gateway_async.models.contacts import *  # noqa: F403
     from gateway_async.models.files import *  # noqa: F403
@@ -33,22 +34,60 @@ if TYPE_CHECKING:
     from gateway_async.resources.transaction_batches import TransactionBatches as _TransactionBatches
     from gateway_async.resources.transactions import Transactions as _Transactions
 
-_MODELS: Final = (
-    "account_vaults",
-    "contacts",
-    "files",
-    "paylinks",
-    "postback_configs",
-    "quick_invoices",
-    "tokens",
-    "transaction_batches",
-    "transactions",
-)
-"""The modules of `gateway_async.models` whose public names the package exports."""
+_MODELS: Final[Mapping[str, tuple[str, ...]]] = {
+    "account_vaults": (
+        "AccountVault",
+        "AccountVaultUpdate",
+        "AchVaultCreate",
+        "BinInfo",
+        "CardVaultCreate",
+        "RouterAccountVaultCreate",
+        "SwipedVaultCreate",
+        "TicketVaultCreate",
+        "TransactionVaultCreate",
+        "VaultCopyCreate",
+        "VaultCreate",
+    ),
+    "contacts": (
+        "Contact",
+        "ContactCreate",
+        "ContactUpdate",
+    ),
+    "files": (
+        "Attachment",
+        "ProductFile",
+        "ProductFileCreate",
+        "QuickInvoiceFile",
+    ),
+    "paylinks": (
+        "Paylink",
+        "PaylinkCreate",
+        "PaylinkUpdate",
+    ),
+    "postback_configs": (
+        "PostbackConfig",
+        "PostbackConfigCreate",
+        "PostbackConfigUpdate",
+    ),
+    "quick_invoices": (
+        "QuickInvoice",
+        "QuickInvoiceCreate",
+        "QuickInvoiceUpdate",
+    ),
+    "tokens": ("Token",),
+    "transaction_batches": ("TransactionBatch",),
+    "transactions": (
+        "RouterTransactionCreate",
+        "Transaction",
+        "TransactionCreate",
+        "TransactionUpdate",
+    ),
+}
+"""The modules of `gateway_async.models` whose public names the package exports, and these names."""
 
 
 class _Resources:
-    """The resources of a client."""
+    """The resources of a client, each created at its first use."""
 
     account_vaults: "_AccountVaults"
     """Stored cards and bank accounts."""
@@ -74,8 +113,22 @@ class _Resources:
     """Payments without a terminal, and later changes to any payment."""
 
     def __init__(self, executor: "CallExecutor", scope: "Scope") -> None:
-        for name in _Resources.__annotations__:
-            setattr(self, name, _resource_class(name)(executor, scope))
+        self._executor = executor
+        self._scope = scope
+
+    if not TYPE_CHECKING:  # otherwise type checkers would treat every misspelt attribute as `Any`
+
+        def __getattr__(self, name: str) -> Any:
+            """Create a resource at its first use, which loads its modules."""
+            if name not in _Resources.__annotations__:
+                msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(msg)
+            resource = _resource_class(name)(self._executor, self._scope)
+            setattr(self, name, resource)
+            return resource
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_Resources.__annotations__})
 
 
 def _resource_class(name: str) -> type[Any]:

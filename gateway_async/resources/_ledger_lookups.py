@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from gateway_async._wire.call import Call
+from gateway_async._wire.call import Lookup
 from gateway_async._wire.evidence import is_known
 from gateway_async._wire.new_record import KIND as NEW_RECORD
 from gateway_async._wire.new_record import new_record
@@ -17,13 +17,13 @@ __all__ = ["lookup_of"]
 _SPECS: Final[Mapping[str, ResourceSpec[Any]]] = {
     name: spec for name in _Resources.__annotations__ if (spec := _resource_class(name).spec) and spec.moves_money
 }
-_KINDS: Final[Mapping[str, Callable[[OutcomeQuery], Call[Any]]]] = {
+_KINDS: Final[Mapping[str, Callable[[OutcomeQuery], Lookup[Any]]]] = {
     **dict.fromkeys((RECORD, LISTED), lambda outcome_query: _SPECS[outcome_query.resource].lookup(outcome_query)),
     NEW_RECORD: lambda outcome_query: new_record(_SPECS[outcome_query.resource], outcome_query),
 }
 
 
-def lookup_of(content: Mapping[str, Any]) -> Call[Any] | None:
+def lookup_of(content: Mapping[str, Any]) -> Lookup[Any] | None:
     """Build the lookup for an outcome query in JSON form.
 
     Returns None if this version of the package does not know the query.

@@ -7,7 +7,8 @@ import attrs
 
 from gateway_async._execution.executor import CallExecutor
 from gateway_async._execution.pages import Pages, pages_of
-from gateway_async._wire.resource import ResourceSpec, Scope
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async._wire.scope import Scope
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.record import Record
 

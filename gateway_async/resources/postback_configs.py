@@ -1,10 +1,11 @@
 """`gateway.postback_configs` (contract, *Postback configs*)."""
 
+from functools import partial
 from typing import Final, TypeVar
 
 import attrs
 
-from gateway_async._wire.call import Call, Kind, lookup_by_success
+from gateway_async._wire.call import Call, Recovery, lookup_by_success
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.postback_configs import PostbackConfig, PostbackConfigCreate, PostbackConfigUpdate
 from gateway_async.resources._resource import Resource
@@ -67,6 +68,6 @@ def _repeatable(call: Call[T]) -> Call[T]:
 
     Its outcome cannot be read, but sending it twice has the same effect as sending it once.
     """
-    is_delete = call.method == "DELETE"  # a success and a 404 both show that it is deleted
-    again = attrs.evolve(call, kind=Kind.LOOKUP, has_side_effects=not is_delete)
-    return attrs.evolve(call, lookup=lookup_by_success(again, missing_is_success=is_delete))
+    is_delete = call.request.method == "DELETE"  # a success and a 404 both show that it is deleted
+    lookup = partial(lookup_by_success, call, missing_is_success=is_delete, repeats_write=not is_delete)
+    return attrs.evolve(call, recovery=Recovery(lookup=lookup))

@@ -1,6 +1,7 @@
 """`gateway.quick_invoices` (contract, *Quick invoices*)."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -8,7 +9,7 @@ import attrs
 
 from gateway_async._http.upload import measure_files
 from gateway_async._wire.attachments import attach, detach
-from gateway_async._wire.call import Call, lookup_by_success
+from gateway_async._wire.call import Call, Lookup, Recovery, lookup_by_success
 from gateway_async._wire.evidence import (
     EXISTS,
     FIELDS_MATCH_OR_CLOSED,
@@ -18,7 +19,8 @@ from gateway_async._wire.evidence import (
     compare_fields,
 )
 from gateway_async._wire.query import segment, segment_and_params
-from gateway_async._wire.resource import ResourceSpec, Scope
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async._wire.scope import Scope
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment, QuickInvoiceFile
 from gateway_async.models.identifiers import ApiId
@@ -164,15 +166,17 @@ def _move_transaction(ref: str | ApiId, verb: str, transaction_id: str, scope: S
     call = QUICK_INVOICE.action(
         ref, verb, scope, method="PUT", content={"transaction_id": transaction_id}, evidence=EXISTS
     )
-    invoice: Any = call.lookup
+    invoice: Any = call.recovery
 
-    def transaction_lookup(invoice_id: str) -> Call[Any]:
+    def transaction_lookup(invoice_id: str) -> Lookup[Any]:
         evidence, sent = _MOVE_EVIDENCE[verb], {"quick_invoice_id": invoice_id}
-        lookup: Any = TRANSACTION.lookup(
+        lookup = TRANSACTION.lookup(
             TRANSACTION.outcome_query(transaction_id, scope, {"id": transaction_id}, evidence, sent)
         )
         return attrs.evolve(lookup, follow_up=lambda _: lookup_by_success(QUICK_INVOICE.get(ref, scope)))
 
-    if isinstance(ref, ApiId):
-        return attrs.evolve(call, lookup=attrs.evolve(invoice, follow_up=lambda found: transaction_lookup(found.id)))
-    return attrs.evolve(call, lookup=transaction_lookup(ref))
+    def invoice_lookup() -> Lookup[Any]:
+        return attrs.evolve(invoice.lookup(), follow_up=lambda found: transaction_lookup(found.id))
+
+    lookup = invoice_lookup if isinstance(ref, ApiId) else partial(transaction_lookup, ref)
+    return attrs.evolve(call, recovery=Recovery(lookup=lookup))

@@ -1,14 +1,16 @@
 """`gateway.router_account_vaults` (contract, *Router account vaults*)."""
 
+from functools import partial
 from typing import Any, Final
 
 import attrs
 
-from gateway_async._wire.call import Call, Kind
+from gateway_async._wire.call import Call, Kind, Recovery
 from gateway_async._wire.new_record import check_new, new_record, read_before
 from gateway_async._wire.outcome_query import OutcomeQuery
-from gateway_async._wire.resource import ResourceSpec, Scope
+from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.response_matching import check_belongs
+from gateway_async._wire.scope import Scope
 from gateway_async.models.account_vaults import AccountVault, RouterAccountVaultCreate
 from gateway_async.observe import OnProgress
 from gateway_async.resources._resource import Resource
@@ -75,9 +77,8 @@ def _create_call(new: RouterAccountVaultCreate, scope: Scope) -> Call[AccountVau
             return call.read(content)
 
         entry = call.ledger_entry and attrs.evolve(call.ledger_entry, outcome_query=outcome_query)
-        return attrs.evolve(
-            call, read=read, lookup=new_record(ACCOUNT_VAULT, outcome_query), ledger_entry=entry, prerequisite=None
-        )
+        recovery = Recovery(lookup=partial(new_record, ACCOUNT_VAULT, outcome_query))
+        return attrs.evolve(call, read=read, recovery=recovery, ledger_entry=entry, prerequisite=None)
 
     expected = {"contact_id": new.contact_id, "payment_method": "cc"}
     return attrs.evolve(call, prerequisite=read_before(ACCOUNT_VAULT, expected, add_lookup))

@@ -14,7 +14,7 @@ from tblib import pickling_support
 
 import gateway_async as ga
 from gateway_async import AsyncGateway
-from gateway_async._execution import outcome_resolver
+from gateway_async._execution.outcomes import outcome_resolver
 from gateway_async._wire.call import Call
 from gateway_async.credentials import Credentials
 from gateway_async.observe import AttemptFailed, CallEnded, Event
@@ -410,7 +410,11 @@ async def test_an_unknown_outcome_keeps_no_body(sandbox: Sandbox) -> None:
         error.__cause__ = error.__context__ = None
         kept = [(way, each) for way, each in reachable(error) if isinstance(each, Call)]
         assert kept
-        assert [way for way, each in kept if each.body is not None or each.form is not None or each.secrets] == []
+        assert [
+            way
+            for way, each in kept
+            if each.request.body is not None or each.request.form is not None or each.request.secrets
+        ] == []
         found = await error.resolve()
     assert isinstance(found, ga.Transaction)
     assert found.approved

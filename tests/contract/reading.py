@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from gateway_async import GatewayError, StatusError
-from gateway_async._wire.call import Call
+from gateway_async._wire.call import Call, HttpRequest
 from gateway_async._wire.convert.records import structure
 from gateway_async._wire.pagination import read_page
 from gateway_async._wire.reply import Reply, read_reply, read_undocumented
@@ -80,7 +80,7 @@ def judge_faulty(operation: str, answer: httpx.Response) -> None:
 def _read(operation: str, answer: httpx.Response) -> None:
     method, _, path = operation.partition(" ")
     read = reader(operation) if answer.is_success else _nothing
-    call: Call[Any] = Call(method=method, path=path, read=read)
+    call: Call[Any] = Call(request=HttpRequest(method=method, path=path), read=read)
     read_reply(call, Reply(answer.status_code, answer.headers, answer.content, at=0.0))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire.call import Call
+from gateway_async._wire.call import Call, HttpRequest
 from gateway_async.crash_testing import CallOutcome, Crash, CrashReport
 from gateway_async.crash_testing.invariants import broken_rules, count_effects, effects_of
 
@@ -121,7 +121,7 @@ def test_an_id_that_looks_like_a_card_number_is_recognised() -> None:
     """In the name of a call it is masked, as a card number would be."""
     looks_alike = "4111111111111111"
     seen = page(transactions=[SALE | {"id": looks_alike, "status_id": 201}])
-    call = str(Call(method="PUT", path=f"/v2/transactions/{looks_alike}", read=str))
+    call = str(Call(request=HttpRequest(method="PUT", path=f"/v2/transactions/{looks_alike}"), read=str))
     assert looks_alike not in call
     assert broken(seen, CallOutcome(call=call, outcome="done")) == []
 

@@ -61,6 +61,15 @@ async def test_a_key_goes_where_it_is_told(place: Any) -> None:
     assert str(asked.url).startswith("https://gateway.test/v2/contacts/1?")
 
 
+async def test_resources_are_created_at_their_first_use() -> None:
+    """Each use of a resource gets the same object, `dir` lists those not used yet, and no other attribute exists."""
+    async with Script().gateway() as gateway:
+        assert {"contacts", "transactions", "base_url"} <= set(dir(gateway))
+        assert gateway.contacts is gateway.contacts
+        with pytest.raises(AttributeError, match="'AsyncGateway' object has no attribute 'contract'"):
+            gateway.contract  # type: ignore[attr-defined]  # noqa: B018  the access is the test
+
+
 @ON_BOTH_LOOPS
 async def test_no_log_line_shows_a_secret(caplog: pytest.LogCaptureFixture) -> None:
     """Log no key in the query, and no card number in a filter, an id and a body; httpx logs nothing."""

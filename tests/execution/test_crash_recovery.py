@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from gateway_async._execution.crash_recovery import CrashRecovery
 from gateway_async._execution.events import EventEmitter
-from gateway_async._execution.outcome_lookup import OutcomeLookup
+from gateway_async._execution.outcomes.crash_recovery import CrashRecovery
+from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
-from gateway_async._wire.call import Call, LookupResult, LookupStatus
+from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus
 from gateway_async.ledger.protocol import Intent
 
 from .test_ledger import intent
@@ -38,11 +38,10 @@ class OneIntent:
         self.outcomes.append(outcome)
 
 
-def lookup(status: LookupStatus, confirmation: Call[Any] | None = None) -> Call[Any]:
+def lookup(status: LookupStatus, confirmation: Lookup[Any] | None = None) -> Lookup[Any]:
     """Build a lookup with a fixed result."""
-    return Call(
-        method="GET",
-        path="/v2/accountvaults",
+    return Lookup(
+        request=HttpRequest(path="/v2/accountvaults"),
         read=lambda _: LookupResult(status),
         confirmation=None if confirmation is None else lambda: confirmation,
     )

@@ -10,6 +10,14 @@ import trustme
 from .scripted_server import Peer
 
 
+@pytest.fixture(params=["asyncio", pytest.param(("asyncio", {"use_uvloop": True}), id="uvloop"), "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> object:
+    """Return the event loop of a test: also uvloop, whose transports are its own."""
+    if isinstance(request.param, tuple):
+        pytest.importorskip("uvloop")
+    return request.param
+
+
 @pytest.fixture(scope="session")
 def authority() -> trustme.CA:
     """Create a certificate authority that no other client trusts."""

@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from gateway_async import AsyncGateway, RouterTransactionCreate, UserApiKey
-from gateway_async._execution import outcome_resolver
+from gateway_async._execution.outcomes import outcome_resolver
 from gateway_async._http.transport import PooledTransport
 
 from .scripted_server import Peer, Script, answer_never, serving, until

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, cast
 
+import aiohappyeyeballs
 import anyio
 import anyio.lowlevel
 import httpx
@@ -94,7 +95,8 @@ async def test_answer_that_came_before_the_request(monkeypatch: pytest.MonkeyPat
         return connect_and_wait
 
     monkeypatch.setattr(anyio, "connect_tcp", wait_after(anyio.connect_tcp))
-    monkeypatch.setattr(asyncio_connection, "start_connection", wait_after(asyncio_connection.start_connection))
+    start_connection = aiohappyeyeballs.start_connection
+    monkeypatch.setattr(asyncio_connection, "start_connection", wait_after(start_connection))
 
     async def speak_first(wire: Wire) -> None:
         await wire.send(STRAY)

@@ -1,11 +1,13 @@
 """Responses of servers, valid and invalid, and the transport's options."""
 
+import functools
 import ssl
 import weakref
 from collections.abc import AsyncIterator
 
 import anyio
 import anyio.to_thread
+import httpcore
 import httpx
 import pytest
 import respx
@@ -246,6 +248,18 @@ async def test_socket_options() -> None:
         wire = connection._raw
         options = {(level, option): wire.getsockopt(level, option) for level, option, _ in module._SOCKET_OPTIONS}
         assert options == {(level, option): value for level, option, value in module._SOCKET_OPTIONS}
+
+
+async def test_a_patch_that_copies_the_name_of_what_it_replaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replacement for httpcore's pool catches our calls, also if it looks like the original (VCR.py)."""
+
+    @functools.wraps(httpcore.AsyncConnectionPool.handle_async_request)
+    async def replay(_: httpcore.AsyncConnectionPool, request: httpcore.Request) -> httpcore.Response:
+        return httpcore.Response(200, content=request.url.host)
+
+    monkeypatch.setattr(httpcore.AsyncConnectionPool, "handle_async_request", replay)
+    async with httpx.AsyncClient(transport=PooledTransport()) as http:
+        assert (await http.get("http://gateway.test/")).text == "gateway.test"
 
 
 async def test_respx_patch() -> None:

@@ -7,7 +7,7 @@ import hmac
 import pytest
 
 from gateway_async._wire.auth import Signature, SigningCredentials, check_supported, sign, sign_without_credentials
-from gateway_async._wire.call import Call
+from gateway_async._wire.call import Call, HttpRequest
 from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, PasswordLogin, UserApiKey
 from gateway_async.errors import InvalidRequestError
 
@@ -68,7 +68,7 @@ OTHERS: list[Credentials] = [
 
 def call(path: str, *, signed: bool = True) -> Call[object]:
     """A call of a path."""
-    return Call(method="GET", path=f"/v2/{path}", read=lambda _: None, signed=signed)
+    return Call(request=HttpRequest(path=f"/v2/{path}", signed=signed), read=lambda _: None)
 
 
 @pytest.mark.parametrize("path", SUPPORTED)

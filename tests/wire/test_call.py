@@ -1,17 +1,14 @@
 """`Call`: a request as a value that shows no more than it may."""
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.call import Call, Kind
+from gateway_async._wire.call import Call, HttpRequest, Kind
 
 
 def call(path: str = "/v2/contacts/1") -> Call[None]:
     """A call with something to hide."""
     return Call(
-        method="PUT",
-        path=path,
+        request=HttpRequest(method="PUT", path=path, body=b'{"contact": {"ssn4": "8264"}}', secrets=(Secret("8264"),)),
         read=lambda _: None,
-        body=b'{"contact": {"ssn4": "8264"}}',
-        secrets=(Secret("8264"),),
     )
 
 
@@ -37,5 +34,5 @@ def test_calls_are_told_apart_by_identity() -> None:
 
 
 def test_a_call_is_a_read_unless_it_says_otherwise() -> None:
-    """The safest kind is the default, and a missing record is an error unless the call expects it."""
-    assert (call().kind, call().not_found_result) == (Kind.READ, ...)
+    """The safest kind is the default, and the outcome cannot be looked up."""
+    assert (call().kind, call().recovery) == (Kind.READ, None)

@@ -433,10 +433,10 @@ def test_flags_are_numbers_not_booleans() -> None:
 
 def test_times_go_out_as_unix_seconds() -> None:
     """A datetime is sent as seconds, in whatever zone it was given."""
-    from gateway_async._wire.convert.write import make_converter
+    from gateway_async._wire.convert.write import converter_of_requests
 
     local = NOON.astimezone(timezone(timedelta(hours=-5)))
-    assert make_converter().unstructure(local) == 1763467200
+    assert converter_of_requests().unstructure(local) == 1763467200
 
 
 @pytest.mark.parametrize("text", [Text("gold"), Colour.RED])

@@ -12,7 +12,7 @@ import pytest
 from gateway_async._secrets import Secret
 from gateway_async._wire.call import Kind
 from gateway_async._wire.multipart import MAX_FILE_BYTES, attachment_problems, file_problems, form_of, name_problems
-from gateway_async._wire.resource import Scope
+from gateway_async._wire.scope import Scope
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment
 from gateway_async.models.quick_invoices import QuickInvoiceCreate
@@ -37,8 +37,8 @@ def test_an_invoice_with_files_goes_as_a_form() -> None:
     """Bracketed names, amounts with their digits, flags as 1 and 0, lists from 0; and no JSON."""
     new = invoice(item_list={"Tea": "2.50", "Cake": 4}, tags=["a", "b"], allow_partial_pay=True, send_email=False)
     call = QUICK_INVOICE.create(new, SCOPE, files=[FILE, FILE])
-    assert call.form is not None
-    assert dict(call.form.fields) == {
+    assert call.request.form is not None
+    assert dict(call.request.form.fields) == {
         "quickinvoice[title]": "Lunch",
         "quickinvoice[due_date]": "2026-12-01",
         "quickinvoice[item_list][Tea]": "2.50",
@@ -50,16 +50,16 @@ def test_an_invoice_with_files_goes_as_a_form() -> None:
         "quickinvoice[location_id]": "loc",
         "quickinvoice[quick_invoice_api_id]": "made-up",
     }
-    assert [part.name for part in call.form.files] == ["quickinvoice[files][0]", "quickinvoice[files][1]"]
-    assert (call.body, call.kind, call.api_id) == (None, Kind.NAMED, "made-up")
+    assert [part.name for part in call.request.form.files] == ["quickinvoice[files][0]", "quickinvoice[files][1]"]
+    assert (call.request.body, call.kind, call.api_id) == (None, Kind.NAMED, "made-up")
 
 
 def test_an_invoice_without_files_goes_as_json() -> None:
     """Tags too."""
     call = QUICK_INVOICE.create(invoice(tags=("a", "b")), SCOPE)
-    assert call.form is None
-    assert b'"tags":["a","b"]' in (call.body or b"")
-    assert b'"item_list":{"Tea":2.50}' in (call.body or b"")
+    assert call.request.form is None
+    assert b'"tags":["a","b"]' in (call.request.body or b"")
+    assert b'"item_list":{"Tea":2.50}' in (call.request.body or b"")
 
 
 def test_values_of_extra_in_a_form() -> None:
@@ -78,7 +78,7 @@ def test_names_that_do_not_fit_into_a_form(name: str) -> None:
     """Brackets, quotes, backslashes and controls would be read back as something else; JSON takes them."""
     new = invoice(item_list={name: 1, "Tea": 1}, extra={"deep": [{name: 1}]})
     assert [line.split(": ")[1] for line in name_problems(new)] == ["cannot be sent with files"] * 2
-    assert QUICK_INVOICE.create(new, SCOPE).form is None
+    assert QUICK_INVOICE.create(new, SCOPE).request.form is None
     with pytest.raises(InvalidRequestError, match=r"(?s)item_list\..*: cannot be sent with files"):
         QUICK_INVOICE.create(new, SCOPE, files=[FILE])
 
@@ -148,5 +148,5 @@ def test_problems_of_the_request_and_of_its_files_come_together() -> None:
 def test_a_form_does_not_show_its_content() -> None:
     """Neither text nor files."""
     call = QUICK_INVOICE.create(invoice(ssn4="8264"), SCOPE, files=[FILE])
-    assert "8264" not in repr(call.form)
-    assert "PDF" not in repr(call.form)
+    assert "8264" not in repr(call.request.form)
+    assert "PDF" not in repr(call.request.form)

@@ -39,8 +39,8 @@ def test_the_contacts_newest_vaults_are_read() -> None:
     """Both reads ask for the contact's cards, the newest first, a hundred of them."""
     expected = {"contact_id": "c", "payment_method": "cc", "sort": "-created_ts", "page": "1", "page_size": "100"}
     first = read_before(ACCOUNT_VAULT, EXPECTED, lambda outcome_query: outcome_query)
-    assert dict(first.params) == dict(new_record(ACCOUNT_VAULT, asked()).params) == expected
-    assert (first.method, first.path) == ("GET", "/v2/accountvaults")
+    assert dict(first.request.params) == dict(new_record(ACCOUNT_VAULT, asked()).request.params) == expected
+    assert (first.request.method, first.request.path) == ("GET", "/v2/accountvaults")
 
 
 def test_only_ids_and_a_time_are_kept() -> None:
@@ -112,4 +112,4 @@ def test_an_inquiry_outlives_the_process() -> None:
     outcome_query = asked(row("a"))
     lookup = lookup_of(json.loads(json.dumps(outcome_query.as_json(), sort_keys=True)))
     assert lookup is not None
-    assert lookup.read(listed(row("b", 101), row("a"))).record.id == "b"
+    assert getattr(lookup.read(listed(row("b", 101), row("a"))).record, "id", None) == "b"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import gateway_async._wire.reply as reply_module
 from gateway_async import _secrets
 from gateway_async._secrets import AccountNumber, Secret
-from gateway_async._wire.call import Call, Kind
+from gateway_async._wire.call import Call, HttpRequest, Kind, Lookup, LookupResult, LookupStatus
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.convert.records import structure
 from gateway_async._wire.reply import Reply, read_reply, read_undocumented
@@ -42,12 +42,14 @@ from gateway_async.models.quick_invoices import QuickInvoice
 
 CARD = "4111111111111111"
 NOW = 1_763_467_200.0  # Tue, 18 Nov 2025 12:00:00 GMT
-CALL = Call(method="GET", path="/v2/contacts/c1", read=lambda content: structure(Contact, content))
+CALL = Call(request=HttpRequest(path="/v2/contacts/c1"), read=lambda content: structure(Contact, content))
 SECRETIVE: Call[Any] = Call(
-    method="POST",
-    path="/v2/accountvaults",
+    request=HttpRequest(
+        method="POST",
+        path="/v2/accountvaults",
+        secrets=(AccountNumber("072000326"), Secret("999"), Secret(";4012888888881881=30091010000012345678?")),
+    ),
     read=lambda content: content,
-    secrets=(AccountNumber("072000326"), Secret("999"), Secret(";4012888888881881=30091010000012345678?")),
 )
 
 
@@ -59,7 +61,12 @@ def reply(status: int, body: bytes | str = b"", **headers: str) -> Reply:
 
 def content_call(**facts: Any) -> Call[Any]:
     """A read whose result is the decoded content."""
-    return Call(method="GET", path="/v2/contacts/c1", read=lambda content: content, **facts)
+    return Call(request=HttpRequest(path="/v2/contacts/c1", **facts), read=lambda content: content)
+
+
+def content_lookup(absent: Any) -> Lookup[Any]:
+    """A lookup whose result is the decoded content, or `absent`."""
+    return Lookup(request=HttpRequest(path="/v2/contacts/c1"), read=lambda content: content, not_found_result=absent)
 
 
 def malformed(body: bytes | str, call: Call[Any] = CALL, **headers: str) -> MalformedReplyError:
@@ -89,7 +96,7 @@ def test_a_success_is_read(status: int) -> None:
 def test_a_success_without_a_body_is_nothing(body: bytes) -> None:
     """A call that expects no body gets None."""
     seen: list[Any] = []
-    call: Call[None] = Call(method="DELETE", path="/v2/contacts/c1", read=seen.append)
+    call: Call[None] = Call(request=HttpRequest(method="DELETE", path="/v2/contacts/c1"), read=seen.append)
     read_reply(call, reply(204, body))
     assert seen == [None]
 
@@ -125,7 +132,7 @@ def test_each_status_has_its_error(status: int, kind: type[StatusError]) -> None
 
 
 @pytest.mark.parametrize("status", [404, 409])
-@pytest.mark.parametrize("absent", [None, "not there"])
+@pytest.mark.parametrize("absent", [LookupResult(status) for status in (LookupStatus.NO_RECORD, LookupStatus.GONE)])
 def test_an_absence_may_be_an_answer(status: int, absent: Any) -> None:
     """Where a call says what absence means, the gateway's own 404 and 409 are that result."""
     for body in (
@@ -133,10 +140,10 @@ def test_an_absence_may_be_an_answer(status: int, absent: Any) -> None:
         {"code": 0},
         {"status": str(status)},
     ):
-        assert read_reply(content_call(not_found_result=absent), reply(status, json.dumps(body))) == absent
+        assert read_reply(content_lookup(absent), reply(status, json.dumps(body))) == absent
 
 
-@pytest.mark.parametrize("absent", [None, "not there"])
+@pytest.mark.parametrize("absent", [LookupResult(status) for status in (LookupStatus.NO_RECORD, LookupStatus.GONE)])
 @pytest.mark.parametrize(
     ("statuses", "bodies"),
     [
@@ -149,7 +156,7 @@ def test_an_absence_may_be_an_answer(status: int, absent: Any) -> None:
 def test_what_proves_no_absence(statuses: list[int], bodies: list[str], absent: Any) -> None:
     """Only the gateway's own words do: no other body, no proxy's page, no other refusal."""
     for status, body in itertools.product(statuses, bodies):
-        assert type(refusal(status, body, content_call(not_found_result=absent))) is type(refusal(status))
+        assert type(refusal(status, body, content_lookup(absent))) is type(refusal(status))
 
 
 # --- error bodies
@@ -313,7 +320,9 @@ def test_a_difference_repeats_no_secret_of_the_call() -> None:
     def read(content: Any) -> Any:
         check_belongs({"location_id": "loc"}, content)
 
-    call: Call[Any] = Call(method="POST", path="/v2/x", read=read, secrets=(Secret("ticket-5e1d"),))
+    call: Call[Any] = Call(
+        request=HttpRequest(method="POST", path="/v2/x", secrets=(Secret("ticket-5e1d"),)), read=read
+    )
     said = Reply(200, {}, b'{"location_id": "ticket-5e1d key-82c1x"}', NOW, (Secret("key-82c1x"),))
     with pytest.raises(MismatchedReplyError) as failed:
         read_reply(call, said)
@@ -430,7 +439,7 @@ def test_a_mismatch_names_its_call() -> None:
     def elsewhere(content: Any) -> None:
         raise MismatchedReplyError(["id is 'b', not 'a'"])
 
-    call = Call(method="GET", path="/v2/contacts/a", read=elsewhere)
+    call = Call(request=HttpRequest(path="/v2/contacts/a"), read=elsewhere)
     with pytest.raises(MismatchedReplyError) as failed:
         read_reply(call, reply(200, "{}"))
     assert (failed.value.call, failed.value.differences) == ("GET /v2/contacts/a", ("id is 'b', not 'a'",))

@@ -9,11 +9,12 @@ import attrs
 import pytest
 
 from gateway_async._secrets import AccountNumber, Secret
-from gateway_async._wire.call import Call, Kind, LedgerEntry, LookupResult, LookupStatus
+from gateway_async._wire.call import Call, Kind, LedgerEntry, Lookup, LookupResult, LookupStatus
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.evidence import FIELDS_MATCH, IS_SETTLED, LAST_NAME_MATCHES
 from gateway_async._wire.outcome_query import LISTED, OutcomeQuery
-from gateway_async._wire.resource import ResourceSpec, Scope
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async._wire.scope import Scope
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
 from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, BinInfo, CardVaultCreate
 from gateway_async.models.codes import TransactionAction
@@ -41,13 +42,13 @@ NEW_SALE = TransactionCreate(action="sale", transaction_amount="12.50", account_
 
 def body(call: Call[Any]) -> Any:
     """The decoded body of a call."""
-    return json.loads(call.body or b"null")
+    return json.loads(call.request.body or b"null")
 
 
-def lookup_of_lost(call: Call[Any]) -> Call[Any]:
+def lookup_of_lost(call: Call[Any]) -> Lookup[Any]:
     """The lookup of a call whose response was lost."""
-    assert call.lookup is not None
-    return call.lookup
+    assert call.recovery is not None
+    return call.recovery.lookup()
 
 
 def mismatch(call: Call[Any], content: Any) -> tuple[str, ...]:
@@ -63,7 +64,12 @@ def mismatch(call: Call[Any], content: Any) -> tuple[str, ...]:
 def test_a_create_is_a_call() -> None:
     """Method, path, wrapped body and api id; nothing has happened yet."""
     call = VAULT.create(NEW_VAULT, SCOPE)
-    assert (call.method, call.path, call.params, call.kind) == ("POST", "/v2/accountvaults", (), Kind.NAMED)
+    assert (call.request.method, call.request.path, call.request.params, call.kind) == (
+        "POST",
+        "/v2/accountvaults",
+        (),
+        Kind.NAMED,
+    )
     assert body(call) == {
         "accountvault": {
             "payment_method": "cc",
@@ -111,9 +117,9 @@ def test_what_is_shown_of_a_create() -> None:
 
 def test_a_create_knows_its_secrets() -> None:
     """Keep the secrets and personal data of a call for masking."""
-    assert VAULT.create(NEW_VAULT, SCOPE).secrets == (Secret("8264"), AccountNumber(CARD))
-    assert VAULT.update("v1", AccountVaultUpdate(ssn4="8264", title="x"), SCOPE).secrets == (Secret("8264"),)
-    assert SALE.create(NEW_SALE, SCOPE).secrets == (Secret("999"),)
+    assert VAULT.create(NEW_VAULT, SCOPE).request.secrets == (Secret("8264"), AccountNumber(CARD))
+    assert VAULT.update("v1", AccountVaultUpdate(ssn4="8264", title="x"), SCOPE).request.secrets == (Secret("8264"),)
+    assert SALE.create(NEW_SALE, SCOPE).request.secrets == (Secret("999"),)
 
 
 def test_the_answer_to_a_create_is_a_record() -> None:
@@ -148,14 +154,20 @@ def test_the_answer_to_another_sale_is_refused() -> None:
 def test_a_lost_create_is_looked_up_by_its_api_id() -> None:
     """The lookup reads the record by api id; it must be the record, and its absence means that it was not made."""
     lookup = lookup_of_lost(SALE.create(NEW_SALE, SCOPE))
-    assert (lookup.method, lookup.path, lookup.params, lookup.kind, lookup.not_found_result) == (
+    assert (
+        lookup.request.method,
+        lookup.request.path,
+        lookup.request.params,
+        lookup.kind,
+        lookup.not_found_result,
+    ) == (
         "GET",
         "/v2/transactions/made-up",
         (("api_id", "1"), ("location_id", "loc")),
-        Kind.READ,
+        Kind.LOOKUP,
         LookupResult(LookupStatus.NO_RECORD),
     )
-    assert lookup.read({"transaction": {"id": "t1", "transaction_amount": "12.5"}}).record.id == "t1"
+    assert getattr(lookup.read({"transaction": {"id": "t1", "transaction_amount": "12.5"}}).record, "id", None) == "t1"
     assert mismatch(lookup, {"transaction": {"id": "t1", "transaction_api_id": "other"}}) == (
         "transaction_api_id is 'other', not 'made-up'",
     )
@@ -165,9 +177,9 @@ def test_a_terminals_sale_is_looked_up_among_the_transactions() -> None:
     """Router transactions are filed as transactions, and answered in either wrapper."""
     new = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="5.00")
     call = AT_TERMINAL.create(new, SCOPE, kind=Kind.TERMINAL)
-    assert (call.path, call.kind, call.terminal_id) == ("/v2/routertransactions", Kind.TERMINAL, "term")
+    assert (call.request.path, call.kind, call.terminal_id) == ("/v2/routertransactions", Kind.TERMINAL, "term")
     lookup = lookup_of_lost(call)
-    assert lookup.path == "/v2/transactions/made-up"
+    assert lookup.request.path == "/v2/transactions/made-up"
     for wrapper in ("routertransaction", "transaction"):
         assert call.read({wrapper: {"id": "t1"}}) == Transaction(id="t1")
     assert lookup.read({"transaction": {"id": "t1"}}).record == Transaction(id="t1")
@@ -176,7 +188,7 @@ def test_a_terminals_sale_is_looked_up_among_the_transactions() -> None:
 def test_a_create_without_an_api_id_cannot_be_looked_up() -> None:
     """A resource that takes no integrator id leaves nothing to be found by."""
     call = NAMELESS.create(ContactCreate(last_name="Smith"), SCOPE)
-    assert (call.kind, call.api_id, call.lookup) == (Kind.UNNAMED, None, None)
+    assert (call.kind, call.api_id, call.recovery) == (Kind.UNNAMED, None, None)
 
 
 def test_a_terminal_call_stays_one_without_an_api_id() -> None:
@@ -201,7 +213,7 @@ def test_limits_are_the_scopes_choice() -> None:
     """With limits off a doubtful request becomes a call."""
     scope = attrs.evolve(SCOPE, location_id=None, check_limits=False)
     call = VAULT.create(CardVaultCreate(account_number="1", exp_date="x"), scope)
-    assert (call.api_id, call.path) == ("made-up", "/v2/accountvaults")
+    assert (call.api_id, call.request.path) == ("made-up", "/v2/accountvaults")
 
 
 @pytest.mark.parametrize("noun", [SALE, AT_TERMINAL])
@@ -212,12 +224,12 @@ def test_without_a_location_a_lost_create_is_looked_up_in_a_list(noun: ResourceS
     call = noun.create(NEW_SALE if noun is SALE else at_terminal, scope)
     assert "location_id" not in body(call)[noun.name]
     lookup = lookup_of_lost(call)
-    assert (lookup.path, dict(lookup.params)["transaction_api_id"]) == ("/v2/transactions", "made-up")
+    assert (lookup.request.path, dict(lookup.request.params)["transaction_api_id"]) == ("/v2/transactions", "made-up")
     assert call.ledger_entry is not None
     assert call.ledger_entry.outcome_query is not None
     again = lookup_of(json.loads(json.dumps(call.ledger_entry.outcome_query.as_json())))
     assert again is not None
-    assert (again.path, again.params) == (lookup.path, lookup.params)
+    assert (again.request.path, again.request.params) == (lookup.request.path, lookup.request.params)
     with pytest.raises(InvalidRequestError, match="float"):
         SALE.create(TransactionCreate(action="sale", transaction_amount=0.1), scope)  # type: ignore[arg-type]
 
@@ -271,7 +283,13 @@ def test_a_create_may_want_more_than_existence() -> None:
 def test_a_get_is_a_call(ref: str | ApiId, expand: Sequence[str], path: str, params: Any) -> None:
     """Put the id into the path and the rest into parameters; send no body."""
     call = VAULT.get(ref, SCOPE, expand)
-    assert (call.method, call.path, call.params, call.kind, call.body) == ("GET", path, params, Kind.READ, None)
+    assert (call.request.method, call.request.path, call.request.params, call.kind, call.request.body) == (
+        "GET",
+        path,
+        params,
+        Kind.READ,
+        None,
+    )
 
 
 def test_a_get_returns_the_record_that_was_asked_for() -> None:
@@ -307,16 +325,16 @@ def test_a_bad_answer_is_named_by_its_path(content: Any, path: str, reason: str)
 def test_a_part_hangs_on_its_record() -> None:
     """BIN info is read under its vault, by either kind of id."""
     call = VAULT.sub_resource(ApiId("mine"), BIN_INFO, SCOPE)
-    assert (call.method, call.path) == ("GET", "/v2/accountvaults/mine/bininfo")
-    assert call.params == (("api_id", "1"), ("location_id", "loc"))
+    assert (call.request.method, call.request.path) == ("GET", "/v2/accountvaults/mine/bininfo")
+    assert call.request.params == (("api_id", "1"), ("location_id", "loc"))
     assert call.read({"bininfo": {"country_code": "ITA"}}) == BinInfo(country_code="ITA")
 
 
 def test_a_page_is_a_call() -> None:
     """The page's number follows the list's parameters; rows are read into records."""
     call = VAULT.page(3, (("title", "x"), ("page_size", "2")))
-    assert (call.method, call.path) == ("GET", "/v2/accountvaults")
-    assert call.params == (("title", "x"), ("page_size", "2"), ("page", "3"))
+    assert (call.request.method, call.request.path) == ("GET", "/v2/accountvaults")
+    assert call.request.params == (("title", "x"), ("page_size", "2"), ("page", "3"))
     raw = call.read(call.decode(b'{"accountvaults": [{"id": "v1"}]}'))
     assert (raw.number, [*raw.slices()]) == (3, [[AccountVault(id="v1")]])
 
@@ -327,7 +345,12 @@ def test_a_page_is_a_call() -> None:
 def test_an_update_is_a_call() -> None:
     """Only what changes is sent, to the record's own path."""
     call = VAULT.update("v1", AccountVaultUpdate(title="New", customer_id=None), SCOPE)
-    assert (call.method, call.path, call.params, call.kind) == ("PUT", "/v2/accountvaults/v1", (), Kind.IDEMPOTENT)
+    assert (call.request.method, call.request.path, call.request.params, call.kind) == (
+        "PUT",
+        "/v2/accountvaults/v1",
+        (),
+        Kind.IDEMPOTENT,
+    )
     assert body(call) == {"accountvault": {"title": "New", "customer_id": None}}
     assert call.sent == {"title": "New"}
     assert call.api_id is None
@@ -336,7 +359,7 @@ def test_an_update_is_a_call() -> None:
 def test_an_update_by_api_id_is_named_by_it() -> None:
     """Errors of such an update can say under which id to look."""
     call = VAULT.update(ApiId("mine"), AccountVaultUpdate(title="New"), SCOPE)
-    assert (call.path, call.params, call.api_id) == (
+    assert (call.request.path, call.request.params, call.api_id) == (
         "/v2/accountvaults/mine",
         (("api_id", "1"), ("location_id", "loc")),
         "mine",
@@ -353,7 +376,7 @@ def test_the_answer_to_an_update_is_the_record_that_was_changed() -> None:
 def test_a_lost_update_is_settled_by_reading() -> None:
     """Decide by the record's values whether a change was made."""
     lookup = lookup_of_lost(VAULT.update("v1", AccountVaultUpdate(title="New"), SCOPE))
-    assert (lookup.method, lookup.path, lookup.not_found_result) == (
+    assert (lookup.request.method, lookup.request.path, lookup.not_found_result) == (
         "GET",
         "/v2/accountvaults/v1",
         LookupResult(LookupStatus.NO_RECORD),
@@ -366,9 +389,9 @@ def test_a_lost_update_is_settled_by_reading() -> None:
 def test_an_update_may_rename_the_record() -> None:
     """After a change of the api id the record answers, and is looked up, under the new one."""
     call = VAULT.update(ApiId("old", "own"), AccountVaultUpdate(account_vault_api_id="new"), SCOPE)
-    assert call.path == "/v2/accountvaults/old"
+    assert call.request.path == "/v2/accountvaults/old"
     lookup = lookup_of_lost(call)
-    assert (lookup.path, lookup.params[1]) == ("/v2/accountvaults/new", ("location_id", "own"))
+    assert (lookup.request.path, lookup.request.params[1]) == ("/v2/accountvaults/new", ("location_id", "own"))
     renamed = {"accountvault": {"id": "v1", "account_vault_api_id": "new"}}
     assert call.read(renamed) == lookup.read(renamed).record == AccountVault(id="v1", account_vault_api_id="new")
     assert mismatch(call, {"accountvault": {"id": "v1", "account_vault_api_id": "old"}})
@@ -398,7 +421,7 @@ def test_an_action_is_an_update(action: Any, amount: str | None, kind: Kind) -> 
         TransactionUpdate(action=action, transaction_amount=amount) if amount else TransactionUpdate(action=action)
     )
     call = SALE.update_with_action("t1", changes, SCOPE)
-    assert (call.method, call.kind, call.lookup is None) == ("PUT", kind, kind is Kind.UNNAMED)
+    assert (call.request.method, call.kind, call.recovery is None) == ("PUT", kind, kind is Kind.UNNAMED)
     assert body(call)["transaction"]["action"] == action
 
 
@@ -418,7 +441,7 @@ def test_a_lost_void_is_settled_by_its_status() -> None:
 def test_a_delete_is_a_call() -> None:
     """Delete without body and result; look up whether the record exists."""
     call = VAULT.delete(ApiId("mine"), SCOPE)
-    assert (call.method, call.path, call.kind, call.body, call.api_id) == (
+    assert (call.request.method, call.request.path, call.kind, call.request.body, call.api_id) == (
         "DELETE",
         "/v2/accountvaults/mine",
         Kind.IDEMPOTENT,
@@ -427,10 +450,10 @@ def test_a_delete_is_a_call() -> None:
     )
     assert call.read(None) is None
     lookup = lookup_of_lost(call)
-    assert (lookup.method, lookup.path, lookup.params, lookup.not_found_result) == (
+    assert (lookup.request.method, lookup.request.path, lookup.request.params, lookup.not_found_result) == (
         "GET",
-        call.path,
-        call.params,
+        call.request.path,
+        call.request.params,
         LookupResult(LookupStatus.GONE),
     )
     assert lookup.read({"accountvault": {"id": "v1"}}).status is LookupStatus.NOT_EXECUTED
@@ -474,16 +497,16 @@ def test_an_api_id_that_cannot_stand_in_a_path_makes_no_call() -> None:
 def test_a_verb_is_a_call() -> None:
     """The last word of the path; with a body where it takes any."""
     call = SALE.action("t1", "undo", SCOPE)
-    assert (call.method, call.path, call.params, call.kind) == (
+    assert (call.request.method, call.request.path, call.request.params, call.kind) == (
         "POST",
         "/v2/transactions/t1/undo",
         (),
         Kind.UNNAMED,
     )
-    assert (call.body, call.lookup, call.api_id) == (None, None, None)
+    assert (call.request.body, call.recovery, call.api_id) == (None, None, None)
     call = SALE.action(ApiId("mine"), "evidence", SCOPE, method="PUT", content={"batch": f"card {CARD}"})
-    assert (call.method, call.path) == ("PUT", "/v2/transactions/mine/evidence")
-    assert call.params == (("api_id", "1"), ("location_id", "loc"))
+    assert (call.request.method, call.request.path) == ("PUT", "/v2/transactions/mine/evidence")
+    assert call.request.params == (("api_id", "1"), ("location_id", "loc"))
     assert body(call) == {"transaction": {"batch": f"card {CARD}"}}
     assert (call.api_id, call.sent) == ("mine", {"batch": "card ************1111"})
 
@@ -493,7 +516,7 @@ def test_a_verb_whose_effect_shows_is_looked_up() -> None:
     call = SALE.action("t1", "undo", SCOPE, content={"batch": "5"}, evidence=FIELDS_MATCH)
     assert call.kind is Kind.IDEMPOTENT
     lookup = lookup_of_lost(call)
-    assert (lookup.method, lookup.path) == ("GET", "/v2/transactions/t1")
+    assert (lookup.request.method, lookup.request.path) == ("GET", "/v2/transactions/t1")
     assert lookup.read({"transaction": {"id": "t1", "batch": "4"}}).status is LookupStatus.NOT_EXECUTED
     assert lookup.read({"transaction": {"id": "t1", "batch": "5"}}).record == Transaction(id="t1", batch="5")
     assert mismatch(call, {"transaction": {"id": "t2"}}) == ("id is 't2', not 't1'",)
@@ -502,13 +525,13 @@ def test_a_verb_whose_effect_shows_is_looked_up() -> None:
 def test_a_notification_is_a_call_without_a_result() -> None:
     """Leave the outcome unknown: a notification leaves no evidence."""
     call = SALE.notify(ApiId("mine"), "resend", SCOPE, (("sms", "0"),))
-    assert (call.method, call.path, call.kind, call.lookup) == (
+    assert (call.request.method, call.request.path, call.kind, call.recovery) == (
         "POST",
         "/v2/transactions/mine/resend",
         Kind.UNNAMED,
         None,
     )
-    assert call.params == (("api_id", "1"), ("location_id", "loc"), ("sms", "0"))
+    assert call.request.params == (("api_id", "1"), ("location_id", "loc"), ("sms", "0"))
     assert call.read(None) is None
     with pytest.raises(FieldError, match="expected no body"):
         call.read({"success": False})
@@ -542,8 +565,8 @@ def listed(*rows: dict[str, Any]) -> dict[str, Any]:
 def test_a_record_is_looked_up_in_a_list(outcome_query: OutcomeQuery, params: dict[str, str]) -> None:
     """By the integrator's id, with the location if it is known, or by the gateway's own id."""
     call = SALE.listing_lookup(outcome_query)
-    assert (call.method, call.path) == ("GET", "/v2/transactions")
-    assert dict(call.params) == {**params, "page": "1", "page_size": "100"}
+    assert (call.request.method, call.request.path) == ("GET", "/v2/transactions")
+    assert dict(call.request.params) == {**params, "page": "1", "page_size": "100"}
 
 
 def test_what_a_list_tells() -> None:
@@ -642,11 +665,15 @@ def test_a_lookup_is_made_of_the_inquiry_alone(call: Call[Any]) -> None:
     """Build the same lookup from a ledger's file as from the call."""
     assert call.ledger_entry is not None
     assert call.ledger_entry.outcome_query is not None
-    noun = TRANSACTION_BATCH if "batches" in call.path else SALE
+    noun = TRANSACTION_BATCH if "batches" in call.request.path else SALE
     again = noun.lookup(OutcomeQuery.read(json.loads(json.dumps(call.ledger_entry.outcome_query.as_json()))))
     lookup = lookup_of_lost(call)
-    assert (again.method, again.path, again.params) == (lookup.method, lookup.path, lookup.params)
-    wrapper = "transactionbatch" if "batches" in call.path else "transaction"
+    assert (again.request.method, again.request.path, again.request.params) == (
+        lookup.request.method,
+        lookup.request.path,
+        lookup.request.params,
+    )
+    wrapper = "transactionbatch" if "batches" in call.request.path else "transaction"
     done = {"id": "t1", "status_id": 101, "tip_amount": "2.00", "transaction_amount": "12.50"}
     for record in (done, {"id": "t1", "status_id": 102}):
         assert isinstance(again.read({wrapper: record}), type(lookup.read({wrapper: record})))

@@ -17,7 +17,8 @@ import pytest
 from gateway_async._wire.call import Call
 from gateway_async._wire.pagination import RawPage
 from gateway_async._wire.reply import Reply, read_reply
-from gateway_async._wire.resource import ResourceSpec, Scope
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async._wire.scope import Scope
 from gateway_async.errors import ValidationError
 from gateway_async.models.account_vaults import AccountVault, BinInfo, CardVaultCreate, RouterAccountVaultCreate
 from gateway_async.models.contacts import Contact
@@ -206,7 +207,7 @@ def test_what_the_recorded_invoices_batches_and_configs_mean() -> None:
 
 def sent(call: Call[Any]) -> Any:
     """The decoded body of a call, without the api id that the client makes up."""
-    content = json.loads(call.body or b"")
+    content = json.loads(call.request.body or b"")
     for record in content.values():
         for made_up in ("account_vault_api_id", "transaction_api_id", "quick_invoice_api_id"):
             record.pop(made_up, None)

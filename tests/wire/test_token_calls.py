@@ -31,8 +31,13 @@ def reply(status: int, body: bytes = b"") -> Reply:
 def test_a_login_is_flat_and_unsigned() -> None:
     """User name, password and domain without a wrapper; neither repr nor errors see the password."""
     call = log_in("ada", "s3cret-word", "example")
-    assert json.loads(call.body or b"") == {"username": "ada", "password": "s3cret-word", "domain": "example"}
-    assert (call.method, call.path, call.signed, call.kind) == ("POST", "/v2/token", False, Kind.READ)
+    assert json.loads(call.request.body or b"") == {"username": "ada", "password": "s3cret-word", "domain": "example"}
+    assert (call.request.method, call.request.path, call.request.signed, call.kind) == (
+        "POST",
+        "/v2/token",
+        False,
+        Kind.READ,
+    )
     assert call.sent == {"username": "ada", "password": "***", "domain": "example"}
 
 
@@ -88,7 +93,7 @@ def test_what_cannot_be_sent_is_named(value: object) -> None:
 def test_revoking_shows_the_token_nowhere() -> None:
     """Percent-encode the token in the path, and mask it in every text."""
     call = revoke(Secret("tok/en wörd"))
-    assert (call.method, call.path) == ("DELETE", "/v2/token/tok%2Fen%20w%C3%B6rd")
+    assert (call.request.method, call.request.path) == ("DELETE", "/v2/token/tok%2Fen%20w%C3%B6rd")
     assert "tok" not in str(call).removeprefix("DELETE /v2/token/")
     assert "w%C3%B6rd" not in repr(call)
 
@@ -96,9 +101,9 @@ def test_revoking_shows_the_token_nowhere() -> None:
 def test_revoking_twice_is_revoking_once() -> None:
     """A first 404 is an error; after a lost answer it is what was wanted."""
     call = revoke(Secret("token"))
-    assert call.lookup is not None
+    assert call.recovery is not None
     with pytest.raises(NotFoundError):
         read_reply(call, reply(404))
     gone = reply(404, b'{"name": "Not Found", "message": "no token", "code": 0, "status": 404}')
     executed: LookupResult[Any] = LookupResult(LookupStatus.EXECUTED, True)
-    assert [read_reply(call.lookup, each) for each in (reply(204), gone)] == [executed] * 2
+    assert [read_reply(call.recovery.lookup(), each) for each in (reply(204), gone)] == [executed] * 2

@@ -7,16 +7,18 @@ from decimal import Context, Decimal, InvalidOperation
 from functools import cache, partial
 from operator import eq
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import attrs
 import msgspec
-from cattrs import Converter
 
 from gateway_async._secrets import Secret
 from gateway_async.models.codes import OpenInt, OpenStr
 from gateway_async.models.record import Record
 from gateway_async.models.request import Unset
+
+if TYPE_CHECKING:  # the first record loads it
+    from cattrs import Converter
 
 __all__ = [
     "BOOLEANS",
@@ -226,7 +228,7 @@ def _is_records(kind: Any) -> bool:
     return get_origin(kind) is tuple and is_a(Record)(get_args(kind)[0])
 
 
-def _records_hook(kind: Any, converter: Converter) -> Callable[[Any, Any], tuple[Record, ...]]:
+def _records_hook(kind: Any, converter: "Converter") -> Callable[[Any, Any], tuple[Record, ...]]:
     read_one, one = converter.get_structure_hook(get_args(kind)[0]), get_args(kind)[0]
 
     def read(value: Any, _: Any) -> tuple[Record, ...]:
@@ -274,7 +276,7 @@ class Rule:
 def rule_of(annotation: Any) -> Rule:
     """Return the rule of a type."""
     kind = _plain(annotation)
-    return Rule(kind, _converter.get_structure_hook(kind))
+    return Rule(kind, _converter().get_structure_hook(kind))
 
 
 @once_per_class
@@ -354,7 +356,10 @@ _FORM_READERS: Final[Mapping[Any, Hook]] = {
 }
 
 
-def _make_converter() -> Converter:
+@cache
+def _converter() -> "Converter":
+    from cattrs import Converter
+
     converter = Converter(detailed_validation=False)
     for kind, read in _READERS.items():
         converter.register_structure_hook(kind, read)
@@ -365,12 +370,9 @@ def _make_converter() -> Converter:
     return converter
 
 
-_converter = _make_converter()
-
-
 @once_per_class
 def _reader(kind: type[Any]) -> Callable[[Any, Any], Any]:
-    return _converter.get_structure_hook(kind)
+    return _converter().get_structure_hook(kind)
 
 
 def structure_by_rules(kind: type[R], data: Any) -> R:

@@ -4,19 +4,34 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from functools import partial
+from functools import cache, partial
+from operator import attrgetter
 from types import UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
 import attrs
 import msgspec
-from cattrs import Converter
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.convert.read import EXACT, exact, is_a, once_per_class
 from gateway_async.models.request import UNSET, Cents, Items, Request
 
-__all__ = ["as_number", "encode", "fields_of", "is_text", "is_utf8", "make_converter", "money", "unstructure"]
+if TYPE_CHECKING:  # the first request loads it
+    from cattrs import Converter
+
+__all__ = [
+    "as_number",
+    "converter_of_requests",
+    "encode",
+    "fields_of",
+    "is_text",
+    "is_utf8",
+    "money",
+    "omits_none",
+    "unstructure",
+    "values_of",
+    "writers_of",
+]
 
 _PLAIN_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
@@ -91,6 +106,20 @@ def fields_of(kind: type[Any]) -> Mapping[str, Any]:
     return {field.name: hints[field.name] for field in attrs.fields(kind) if field.name != "extra"}
 
 
+def values_of(request: Request) -> dict[str, Any]:
+    """Return field name → value of a request, without `extra`."""
+    names, get = _getter(type(request))
+    return dict(zip(names, get(request), strict=True))
+
+
+@once_per_class
+def _getter(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    names = tuple(fields_of(kind))
+    if len(names) > 1:
+        return names, attrgetter(*names)
+    return names, lambda request: tuple(getattr(request, name) for name in names)  # one name gives no tuple
+
+
 def _constraints(annotation: Any) -> Iterator[Any]:
     """Yield the constraints of a field, from all alternatives of its type."""
     if get_origin(annotation) is Annotated:
@@ -100,7 +129,7 @@ def _constraints(annotation: Any) -> Iterator[Any]:
             yield from _constraints(part)
 
 
-def _writer(annotation: Any, converter: Converter) -> Callable[[Any], Any]:
+def _writer(annotation: Any, converter: "Converter") -> Callable[[Any], Any]:
     """Return the function that converts a field's values to JSON."""
     for constraint in _constraints(annotation):
         match constraint:
@@ -113,7 +142,9 @@ def _writer(annotation: Any, converter: Converter) -> Callable[[Any], Any]:
     return partial(_write, converter=converter)
 
 
-def _write(value: Any, converter: Converter) -> Any:
+def _write(value: Any, converter: "Converter") -> Any:
+    if type(value) is str or type(value) is int:
+        return value
     match value:
         case Mapping():  # free-form: unchanged
             return dict(value)
@@ -127,10 +158,14 @@ def _write_items(items: Mapping[str, Decimal | int | str]) -> dict[str, Decimal]
     return {name: as_number(amount) for name, amount in items.items()}
 
 
-def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], dict[str, Any]]:
+def omits_none(kind: type[Any]) -> bool:
+    """Return whether None is omitted, as in a create. An update omits `UNSET` instead, and sends None as null."""
+    return all(field.default is not UNSET for field in attrs.fields(kind))
+
+
+def _request_hook(kind: type[Request], converter: "Converter") -> Callable[[Any], dict[str, Any]]:
     writers = {name: _writer(annotation, converter) for name, annotation in fields_of(kind).items()}
-    update = any(field.default is UNSET for field in attrs.fields(kind))
-    omitted: Any = UNSET if update else None
+    omitted: Any = None if omits_none(kind) else UNSET
 
     def write(request: Any) -> dict[str, Any]:
         content = dict(request.implied)
@@ -143,8 +178,11 @@ def _request_hook(kind: type[Request], converter: Converter) -> Callable[[Any], 
     return write
 
 
-def make_converter() -> Converter:
-    """Create a cattrs converter that writes by the rules of this package."""
+@cache
+def converter_of_requests() -> "Converter":
+    """Return the cattrs converter that writes by the rules of this package."""
+    from cattrs import Converter
+
     converter = Converter(detailed_validation=False)
     converter.register_unstructure_hook(int, int.__int__)
     converter.register_unstructure_hook(str, str.__str__)
@@ -156,7 +194,10 @@ def make_converter() -> Converter:
     return converter
 
 
-_converter = make_converter()
+@once_per_class
+def writers_of(kind: type[Any]) -> Mapping[str, Callable[[Any], Any]]:
+    """Return field name → function from a request's value to JSON."""
+    return {name: _writer(annotation, converter_of_requests()) for name, annotation in fields_of(kind).items()}
 
 
 def unstructure(request: Request) -> dict[str, Any]:
@@ -165,5 +206,5 @@ def unstructure(request: Request) -> dict[str, Any]:
     Raises:
         ValueError: an amount is invalid (`validation.problems` reports it with its field first).
     """
-    content: dict[str, Any] = _converter.unstructure(request)
+    content: dict[str, Any] = converter_of_requests().unstructure(request)
     return content

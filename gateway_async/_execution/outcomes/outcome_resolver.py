@@ -13,8 +13,8 @@ from gateway_async._arguments import check_numbers
 from gateway_async._execution.attempts import NotExecutedError
 from gateway_async._execution.call_state import LOOKUP_SECONDS, CallState
 from gateway_async._execution.events import EventEmitter
-from gateway_async._execution.ledger_recorder import LedgerRecorder
-from gateway_async._execution.outcome_lookup import OutcomeLookup, accept_record
+from gateway_async._execution.outcomes.ledger_recorder import LedgerRecorder
+from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup, accept_record
 from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._wire.call import Kind, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import NextStep, classify
@@ -141,14 +141,14 @@ class OutcomeResolver:
         """
         call, outcome = state.call, "unknown"
         try:
-            if call.lookup is None:
+            if call.recovery is None:
                 raise self.unknown_error(state, error) from error
-            found = await self._lookup.find(call.lookup, grace, conclusive=conclusive)
+            found = await self._lookup.find(call.recovery.lookup(), grace, conclusive=conclusive)
             if found.status is LookupStatus.NOT_EXECUTED:
                 outcome = "not there"
                 return found
             facts = self._facts(state, error)
-            record = accept_record(found, made_up_id=call.made_up_id, emit=self._events.emit, facts=facts)
+            record = accept_record(found, made_up_id=call.recovery.made_up_id, emit=self._events.emit, facts=facts)
             outcome = "found"
             return LookupResult(LookupStatus.EXECUTED, record)
         except OutcomeUnknownError:
@@ -167,7 +167,7 @@ class OutcomeResolver:
         not exist, after the time in which it may still execute what it received.
         """
         check_numbers("seconds", minimum=0, finite=False, wait=wait)
-        if state.call.lookup is not None and state.call.lookup.has_side_effects:
+        if state.call.recovery is not None and state.call.recovery.lookup().repeats_write:
             raise self.unknown_error(state, error)
         in_doubt = max(state.may_arrive_until - anyio.current_time(), 0.0)
         conclusive, grace = in_doubt <= wait, min(in_doubt, wait)

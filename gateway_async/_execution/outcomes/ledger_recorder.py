@@ -89,6 +89,10 @@ class LedgerRecorder:
         self._in_progress: set[str] = set()
         self._readers: list[set[str]] = []
 
+    def records(self, call: Call[Any]) -> bool:
+        """Return whether the call is recorded: there is a ledger, and the call has an entry."""
+        return self._ledger is not None and call.ledger_entry is not None
+
     async def record_intent(self, state: CallState[Any]) -> None:
         """Store the call's intent, before anything is sent.
 
@@ -206,7 +210,7 @@ def _mask_cards(call: Call[Any], entry: LedgerEntry) -> tuple[Sequence[str], Out
     If anything in the outcome query has to be masked, the query is None. A call whose id could be a card number can
     therefore not be looked up after a crash.
     """
-    secrets = tuple(secret for secret in call.secrets if len(secret.reveal()) > _MIN_SECRET)
+    secrets = tuple(secret for secret in call.request.secrets if len(secret.reveal()) > _MIN_SECRET)
     shown = (call.api_id or "", entry.location_id or "", call.terminal_id or "")
     texts = () if entry.outcome_query is None else tuple(_texts(entry.outcome_query))
     together = "\n".join((*shown, *texts))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import anyio
 
 from gateway_async._backoff import exponential_backoffs
-from gateway_async._wire.call import Call, LookupResult, LookupStatus
+from gateway_async._wire.call import Lookup, LookupResult, LookupStatus
 from gateway_async.errors import MalformedReplyError, MismatchedWriteError
 from gateway_async.observe import Event, RecordDiffers
 
@@ -17,8 +17,8 @@ __all__ = ["OutcomeLookup", "accept_record"]
 
 T = TypeVar("T")
 
-Read = Callable[[Call[Any], float], Awaitable[Any]]
-"""Executes a read within a number of seconds."""
+Read = Callable[[Lookup[Any], float], Awaitable[Any]]
+"""Executes a lookup within a number of seconds."""
 
 
 class OutcomeLookup:
@@ -33,7 +33,7 @@ class OutcomeLookup:
         self._read = read
         self._timeout = timeout
 
-    async def find(self, lookup: Call[LookupResult[Any]], grace: float, *, conclusive: bool) -> LookupResult[Any]:
+    async def find(self, lookup: Lookup[Any], grace: float, *, conclusive: bool) -> LookupResult[Any]:
         """Repeat a lookup for `grace` seconds, or until it finds the record.
 
         Raises:
@@ -57,9 +57,7 @@ class OutcomeLookup:
                     return LookupResult(LookupStatus.NOT_EXECUTED)
             await anyio.sleep(min(next(pauses), left))
 
-    async def find_once(
-        self, lookup: Call[LookupResult[T]], seconds: float | None = None, *, conclusive: bool
-    ) -> LookupResult[T]:
+    async def find_once(self, lookup: Lookup[T], seconds: float | None = None, *, conclusive: bool) -> LookupResult[T]:
         """Read the outcome of a write, and its confirmation if needed.
 
         A 404 alone does not prove that a record does not exist:

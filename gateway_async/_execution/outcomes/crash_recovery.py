@@ -12,10 +12,10 @@ import attrs
 
 from gateway_async._backoff import exponential_backoffs
 from gateway_async._execution.events import EventEmitter
-from gateway_async._execution.ledger_recorder import LedgerRecorder
-from gateway_async._execution.outcome_lookup import OutcomeLookup, accept_record
+from gateway_async._execution.outcomes.ledger_recorder import LedgerRecorder
+from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup, accept_record
 from gateway_async._execution.terminals.queue import TerminalQueues
-from gateway_async._wire.call import Call, Kind, LookupResult, LookupStatus
+from gateway_async._wire.call import Kind, Lookup, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import NextStep, decide
 from gateway_async.errors import GatewayError, InvalidRequestError
 from gateway_async.ledger.protocol import Intent, Recovered
@@ -23,7 +23,7 @@ from gateway_async.observe import OutcomeLookedUp
 
 __all__ = ["CrashRecovery", "LookupOf"]
 
-LookupOf = Callable[[Mapping[str, Any]], "Call[Any] | None"]
+LookupOf = Callable[[Mapping[str, Any]], "Lookup[Any] | None"]
 """Builds the lookup for a stored outcome query, or returns None if that is not possible."""
 
 _MAX_CONCURRENT: Final = 32
@@ -115,7 +115,7 @@ class CrashRecovery:
                 return resolution
             await anyio.sleep(min(next(pauses), until - now, conclusive_at - now if conclusive_at > now else math.inf))
 
-    async def _look_up(self, intent: Intent, lookup: Call[Any], conclusive_at: float) -> "_Resolution":
+    async def _look_up(self, intent: Intent, lookup: Lookup[Any], conclusive_at: float) -> "_Resolution":
         async with self._limiter:
             conclusive = anyio.current_time() >= conclusive_at
             try:

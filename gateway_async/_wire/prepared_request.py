@@ -1,0 +1,95 @@
+"""`prepare`: check a request, and convert it to the content to send with its secrets still sealed."""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import attrs
+
+from gateway_async._secrets import Secret, mask_text
+from gateway_async._wire.convert.read import once_per_class
+from gateway_async._wire.convert.write import omits_none, values_of, writers_of
+from gateway_async._wire.validation import problems
+from gateway_async.errors import InvalidRequestError
+from gateway_async.models.request import UNSET, Request
+
+__all__ = ["PreparedRequest", "prepare"]
+
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+@attrs.frozen
+class PreparedRequest:
+    """The content of a request without problems.
+
+    Attributes:
+        content: the JSON values to send. Secrets and personal data are sealed until they are encoded, because a
+            traceback shows local variables.
+        masked: the content with secrets and personal data masked.
+        secrets: the secrets and personal data.
+    """
+
+    content: dict[str, Any]
+    masked: Mapping[str, Any]
+    secrets: tuple[Secret, ...]
+
+
+def prepare(
+    request: Request, *, limits: bool, filled: Mapping[str, Any] = _NOTHING, more_problems: Iterable[str] = ()
+) -> PreparedRequest:
+    """Check a request and write its content.
+
+    Args:
+        request: the content of a create or an update.
+        limits: whether to check limits, as for `problems`.
+        filled: the fields that the client fills in, instead of the request's own.
+        more_problems: problems of what is sent with the request, such as files.
+
+    Raises:
+        InvalidRequestError: the request cannot be sent; `.problems` lists every problem.
+    """
+    prepared = _check_and_write(request, limits, filled, more_problems)
+    if isinstance(prepared, PreparedRequest):
+        return prepared
+    raise InvalidRequestError(prepared)  # here, because no local variable of this function is plain
+
+
+def _check_and_write(
+    request: Request, limits: bool, filled: Mapping[str, Any], more_problems: Iterable[str]
+) -> PreparedRequest | list[str]:
+    """Return the prepared request, or its problems."""
+    values = values_of(request)
+    values.update(filled)
+    found = [*problems(request, limits=limits, values=values), *more_problems]
+    return found or _write(request, values)
+
+
+def _write(request: Request, values: Mapping[str, Any]) -> PreparedRequest:
+    content, masked = dict(request.implied), dict(request.implied)
+    fields, may_be_null = _fields_to_write(type(request))
+    for name, write, is_shown in fields:
+        value = values[name]
+        if value is None:
+            if may_be_null:
+                content[name] = None
+        elif isinstance(value, Secret):
+            content[name], masked[name] = value, str(value) if is_shown else "***"
+        elif value is not UNSET and is_shown:
+            content[name], masked[name] = write(value), mask_text(str(value))
+        elif value is not UNSET:
+            content[name], masked[name] = Secret(value) if isinstance(value, str) else write(value), "***"
+    secrets = tuple(value for value in content.values() if isinstance(value, Secret))
+    content.update(request.extra)
+    masked.update(dict.fromkeys(request.extra, "***"))
+    return PreparedRequest(content, masked, secrets)
+
+
+@once_per_class
+def _fields_to_write(kind: type[Any]) -> tuple[tuple[tuple[str, Callable[[Any], Any], bool], ...], bool]:
+    """Prepare the fields of a class.
+
+    Returns:
+        Name, writer and whether it may be shown for each field; and whether None is sent as null.
+    """
+    shown = {field.name: bool(field.repr) for field in attrs.fields(kind)}
+    return tuple((name, write, shown[name]) for name, write in writers_of(kind).items()), not omits_none(kind)

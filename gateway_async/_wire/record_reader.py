@@ -1,0 +1,269 @@
+"""`RecordReader`: where the records of a resource are found, with pure methods that build reads and lookups."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any, Final, Generic, TypeVar
+
+import attrs
+
+from gateway_async._secrets import Secret
+from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus, Recovery
+from gateway_async._wire.convert.read import FieldError
+from gateway_async._wire.convert.records import structure
+from gateway_async._wire.evidence import Evidence, identifies_create, shows
+from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
+from gateway_async._wire.pagination import RawPage, decode_page, find_row, read_raw_page
+from gateway_async._wire.query import Params, expansion, filters, segment, segment_and_params
+from gateway_async._wire.response_matching import check_belongs, differences
+from gateway_async._wire.scope import Scope
+from gateway_async.errors import InvalidRequestError, MismatchedReplyError
+from gateway_async.models.identifiers import ApiId
+from gateway_async.models.record import Record
+
+__all__ = ["RecordReader", "Ref", "sealed_path"]
+
+R = TypeVar("R", bound=Record)
+P = TypeVar("P", bound=Record)
+Ref = str | ApiId
+
+_LISTED_ROWS: Final = 100
+"""Rows that a lookup in a list reads. Filters match parts of a text, so several rows may match."""
+
+
+@attrs.frozen(kw_only=True)
+class RecordReader(Generic[R]):
+    """The records of a resource, and how to read them.
+
+    Attributes:
+        name: the JSON key of a single record.
+        plural: the JSON key of a list, and the resource's path.
+        record: the model class of a record.
+        api_id: the field that holds the integrator id, if the resource has one.
+        response_keys: the JSON keys of a record in a response, where they differ from `name`.
+        resource: the name of the resource on the client.
+    """
+
+    name: str
+    plural: str
+    record: type[R]
+    api_id: str | None = None
+    response_keys: tuple[str, ...] = attrs.field(default=attrs.Factory(lambda self: (self.name,), takes_self=True))
+    resource: str = attrs.field(default=attrs.Factory(lambda self: self.plural, takes_self=True))
+
+    @property
+    def path(self) -> str:
+        """Return the resource's path."""
+        return f"/v2/{self.plural}"
+
+    def get(self, ref: Ref, scope: Scope, expand: Sequence[str] = ()) -> Call[R]:
+        """Build the call that reads a record.
+
+        Raises:
+            InvalidRequestError: the id or the expansion cannot be sent.
+        """
+        path, params = self.path_and_params(ref, scope)
+        request = HttpRequest(path=path, params=params + expansion(expand))
+        return Call(request=request, read=self._reader(self._identity(ref, scope)))
+
+    def existing(self, outcome_query: OutcomeQuery, scope: Scope) -> Call[R]:
+        """Build the read of the record with the integrator id.
+
+        The record's other values are not checked.
+
+        Raises:
+            InvalidRequestError: the id cannot be sent.
+        """
+        if outcome_query.kind != LISTED:
+            return self.get(outcome_query.ref, scope)
+
+        def read(row: Mapping[str, Any] | None) -> R:
+            if row is None:
+                raise FieldError(f".{self.plural}", "no record has the integrator id")
+            return self._record(row)
+
+        request, find = self._search({self.api_id or "id": outcome_query.id})
+        return Call(request=request, read=lambda content: read(find(content)))
+
+    def sub_resource(self, ref: Ref, part: "RecordReader[P]", scope: Scope) -> Call[P]:
+        """Build the call that reads a sub-resource, such as BIN info.
+
+        Raises:
+            InvalidRequestError: the id cannot be sent.
+        """
+        path, params = self.path_and_params(ref, scope)
+        request = HttpRequest(path=f"{path}/{part.name}", params=params)
+        return Call(request=request, read=part._reader({}))  # noqa: SLF001
+
+    def page(self, number: int, params: Params) -> Call[RawPage[R]]:
+        """Build the call that reads page `number` (1-based) of a list."""
+        return Call(
+            request=HttpRequest(path=sealed_path(self.path), params=(*params, ("page", str(number)))),
+            decode=partial(decode_page, plural=self.plural),
+            read=lambda content: read_raw_page(content, self.plural, number, self.record),
+        )
+
+    def absence(self, ref: Ref, scope: Scope) -> Lookup[Any]:
+        """Build the list read that confirms that a record does not exist."""
+        request, find = self._search(self._identity(ref, scope))
+        return Lookup(request=request, read=lambda content: _is_gone(find(content)))
+
+    def path_and_params(self, ref: Ref, scope: Scope) -> tuple[str, Params]:
+        """Return a record's path and the parameters of its id.
+
+        The parameters tell what kind of id the path contains.
+
+        Raises:
+            InvalidRequestError: the id cannot be sent.
+        """
+        return self._path_and_params(ref, scope.location_id)
+
+    def _path_and_params(self, ref: Ref, location_id: str | None) -> tuple[str, Params]:
+        if isinstance(ref, ApiId) and self.api_id is None:
+            raise InvalidRequestError(f"id: {self.plural} are not found by an ApiId")
+        segment, params = segment_and_params(ref, location_id)
+        return f"{self.path}/{segment}", params
+
+    def _identity(self, ref: Ref, scope: Scope) -> Mapping[str, Any]:
+        if isinstance(ref, ApiId) and self.api_id:
+            return {self.api_id: ref.value, "location_id": ref.location_id or scope.location_id}
+        return {"id": ref}
+
+    def outcome_query(
+        self,
+        ref: Ref,
+        scope: Scope,
+        expected: Mapping[str, Any],
+        evidence: Evidence,
+        sent: Mapping[str, Any],
+        *,
+        made_up_id: bool = False,
+    ) -> OutcomeQuery:
+        """Return the query for the outcome of a write of `sent`."""
+        api_id = ref if isinstance(ref, ApiId) else None
+        location_id = (api_id.location_id or scope.location_id) if api_id else None
+        return OutcomeQuery(
+            kind=LISTED if api_id and not location_id else RECORD,
+            resource=self.resource,
+            id=api_id.value if api_id else str(ref),
+            location_id=location_id,
+            expected=expected,
+            evidence=evidence.name,
+            sent=evidence.facts(sent),
+            made_up_id=made_up_id,
+        )
+
+    def recovery(self, outcome_query: OutcomeQuery, **facts: Any) -> Recovery[R]:
+        """Return the recovery of a write whose record `outcome_query` finds.
+
+        `facts` are the other attributes of the recovery.
+
+        Raises:
+            InvalidRequestError: the id cannot be sent, so a lookup would fail.
+        """
+        if outcome_query.kind == RECORD and not outcome_query.made_up_id:
+            segment(outcome_query.id)
+        return Recovery(lookup=partial(self.lookup, outcome_query), **facts)
+
+    def lookup(self, outcome_query: OutcomeQuery) -> Lookup[R]:
+        """Build the read that finds out whether a write was executed: its record has the evidence.
+
+        Raises:
+            InvalidRequestError: the id cannot be sent.
+        """
+        if outcome_query.kind == LISTED:
+            return self.listing_lookup(outcome_query)
+        path, params = self._path_and_params(outcome_query.ref, None)
+        return Lookup(
+            request=HttpRequest(path=path, params=params),
+            read=lambda content: self._decide_outcome(outcome_query, self.unwrap(content)),
+            not_found_result=LookupResult(LookupStatus.NO_RECORD),
+            confirmation=partial(self.listing_lookup, outcome_query),
+        )
+
+    def _decide_outcome(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> LookupResult[R]:
+        """Decide from the raw record whether the write was executed.
+
+        Raises:
+            MismatchedReplyError: the record has another id or location.
+        """
+        identity = {name: outcome_query.expected[name] for name in outcome_query.expected if name in self._identifiers}
+        check_belongs(identity, data)
+        differing = differences(outcome_query.expected, data)
+        if not shows(outcome_query.evidence, outcome_query.sent, data):
+            if not (outcome_query.made_up_id or identifies_create(outcome_query.evidence)):
+                return LookupResult(LookupStatus.NOT_EXECUTED)
+            differing += (f"{', '.join(outcome_query.sent)}: not as sent",)
+        if not differing:
+            return LookupResult(LookupStatus.EXECUTED, self._record(data))
+        if outcome_query.made_up_id and str(data.get(self.api_id or "")) != outcome_query.id:
+            raise MismatchedReplyError(differing)  # a record that does not show its id may be another one
+        return LookupResult(LookupStatus.DIFFERENT_RECORD, self._record(data), differing)
+
+    @property
+    def _identifiers(self) -> frozenset[str]:
+        return frozenset({"id", "location_id", self.api_id or "id"})
+
+    def _search(self, wanted: Mapping[str, Any]) -> tuple[HttpRequest, Callable[[Any], Mapping[str, Any] | None]]:
+        """Build the list read that finds the row with the `wanted` values.
+
+        Returns:
+            The request, and a function from its response to the row, or None if the complete list does not contain it.
+        """
+        wanted = {name: value for name, value in wanted.items() if value is not None}
+        params = (*filters(wanted), ("page", "1"), ("page_size", str(_LISTED_ROWS)))
+        request = HttpRequest(path=sealed_path(self.path), params=params)
+        return request, lambda content: find_row(content, self.plural, wanted)
+
+    def listing_lookup(self, outcome_query: OutcomeQuery) -> Lookup[R]:
+        """Build the list read that finds a write's record.
+
+        Only a complete list without the record shows that the write was not executed. Without a location, the
+        integrator id may be in any location that the user sees.
+
+        Raises:
+            InvalidRequestError: the id cannot be sent.
+        """
+        name = self.api_id if outcome_query.by_api_id and self.api_id else "id"
+        wanted = {name: outcome_query.id, "location_id": outcome_query.location_id}
+
+        def read(row: Mapping[str, Any] | None) -> LookupResult[R]:
+            return LookupResult(LookupStatus.NOT_EXECUTED) if row is None else self._decide_outcome(outcome_query, row)
+
+        request, find = self._search(wanted)
+        return Lookup(request=request, read=lambda content: read(find(content)))
+
+    def _reader(self, expected: Mapping[str, Any]) -> Callable[[Any], R]:
+        def read(content: Any) -> R:
+            data = self.unwrap(content)
+            check_belongs(expected, data)
+            return self._record(data)
+
+        return read
+
+    def unwrap(self, content: Any) -> Mapping[str, Any]:
+        """Return the raw record from the body of a response.
+
+        Raises:
+            FieldError: the body does not contain a record.
+        """
+        for wrapper in self.response_keys:
+            if isinstance(content, dict) and isinstance(content.get(wrapper), dict):
+                data: Mapping[str, Any] = content[wrapper]
+                return data
+        raise FieldError(f".{self.response_keys[0]}", "missing, or not an object")
+
+    def _record(self, data: Mapping[str, Any]) -> R:
+        try:
+            return structure(self.record, data)
+        except FieldError as error:
+            raise FieldError(f".{self.response_keys[0]}{error.path}", error.reason) from None
+
+
+@cache
+def sealed_path(path: str) -> Secret:
+    """Seal a list's path once, because all calls share it."""
+    return Secret(path)
+
+
+def _is_gone(row: Mapping[str, Any] | None) -> LookupResult[bool]:
+    return LookupResult(LookupStatus.EXECUTED, True) if row is None else LookupResult(LookupStatus.NOT_EXECUTED)

@@ -1,0 +1,24 @@
+"""`Scope`: what a client adds to every request."""
+
+from collections.abc import Callable
+
+import attrs
+
+__all__ = ["Scope"]
+
+
+@attrs.frozen
+class Scope:
+    """Settings that a client applies to every request.
+
+    Attributes:
+        location_id: the default `location_id` of creates and of `ApiId`.
+        check_limits: whether to check lengths, required fields and rules before sending.
+        new_id: generates an integrator id, so that a write can be looked up.
+        base_url: the gateway's address, without `/v2`, for the links that customers open.
+    """
+
+    location_id: str | None
+    check_limits: bool
+    new_id: Callable[[], str]
+    base_url: str = ""
