@@ -9,9 +9,6 @@ from packaging.requirements import Requirement
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 PROJECT = PYPROJECT["project"]
-PEERS = ("orjson", "pydantic")
-"""Libraries with which the benchmarks compare this package, besides its own dependencies."""
-
 PYTHONS = nox.project.python_versions(PYPROJECT)
 
 nox.needs_version = ">=2024.10"
@@ -79,11 +76,11 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """Run every program in benchmarks/, or those that are named."""
-    session.install("-e", ".[tests]", *PEERS)
-    programs = [str(path) for path in sorted(Path("benchmarks").glob("*.py")) if "__main__" in path.read_text("utf-8")]
-    for program in session.posargs or programs:
-        session.run("python", program)
+    """Run all comparisons in benchmarks/ and draw them, or run those named."""
+    session.install("-e", ".[benchmarks]")
+    session.run("python", "benchmarks/run.py", *session.posargs)
+    if not session.posargs:
+        session.run("python", "docs/draw_benchmarks.py")
 
 
 @nox.session

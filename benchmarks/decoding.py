@@ -1,20 +1,17 @@
 """The CPU time of decoding a page of 5000 records with 45 fields, and one record, beside other libraries.
 
-    pip install orjson pydantic
-    python benchmarks/decoding.py
+    pip install -e '.[benchmarks]'
+    python benchmarks/decoding.py --rounds 3
 
-Rounds of all libraries alternate. Only the ratios are meaningful: the median of the rounds, with the lowest and the
-highest one. `orjson` and `json` make dictionaries. `pydantic` and `msgspec` make objects with typed fields from the
-whole page at once, drop unknown fields, and know the same types. This package keeps unknown fields, and pauses between
-slices. "Held" is the longest time without a pause, including Python's garbage collector; the first page takes longer.
+`orjson` and `json` make dictionaries. `pydantic` and `msgspec` make objects with typed fields from the whole page at
+once, drop unknown fields, and know the same types. This package keeps unknown fields, and pauses between slices. "Loop
+held" is the longest time without a pause, including Python's garbage collector; the first page takes longer.
 """
 
-import argparse
 import gc
 import json
-import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import NoneType
 from typing import Any, Final, get_args, get_type_hints
 
@@ -22,6 +19,7 @@ import attrs
 import msgspec
 import orjson
 import pydantic
+from comparison import Goal, Row, alone, beside, run
 
 from gateway_async import AccountVault, Contact, Transaction
 from gateway_async._wire.convert.read import decode, structure_by_rules
@@ -51,7 +49,9 @@ VAULT_TEXTS: Final = (
 )
 VAULT_ABSENT: Final = ("routing", "ach_sec_code", "dl_number", "dl_state", "ssn4", "dob_year", "terms_agree")
 
-Row = tuple[str, float, float, float]
+OURS: Final = "gateway_async"
+GOALS: Final = {"orjson": Goal(1), "pydantic": Goal(0.45)}
+HELD_GOAL: Final = Goal(10)
 
 
 def transaction(number: int) -> dict[str, Any]:
@@ -150,80 +150,65 @@ class Ours:
         return raw.page(records)
 
 
-def rounds(decoders: dict[str, Callable[[], Any]], count: int) -> dict[str, list[float]]:
-    """Measure each decoder once in every round; return its CPU times."""
+def measure(decoders: Mapping[str, Callable[[], Any]], rounds: int, units: float = 1e3) -> dict[str, list[float]]:
+    """Measure each decoder once in every round; return its CPU times.
+
+    `units` is how many units of the times are a second.
+    """
     times: dict[str, list[float]] = {name: [] for name in decoders}
     for decoder in decoders.values():
         decoder()
-    for _ in range(count):
+    for _ in range(rounds):
         for name, decoder in decoders.items():
             gc.collect()
             began = time.process_time()
             result = decoder()
-            times[name].append(time.process_time() - began)
+            times[name].append((time.process_time() - began) * units)
             del result
     return times
 
 
-def compare(label: str, times: dict[str, list[float]], ours: str, milliseconds: float = 1e3) -> Iterator[Row]:
-    """Compare one decoder with each of the others.
-
-    The ratios are printed, and yielded as (name, ours, peer, ratio).
-    """
-    for name, spent in times.items():
-        if name == ours:
-            continue
-        ratios = [mine / other for mine, other in zip(times[ours], spent, strict=True)]
-        mine, other = (statistics.median(each) * milliseconds for each in (times[ours], spent))
-        row = f"{label}, beside {name}", mine, other, statistics.median(ratios)
-        print(f"{row[0]:52} {mine:8.3f} ms {other:8.3f} ms  {row[3]:5.2f}  ({min(ratios):.2f} to {max(ratios):.2f})")
-        yield row
+def compare(subject: str, unit: str, times: dict[str, list[float]]) -> Iterator[Row]:
+    """Compare our times with those of each other decoder."""
+    for name, theirs in times.items():
+        if name != OURS:
+            yield beside(subject, unit, times[OURS], name, theirs, GOALS.get(name))
 
 
-def page_rows(plural: str, count: int) -> Iterator[Row]:
+def page_rows(plural: str, rounds: int) -> Iterator[Row]:
     """Compare the decoding of a page."""
     body, ours = page_of(plural), Ours(plural)
-    names = [*PAGES[plural][1](0)]
-    fields = dict(typed_fields(PAGES[plural][0], names))
+    fields = dict(typed_fields(PAGES[plural][0], [*PAGES[plural][1](0)]))
     peers = {
         "orjson": orjson.loads,
         "json": json.loads,
         "pydantic": with_pydantic(plural, fields),
         "msgspec into attrs": with_msgspec(plural, fields),
     }
-    decoders = {"gateway_async": ours.decode} | peers
-    times = rounds({name: lambda read=read: read(body) for name, read in decoders.items()}, count)
-    print(f"\n{plural}: {ROWS} records of {len(names)} fields, {len(body) / 1e6:.1f} MB; held {held(ours.held)}")
-    yield from compare(plural, times, "gateway_async")
+    decoders = {OURS: ours.decode} | peers
+    times = measure({name: lambda read=read: read(body) for name, read in decoders.items()}, rounds)
+    yield from compare(f"page of {plural}", "ms", times)
+    yield alone(f"page of {plural}: loop held", "ms", [each * 1000 for each in ours.held[1:]], HELD_GOAL)
 
 
-def held(times: list[float]) -> str:
-    """Format the longest times without a pause."""
-    low, middle, high = (figure(times) * 1e3 for figure in (min, statistics.median, max))
-    return f"{middle:.1f} ms ({low:.1f} to {high:.1f})"
-
-
-def record_rows(count: int) -> Iterator[Row]:
+def record_rows(rounds: int) -> Iterator[Row]:
     """Compare the decoding of one contact: by generated code, by the rules, and to a dictionary."""
     contact = {"id": "c1", "first_name": "John", "last_name": "Smith", "email": "j@example.com", "email_trx_receipt": 1}
     absent = ("company_name", "address", "city", "state", "zip", "home_phone", "cell_phone", "date_of_birth")
     body = json.dumps({"contact": {**contact, **dict.fromkeys(absent), **TIMES, **LINKS}}).encode()
     decoders: dict[str, Callable[[], Any]] = {
-        "gateway_async": lambda: structure(Contact, decode(body)["contact"]),
+        OURS: lambda: structure(Contact, decode(body)["contact"]),
         "the rules without generated code": lambda: structure_by_rules(Contact, decode(body)["contact"]),
-        "orjson": lambda: orjson.loads(body),
+        "orjson.loads": lambda: orjson.loads(body),
     }
     repeated = {name: lambda read=read: [read() for _ in range(RECORDS)] for name, read in decoders.items()}
-    print("\none contact")
-    yield from compare("contact", rounds(repeated, count), "gateway_async", 1e3 / RECORDS)
+    yield from compare("one contact", "µs", measure(repeated, rounds, 1e6 / RECORDS))
 
 
-def main(count: int = 11) -> list[Row]:
-    """Print the tables; return their rows."""
-    return [*page_rows("transactions", count), *page_rows("accountvaults", count), *record_rows(count)]
+def main(rounds: int = 11) -> list[Row]:
+    """Measure all decoders; return the comparisons with ours."""
+    return [*page_rows("transactions", rounds), *page_rows("accountvaults", rounds), *record_rows(rounds)]
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=11)
-    main(parser.parse_args().rounds)
+    run(main)

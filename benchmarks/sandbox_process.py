@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from cores import on_server_core
 
 from gateway_async import AsyncGateway, UserApiKey
 
@@ -20,7 +21,8 @@ STOP_WITHIN = 10
 def sandbox_process(*options: str) -> Iterator[dict[str, Any]]:
     """Start `gateway-async sandbox`, yield the facts that it prints, and terminate it."""
     command = [sys.executable, "-m", "gateway_async.cli", "sandbox", "--port", "0", "--json", *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    with on_server_core():
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         yield json.loads(process.stdout.readline())

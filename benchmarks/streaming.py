@@ -1,30 +1,29 @@
-"""Speed and memory of iterating over a long list: `async for vault in gateway.account_vaults.list(...)`.
+"""Iterate over a long list while the next pages are fetched, beside awaiting one page after the other.
 
-    python benchmarks/streaming.py --records 10000 100000
+    python benchmarks/streaming.py --records 20000 --rounds 1
 
-Another process sends ready pages, each 50 ms after its request. Each size is iterated over in a separate process,
-whose peak memory is printed. Then rounds of iterating, and of awaiting one page after the other, alternate. Only their
-ratio is meaningful; for a long list it should stay above 1.7.
+Another process sends ready pages, each 50 ms after its request. The memory is what iterating adds to
+the peak of a process of its own, beside what three pages add that are held at once.
 """
 
 import argparse
 import asyncio
 import contextlib
-import json
-import statistics
-import subprocess
-import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, Final
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
-from sandbox_process import client_of, peak_kib
+from comparison import Goal, Row, beside, run
+from cores import pin_client
+from sandbox_process import peak_kib
+from server import gateway_at, response, serving
 
 from gateway_async import AsyncGateway
 
 SECONDS_PER_PAGE: Final = 0.05
-STOP_WITHIN: Final = 10
 CHUNK: Final = 256 * 1024
 TEXTS: Final = (
     *("title", "account_holder_name", "first_six", "last_four", "billing_address", "billing_city", "billing_state"),
@@ -32,13 +31,17 @@ TEXTS: Final = (
     *("accountvault_c1", "accountvault_c2", "accountvault_c3"),
 )
 ABSENT: Final = ("routing", "ach_sec_code", "dl_number", "dl_state", "ssn4", "dob_year", "terms_agree")
+SPEED_GOAL: Final = Goal(1.7, at_least=True)
+MEMORY_GOAL: Final = Goal(1)
+PAGES: Final = 3
+"""The page in use, and two that are fetched ahead."""
 
-Row = tuple[str, float, float, float]
+Walk = Callable[[AsyncGateway, int, int], Awaitable[None]]
 
 
 def page_of(number: int, size: int, records: int) -> bytes:
     """Make the response with a page of account vaults."""
-    rows = [
+    vaults = [
         {
             "id": f"54c1c28a-5506-4935-59c9-{key:012}",
             **{name: f"{name} {key}" for name in TEXTS},
@@ -54,8 +57,7 @@ def page_of(number: int, size: int, records: int) -> bytes:
         for key in range((number - 1) * size, min(number * size, records))
     ]
     pagination = {"totalCount": records, "pageCount": -(-records // size)}
-    body = json.dumps({"accountvaults": rows, "meta": {"pagination": pagination}}).encode()
-    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
+    return response(b"200 OK", {"accountvaults": vaults, "meta": {"pagination": pagination}})
 
 
 async def serve(records: int, size: int) -> None:
@@ -75,23 +77,8 @@ async def serve(records: int, size: int) -> None:
         writer.close()
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
+    print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
     await server.serve_forever()
-
-
-@contextlib.contextmanager
-def serving(records: int, size: int) -> Iterator[dict[str, Any]]:
-    """Run the server in another process; yield the settings for a client."""
-    options = ["--serve", "--records", str(records), "--page-size", str(size)]
-    process = subprocess.Popen([sys.executable, __file__, *options], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        url = f"http://127.0.0.1:{int(process.stdout.readline())}"
-        names = ("developer_id", "user_id", "user_api_key", "location_id")
-        yield {"base_url": url} | {name: f"a-{name.replace('_', '-')}" for name in names}
-    finally:
-        process.terminate()
-        process.wait(STOP_WITHIN)
 
 
 async def iterate(gateway: AsyncGateway, records: int, size: int) -> None:
@@ -103,66 +90,74 @@ async def iterate(gateway: AsyncGateway, records: int, size: int) -> None:
 
 
 async def serially(gateway: AsyncGateway, records: int, size: int) -> None:
-    """Fetch as many pages, one after the other."""
+    """Await as many pages; every request follows the use of the page before it."""
     seen = 0
     while seen < records:
-        for _ in (await gateway.account_vaults.list(page_size=size, sort="id")).records:
+        for _ in (await gateway.account_vaults.list(page_size=size)).records:
             seen += 1
 
 
-async def seconds(walk: Callable[[AsyncGateway, int, int], Awaitable[None]], *given: Any) -> float:
-    """Return the seconds that a walk takes."""
+async def speed(walk: Walk, gateway: AsyncGateway, records: int, size: int) -> float:
+    """Return the records per second of a walk."""
     began = time.perf_counter()
-    await walk(*given)
-    return time.perf_counter() - began
+    await walk(gateway, records, size)
+    return records / (time.perf_counter() - began)
 
 
-async def compare(facts: dict[str, Any], records: int, size: int, rounds: int) -> list[Row]:
-    """Compare iterating with awaiting one page after the other; return (name, ours, peer, ratio)."""
-    ahead, serial = [], []
-    async with client_of(facts) as gateway:
+async def compare_speed(url: str, records: int, size: int, rounds: int) -> Row:
+    """Compare iterating with awaiting one page after the other."""
+    iterating, serial = [], []
+    async with gateway_at(url) as gateway:
         for _ in range(rounds):
-            serial.append(await seconds(serially, gateway, records, size))
-            ahead.append(await seconds(iterate, gateway, records, size))
-    ratios = [one / other for one, other in zip(serial, ahead, strict=True)]
-    row = f"{records} records, pages of {size}", statistics.median(ahead), statistics.median(serial)
-    ratio = statistics.median(ratios)
-    print(f"{row[0]}: {row[1]:.2f} s, serial {row[2]:.2f} s, {ratio:.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
-    return [(*row, ratio)]
+            serial.append(await speed(serially, gateway, records, size))
+            iterating.append(await speed(iterate, gateway, records, size))
+    title = f"iterate over {records} records"
+    return beside(title, "1/s", iterating, "page after page", serial, SPEED_GOAL)
 
 
-async def peak(facts: dict[str, Any], records: int, size: int) -> None:
-    """Iterate once, and print the peak memory of this process."""
-    async with client_of(facts) as gateway:
+async def hold_pages(gateway: AsyncGateway, records: int, size: int) -> None:
+    """Hold three pages in memory, or fewer if there are fewer records."""
+    pages = [await gateway.account_vaults.list(page_size=size) for _ in range(min(PAGES, -(-records // size)))]
+    assert all(len(page.records) == size for page in pages)
+
+
+async def peak_memory(url: str, walk: Walk, records: int, size: int) -> float:
+    """Return the MiB that a walk adds to this process's peak."""
+    async with gateway_at(url) as gateway:
         empty = peak_kib()
-        await iterate(gateway, records, size)
-    print(f"{records} records, pages of {size}: peak RSS {peak_kib() / 1024:.1f} MiB, {empty / 1024:.1f} before")
+        await walk(gateway, records, size)
+    return (peak_kib() - empty) / 1024
 
 
-def main(sizes: tuple[int, ...] = (10_000, 100_000), page_size: int = 5000, rounds: int = 3) -> list[Row]:
-    """Print the ratios and the memory for each number of records; return the rows."""
-    for records in sizes:  # first, because a process inherits the peak of its parent
-        with serving(records, page_size) as facts:
-            options = ["--peak", json.dumps(facts), "--records", str(records), "--page-size", str(page_size)]
-            subprocess.run([sys.executable, __file__, *options], check=True, timeout=600)
-    rows: list[Row] = []
-    for records in sizes:
-        with serving(records, page_size) as facts:
-            rows += asyncio.run(compare(facts, records, page_size, rounds))
-    return rows
+def peak_in_process(url: str, walk: Walk, records: int, size: int) -> float:
+    """Measure the memory in this process."""
+    pin_client()
+    return asyncio.run(peak_memory(url, walk, records, size))
+
+
+def compare_memory(url: str, records: int, size: int, rounds: int) -> Row:
+    """Compare the memory of iterating with that of three pages."""
+    fresh = ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1)
+    with fresh:
+        iterating, holding = (
+            [fresh.submit(peak_in_process, url, walk, records, size).result() for _ in range(rounds)]
+            for walk in (iterate, hold_pages)
+        )
+    return beside(f"memory of {records} records", "MiB", iterating, f"{PAGES} pages held", holding, MEMORY_GOAL)
+
+
+def main(rounds: int = 3, records: int = 100_000, page_size: int = 5000) -> list[Row]:
+    """Measure the speed and the memory; return the comparisons."""
+    with serving(__file__, "--serve", str(records), str(page_size)) as url:
+        memory = compare_memory(url, records, page_size, rounds)  # first: a process inherits its parent's peak
+        return [asyncio.run(compare_speed(url, records, page_size, rounds)), memory]
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--records", type=int, nargs="+", default=[10_000, 100_000])
-    parser.add_argument("--page-size", type=int, default=5000)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--peak", type=json.loads, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.serve:
-        with contextlib.suppress(KeyboardInterrupt):
-            asyncio.run(serve(arguments.records[0], arguments.page_size))
-    elif arguments.peak:
-        asyncio.run(peak(arguments.peak, arguments.records[0], arguments.page_size))
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--serve", nargs=2, type=int)
+    serving_options, _ = parser.parse_known_args()
+    if serving_options.serve:
+        asyncio.run(serve(*serving_options.serve))
     else:
-        main(tuple(arguments.records), arguments.page_size)
+        run(main)

@@ -1,0 +1,23 @@
+"""The page about the benchmarks names every program, and its picture is a drawing of the goals."""
+
+import re
+from pathlib import Path
+
+from .documents import read
+
+PAGE = "docs/benchmarks.md"
+PICTURE = "docs/benchmarks.svg"
+PROGRAMS = Path(__file__).parents[2] / "benchmarks"
+
+
+def test_every_program_is_explained() -> None:
+    """The page has a row for each program, and for nothing else."""
+    programs = {path.name for path in PROGRAMS.glob("*.py") if "__main__" in path.read_text(encoding="utf-8")}
+    assert set(re.findall(r"^\| `(\w+\.py)` \|", read(PAGE), re.MULTILINE)) == programs - {"run.py", "server.py"}
+
+
+def test_the_picture_shows_the_goals() -> None:
+    """The picture shows goals, and loads nothing from elsewhere; `nox -s benchmarks` draws it again."""
+    picture = read(PICTURE)
+    assert "Goals" in picture
+    assert re.findall(r"url\(|<script|@import|href", picture) == []
