@@ -36,8 +36,9 @@ CARD: Final = {"account_number": "4111111111111111", "exp_date": "1230"}
 CONCURRENCY: Final = 64
 TERMINALS: Final = 32
 TIMEOUT: Final = 8.0
-RESOLVED_WITHIN: Final = 120.0
-"""Seconds for which the lookup of an unknown outcome is retried, because lookups fail as well."""
+RESOLVED_WITHIN: Final = 300.0
+"""Seconds for which the lookup of an unknown outcome is retried. The client is certain of a missing record only after
+`in_doubt_seconds` (120), and lookups fail as well."""
 
 OUTCOMES: Final = (
     *("done", "refused", "terminal busy", "not sent"),

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Final, Self, cast
 
 import anyio
+import anyio.lowlevel
 import attrs
 import httpx
 
@@ -92,12 +93,22 @@ class Exchange(httpx.AsyncByteStream):
             with self._timeout_scope("read"):
                 response = self.response = await connection.head(bodiless=bodiless)
                 self.progress.stage = Stage.RESPONSE_STARTED
+                if self.pool.reading_lock is not None:
+                    await self._yield_to_event_loop(self.pool.reading_lock)
                 return response
         except BaseException:
             await self.aclose()
             raise
         await self.aclose()
         raise httpx.ReadTimeout(_TIMED_OUT)
+
+    async def _yield_to_event_loop(self, lock: anyio.Lock) -> None:
+        """Let one response be read in each round of the event loop.
+
+        Thousands of responses that arrive together would otherwise block it.
+        """
+        async with lock:
+            await anyio.lowlevel.checkpoint()
 
     async def _connect(self) -> Connection:
         await self._acquire_slot(self.pool.connect_limiter)

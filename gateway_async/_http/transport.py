@@ -61,7 +61,9 @@ class PooledTransport(httpx.AsyncBaseTransport):
         self._sizes = {"ordinary": max_connections, "terminal": max_terminals}
         self._pools = {
             "ordinary": ConnectionPool(max_connections, max_idle=max_connections, keepalive_expiry=keepalive_expiry),
-            "terminal": ConnectionPool(max_terminals, max_idle=_IDLE_TERMINALS, keepalive_expiry=keepalive_expiry),
+            "terminal": ConnectionPool(
+                max_terminals, max_idle=_IDLE_TERMINALS, keepalive_expiry=keepalive_expiry, reads_in_turn=True
+            ),
         }
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
