@@ -39,14 +39,14 @@ class ConnectionPool:
         reading_lock: lets one response be read in each round of the event loop; None if there is no need.
     """
 
-    def __init__(self, size: int, *, max_idle: int, keepalive_expiry: float, reads_in_turn: bool = False) -> None:
+    def __init__(self, size: int, *, max_idle: int, keepalive_expiry: float, staggered: bool = False) -> None:
         self.limiter = anyio.CapacityLimiter(size)
         self.connect_limiter = anyio.CapacityLimiter(_MAX_CONNECTING)
         self.idle: defaultdict[Origin, deque[Connection]] = defaultdict(deque)
         self.busy: set[Connection] = set()
         self.connecting: set[anyio.CancelScope] = set()
         self.closed = False
-        self.reading_lock = anyio.Lock() if reads_in_turn else None
+        self.reading_lock = anyio.Lock() if staggered else None
         self._max_idle = max_idle
         self._keepalive_expiry = keepalive_expiry
 

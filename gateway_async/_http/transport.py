@@ -62,7 +62,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         self._pools = {
             "ordinary": ConnectionPool(max_connections, max_idle=max_connections, keepalive_expiry=keepalive_expiry),
             "terminal": ConnectionPool(
-                max_terminals, max_idle=_IDLE_TERMINALS, keepalive_expiry=keepalive_expiry, reads_in_turn=True
+                max_terminals, max_idle=_IDLE_TERMINALS, keepalive_expiry=keepalive_expiry, staggered=True
             ),
         }
 
