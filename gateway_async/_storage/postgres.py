@@ -40,15 +40,15 @@ class Database:
         ModuleNotFoundError: asyncpg is missing.
     """
 
-    _who: str
-    _given: Any
-    _connections: int
-    _table: str
-    _schema: str
-    _created_table: str
-    _error: Callable[[str], Exception]
-    _create: bool = True
-    _acquire_seconds: float | None = None
+    _who: str = attrs.field(alias="who")
+    _given: Any = attrs.field(alias="given")
+    _connections: int = attrs.field(alias="connections")
+    _table: str = attrs.field(alias="table")
+    _schema: str = attrs.field(alias="schema")
+    _created_table: str = attrs.field(alias="created_table")
+    _error: Callable[[str], Exception] = attrs.field(alias="error")
+    _create: bool = attrs.field(alias="create", default=True)
+    _acquire_seconds: float | None = attrs.field(alias="acquire_seconds", default=None)
     driver: Any = attrs.field(init=False)
     is_closed: bool = attrs.field(init=False, default=False)
     _pool: Any = attrs.field(init=False)

@@ -60,15 +60,15 @@ class Worker:
         is_ready: whether postbacks can be handled yet; until then they stay in the inbox.
     """
 
-    _inbox: Inbox
-    _handle: Callable[[Postback[Any], bool], Awaitable[None]]
-    _max_attempts: int = 10
-    _concurrency: int = 16
-    _lease_seconds: float = 60.0
-    _handler_seconds: float = 300.0
-    _poll_seconds: float = 1.0
-    _chance: Callable[[], float] = random.random
-    _is_ready: Callable[[], bool] = lambda: True
+    _inbox: Inbox = attrs.field(alias="inbox")
+    _handle: Callable[[Postback[Any], bool], Awaitable[None]] = attrs.field(alias="handle")
+    _max_attempts: int = attrs.field(alias="max_attempts", default=10)
+    _concurrency: int = attrs.field(alias="concurrency", default=16)
+    _lease_seconds: float = attrs.field(alias="lease_seconds", default=60.0)
+    _handler_seconds: float = attrs.field(alias="handler_seconds", default=300.0)
+    _poll_seconds: float = attrs.field(alias="poll_seconds", default=1.0)
+    _chance: Callable[[], float] = attrs.field(alias="chance", default=random.random)
+    _is_ready: Callable[[], bool] = attrs.field(alias="is_ready", default=lambda: True)
     _claims: dict[int, Claim] = attrs.field(init=False, factory=dict)
     _wake_events: set[anyio.Event] = attrs.field(init=False, factory=set)
     _is_unavailable: bool = attrs.field(init=False, default=False)

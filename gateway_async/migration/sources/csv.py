@@ -115,7 +115,8 @@ class CsvRows(TextRows):
             raise ValueError(f"has {len(cells)} cells (expected {len(self.columns)} as in the header)")
         return cells
 
-    def _build_row(self, cells: list[str], line: int) -> VaultRow | None:
+    def _build_row(self, content: list[str], line: int) -> VaultRow | None:
+        cells = content
         if not cells:
             return None
         if self._problems is not None:
