@@ -46,7 +46,7 @@ class Attempts:
 
     Args:
         http: sends the requests; closed with this object.
-        max_attempts: maximum number of attempts for a read.
+        max_attempts: maximum number of attempts for a lookup.
         events: receives failed attempts.
     """
 

@@ -1,6 +1,6 @@
 """`CallState`: the attempts of one call, and the time that remains for it.
 
-`Attempts` records the attempts, and `CallExecutor` the intent and the outcome. All others only read.
+`Attempts` and `OutcomeResolver` record failures, and `LedgerRecorder` the intent. `CallExecutor` records the outcome.
 """
 
 from copy import copy
@@ -41,7 +41,7 @@ class CallState(Generic[T]):
         may_arrive_until: the time until which the gateway may still execute the write.
         may_have_been_sent: whether an attempt of the call may have been executed.
         may_have_been_sent_before: the same, without the last attempt.
-        reached: how far the furthest attempt got that may have been executed.
+        reached: the furthest stage of an attempt that the gateway may have executed.
         started: the time at which the call started.
         unresolved: the error of a call that ended with an unknown outcome.
         until: the time at which the call must end.

@@ -1,7 +1,7 @@
 """`CallExecutor`: execute a `Call` within its deadline.
 
-The way of a call is `execute` → `Attempts.make` → `HttpClient.send` → transport. The rest of this file acts on what
-follows a failed attempt: a lookup, another attempt, or an error.
+A call passes through `execute` → `Attempts.make` → `HttpClient.send` → transport. This file also waits for terminals,
+records in the ledger, and acts on a failed attempt: it looks up the outcome, repeats the call, or raises an error.
 """
 
 from collections.abc import Callable, Coroutine, Iterable

@@ -1,6 +1,6 @@
 """`Progress`: how far a request got, which decides whether a failed call may be repeated.
 
-The sender puts a new `Progress` under `PROGRESS` into the extensions of a request, and the transport updates it. The
+`HttpClient` puts a new `Progress` under `PROGRESS` into the extensions of a request, and the transport updates it. The
 stage `SENDING` is set before any byte can be sent. The stage may therefore be too high, but is never too low.
 """
 
@@ -72,5 +72,5 @@ class Progress:
 
     @property
     def reached(self) -> Reached:
-        """How far an attempt got that ends now, without a complete response."""
+        """The `Reached` value of an attempt that ends now, without a complete response."""
         return _REACHED[self.stage]

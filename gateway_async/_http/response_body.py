@@ -27,7 +27,11 @@ async def read_body(response: httpx.Response, limit: int) -> bytes:
     if isinstance(stream, Exchange):  # the common case, without httpx's layers
         try:
             body = stream.take_complete_body()
-            return await _join(stream, limit) if body is None else body
+            if body is None:
+                return await _join(stream, limit)
+            if len(body) > limit:
+                raise BodyTooLongError
+            return body
         finally:
             await stream.aclose()
     try:

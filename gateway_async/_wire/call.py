@@ -49,7 +49,10 @@ class Kind(enum.Enum):
     UNNAMED = "unnamed write"
     """Creates or does something that a lookup cannot find."""
     TERMINAL = "terminal"
-    """Waits for a person at a terminal. It is looked up by its integrator id, if it has one, and never sent twice."""
+    """Waits for a person at a terminal.
+
+    It is looked up by its integrator id, if it has one. It is not sent again if it may have been sent.
+    """
 
     @property
     def is_read(self) -> bool:

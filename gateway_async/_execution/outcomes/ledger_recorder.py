@@ -142,7 +142,7 @@ class LedgerRecorder:
         self._in_progress.discard(state.intent_id or "")
 
     async def open_intents(self) -> Sequence[tuple[Intent, float]]:
-        """Return other calls' open intents, each with its time in doubt.
+        """Return the open intents of other calls, with their seconds in doubt.
 
         The durations are in seconds. Intents of calls that this client is making are left out.
 

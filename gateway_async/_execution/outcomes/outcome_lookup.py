@@ -1,4 +1,4 @@
-"""`OutcomeLookup`: look up a write: read its record, and confirm that a record is missing.
+"""`OutcomeLookup`: read the record of a write; if it is missing, confirm that by a list.
 
 `OutcomeResolver` (in the same call) and `CrashRecovery` (after a crash) use it.
 """

@@ -41,7 +41,7 @@ class OutcomeResolver:
         lookup: looks up one write.
         timeout: seconds for each read of a lookup.
         ledger_recorder: records outcomes that become known after their call has ended.
-        terminals: are free again when the outcome of their last call becomes known.
+        terminals: the queues; a terminal is free again when the outcome of its last call becomes known.
         events: receives the lookups.
     """
 
