@@ -16,7 +16,7 @@ from gateway_async._http.direct_client import DirectClient
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.response_body import BodyTooLongError, read_body
 from gateway_async._http.transport import POOL
-from gateway_async._secrets import detach, quote_text
+from gateway_async._secrets import detach, mask_text, quote_text
 from gateway_async._wire.auth import Signature
 from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.reply import Reply, read_reply
@@ -50,7 +50,7 @@ _HEADERS: Final = (
     (b"User-Agent", b"gateway-async"),
 )
 _JSON: Final = (b"Content-Type", b"application/json")
-_url: Final = lru_cache(maxsize=256)(httpx.URL)
+_cached_url: Final = lru_cache(maxsize=256)(httpx.URL)
 """Parse a URL, with a cache.
 
 Most calls use one of a few URLs.
@@ -188,14 +188,23 @@ class HttpClient:
     ) -> httpx.Response:
         from gateway_async._http.upload import open_upload  # few calls upload files
 
-        async with open_upload(form) as upload:
-            return await self._client.send(self._request(call, progress, seconds, signature, upload))
+        response: httpx.Response | None = None
+        try:
+            async with open_upload(form) as upload:
+                response = await self._client.send(self._request(call, progress, seconds, signature, upload))
+                return response  # noqa: RET504  its connection is released below if closing the files fails
+        except BaseException:
+            if response is not None:  # closing the files failed, or was cancelled
+                await response.aclose()
+            raise
 
     def _request(
         self, call: Call[Any], progress: Progress, seconds: float, signature: Signature, upload: "Upload | None" = None
     ) -> httpx.Request:
         query = urlencode((*call.request.params, *signature.params), quote_via=quote, safe=",")
-        url = f"{self._base_url}{call.request.path}?{query}" if query else f"{self._base_url}{call.request.path}"
+        path = call.request.path
+        has_secret_path = (bool(call.request.secrets) and call.request.body is None) or mask_text(path) != path
+        parse_url = httpx.URL if query or has_secret_path else _cached_url  # a cache must not hold secrets
         headers = [self._host, *_HEADERS, *_encode(signature.headers)]
         stream: httpx.ByteStream | Upload
         if upload is not None:
@@ -208,7 +217,7 @@ class HttpClient:
                 headers += (_JSON, (b"Content-Length", b"%d" % len(body)))
         request = httpx.Request(
             call.request.method,
-            _url(url),
+            parse_url(f"{self._base_url}{path}?{query}" if query else f"{self._base_url}{path}"),
             headers=headers,
             stream=stream,
             extensions={

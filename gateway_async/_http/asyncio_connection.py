@@ -82,8 +82,8 @@ class AsyncioConnection(Connection, asyncio.Protocol):
         self._sent = await self._is_writable()
 
     async def _is_writable(self) -> bool:
-        """Wait until more can be written; return False after a whole early response or a failure."""
-        while self._usable and not (self._response is not None and self._response.complete):
+        """Wait until more can be written; return False after a failure, or a whole or long early response."""
+        while self._usable and not self._is_reading_paused and not (self._response and self._response.complete):
             if not self._is_writing_paused:
                 return True
             await self._wait()

@@ -24,3 +24,7 @@ class DirectClient(httpx.AsyncClient):
     ) -> Coroutine[Any, Any, httpx.Response]:
         """Send a request; return its response before the body is read."""
         return self._direct_transport.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Close the transport, also again if closing was interrupted."""
+        await self._direct_transport.aclose()

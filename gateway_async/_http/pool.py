@@ -104,12 +104,12 @@ class ConnectionPool:
         """Close idle and busy connections; calls that wait for a slot fail."""
         self.closed = True
         idle = [connection for stack in self.idle.values() for connection in stack]
-        self.idle.clear()
         for scope in self.connecting:
             scope.cancel()
         async with anyio.create_task_group() as closing:
             for connection in (*idle, *self.busy):
                 closing.start_soon(connection.aclose)
+        self.idle.clear()  # at the end: closing again closes what an interrupted call has left
 
     def _has_expired(self, connection: Connection) -> bool:
         return anyio.current_time() - connection.idle_since >= self._keepalive_expiry

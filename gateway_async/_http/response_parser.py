@@ -127,8 +127,10 @@ class ResponseParser:
             self.head_seen = True
 
     def on_body(self, chunk: bytes) -> None:
-        self._framing_bytes = 0
-        if not self.complete:
+        if self.complete:
+            self.reusable = False
+        elif self.head_seen:  # llhttp gives a body to a status such as 000, which is skipped
+            self._framing_bytes = 0
             self._chunks.append(chunk)
             self.buffered_bytes += len(chunk)
 

@@ -106,6 +106,8 @@ class PooledTransport(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Close every connection, also those in use."""
+        for pool in self._pools.values():
+            pool.closed = True  # all of them, before anything is awaited
         with anyio.CancelScope(shield=True):
             for pool in self._pools.values():
                 await pool.aclose()
