@@ -11,7 +11,9 @@ from gateway_async.resources import _MODELS
 
 if TYPE_CHECKING:
     from gateway_async._execution.pages import Pages as Pages
+    from gateway_async._execution.user_agent import __version__ as __version__
     from gateway_async._secrets import Secret as Secret
+    from gateway_async._wire.reply import Reply as Reply
     from gateway_async.client import AsyncGateway as AsyncGateway
     from gateway_async.credentials import AccessToken as AccessToken
     from gateway_async.credentials import BearerToken as BearerToken
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
     from gateway_async.models.page import *  # noqa: F403
     from gateway_async.models.request import UNSET as UNSET
     from gateway_async.models.time_range import *  # noqa: F403
+    from gateway_async.models.untyped import UntypedRecord as UntypedRecord
     from gateway_async.resources import *  # noqa: F403
+    from gateway_async.resources._untyped import UntypedResource as UntypedResource
 
 _PUBLIC_NAMES: dict[str, tuple[str, ...] | None] = {
     "_secrets": ("Secret",),
@@ -39,6 +43,9 @@ _PUBLIC_NAMES: dict[str, tuple[str, ...] | None] = {
     "models.request": ("UNSET",),
     **{f"models.{name}": names for name, names in _MODELS.items()},
     "_execution.pages": ("Pages",),
+    "_wire.reply": ("Reply",),
+    "models.untyped": ("UntypedRecord",),
+    "resources._untyped": ("UntypedResource",),
     "client": ("AsyncGateway",),
     "errors": None,
     "leases": None,
@@ -58,12 +65,14 @@ def _names_of(module: str) -> tuple[str, ...]:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *(name for module in _PUBLIC_NAMES for name in _names_of(module))})
+    return sorted({"__doc__", "__version__", *(name for module in _PUBLIC_NAMES for name in _names_of(module))})
 
 
 if not TYPE_CHECKING:  # otherwise type checkers would treat every misspelt name as `Any`
 
     def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            return import_module(f"{__name__}._execution.user_agent").__version__
         if name == "__all__":
             names = {name for module in _PUBLIC_NAMES for name in _names_of(module)}
             return sorted(names, key=lambda name: (not name.isupper(), name))

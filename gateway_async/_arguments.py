@@ -1,12 +1,13 @@
-"""Check numbers that a caller passes: seconds, days and counts."""
+"""Check what a caller passes: seconds, days, counts and hosts."""
 
+import ipaddress
 import math
 from datetime import timedelta
 from typing import Any, Final
 
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["check_numbers", "number_problems", "retention_period"]
+__all__ = ["check_numbers", "is_loopback", "number_problems", "retention_period"]
 
 _LONGEST_DAYS: Final = 1e6
 
@@ -71,3 +72,17 @@ def retention_period(keep_days: float) -> timedelta:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine, by name or address.
+
+    No name is resolved, because a resolver may be wrong.
+    """
+    if host == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback

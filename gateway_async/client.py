@@ -1,15 +1,15 @@
 """`AsyncGateway`: build the client and all its parts, and close them."""
 
-import ipaddress
 import os
 import ssl
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from copy import copy
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, get_args
 
-from gateway_async._arguments import check_numbers, number_problems
+from gateway_async._arguments import check_numbers, is_loopback, number_problems
 from gateway_async.credentials import Credentials, UserApiKey, is_header_text
 from gateway_async.errors import InsecureConnectionWarning, InvalidRequestError
 from gateway_async.leases import TerminalLease
@@ -19,6 +19,9 @@ from gateway_async.resources import _Resources
 
 if TYPE_CHECKING:  # the first client loads it
     import httpx
+
+    from gateway_async._wire.reply import Reply
+    from gateway_async.resources._untyped import UntypedResource
 
 __all__ = ["AsyncGateway", "Options"]
 
@@ -64,7 +67,7 @@ class AsyncGateway(_Resources):
         credentials: the credentials that every call is made with.
         location_id: default `location_id` for creates and for an `ApiId` without one.
         timeout: total seconds for an ordinary call, with attempts, waits and lookups.
-        terminal_timeout: seconds a router call may stay open at the terminal.
+        terminal_timeout: seconds a router call may stay open at the terminal. A lookup may take 10 more.
         max_connections: ordinary calls that run at the same time; more wait.
         max_terminals: router calls that run at the same time, over their own connections; more wait.
         terminal_lease: shares terminals with other processes and hosts, such as a `RedisTerminalLease`. Each client
@@ -157,6 +160,7 @@ class AsyncGateway(_Resources):
         self._location_id = location_id
         self._address = http.gateway
         self._has_ledger = ledger is not None
+        self._is_view = False
 
     @classmethod
     def from_env(cls, **options: Unpack[Options]) -> Self:
@@ -191,6 +195,112 @@ class AsyncGateway(_Resources):
     def location_id(self) -> str | None:
         """Default `location_id` for creates and for an `ApiId` without one."""
         return self._location_id
+
+    def with_options(
+        self,
+        *,
+        timeout: float | None = None,
+        terminal_timeout: float | None = None,
+        max_attempts: int | None = None,
+        location_id: str | None = None,
+        check_limits: bool | None = None,
+    ) -> Self:
+        """Return a view of this client with other options, for single calls.
+
+            vault = await gateway.with_options(timeout=5, max_attempts=1).account_vaults.get("…")
+
+        The view shares the connections, the credentials, the ledger, the terminals, the retry budget and the observers.
+        It costs little, is not closed, and ends with the client that it came from: closing a view does nothing. A view
+        can have views. An omitted option stays as it is. The options mean what those of the constructor mean.
+
+        Args:
+            timeout: total seconds for an ordinary call. The lookup of a lost response is part of it.
+            terminal_timeout: seconds a router call may stay open at the terminal. A lookup may take 10 more.
+            max_attempts: maximum number of attempts for a call. A lookup keeps the attempts of the client.
+            location_id: default `location_id` for creates and for an `ApiId` without one.
+            check_limits: check lengths, required fields and rules before sending.
+
+        Raises:
+            InvalidRequestError: an option is invalid; `.problems` names every one.
+        """
+        seconds: Any = {"timeout": timeout, "terminal_timeout": terminal_timeout}
+        problems = [
+            *number_problems("seconds", above=0, finite=False, optional=True, **seconds),
+            *number_problems(whole=True, above=0, optional=True, max_attempts=max_attempts),
+            *_scope_problems(location_id, check_limits),
+        ]
+        if problems:
+            raise InvalidRequestError(problems)
+        view = copy(self)
+        for name in _Resources.__annotations__.keys() & vars(view).keys():
+            delattr(view, name)  # a resource that is in use has the client's options
+        vars(view).update(
+            _executor=self._executor.with_limits(
+                timeout=timeout, terminal_timeout=terminal_timeout, max_attempts=max_attempts
+            ),
+            _scope=self._scope.with_options(location_id, check_limits),
+            _location_id=location_id or self._location_id,
+            _is_view=True,
+        )
+        return view
+
+    def resource(self, plural: str, *, name: str, api_id: str | None = None) -> "UntypedResource":
+        """Return a resource that this package has no models for. Its records and requests are mappings.
+
+            plans = gateway.resource("plans", name="plan", api_id="plan_api_id")
+            plan = await plans.create({"title": "Tea", "transaction_amount": "12.50"})
+            print(plan["title"])
+
+        Lookups, deadlines, paging and errors are those of the typed resources.
+
+        Args:
+            plural: the resource's path without `/v2/`, and the JSON key of its lists.
+            name: the JSON key of a single record.
+            api_id: the field that holds the integrator id, if the resource has one. Without it, a create whose response
+                is lost cannot be looked up.
+
+        Raises:
+            InvalidRequestError: a name is invalid, or the resource is one that needs its own methods.
+        """
+        from gateway_async.resources._untyped import untyped_resource  # loads every resource
+
+        return untyped_resource(self._executor, self._scope, plural, name, api_id)
+
+    async def request(
+        self,
+        method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"],
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+        kind: Literal["read", "write"] | None = None,
+    ) -> "Reply":
+        """Send a single request to any path, and return the response.
+
+            reply = await gateway.request("GET", "/v2/locationinfos", params={"relationship": "all"})
+            print(reply.status, reply.json()["locationinfos"])
+
+        A GET is a read, which is sent again after a failure. Any other method is a write. It is sent again only if it
+        was certainly not sent, and its outcome is not looked up and not recorded in the ledger.
+
+        Args:
+            method: the HTTP method.
+            path: the percent-encoded path, from `/v2/`, without host and query.
+            params: query parameters, converted like filters.
+            body: the JSON body with its wrapper, such as `{"plan": {"title": "Tea"}}`. Values of sensitive fields are
+                masked in errors and logs.
+            kind: `"read"` for a method that only reads although it is not GET, `"write"` for a GET that has effects.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            StatusError: the gateway refuses; the class depends on the status.
+            OutcomeUnknownError: a write may have been executed.
+        """
+        from gateway_async._wire.untyped.content import seal
+        from gateway_async._wire.untyped.request import free_request
+
+        body = seal(body)  # an error's traceback shows local variables
+        return await self._executor.execute(free_request(method, path, params or {}, body, kind))
 
     def observing(self, observer: Observer) -> AbstractContextManager[None]:
         """Add an observer for the duration of a `with` block.
@@ -234,9 +344,10 @@ class AsyncGateway(_Resources):
     async def aclose(self) -> None:
         """Revoke the token of a `PasswordLogin`; close all connections and the ledger.
 
-        Later calls raise `ClientClosedError`. A second close is harmless.
+        Later calls raise `ClientClosedError`. A second close is harmless. Closing a view (`with_options`) does nothing.
         """
-        await self._executor.aclose()
+        if not self._is_view:
+            await self._executor.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -267,6 +378,14 @@ def _object_problems(developer_id: str, credentials: Credentials, observers: Ite
         yield f"credentials: must be one of {', '.join(kind.__name__ for kind in get_args(Credentials))}"
 
 
+def _scope_problems(location_id: object, check_limits: object) -> Iterator[str]:
+    is_id = isinstance(location_id, str) and location_id.split() == [location_id]
+    if not (is_id or location_id is None):
+        yield "location_id: must be an id"
+    if not isinstance(check_limits, bool | None):
+        yield "check_limits: must be True or False"
+
+
 def _is_plain(observer: Observer) -> bool:
     return callable(observer) and not is_async(observer)
 
@@ -282,19 +401,5 @@ def _address_problems(base_url: str, allow_http: bool) -> Iterator[str]:
         yield 'must be an http or https address, such as "https://api.example.test"'
     elif url.path.rstrip("/").endswith("/v2"):
         yield "leave /v2 out; it is part of every path"
-    elif url.scheme == "http" and not (allow_http or _is_loopback(url.host)):
+    elif url.scheme == "http" and not (allow_http or is_loopback(url.host)):
         yield "plain http exposes card numbers and keys (expected https, allow_http=True or GATEWAY_ALLOW_HTTP=1)"
-
-
-def _is_loopback(host: str) -> bool:
-    """Return whether a host is this machine, by name or address.
-
-    No name is resolved, because a resolver may be wrong.
-    """
-    if host == "localhost":
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return (getattr(address, "ipv4_mapped", None) or address).is_loopback

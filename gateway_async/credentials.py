@@ -7,10 +7,14 @@
 | `AccessToken` | a token that you fetched |
 | `HashKey` | a signature of each request, where the gateway accepts one |
 | `BearerToken` | an OAuth token |
+
+The secret of each class is a value, or a function that returns it. The function may be async. The client calls it
+before each request (for a `PasswordLogin`: before each login), so that a key can be replaced while the client runs. A
+function that reads a file or asks a service should cache its result.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Literal
 
 import attrs
 
@@ -18,13 +22,16 @@ from gateway_async._secrets import Secret
 from gateway_async.errors import InvalidRequestError
 
 __all__ = [
+    "SECRET_FIELDS",
     "AccessToken",
     "BearerToken",
     "CredentialLocation",
     "Credentials",
     "HashKey",
     "PasswordLogin",
+    "SecretFunction",
     "UserApiKey",
+    "has_secret_function",
     "is_header_text",
 ]
 
@@ -33,6 +40,9 @@ CredentialLocation = Literal["headers", "query"]
 
 A query string appears in the gateway's access log.
 """
+
+SecretFunction = Callable[[], str | Secret | Awaitable[str | Secret]]
+"""A function that returns the current value of a secret, or awaits it."""
 
 _LOCATIONS = ("headers", "query")
 
@@ -45,7 +55,13 @@ def is_header_text(value: Any) -> bool:
     return isinstance(value, str) and value.isascii() and value.isprintable() and value == value.strip() != ""
 
 
+def _as_secret(value: Any) -> Any:
+    return value if callable(value) else Secret(value)
+
+
 def _is_filled(value: Any) -> bool:
+    if callable(value):
+        return True
     text = value.reveal() if isinstance(value, Secret) else value
     return isinstance(text, str) and text != ""
 
@@ -60,7 +76,7 @@ def _check(send_in: Any, locations: tuple[str, ...], **texts: Any) -> None:
     problems += [
         f"{name}: must be printable ASCII text, not empty, without spaces around it"
         for name, value in texts.items()
-        if not is_header_text(value.reveal() if isinstance(value, Secret) else value)
+        if not callable(value) and not is_header_text(value.reveal() if isinstance(value, Secret) else value)
     ]
     if problems:
         raise InvalidRequestError(problems)
@@ -72,7 +88,7 @@ class UserApiKey:
 
     Args:
         user_id: the user's id.
-        user_api_key: the key, kept as a masked secret.
+        user_api_key: the key, kept as a masked secret, or a function that returns it.
         send_in: `"headers"` (`user-id`, `user-api-key`), `"query"` (parameters of the same names, which appear in the
             gateway's access log) or `"basic"` (HTTP Basic authorization).
 
@@ -81,13 +97,16 @@ class UserApiKey:
     """
 
     user_id: str
-    user_api_key: Secret = attrs.field(converter=Secret)
+    user_api_key: Secret | SecretFunction = attrs.field(converter=_as_secret)
     send_in: Literal["headers", "query", "basic"] = "headers"
 
     def __init__(
-        self, user_id: str, user_api_key: str | Secret, send_in: Literal["headers", "query", "basic"] = "headers"
+        self,
+        user_id: str,
+        user_api_key: str | Secret | SecretFunction,
+        send_in: Literal["headers", "query", "basic"] = "headers",
     ) -> None:
-        user_api_key = Secret(user_api_key)  # an error's traceback shows local variables
+        user_api_key = _as_secret(user_api_key)  # an error's traceback shows local variables
         self.__attrs_init__(user_id, user_api_key, send_in)  # pyright: ignore[reportAttributeAccessIssue]  attrs makes it
 
     def __attrs_post_init__(self) -> None:
@@ -107,7 +126,7 @@ class PasswordLogin:
 
     Args:
         username: the user's name.
-        password: the user's password, kept as a masked secret.
+        password: the user's password, kept as a masked secret, or a function that returns it.
         domain: the domain of the user's account.
         send_in: where the token is sent: `"headers"` or `"query"`.
 
@@ -116,14 +135,18 @@ class PasswordLogin:
     """
 
     username: str
-    password: Secret = attrs.field(converter=Secret)
+    password: Secret | SecretFunction = attrs.field(converter=_as_secret)
     domain: str
     send_in: CredentialLocation = "headers"
 
     def __init__(
-        self, username: str, password: str | Secret, domain: str, send_in: CredentialLocation = "headers"
+        self,
+        username: str,
+        password: str | Secret | SecretFunction,
+        domain: str,
+        send_in: CredentialLocation = "headers",
     ) -> None:
-        password = Secret(password)  # an error's traceback shows local variables
+        password = _as_secret(password)  # an error's traceback shows local variables
         self.__attrs_init__(username, password, domain, send_in)  # pyright: ignore[reportAttributeAccessIssue]  attrs makes it
 
     def __attrs_post_init__(self) -> None:
@@ -139,18 +162,18 @@ class AccessToken:
     """A token from `gateway.tokens.create(…)`, used until it expires (contract, *Token*).
 
     Args:
-        token: the token, kept as a masked secret.
+        token: the token, kept as a masked secret, or a function that returns it.
         send_in: `"headers"` (`access-token`) or `"query"` (a parameter of that name).
 
     Raises:
         InvalidRequestError: a value cannot be sent.
     """
 
-    token: Secret = attrs.field(converter=Secret)
+    token: Secret | SecretFunction = attrs.field(converter=_as_secret)
     send_in: CredentialLocation = "headers"
 
-    def __init__(self, token: str | Secret, send_in: CredentialLocation = "headers") -> None:
-        token = Secret(token)  # an error's traceback shows local variables
+    def __init__(self, token: str | Secret | SecretFunction, send_in: CredentialLocation = "headers") -> None:
+        token = _as_secret(token)  # an error's traceback shows local variables
         self.__attrs_init__(token, send_in)  # pyright: ignore[reportAttributeAccessIssue]  attrs makes it
 
     def __attrs_post_init__(self) -> None:
@@ -166,7 +189,8 @@ class HashKey:
 
     Args:
         user_id: the user's id.
-        user_hash_key: the key of the signature, kept as a masked secret; it is never sent.
+        user_hash_key: the key of the signature, kept as a masked secret, or a function that returns it. The key is
+            never sent.
         send_in: where `user-id`, `timestamp` and `hash-key` are sent: `"headers"` or `"query"`.
 
     Raises:
@@ -174,19 +198,17 @@ class HashKey:
     """
 
     user_id: str
-    user_hash_key: Secret = attrs.field(converter=Secret)
+    user_hash_key: Secret | SecretFunction = attrs.field(converter=_as_secret)
     send_in: CredentialLocation = "headers"
 
-    def __init__(self, user_id: str, user_hash_key: str | Secret, send_in: CredentialLocation = "headers") -> None:
-        user_hash_key = Secret(user_hash_key)  # an error's traceback shows local variables
+    def __init__(
+        self, user_id: str, user_hash_key: str | Secret | SecretFunction, send_in: CredentialLocation = "headers"
+    ) -> None:
+        user_hash_key = _as_secret(user_hash_key)  # an error's traceback shows local variables
         self.__attrs_init__(user_id, user_hash_key, send_in)  # pyright: ignore[reportAttributeAccessIssue]  attrs makes it
 
     def __attrs_post_init__(self) -> None:
         _check(self.send_in, _LOCATIONS, user_id=self.user_id, user_hash_key=self.user_hash_key)
-
-
-def _as_secret(token: Any) -> Any:
-    return token if callable(token) else Secret(token)
 
 
 @attrs.frozen(init=False)
@@ -194,23 +216,36 @@ class BearerToken:
     """An OAuth access token (contract, *OAuth*).
 
     Args:
-        token: the token, kept as a masked secret; or an async callable that returns one, called before each request.
-            The callable should cache its token until shortly before it expires.
+        token: the token, kept as a masked secret, or a function that returns it. The function should cache its token
+            until shortly before it expires.
 
     Raises:
         InvalidRequestError: the token cannot be sent.
     """
 
-    token: Secret | Callable[[], Awaitable[str]] = attrs.field(converter=_as_secret)
+    token: Secret | SecretFunction = attrs.field(converter=_as_secret)
 
-    def __init__(self, token: str | Secret | Callable[[], Awaitable[str]]) -> None:
+    def __init__(self, token: str | Secret | SecretFunction) -> None:
         token = _as_secret(token)  # an error's traceback shows local variables
         self.__attrs_init__(token)  # pyright: ignore[reportAttributeAccessIssue]  attrs makes it
 
     def __attrs_post_init__(self) -> None:
-        if isinstance(self.token, Secret):
-            _check("headers", _LOCATIONS, token=self.token)
+        _check("headers", _LOCATIONS, token=self.token)
 
 
 Credentials = UserApiKey | PasswordLogin | AccessToken | HashKey | BearerToken
 """Every kind of credentials that a client accepts."""
+
+SECRET_FIELDS: Final[Mapping[type[Any], str]] = {
+    UserApiKey: "user_api_key",
+    PasswordLogin: "password",
+    AccessToken: "token",
+    HashKey: "user_hash_key",
+    BearerToken: "token",
+}
+"""The field with the secret of each class."""
+
+
+def has_secret_function(credentials: Credentials) -> bool:
+    """Return whether the secret of credentials is a function to call."""
+    return not isinstance(getattr(credentials, SECRET_FIELDS[type(credentials)]), Secret)

@@ -108,6 +108,15 @@ class GatewayError(Exception):
     """
 
     call: str = ""
+    _retryable: ClassVar[bool] = False
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same call can be made again: nothing was executed, and the cause may pass.
+
+        It is False for an `OutcomeUnknownError`: first find out what happened.
+        """
+        return self._retryable
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by attributes; `Exception` does not pass keyword arguments."""
@@ -155,6 +164,8 @@ class NotSentError(GatewayError):
         reached: how far it got: `Reached.NOT_CONNECTED` or `Reached.NOTHING_WRITTEN`.
     """
 
+    _retryable = True
+
     def __init__(self, reason: str, *, call: str = "", reached: Reached = Reached.NOT_CONNECTED) -> None:
         self.reason = reason
         self.call = call
@@ -164,6 +175,8 @@ class NotSentError(GatewayError):
 
 class ClientClosedError(NotSentError):
     """The client was used after `aclose()`."""
+
+    _retryable = False
 
     def __init__(self, *, call: str = "") -> None:
         super().__init__("the client is closed", call=call)
@@ -294,12 +307,18 @@ class RateLimitError(StatusError):
     """429: too many requests; `.retry_after` is the wait in seconds that the gateway asks for, or None."""
 
     meaning = "too many requests"
+    _retryable = True
 
 
 class ServerError(StatusError):
     """5xx to a read. The outcome of a write that gets a 5xx is looked up instead."""
 
     meaning = "the gateway failed"
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same call can be made again: a read can."""
+        return self.call.startswith("GET ")
 
 
 class DeadlineExceededError(GatewayError):
@@ -308,6 +327,8 @@ class DeadlineExceededError(GatewayError):
     Attributes:
         seconds: the deadline in seconds.
     """
+
+    _retryable = True
 
     def __init__(self, seconds: float, *, call: str = "") -> None:
         self.seconds = seconds
@@ -321,6 +342,8 @@ class ConnectionLostError(GatewayError):
     Attributes:
         reached: how far the request got: `Reached.SENT` or `Reached.RESPONSE_CUT`.
     """
+
+    _retryable = True
 
     def __init__(self, reason: str, *, call: str = "", reached: Reached = Reached.SENT) -> None:
         self.reason = reason
@@ -366,8 +389,9 @@ def _mismatch(call: str, differences: tuple[str, ...]) -> str:
 class OutcomeUnknownError(GatewayError):
     """A write may have been executed: no conclusive response came, and the lookup did not find its outcome.
 
-    The record may exist and the money may have moved. Do not send the write again. Call `await error.resolve()`, now or
-    later.
+    The record may exist and the money may have moved. Do not make the write again under a new id. Call
+    `await error.resolve()`, now or later. A repetition under the same integrator id is safe, because the gateway takes
+    each id once. A write without an integrator id must not be repeated.
 
     Attributes:
         api_id: the integrator id under which the record can be looked up, or None when the call has none.
@@ -483,6 +507,8 @@ class TerminalBusyError(GatewayError):
         holder: what uses the terminal, if known: another client's `owner`, or an earlier call.
         advice: what the caller can do; empty when waiting is the only option.
     """
+
+    _retryable = True
 
     def __init__(self, terminal_id: str, *, holder: str = "", advice: str = "", call: str = "") -> None:
         self.terminal_id = terminal_id

@@ -16,7 +16,7 @@ import enum
 import inspect
 import logging
 from collections.abc import Callable, Iterable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import attrs
 
@@ -37,6 +37,7 @@ __all__ = [
     "TerminalProgress",
     "TerminalState",
     "call_safely",
+    "call_template",
     "is_async",
     "log_event",
     "notify",
@@ -57,12 +58,22 @@ class _CallEvent:
     """An event of a call.
 
     Attributes:
-        call: such as `"POST /v2/transactions"`.
+        call: such as `"GET /v2/contacts/11e8…"`.
+        call_id: the same in all events of one call, so that they can be put together; empty for a call of an earlier
+            process that `recover()` looks up.
         api_id: the integrator id of what is written, if it has one.
+        terminal_id: the terminal, for a call that waits at one.
     """
 
     call: str
+    call_id: str = attrs.field(default="", eq=False)
     api_id: str | None = None
+    terminal_id: str | None = None
+
+    @property
+    def template(self) -> str:
+        """The call without ids, such as `"GET /v2/contacts/{id}"`, as a label for metrics."""
+        return call_template(self.call)
 
 
 @attrs.frozen(kw_only=True)
@@ -76,11 +87,15 @@ class AttemptFailed(_CallEvent):
 
     Attributes:
         attempt: its number, from 1.
+        seconds: how long the call has taken so far.
+        status: the HTTP status of the response, if there was one.
         error: the error that ended it.
         verdict: the next step: `"again"`, `"look up"` or `"stop"`.
     """
 
     attempt: int
+    seconds: float = 0.0
+    status: int | None = None
     error: GatewayError
     verdict: str
 
@@ -118,11 +133,13 @@ class CallEnded(_CallEvent):
     Attributes:
         attempts: how many attempts it made.
         seconds: its total duration, with waits and lookups.
+        status: the HTTP status of the last attempt, if that got a response.
         error: the error that it raised, or None if it succeeded.
     """
 
     attempts: int
     seconds: float
+    status: int | None = None
     error: BaseException | None = None
 
 
@@ -133,11 +150,9 @@ class LeaseRenewalFailed(_CallEvent):
     The call continues safely. Another client may get the terminal meanwhile, so the customer may be asked twice.
 
     Attributes:
-        terminal_id: the terminal.
         reason: why the renewal failed, as text.
     """
 
-    terminal_id: str
     reason: str
 
 
@@ -195,6 +210,10 @@ class TerminalProgress:
     waited: float
     left: float | None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes as JSON-ready values, such as for a browser."""
+        return attrs.asdict(self) | {"state": self.state.value}
+
     def __str__(self) -> str:
         text = f"{self.state} by {self.holder}" if self.holder else str(self.state)
         return f"{text}, {self.waited:.0f} s" + ("" if self.left is None else f", {self.left:.0f} s left")
@@ -203,6 +222,23 @@ class TerminalProgress:
 OnProgress = Callable[[TerminalProgress], object]
 
 T = TypeVar("T")
+
+_FIRST_ID: Final = 3  # of "", "v2", "contacts", "11e8…"
+_NAMED_SEGMENTS: Final = frozenset({"me"})
+"""Segments of a path that stand where an id does."""
+
+
+def call_template(call: str) -> str:
+    """Replace the ids in a call such as `"GET /v2/contacts/11e8…"` by `{id}`.
+
+    The paths of the gateway alternate: a resource, an id, an action or a part, and an id of the part.
+    """
+    method, _, path = call.partition(" ")
+    segments = path.split("/")
+    for place in range(_FIRST_ID, len(segments), 2):
+        if segments[place] not in _NAMED_SEGMENTS:
+            segments[place] = "{id}"
+    return f"{method} {'/'.join(segments)}".strip()
 
 
 def notify(observers: Iterable[Observer], event: Event) -> None:

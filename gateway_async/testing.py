@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gateway_async.crash_testing.run import Prepare, Scenario
     from gateway_async.sandbox import Sandbox
 
-__all__ = ["crash_test", "gateway", "sandbox"]
+__all__ = ["crash_test", "gateway", "gateway_environment", "sandbox"]
 
 _NO_LOOP = "the fixture 'gateway' needs an event loop: mark the test with pytest.mark.anyio, or install pytest-asyncio"
 
@@ -54,6 +54,18 @@ def gateway(request: pytest.FixtureRequest) -> "AsyncGateway":
     """
     opened: AsyncGateway = request.getfixturevalue(_opener(request))
     return opened
+
+
+@pytest.fixture
+def gateway_environment(sandbox: "Sandbox", monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Set the `GATEWAY_*` variables of the sandbox for one test.
+
+    It returns them. It is for an application that calls `AsyncGateway.from_env()` itself. Child processes inherit them.
+    """
+    variables = sandbox.environment()
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    return variables
 
 
 @pytest.fixture

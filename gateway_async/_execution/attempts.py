@@ -98,7 +98,7 @@ class Attempts:
         call, progress = state.call, Progress()
         self.check_open(call)
         progress.stage = Stage.QUEUED
-        state.begin_attempt()
+        state.begin_attempt(progress)
         try:
             with anyio.CancelScope(deadline=state.attempts_until):
                 return await self._http.send(call, progress, state.attempt_timeout)
@@ -134,11 +134,15 @@ class Attempts:
 
     def report(self, state: CallState[Any], error: GatewayError) -> Decision:
         """Decide what follows a failed attempt, and emit its event."""
-        call = state.call
-        decision = decide(call.kind, error, may_have_been_sent_before=state.may_have_been_sent_before)
+        decision = decide(state.call.kind, error, may_have_been_sent_before=state.may_have_been_sent_before)
         if not isinstance(error, DeadlineExceededError):  # the call has ended
             failed = AttemptFailed(
-                call=str(call), api_id=call.api_id, attempt=state.attempt, error=error, verdict=decision.step.value
+                **state.event_facts(),
+                attempt=state.attempt,
+                seconds=anyio.current_time() - state.started,
+                status=state.status,
+                error=error,
+                verdict=decision.step.value,
             )
             self._events.emit(failed)
         return decision
@@ -181,7 +185,7 @@ class Attempts:
         """Withdraw a retry from the budget; return whether there was one."""
         if state.try_withdraw():
             return True
-        self._events.emit(RetryBudgetExhausted(call=str(state.call), api_id=state.call.api_id))
+        self._events.emit(RetryBudgetExhausted(**state.event_facts()))
         return False
 
     async def aclose(self) -> None:

@@ -1,15 +1,14 @@
 """`Authenticator`: sign each request with the client's credentials."""
 
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gateway_async._execution.token_provider import Fetch, TokenProvider
-from gateway_async._secrets import Secret
-from gateway_async._wire.auth import Signature, SigningCredentials, check_supported, sign, sign_without_credentials
+from gateway_async._wire.auth import Signature, check_supported, sign, sign_without_credentials
 from gateway_async._wire.call import Call
-from gateway_async.credentials import BearerToken, Credentials, HashKey, PasswordLogin, is_header_text
-from gateway_async.errors import NotSentError
+from gateway_async.credentials import Credentials, HashKey, PasswordLogin, has_secret_function
+
+if TYPE_CHECKING:  # a login loads it
+    from gateway_async._execution.token_provider import Fetch, TokenProvider
 
 __all__ = ["Authenticator"]
 
@@ -23,12 +22,13 @@ class Authenticator:
         fetch: sends a login.
     """
 
-    def __init__(self, credentials: Credentials, developer_id: str, fetch: Fetch) -> None:
+    def __init__(self, credentials: Credentials, developer_id: str, fetch: "Fetch") -> None:
         self._credentials = credentials
         self._developer_id = developer_id
-        self._credentials_source = (
-            TokenProvider(credentials, developer_id, fetch) if isinstance(credentials, PasswordLogin) else credentials
+        self._tokens = (
+            _token_provider(credentials, developer_id, fetch) if isinstance(credentials, PasswordLogin) else None
         )
+        self._must_fetch = self._tokens is not None or has_secret_function(credentials)
         self._reusable: Signature | None = None  # reused for all requests, if neither time nor a renewal changes it
 
     def check(self, call: Call[Any]) -> None:
@@ -43,59 +43,48 @@ class Authenticator:
         """Return the signature, or None if a token has to be fetched."""
         if not call.request.signed:
             return sign_without_credentials(self._developer_id)
-        match self._credentials_source:
-            case HashKey() as key:
-                return self._sign(key)
-            case TokenProvider():
-                return None
-            case BearerToken(token=token) if not isinstance(token, Secret):
-                return None
-            case credentials:
-                self._reusable = self._reusable or self._sign(credentials)
-                return self._reusable
+        if self._must_fetch:
+            return None
+        if isinstance(self._credentials, HashKey):
+            return self._sign(self._credentials)
+        self._reusable = self._reusable or self._sign(self._credentials)
+        return self._reusable
 
     async def fetch_signature(self, call: Call[Any]) -> Signature:
-        """Return the signature for one request of `call` with a token.
+        """Return the signature for one request with a fetched token or secret.
 
         Raises:
             AuthenticationError: the login was rejected.
-            NotSentError: no token is available, so the request cannot be sent.
+            NotSentError: no token or secret is available, so the request cannot be sent.
         """
-        match self._credentials_source:
-            case TokenProvider() as provider:
-                return self._sign(await provider.token(call))
-            case BearerToken(token=token) if not isinstance(token, Secret):
-                return self._sign(await _call_token_function(token, call))
-            case credentials:
-                return self._sign(credentials)
+        if self._tokens is not None:
+            return self._sign(await self._tokens.token(call))
+        from gateway_async._execution.secret_functions import with_current_secret  # most secrets are values
 
-    def _sign(self, credentials: SigningCredentials) -> Signature:
+        return self._sign(await with_current_secret(self._credentials, call))
+
+    def _sign(self, credentials: Credentials) -> Signature:
         return sign(credentials, self._developer_id, time.time())
 
     def extend_token(self, signature: Signature) -> None:
         """Extend the token of `signature` after the gateway has accepted it."""
-        if isinstance(self._credentials_source, TokenProvider):
-            self._credentials_source.extend(signature)
+        if self._tokens is not None:
+            self._tokens.extend(signature)
 
     def discard_token(self, signature: Signature) -> bool:
         """Discard the token of a rejected `signature`; return whether another one can be fetched."""
-        return isinstance(self._credentials_source, TokenProvider) and self._credentials_source.discard(signature)
+        return self._tokens is not None and self._tokens.discard(signature)
 
     async def aclose(self) -> None:
         """Revoke the token of a login.
 
         This is bounded in time and shielded from cancellation.
         """
-        if isinstance(self._credentials_source, TokenProvider):
-            await self._credentials_source.aclose()
+        if self._tokens is not None:
+            await self._tokens.aclose()
 
 
-async def _call_token_function(fetch_token: Callable[[], Awaitable[str]], call: Call[Any]) -> BearerToken:
-    """Call the caller's own function for a token."""
-    try:
-        token = Secret(await fetch_token())
-    except Exception as error:
-        raise NotSentError(f"no bearer token: {type(error).__name__}", call=str(call)) from error
-    if not is_header_text(token.reveal()):
-        raise NotSentError("no bearer token: what was given cannot be sent", call=str(call))
-    return BearerToken(token)
+def _token_provider(login: PasswordLogin, developer_id: str, fetch: "Fetch") -> "TokenProvider":
+    from gateway_async._execution.token_provider import TokenProvider  # most clients have a key
+
+    return TokenProvider(login, developer_id, fetch)

@@ -3,12 +3,14 @@
 `Attempts` and `OutcomeResolver` record failures, and `LedgerRecorder` the intent. `CallExecutor` records the outcome.
 """
 
+import os
 from copy import copy
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import anyio
 
 from gateway_async._execution.retry_budget import RetryBudget
+from gateway_async._http.progress import Progress
 from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.retry_policy import classify, is_definite
 from gateway_async.errors import GatewayError, OutcomeUnknownError, Reached
@@ -36,11 +38,13 @@ class CallState(Generic[T]):
         attempt: the number of the last attempt, from 1.
         attempt_timeout: maximum seconds for all attempts, without the time reserved for a lookup.
         attempts_until: the time at which the last attempt must end.
+        call_id: identifies the call in its events; generated for the first one.
         identity: identifies the call; the same in copies.
         intent_id: the call's intent in the ledger, if it has one.
         may_arrive_until: the time until which the gateway may still execute the write.
         may_have_been_sent: whether an attempt of the call may have been executed.
         may_have_been_sent_before: the same, without the last attempt.
+        progress: how far the last attempt got.
         reached: the furthest stage of an attempt that the gateway may have executed.
         started: the time at which the call started.
         unresolved: the error of a call that ended with an unknown outcome.
@@ -53,6 +57,7 @@ class CallState(Generic[T]):
         "attempts_until",
         "budget",
         "call",
+        "call_id",
         "identity",
         "in_doubt_seconds",
         "intent_id",
@@ -60,6 +65,7 @@ class CallState(Generic[T]):
         "may_arrive_until",
         "may_have_been_sent",
         "may_have_been_sent_before",
+        "progress",
         "reached",
         "seconds",
         "started",
@@ -86,6 +92,8 @@ class CallState(Generic[T]):
         self.attempt_timeout = seconds - _lookup_reserve(call.kind, seconds)
         self.attempts_until = self.started + self.attempt_timeout
         self.attempt = 0
+        self.call_id = ""
+        self.progress: Progress | None = None
         self.reached: Reached | None = None
         self.may_have_been_sent = self.may_have_been_sent_before = False
         self.may_arrive_until = self.started
@@ -98,9 +106,26 @@ class CallState(Generic[T]):
         kept.call = self.call.without_body()
         return kept
 
-    def begin_attempt(self) -> None:
+    def event_facts(self) -> dict[str, Any]:
+        """Return what all events of the call contain."""
+        call = self.call
+        self.call_id = self.call_id or os.urandom(8).hex()
+        return {
+            "call": str(call),
+            "api_id": call.api_id,
+            "call_id": self.call_id,
+            "terminal_id": call.terminal_id,
+        }
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status of the last attempt, if it got a response."""
+        return self.progress.status if self.progress else None
+
+    def begin_attempt(self, progress: Progress) -> None:
         """Count an attempt."""
         self.attempt += 1
+        self.progress = progress
         self.may_have_been_sent_before = self.may_have_been_sent
 
     def record_failure(self, error: GatewayError, *, unclear: bool = False) -> None:

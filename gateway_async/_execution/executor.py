@@ -6,6 +6,7 @@ records in the ledger, and acts on a failed attempt: it looks up the outcome, re
 
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AbstractContextManager
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,7 +26,7 @@ from gateway_async._execution.terminals.queue import TerminalQueues
 from gateway_async._execution.terminals.unresolved_calls import UnresolvedCalls
 from gateway_async._wire.call import Call, Kind
 from gateway_async._wire.reply import says_busy
-from gateway_async._wire.retry_policy import NextStep
+from gateway_async._wire.retry_policy import NextStep, is_refusal
 from gateway_async.errors import (
     ConnectionLostError,
     DeadlineExceededError,
@@ -100,6 +101,18 @@ class CallExecutor:
             events=self._events,
         )
 
+    def with_limits(
+        self, *, timeout: float | None, terminal_timeout: float | None, max_attempts: int | None
+    ) -> "CallExecutor":
+        """Return an executor with other limits that shares everything else; None keeps a limit.
+
+        Lookups keep the limits of the client.
+        """
+        limits = {"_timeout": timeout, "_terminal_timeout": terminal_timeout, "_max_attempts": max_attempts}
+        other = copy(self)
+        vars(other).update({name: value for name, value in limits.items() if value is not None})
+        return other
+
     def execute(self, call: Call[T], on_progress: OnProgress | None = None) -> Coroutine[Any, Any, T]:
         """Execute `call` and return its result.
 
@@ -111,6 +124,8 @@ class CallExecutor:
         self._attempts.check(call)
         if call.kind is Kind.TERMINAL:
             return self._execute_at_terminal(call, progress_reporter(call, on_progress))
+        if call.prerequisite is not None:
+            return self._execute_prepared(call)
         return self._execute(self._new_state(call, self._timeout))
 
     async def recover(self, lookup_of: "LookupOf", wait: float) -> list[Recovered]:
@@ -161,14 +176,30 @@ class CallExecutor:
             finally:
                 self._terminals.remember_unresolved(state)
 
-    async def _prepare(self, call: Call[T]) -> Call[T]:
-        """Execute the call's prerequisite read, if any; return the call to send."""
-        if call.prerequisite is None:
-            return call
+    async def _execute_prepared(self, call: Call[T]) -> T:
+        """Execute the call's prerequisite reads, then the call, within one total time."""
+        until = anyio.current_time() + self._timeout
         try:
-            return await self._execute(self._new_state(call.prerequisite, self._timeout))
+            call = await self._read_prerequisites(call, self._timeout / 2)
         except GatewayError as error:
-            raise NotSentError(f"its prerequisite read failed: {error}", call=str(call)) from error
+            if is_refusal(error):
+                raise  # it says more than "not sent", and nothing was sent either
+            raise _prerequisite_error(call, error) from error
+        return await self._execute(self._new_state(call, until - anyio.current_time()))
+
+    async def _prepare(self, call: Call[T]) -> Call[T]:
+        """Execute the prerequisite reads of a terminal call; return the call to send."""
+        try:
+            return await self._read_prerequisites(call, self._timeout)
+        except GatewayError as error:
+            raise _prerequisite_error(call, error) from error
+
+    async def _read_prerequisites(self, call: Call[T], seconds: float) -> Call[T]:
+        until = anyio.current_time() + seconds
+        while call.prerequisite is not None:
+            left = max(until - anyio.current_time(), 0.0)
+            call = await self._execute(self._new_state(call.prerequisite, left))
+        return call
 
     def _new_state(self, call: Call[T], seconds: float) -> CallState[T]:
         self._retry_budget.deposit()
@@ -182,7 +213,7 @@ class CallExecutor:
         call = state.call
         is_observed = self._events.wants_routine
         if is_observed:
-            self._events.emit(CallStarted(call=str(call), api_id=call.api_id))
+            self._events.emit(CallStarted(**state.event_facts()))
         error: BaseException | None = None
         try:
             if self._ledger_recorder.records(call):
@@ -202,10 +233,14 @@ class CallExecutor:
         finally:
             self._ledger_recorder.forget(state)
             if is_observed or error is not None:
-                spent = anyio.current_time() - state.started
-                self._events.emit(
-                    CallEnded(call=str(call), api_id=call.api_id, attempts=state.attempt, seconds=spent, error=error)
+                ended = CallEnded(
+                    **state.event_facts(),
+                    attempts=state.attempt,
+                    seconds=anyio.current_time() - state.started,
+                    status=state.status,
+                    error=error,
                 )
+                self._events.emit(ended)
 
     async def _continue(
         self, state: CallState[T], failure: GatewayError | None, on_lookup: Callable[[], object] | None
@@ -271,7 +306,7 @@ class CallExecutor:
                 on_lookup()
             lost = ConnectionLostError("cancelled", call=str(call))
             state.unresolved = self._outcome_resolver.unknown_error(state, lost)
-            if await self._outcome_resolver.resolve_cancelled(state, lost):
+            if await self._outcome_resolver.resolve_cancelled(state, lost, error):
                 state.unresolved = None
         await self._ledger_recorder.record_failure(state, error)
         if isinstance(error, DuplicateError) and call.recovery and call.recovery.existing:
@@ -279,3 +314,7 @@ class CallExecutor:
 
     def _fetch(self, existing: Callable[[], Call[T]]) -> Coroutine[Any, Any, T]:
         return self.execute(existing())
+
+
+def _prerequisite_error(call: Call[Any], error: GatewayError) -> NotSentError:
+    return NotSentError(f"its prerequisite read failed: {error}", call=str(call))

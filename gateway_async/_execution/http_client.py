@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 import httpx
 
 from gateway_async._execution.authenticator import Authenticator
+from gateway_async._execution.user_agent import USER_AGENT
 from gateway_async._http.direct_client import DirectClient
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.response_body import BodyTooLongError, read_body
@@ -47,7 +48,7 @@ _CONNECT_SECONDS: Final = 10.0
 _HEADERS: Final = (
     (b"Accept", b"application/json"),
     (b"Accept-Encoding", b"gzip, deflate"),
-    (b"User-Agent", b"gateway-async"),
+    USER_AGENT,
 )
 _JSON: Final = (b"Content-Type", b"application/json")
 _cached_url: Final = lru_cache(maxsize=256)(httpx.URL)
@@ -147,6 +148,7 @@ class HttpClient:
         try:
             response = await self._open(call, progress, seconds, signature)
             progress.stage = Stage.RESPONSE_STARTED  # also if the transport does not report it
+            progress.status = response.status_code
             reply = Reply(
                 response.status_code,
                 response.headers,

@@ -6,10 +6,11 @@ from typing import Any, Final, Generic, TypeVar
 
 import anyio.lowlevel
 
+from gateway_async._arguments import check_numbers
 from gateway_async._execution.executor import CallExecutor
 from gateway_async._execution.page_stream import PageStream, read_in_slices
 from gateway_async._wire.pagination import RawPage
-from gateway_async._wire.query import Params, list_params
+from gateway_async._wire.query import NamesToCheck, Params, list_params
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.errors import MalformedReplyError
 from gateway_async.models.page import Page
@@ -36,6 +37,7 @@ class Pages(Generic[T]):
         page = await pages                       # the first page only
         first = await pages.first()              # a record or None
         n = await pages.count()                  # how many there are, without fetching them
+        newest = await pages.to_list(limit=50)   # a list of the first records
 
     Nothing is fetched before first use. Iteration holds at most three pages in memory: the one in use, the next
     one, and the response with the one after it. It ends when the gateway has no more. It yields no id twice: it
@@ -83,6 +85,27 @@ class Pages(Generic[T]):
             raise MalformedReplyError("$.meta.pagination.totalCount", "missing", call=self._call)
         return page.total_count
 
+    async def to_list(self, limit: int | None = None) -> list[T]:
+        """Return the records as a list: the first `limit`, or all of them.
+
+        All records are in memory at the same time. Iterate over a long list instead.
+
+        Raises:
+            InvalidRequestError: `limit` is not a whole number above 0.
+        """
+        check_numbers(whole=True, above=0, optional=True, limit=limit)
+        size = self._page_size or _PAGE_SIZE
+        if limit is not None and limit <= size:
+            page = await self._first_page(limit)
+            if len(page.records) == limit or page.page_count in (0, 1):
+                return list(page.records)
+        records: list[T] = []
+        async for record in self:
+            records.append(record)
+            if len(records) == limit:
+                break
+        return records
+
     async def _first_page(self, size: int | None) -> Page[T]:
         return await read_in_slices(await self._fetch(1, self._sized(size)))
 
@@ -98,13 +121,17 @@ def pages_of(
     sort: str | None,
     page_size: int | None,
     expand: Sequence[str],
+    extra_filters: Mapping[str, Any] | None = None,
+    names: NamesToCheck | None = None,
 ) -> Pages[R]:
     """Build the list of a resource's records.
+
+    `names` are those that filters and sort may have; without them, any name is sent.
 
     Raises:
         InvalidRequestError: a filter, the sort, the page size or the expansion is invalid.
     """
-    params = list_params(filters, sort, page_size, expand)
+    params = list_params(filters, sort, page_size, expand, extra_filters=extra_filters, names=names)
     return Pages(
         f"GET {spec.path}", lambda number, sized: executor.execute(spec.page(number, sized)), params, page_size
     )

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import anyio
 
+from gateway_async._secrets import Secret
 from gateway_async._wire.auth import Signature, sign, sign_without_credentials
 from gateway_async._wire.call import Call
 from gateway_async._wire.token_calls import log_in, revoke
@@ -93,14 +94,21 @@ class TokenProvider:
         login = self._credentials
         try:
             with anyio.fail_after(_LOGIN_SECONDS):
+                password = login.password
+                if not isinstance(password, Secret):
+                    from gateway_async._execution.secret_functions import call_secret_function  # most are values
+
+                    password = await call_secret_function(password, "password", call)
                 token: Token = await self._fetch(
-                    log_in(login.username, login.password, login.domain), sign_without_credentials(self._developer_id)
+                    log_in(login.username, password, login.domain), sign_without_credentials(self._developer_id)
                 )
         except TimeoutError:
             raise NotSentError(f"no login within {_LOGIN_SECONDS:g} s", call=str(call)) from None
         except AuthenticationError as error:
             self._rejection = copy(error)
             raise
+        except NotSentError as error:
+            raise NotSentError(f"no login: {error.reason}", call=str(call)) from error
         except GatewayError as error:
             raise NotSentError(f"no login: {error}", call=str(call)) from error
         self._token, self._used_at = token, anyio.current_time()

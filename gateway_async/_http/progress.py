@@ -48,10 +48,13 @@ async def _discard_nothing() -> None:
 class Progress:
     """How far one attempt got, and a way to discard its connection."""
 
-    __slots__ = ("discard", "stage")
+    __slots__ = ("discard", "stage", "status")
 
     stage: Stage
     """Stays `Stage.UNREPORTED` under a transport that does not report."""
+
+    status: int | None
+    """The HTTP status of the response, once its head was read."""
 
     discard: Callable[[], Awaitable[None]]
     """Await it to close the connection for good.
@@ -63,6 +66,7 @@ class Progress:
 
     def __init__(self) -> None:
         self.stage = Stage.UNREPORTED
+        self.status = None
         self.discard = _discard_nothing
 
     @property

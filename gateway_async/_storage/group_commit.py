@@ -26,7 +26,7 @@ __all__ = ["GroupCommitWriter", "WriterBackend"]
 _MAX_DELAY_SECONDS: Final = 0.05
 """Seconds a fire-and-forget write may be delayed so that it can share a commit."""
 
-_COMMIT_INTERVAL_SECONDS: Final = 0.02
+_COMMIT_INTERVAL_SECONDS: Final = 0.01
 """Minimum seconds between two commits, so that many tasks share one.
 
 A write after a longer pause is not delayed.

@@ -15,10 +15,7 @@ from gateway_async._wire.query import Params
 from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, UserApiKey
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["Signature", "SigningCredentials", "check_supported", "sign", "sign_without_credentials"]
-
-SigningCredentials = UserApiKey | AccessToken | HashKey | BearerToken
-"""Credentials that can sign without fetching anything first."""
+__all__ = ["Signature", "check_supported", "hash_key", "sign", "sign_without_credentials"]
 
 _HASH_KEY_RESOURCES: Final = frozenset(
     {"accountforms", "accountvaults", "payform", "routeraccountvaults", "salestax", "transactions"}
@@ -76,38 +73,38 @@ def sign_without_credentials(developer_id: str) -> Signature:
     return Signature(headers=(("developer-id", developer_id),))
 
 
-def sign(credentials: SigningCredentials, developer_id: str, now: float) -> Signature:
+def sign(credentials: Credentials, developer_id: str, now: float) -> Signature:
     """Sign a request that is sent at `now` (Unix seconds).
 
     `developer-id` is a header or a query parameter, like the credentials.
     """
     developer = ("developer-id", developer_id)
     match credentials:
-        case UserApiKey(send_in="basic"):
-            basic = f"Basic {_base64(f'{credentials.user_id}:{credentials.user_api_key.reveal()}')}"
-            return Signature((developer, ("authorization", basic)), secrets=(credentials.user_api_key, Secret(basic)))
+        case UserApiKey(user_id=user_id, user_api_key=Secret() as key, send_in="basic"):
+            basic = f"Basic {_base64(f'{user_id}:{key.reveal()}')}"
+            return Signature((developer, ("authorization", basic)), secrets=(key, Secret(basic)))
         case BearerToken(token=Secret() as token):
             return Signature((developer, ("authorization", f"Bearer {token.reveal()}")), secrets=(token,))
-        case UserApiKey(user_id=user_id, user_api_key=key):
+        case UserApiKey(user_id=user_id, user_api_key=Secret() as key):
             return _signature_in(
                 credentials.send_in, (developer, ("user-id", user_id), ("user-api-key", key.reveal())), key
             )
-        case AccessToken(token=token):
+        case AccessToken(token=Secret() as token):
             return _signature_in(credentials.send_in, (developer, ("access-token", token.reveal())), token)
-        case HashKey(user_id=user_id, user_hash_key=key):
+        case HashKey(user_id=user_id, user_hash_key=Secret() as key):
             timestamp = str(int(now))
-            digest = _hash_key(user_id, key, timestamp)
+            digest = hash_key(user_id, key, timestamp)
             signed_params = (("user-id", user_id), ("timestamp", timestamp), ("hash-key", digest.reveal()))
             return _signature_in(credentials.send_in, (developer, *signed_params), key, digest)
         case _:
-            raise TypeError("a BearerToken must hold its token when it signs")
+            raise TypeError("credentials must hold their secret when they sign")
 
 
 def _signature_in(send_in: str, params: Params, *secrets: Secret) -> Signature:
     return Signature(params=params, secrets=secrets) if send_in == "query" else Signature(params, secrets=secrets)
 
 
-def _hash_key(user_id: str, key: Secret, timestamp: str) -> Secret:
+def hash_key(user_id: str, key: Secret, timestamp: str) -> Secret:
     """Return the HMAC-SHA256 of user id and timestamp, as lower-case hex."""
     return Secret(hmac.new(key.reveal().encode(), f"{user_id}{timestamp}".encode(), hashlib.sha256).hexdigest())
 

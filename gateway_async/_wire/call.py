@@ -47,7 +47,10 @@ class Kind(enum.Enum):
     IDEMPOTENT = "idempotent write"
     """Sets a state that reading the record shows. Setting it twice has the same effect as setting it once."""
     UNNAMED = "unnamed write"
-    """Creates or does something that a lookup cannot find."""
+    """Creates or does something without an integrator id, and a repetition would do it again.
+
+    Some of these writes are looked up by comparing lists or dates before and after.
+    """
     TERMINAL = "terminal"
     """Waits for a person at a terminal.
 
@@ -191,8 +194,9 @@ class Call(Generic[T]):
         recovery: for a write, how its outcome is found out; None if that is not possible.
         ledger_entry: what a ledger stores about the call, if it moves money or stores an account.
         terminal_id: the terminal at which the call waits.
-        prerequisite: for a terminal call, a read to do first. Its result is the call to send instead.
+        prerequisite: a read to do first. Its result is the call to send instead, which may have a prerequisite too.
         error_class: the error to raise for a refusal, regardless of its status.
+        returns_reply: whether the result is the response itself, instead of what `read` returns.
     """
 
     request: HttpRequest
@@ -207,6 +211,7 @@ class Call(Generic[T]):
     terminal_id: str | None = None
     prerequisite: "Call[Call[T]] | None" = None
     error_class: type[StatusError] | None = None
+    returns_reply: bool = False
 
     def without_body(self) -> "Call[T]":
         """Return the same call without its body.

@@ -3,18 +3,22 @@
 The list is read before the write, and only the ids of its rows are kept. If the response is lost, the list is read
 again:
 
-- one new row is the record of the write;
+- one new row with the sent values is the record of the write;
 - without a new row, the write was not executed so far;
-- with several new rows, the outcome stays unknown.
+- with several such rows, or new rows with other values only, the outcome stays unknown.
 
 Gateways match filters against parts of a text, so every row is also compared here.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
+import attrs
+
 from gateway_async._secrets import mask_text
-from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus
+from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus, Recovery
 from gateway_async._wire.convert.read import FieldError
 from gateway_async._wire.convert.records import structure
 from gateway_async._wire.evidence import EXISTS
@@ -22,10 +26,11 @@ from gateway_async._wire.outcome_query import OutcomeQuery
 from gateway_async._wire.pagination import read_page
 from gateway_async._wire.query import filters
 from gateway_async._wire.resource import ResourceSpec
+from gateway_async._wire.response_matching import check_belongs, differences
 from gateway_async.errors import MismatchedReplyError
 from gateway_async.models.record import Record
 
-__all__ = ["KIND", "check_new", "new_record", "read_before"]
+__all__ = ["KIND", "check_new", "new_record", "read_before", "with_new_record_lookup"]
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -33,24 +38,67 @@ T = TypeVar("T")
 KIND: Final = "new_record"
 """The kind of such an outcome query. Ledgers on disk contain this value, so its meaning must never change."""
 
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
 _MAX_ROWS: Final = 100
 """Maximum rows to read. Between two reads, more new rows than this are not expected."""
 
 
-def read_before(spec: ResourceSpec[R], expected: Mapping[str, Any], then: Callable[[OutcomeQuery], T]) -> Call[T]:
+def with_new_record_lookup(
+    call: Call[R],
+    spec: ResourceSpec[R],
+    expected: Mapping[str, Any],
+    *,
+    values: Mapping[str, Any] = _NOTHING,
+    in_response: Mapping[str, Any] | None = None,
+    response_spec: ResourceSpec[R] | None = None,
+) -> Call[R]:
+    """Add this lookup to a create. Its prerequisite reads the existing records.
+
+    Args:
+        call: creates the record.
+        spec: the resource that lists the record.
+        expected: values by which the list is filtered, and which the new record has, such as its contact.
+        values: other sent values of the new record. One that a record does not show proves nothing.
+        in_response: values that the response to the create must not contradict; those of `expected` by default.
+        response_spec: reads that response, if it is not `spec`.
+    """
+
+    def add_lookup(outcome_query: OutcomeQuery) -> Call[R]:
+        def read(content: Any) -> R:
+            record = (response_spec or spec).unwrap(content)
+            check_belongs(expected if in_response is None else in_response, record)
+            check_new(outcome_query, record)
+            return call.read(content)
+
+        entry = call.ledger_entry and attrs.evolve(call.ledger_entry, outcome_query=outcome_query)
+        recovery = Recovery(lookup=partial(new_record, spec, outcome_query))
+        return attrs.evolve(call, read=read, recovery=recovery, ledger_entry=entry, prerequisite=None)
+
+    return attrs.evolve(call, prerequisite=read_before(spec, expected, add_lookup, values))
+
+
+def read_before(
+    spec: ResourceSpec[R],
+    expected: Mapping[str, Any],
+    then: Callable[[OutcomeQuery], T],
+    values: Mapping[str, Any] = _NOTHING,
+) -> Call[T]:
     """Build the read of the existing records before a write.
 
     Args:
         spec: the resource that the write creates.
-        expected: values that the new record will have, such as its contact.
+        expected: values by which the list is filtered, and which the new record will have, such as its contact.
         then: builds the result of the read from the outcome query that finds the new record.
+        values: other values that the new record will have.
     """
 
     def read(content: Any) -> T:
         rows = list(_rows(spec, content, expected))
         before = {"ids": [str(row["id"]) for row in rows], "created_ts": max(map(_created_ts, rows), default=0)}
+        sent = before | ({"values": dict(values)} if values else {})
         return then(
-            OutcomeQuery(kind=KIND, resource=spec.resource, id="", expected=expected, evidence=EXISTS.name, sent=before)
+            OutcomeQuery(kind=KIND, resource=spec.resource, id="", expected=expected, evidence=EXISTS.name, sent=sent)
         )
 
     return Call(request=_list_newest(spec, expected), read=read)
@@ -59,19 +107,30 @@ def read_before(spec: ResourceSpec[R], expected: Mapping[str, Any], then: Callab
 def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Lookup[R]:
     """Build the lookup for an outcome query of `read_before`."""
     known, since = set(outcome_query.sent["ids"]), outcome_query.sent["created_ts"]
+    values = outcome_query.sent.get("values", _NOTHING)
 
     def read(content: Any) -> LookupResult[R]:
         rows = [row for row in _rows(spec, content, outcome_query.expected) if str(row["id"]) not in known]
         rows = [row for row in rows if not (spec.api_id and row.get(spec.api_id))]  # one with an id is another call's
         new = [row for row in rows if _created_ts(row) >= since]  # an older one has only moved up in the list
-        if len(new) > 1:
-            ids = mask_text(", ".join(str(row["id"]) for row in new))
-            raise FieldError(f".{spec.plural}", f"several records are new: {ids}")
         if not new:
             return LookupResult(LookupStatus.NOT_EXECUTED)
-        return LookupResult(LookupStatus.EXECUTED, structure(spec.record, new[0]))
+        return LookupResult(LookupStatus.EXECUTED, structure(spec.record, _only_match(spec, new, values)))
 
     return Lookup(request=_list_newest(spec, outcome_query.expected), read=read)
+
+
+def _only_match(spec: ResourceSpec[Any], new: list[Mapping[str, Any]], values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the only new row that has the sent values.
+
+    Raises:
+        FieldError: no row has them, so a gateway may have changed them; or several rows have them.
+    """
+    matching = [row for row in new if not differences(values, row)]
+    if len(matching) == 1:
+        return matching[0]
+    ids = mask_text(", ".join(str(row["id"]) for row in matching or new))
+    raise FieldError(f".{spec.plural}", f"several records are new: {ids}" if matching else f"not as sent: {ids}")
 
 
 def check_new(outcome_query: OutcomeQuery, record: Mapping[str, Any]) -> None:

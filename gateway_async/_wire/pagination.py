@@ -86,19 +86,23 @@ class RawPage(Generic[T]):
         )
 
 
-def decode_page(body: bytes, plural: str) -> Any:
+def decode_page(body: bytes, plural: str, singular: str = "") -> Any:
     """Decode the JSON of a list, with its rows as `msgspec.Raw`.
+
+    The vendor's documents show some lists under the `singular` name. They are returned under the plural one.
 
     Raises:
         ValueError: the bytes are not JSON.
     """
     if not body.isascii():
         body.decode()  # rows are not decoded here, and must be valid
-    try:
-        envelope = decode(body, _envelope_decoder(plural))
-    except msgspec.ValidationError:  # not a list
-        return decode(body)
-    return {plural: envelope.rows, "meta": envelope.meta}
+    for name in (plural, singular) if singular else (plural,):
+        try:
+            envelope = decode(body, _envelope_decoder(name))
+        except msgspec.ValidationError:  # not a list of this name
+            continue
+        return {plural: envelope.rows, "meta": envelope.meta}
+    return decode(body)
 
 
 @lru_cache

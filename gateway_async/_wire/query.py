@@ -1,11 +1,15 @@
 """Query parameters: filters, time ranges, sort, expand, and reads by integrator id."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
+
+import attrs
 
 from gateway_async._secrets import mask_text
 from gateway_async._wire.convert.write import is_text
@@ -13,12 +17,47 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.models.identifiers import ApiId
 from gateway_async.models.time_range import TimeRange
 
-__all__ = ["MAX_PAGE_SIZE", "Params", "expansion", "filters", "list_params", "segment", "segment_and_params"]
+__all__ = [
+    "MAX_PAGE_SIZE",
+    "NamesToCheck",
+    "Params",
+    "expansion",
+    "filters",
+    "free_params",
+    "list_params",
+    "segment",
+    "segment_and_params",
+]
 
 Params = tuple[tuple[str, str], ...]
 
 MAX_PAGE_SIZE: Final = 5000
+_CREDENTIALS: Final = frozenset({"developer-id", "user-id", "user-api-key", "access-token", "hash-key", "timestamp"})
+"""Parameters that the client adds."""
+_RANGE_END: Final = re.compile("_(from|to)$")
+"""The end of the names that bound a custom time range."""
 _RESERVED: Final = frozenset({"page", "page_size", "sort", "expand", "api_id"})
+
+
+@attrs.frozen
+class NamesToCheck:
+    """The names that filters and sort of a resource may have.
+
+    Attributes:
+        resource: the resource, for messages.
+        fields: the names.
+    """
+
+    resource: str
+    fields: frozenset[str]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.fields
+
+    def closest(self, name: str) -> str:
+        """Return the suggestion of a similar name, if there is one."""
+        similar = get_close_matches(name, sorted(self.fields), n=1)
+        return f"did you mean {similar[0]}? " if similar else ""
 
 
 def segment_and_params(ref: str | ApiId, location_id: str | None) -> tuple[str, Params]:
@@ -73,19 +112,31 @@ def expansion(expand: Sequence[str]) -> Params:
 
 
 def list_params(
-    criteria: Mapping[str, Any] | None, sort: str | None, page_size: int | None, expand: Sequence[str]
+    criteria: Mapping[str, Any] | None,
+    sort: str | None,
+    page_size: int | None,
+    expand: Sequence[str],
+    *,
+    extra_filters: Mapping[str, Any] | None = None,
+    names: NamesToCheck | None = None,
 ) -> Params:
     """Return the parameters of a list, without those of the page.
 
-    The size of the page is only checked.
+    The size of the page is only checked. `names` are the names that filters and sort may have; without them, and in
+    `extra_filters`, any name is sent.
 
     Raises:
         InvalidRequestError: the filters, the sort, the page size or the expansion cannot be sent; `.problems` lists
             every problem.
     """
-    problems = _size_problems(page_size)
+    problems = [*_size_problems(page_size), *_name_problems(criteria, sort, extra_filters, names)]
     params: list[tuple[str, str]] = []
-    for part in (partial(filters, criteria or {}), partial(_sorting, sort), partial(expansion, expand)):
+    for part in (
+        partial(filters, criteria or {}),
+        partial(filters, extra_filters or {}, "extra_filters"),
+        partial(_sorting, sort),
+        partial(expansion, expand),
+    ):
         try:
             params.extend(part())
         except InvalidRequestError as error:
@@ -93,6 +144,21 @@ def list_params(
     if problems:
         raise InvalidRequestError(problems)
     return tuple(params)
+
+
+def _name_problems(criteria: Any, sort: Any, extra_filters: Any, names: NamesToCheck | None) -> Iterator[str]:
+    """Yield the problems of the names of filters and sort."""
+    given = criteria if isinstance(criteria, Mapping) else {}
+    extra = extra_filters if isinstance(extra_filters, Mapping) else {}
+    yield from (mask_text(f"{name}: is in both filters and extra_filters") for name in given if name in extra)
+    if names is None:
+        return
+    for name in given:
+        if isinstance(name, str) and name not in names and _RANGE_END.sub("", name) not in names:
+            yield mask_text(f"{name}: is not a field of {names.resource} ({names.closest(name)}extra_filters sends it)")
+    field = sort.removeprefix("-") if isinstance(sort, str) else ""
+    if field.isidentifier() and field not in names and field not in extra:
+        yield mask_text(f"sort: {field} is not a field of {names.resource} ({names.closest(field)}see its model)")
 
 
 def _sorting(sort: str | None) -> Params:
@@ -110,14 +176,14 @@ def _size_problems(page_size: int | None) -> list[str]:
     return [f"page_size: must be a whole number from 1 to {MAX_PAGE_SIZE}"]
 
 
-def filters(criteria: Mapping[str, Any]) -> Params:
+def filters(criteria: Mapping[str, Any], argument: str = "filters") -> Params:
     """Return filters by field as parameters (contract, *Endpoints*, common rules).
 
     Raises:
         InvalidRequestError: a value has a type that cannot be filtered by, or a name is not a field name.
     """
     if not isinstance(criteria, Mapping):
-        raise InvalidRequestError("filters: must be a mapping of field names to values")
+        raise InvalidRequestError(f"{argument}: must be a mapping of field names to values")
     problems: list[str] = []
     params: list[tuple[str, str]] = []
     for name, value in criteria.items():
@@ -131,6 +197,29 @@ def filters(criteria: Mapping[str, Any]) -> Params:
     if problems:
         raise InvalidRequestError(problems)
     return tuple(params)
+
+
+def free_params(params: Mapping[str, Any]) -> Params:
+    """Return any parameters, converted like filters.
+
+    Raises:
+        InvalidRequestError: `params` is not a mapping, or a name or a value cannot be sent.
+    """
+    if not isinstance(params, Mapping):
+        raise InvalidRequestError("params: must be a mapping of names to values")
+    problems: list[str] = []
+    sent: list[tuple[str, str]] = []
+    for name, value in params.items():
+        if not is_text(name) or not name or name in _CREDENTIALS:
+            problems.append(mask_text(f"params: {name!r} cannot be a parameter"))
+            continue
+        try:
+            sent.extend(_filter(name, value))
+        except ValueError as error:
+            problems.append(f"{name}: {error}")
+    if problems:
+        raise InvalidRequestError(problems)
+    return tuple(sent)
 
 
 def _filter(name: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from gateway_async._wire.convert.records import structure
 from gateway_async._wire.evidence import Evidence, identifies_create, shows
 from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
 from gateway_async._wire.pagination import RawPage, decode_page, find_row, read_raw_page
-from gateway_async._wire.query import Params, expansion, filters, segment, segment_and_params
+from gateway_async._wire.query import NamesToCheck, Params, expansion, filters, segment, segment_and_params
 from gateway_async._wire.response_matching import check_belongs, differences
 from gateway_async._wire.scope import Scope
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
@@ -55,6 +55,12 @@ class RecordReader(Generic[R]):
         """Return the resource's path."""
         return f"/v2/{self.plural}"
 
+    @property
+    def names_to_check(self) -> NamesToCheck:
+        """Return the names that filters and sort of the resource may have."""
+        record: Any = self.record  # mypy does not take a class with a variable as hashable
+        return _names_to_check(self.resource, record)
+
     def get(self, ref: Ref, scope: Scope, expand: Sequence[str] = ()) -> Call[R]:
         """Build the call that reads a record.
 
@@ -64,6 +70,10 @@ class RecordReader(Generic[R]):
         path, params = self.path_and_params(ref, scope)
         request = HttpRequest(path=path, params=params + expansion(expand))
         return Call(request=request, read=self._reader(self._identity(ref, scope)))
+
+    def get_by_word(self, word: str) -> Call[R]:
+        """Build the call that reads the record `word`, such as `me`."""
+        return Call(request=HttpRequest(path=sealed_path(f"{self.path}/{word}")), read=self._reader({}))
 
     def existing(self, outcome_query: OutcomeQuery, scope: Scope) -> Call[R]:
         """Build the read of the record with the integrator id.
@@ -98,7 +108,7 @@ class RecordReader(Generic[R]):
         """Build the call that reads page `number` (1-based) of a list."""
         return Call(
             request=HttpRequest(path=sealed_path(self.path), params=(*params, ("page", str(number)))),
-            decode=partial(decode_page, plural=self.plural),
+            decode=partial(decode_page, plural=self.plural, singular=self.name),
             read=lambda content: read_raw_page(content, self.plural, number, self.record),
         )
 
@@ -263,6 +273,11 @@ class RecordReader(Generic[R]):
 def sealed_path(path: str) -> Secret:
     """Seal a list's path once, because all calls share it."""
     return Secret(path)
+
+
+@cache
+def _names_to_check(resource: str, record: type[Any]) -> NamesToCheck:
+    return NamesToCheck(resource, frozenset(field.name for field in attrs.fields(record)) - {"extra"})
 
 
 def _is_gone(row: Mapping[str, Any] | None) -> LookupResult[bool]:

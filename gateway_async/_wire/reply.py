@@ -71,19 +71,33 @@ _MAX_QUOTED_TOTAL: Final = 4096
 
 @attrs.frozen
 class Reply:
-    """A raw HTTP response.
+    """An HTTP response: the result of `gateway.request(…)`.
 
     Attributes:
-        headers: a mapping that ignores the case of names, such as `httpx.Headers`.
+        status: the HTTP status.
+        headers: a mapping that ignores the case of names.
+        body: the body, decompressed.
         at: the time of arrival, Unix seconds.
-        secrets: the credentials of the request, which are masked in quoted texts.
+        secrets: the credentials of the request, which are masked in quoted texts; empty for users.
     """
 
     status: int
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = attrs.field(repr=False)
     body: bytes = attrs.field(repr=False)
-    at: float
+    at: float = attrs.field(repr=False)
     secrets: tuple[Secret, ...] = attrs.field(default=(), repr=False)
+
+    def json(self) -> Any:
+        """Decode the body, with fractions as `Decimal`. An empty body is None.
+
+        Raises:
+            MalformedReplyError: the body is not JSON.
+        """
+        try:
+            return decode(self.body) if self.body.strip() else None
+        except ValueError:
+            malformed = MalformedReplyError("$", f"not JSON: {_describe_body(self)}")
+        raise malformed
 
 
 def read_reply(call: Call[T], reply: Reply) -> T:
@@ -111,11 +125,15 @@ def _result(call: Call[T], reply: Reply) -> T:
 
 
 def _success(call: Call[T], reply: Reply) -> T:
+    if call.returns_reply and call.kind.is_read:
+        return cast("T", attrs.evolve(reply, secrets=()))
     try:
         result: Any = call.read(_content(call, reply))
     except FieldError as error:
         malformed = _malformed(call, reply, error)
     else:
+        if call.returns_reply:  # the response to a write, whose body is empty or JSON: a page of a proxy proves nothing
+            result = attrs.evolve(reply, secrets=())
         if isinstance(result, RawPage):  # its rows are read later
             result = attrs.evolve(result, on_error=partial(_malformed, call, reply))
         success: T = result

@@ -67,13 +67,27 @@ class ResourceSpec(RecordReader[R]):
             InvalidRequestError: `new` or the files are invalid; `.problems` lists every problem.
         """
         _check_type(new, self.creates)
+        scope = _scope_of(new, scope)
         filled = self._defaults(new, scope)
         wrong = () if files == () else self._file_problems(new, files, scope)
         prepared = prepare(new, limits=scope.check_limits, filled=filled, more_problems=wrong)
+        made_up = self.api_id in filled and bool(filled[self.api_id])
+        return self._create(prepared, scope, kind=kind, evidence=evidence, made_up=made_up, files=files)
+
+    def _create(
+        self,
+        prepared: PreparedRequest,
+        scope: Scope,
+        *,
+        kind: Kind,
+        evidence: Evidence,
+        made_up: bool,
+        files: Sequence[Attachment] = (),
+    ) -> Call[R]:
+        """Build the create of prepared content. `made_up` says whether the client generated its integrator id."""
         content = prepared.content
         expected = _expected(content, self.api_id)
         name, location_id = content.get(self.api_id or ""), content.get("location_id")
-        made_up = bool(name) and self.api_id in filled
         stored_as = self.stored_as or self
         outcome_query, recovery = None, None
         if name:
@@ -174,23 +188,26 @@ class ResourceSpec(RecordReader[R]):
         *,
         method: str = "POST",
         content: Mapping[str, Any] | None = None,
+        params: Params = (),
         evidence: Evidence | None = None,
+        shows: Mapping[str, Any] | None = None,
     ) -> Call[R]:
         """Build the call of an action in the path (`reopen`, `settle`).
 
-        `content` is the body, if the action takes one. `evidence` shows that the action was executed. Without it, the
-        outcome cannot be looked up.
+        `content` is the body, if the action takes one, and `params` are further parameters. `evidence` shows that the
+        action was executed. Without it, the outcome cannot be looked up. It compares the record with `shows`, or else
+        with the body.
 
         Raises:
             InvalidRequestError: the id cannot be sent.
         """
-        path, params = self.path_and_params(ref, scope)
+        path, its_id = self.path_and_params(ref, scope)
         identity = self._identity(ref, scope)
         sent = content or {}
-        outcome_query = self.outcome_query(ref, scope, identity, evidence, sent) if evidence else None
+        outcome_query = self.outcome_query(ref, scope, identity, evidence, shows or sent) if evidence else None
         body = encode({self.name: content}) if content else None
         return Call(
-            request=HttpRequest(method=method, path=f"{path}/{verb}", params=params, body=body),
+            request=HttpRequest(method=method, path=f"{path}/{verb}", params=its_id + params, body=body),
             kind=Kind.IDEMPOTENT if evidence else Kind.UNNAMED,
             read=self._reader(identity),
             sent={name: mask_text(str(value)) for name, value in sent.items()},
@@ -267,6 +284,14 @@ class ResourceSpec(RecordReader[R]):
         """Return the fields of all records and requests, and of `content`."""
         known = _names((self.record, *self.creates, *self.updates))
         return known if known.issuperset(content) else known | content.keys()
+
+
+def _scope_of(new: Request, scope: Scope) -> Scope:
+    """Return the scope of a create: without the client's location if the request names its own by `location_api_id`.
+
+    The record is then looked up in all locations that the user sees.
+    """
+    return scope if getattr(new, "location_api_id", None) is None else attrs.evolve(scope, location_id=None)
 
 
 @cache

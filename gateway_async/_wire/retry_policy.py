@@ -40,6 +40,7 @@ __all__ = [
     "decide",
     "format_table",
     "is_definite",
+    "is_refusal",
 ]
 
 
@@ -200,6 +201,11 @@ def _classify_alone(error: GatewayError) -> AttemptResult:
         is_final = result in (AttemptResult.ABSENT, AttemptResult.REFUSED)
         return AttemptResult.BLOCKED if is_final and not error.is_from_gateway else result
     return next((result for kind, result in _ERRORS.items() if isinstance(error, kind)), AttemptResult.LOST)
+
+
+def is_refusal(error: GatewayError) -> bool:
+    """Return whether the gateway itself rejects the request, finally."""
+    return classify(error) in (AttemptResult.ABSENT, AttemptResult.REFUSED)
 
 
 def is_definite(kind: Kind, error: GatewayError, *, may_have_been_sent_before: bool = False) -> bool:

@@ -1,6 +1,7 @@
 """`Scope`: what a client adds to every request."""
 
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 
@@ -22,3 +23,8 @@ class Scope:
     check_limits: bool
     new_id: Callable[[], str]
     base_url: str = ""
+
+    def with_options(self, location_id: str | None, check_limits: bool | None) -> "Scope":
+        """Return the scope with another location and other checks; None keeps them."""
+        changes: dict[str, Any] = {"location_id": location_id, "check_limits": check_limits}
+        return attrs.evolve(self, **{name: value for name, value in changes.items() if value is not None})

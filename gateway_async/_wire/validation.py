@@ -23,10 +23,12 @@ from gateway_async._wire.convert.write import as_number, encode, fields_of, is_u
 from gateway_async.models.codes import OpenStr
 from gateway_async.models.request import (
     UNSET,
+    Amounts,
     Cents,
     ExactlyOne,
     Items,
     NotBoth,
+    NotWhen,
     Pattern,
     Request,
     Required,
@@ -40,6 +42,9 @@ __all__ = ["problems"]
 
 _SHOWN: Final = 40
 """The number of characters of an unknown code that a problem quotes."""
+
+_TYPE_CHARACTERS: Final = 2
+"""The length of the type of an additional amount."""
 
 _PLAIN_TYPES: Final = frozenset({str, int, bool, date, datetime, Secret, AccountNumber})
 
@@ -76,6 +81,7 @@ class _Field:
     codes: tuple[str, ...]
     open_codes: tuple[type[OpenStr], ...]
     items: Items | None
+    amounts: Amounts | None
     checks: tuple[Check, ...]
 
 
@@ -114,11 +120,8 @@ def _value_problems(field: _Field, value: Any, limits: bool) -> Iterable[Problem
     wrong = _type_problem(field, value, text, kind)
     if wrong:
         return (Problem(wrong, field.name),)
-    if not isinstance(value, str | Secret):
-        if bounds := field.items:
-            return [Problem(said, path) for path, said in _items_problems(field.name, value, bounds, limits)]
-        if isinstance(value, Sequence | Mapping):
-            return [Problem(said, path) for path, said in _unsendable_parts(value, field.name)]
+    if isinstance(value, Sequence | Mapping) and not isinstance(value, str):
+        return [Problem(said, path) for path, said in _part_problems(field, value, limits)]
     unknown = _unknown_code(field, value) if limits and field.codes else None
     if unknown:
         return (Problem(unknown, field.name),)
@@ -127,6 +130,16 @@ def _value_problems(field: _Field, value: Any, limits: bool) -> Iterable[Problem
 
 def _limit_problems(field: _Field, value: Any) -> Iterable[Problem]:
     return [Problem(said, field.name) for check in field.checks for said in check(value)]
+
+
+def _part_problems(field: _Field, value: Any, limits: bool) -> Iterator[tuple[str, str]]:
+    """Yield the problems of the parts of a mapping or a sequence."""
+    if field.items:
+        yield from _items_problems(field.name, value, field.items, limits)
+    elif field.amounts:
+        yield from _amounts_problems(field.name, value, field.amounts, limits)
+    else:
+        yield from _unsendable_parts(value, field.name)
 
 
 def _unsendable_parts(value: Any, name: str) -> Iterator[tuple[str, str]]:
@@ -150,7 +163,7 @@ def _type_problem(field: _Field, value: Any, text: Any, kind: type) -> str | Non
     if isinstance(value, datetime) and datetime not in field.kinds:
         fits = False
     if isinstance(value, str | bytes) and Sequence in field.kinds:
-        fits = False
+        fits = isinstance(value, str) and str in field.kinds
     if fits:
         return _encoding_problem(text)
     return f"must be {_expected_types(field)}, not {kind.__name__}"
@@ -252,6 +265,24 @@ def _item_problems(name: Any, amount: Any, bounds: Items, limits: bool) -> Itera
         yield from _cents_problems(money(amount).removeprefix("-"), bounds.digits)
 
 
+def _amounts_problems(field: str, amounts: Sequence[Any], bounds: Amounts, limits: bool) -> Iterator[tuple[str, str]]:
+    """Yield the problems of a list of amounts with types."""
+    for index, entry in enumerate(amounts):
+        path = f"{field}[{index}]"
+        if not isinstance(entry, Mapping):
+            yield path, f"must be a mapping of type and amount, not {type(entry).__name__}"
+            continue
+        rest = {name: value for name, value in entry.items() if name != "amount"}
+        yield from _unsendable(rest, path)
+        wrong = _money_problem(entry.get("amount", ""))
+        if wrong:
+            yield f"{path}.amount", wrong
+        elif limits:
+            yield from ((f"{path}.amount", line) for line in _cents_problems(money(entry["amount"]), bounds.digits))
+        if limits and len(str(entry.get("type", ""))) != _TYPE_CHARACTERS:
+            yield f"{path}.type", f"must have {_TYPE_CHARACTERS} characters"
+
+
 def _rule_problems(rules: Iterable[Rule], values: Mapping[str, Any]) -> Iterator[Problem]:
     for rule in rules:
         problem = _rule_problem(rule, values)
@@ -261,9 +292,9 @@ def _rule_problems(rules: Iterable[Rule], values: Mapping[str, Any]) -> Iterator
 
 def _rule_problem(rule: Rule, values: Mapping[str, Any]) -> Problem | None:
     match rule:
-        case ExactlyOne(fields):
+        case ExactlyOne(fields, pair):
             given = _given_fields(values, fields)
-            if len(given) != 1:
+            if len(given) != 1 and (not given or frozenset(given) != pair):
                 return Problem(f"exactly one of {', '.join(fields)} is needed", *(given or fields[:1]))
         case NotBoth(fields):
             given = _given_fields(values, fields)
@@ -274,11 +305,20 @@ def _rule_problem(rule: Rule, values: Mapping[str, Any]) -> Problem | None:
             if given and len(given) != len(fields):
                 missing = [name for name in fields if name not in given]
                 return Problem(f"must be given together with {', '.join(given)}", *missing)
-        case RequiredWhen(field, when, wanted, given):
-            applies = values[when] in wanted and (not given or _given_fields(values, (given,)))
-            if applies and not _given_fields(values, (field,)):
-                return Problem(f"is required when {when} is {values[when]}", field)
+        case RequiredWhen() | NotWhen():
+            return _condition_problem(rule, values)
     return None
+
+
+def _condition_problem(rule: RequiredWhen | NotWhen, values: Mapping[str, Any]) -> Problem | None:
+    """Return the problem of a field that depends on another field."""
+    applies, is_given = values[rule.when] in rule.values, bool(_given_fields(values, (rule.field,)))
+    if isinstance(rule, RequiredWhen):
+        applies = applies and (not rule.given or bool(_given_fields(values, (rule.given,))))
+    if not applies or is_given == isinstance(rule, RequiredWhen):
+        return None
+    demand = "is required" if isinstance(rule, RequiredWhen) else "must not be given"
+    return Problem(f"{demand} when {rule.when} is {values[rule.when]}", rule.field)
 
 
 def _given_fields(values: Mapping[str, Any], fields: tuple[str, ...]) -> list[str]:
@@ -362,5 +402,6 @@ def _parse_annotation(name: str, annotation: Any) -> _Field:
         codes=tuple(codes),
         open_codes=tuple(kind for kind in kinds if issubclass(kind, OpenStr)),
         items=marks.get(Items),
+        amounts=marks.get(Amounts),
         checks=tuple(check for constraint in constraints for check in _checks(constraint)),
     )

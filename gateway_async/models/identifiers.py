@@ -15,4 +15,6 @@ class ApiId:
     """
 
     value: str
+    """Your id, at most 64 characters without spaces."""
     location_id: str | None = None
+    """The location in which the id is unique, at most 36 characters. The default is the client's."""

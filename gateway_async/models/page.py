@@ -11,16 +11,13 @@ T = TypeVar("T")
 
 @attrs.frozen(kw_only=True)
 class Page(Generic[T]):
-    """One page of a list (contract, *Pagination, sorting*).
-
-    Attributes:
-        records: the records, in the gateway's order.
-        number: the page's number, 1-based regardless of the gateway's numbering.
-        total_count: the number of records on all pages; None when the gateway does not report it.
-        page_count: the number of pages; None when the gateway does not report it.
-    """
+    """One page of a list (contract, *Pagination, sorting*)."""
 
     records: tuple[T, ...] = attrs.field(repr=lambda records: f"<{len(records)} records>")
+    """The records, in the gateway's order."""
     number: int
+    """The page's number, 1-based regardless of the gateway's numbering."""
     total_count: int | None
+    """The number of records on all pages; None when the gateway does not report it."""
     page_count: int | None
+    """The number of pages; None when the gateway does not report it."""

@@ -46,30 +46,29 @@ def _masked(value: object) -> str:
 
 @attrs.frozen(kw_only=True)
 class Postback(Generic[R]):
-    """One change of one record.
-
-    Attributes:
-        type: CREATE, UPDATE or DELETE; unknown values are kept.
-        resource: contact, transaction, transactionbatch or accountvault; unknown values are kept.
-        number_of_attempts: how often the gateway has tried to deliver it, including this time; None if not given.
-        record: the record after the change, typed; None for an unknown resource.
-        raw: the record as received, a dict of JSON values; numbers with a fraction are `Decimal`.
-        record_id: the record's `id`; "" if it has no id.
-        modified_ts: when the record was changed, UTC. A batch has no such field, so it is the time when it was closed
-            or, if open, created. None if the record does not contain a time.
-        key: 64 hexadecimal digits, the same for every delivery of the same change and different for any other change.
-        reconciled: whether `reconcile` found the change, instead of the gateway delivering it.
-    """
+    """One change of one record."""
 
     type: PostbackType = attrs.field(repr=_masked)
+    """CREATE, UPDATE or DELETE; unknown values are kept."""
     resource: PostbackResource = attrs.field(repr=_masked)
+    """contact, transaction, transactionbatch or accountvault; unknown values are kept."""
     number_of_attempts: int | None
+    """How often the gateway has tried to deliver it, including this time; None if not given."""
     record: R = attrs.field(repr=False, hash=False)
+    """The record after the change, typed; None for an unknown resource."""
     raw: Mapping[str, Any] = attrs.field(repr=False, converter=dict, hash=False)
+    """The record as received, a dict of JSON values; numbers with a fraction are `Decimal`."""
     record_id: str = attrs.field(repr=_masked)
+    """The record's `id`; "" if it has no id."""
     modified_ts: datetime | None
+    """When the record was changed, UTC; None if the record does not contain a time.
+
+    A batch has no such field, so it is the time when it was closed or, if open, created.
+    """
     key: str = attrs.field(repr=False)
+    """64 hexadecimal digits, the same for every delivery of the same change and different for any other change."""
     reconciled: bool = False
+    """Whether `reconcile` found the change, instead of the gateway delivering it."""
     _statements: HandlerStatements | None = attrs.field(default=None, alias="_statements", repr=False, eq=False)
 
     def execute(self, sql: str, *values: Any) -> None:

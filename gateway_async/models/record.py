@@ -1,14 +1,27 @@
 """`Record`: the base class of everything that the gateway returns."""
 
+import enum
+import re
 from collections.abc import Iterator, Mapping
+from datetime import date
+from decimal import Decimal
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final, TypeVar
 
 import attrs
 
-from gateway_async._secrets import mask_text
+from gateway_async._secrets import Secret, mask_text
 
-__all__ = ["Record"]
+__all__ = ["Record", "tolerate_odd_values"]
+
+R = TypeVar("R", bound="type[Record]")
+
+_MASK: Final = "***"
+_CONFIDENTIAL: Final = re.compile("(key|password|token|secret|account_number|routing|cvv|ssn4|dl_number|track_data)$")
+"""Names whose values are masked, also in fields that the model does not know."""
+
+_GATEWAY_ID: Final = re.compile("(.*(?<!_api)_)?id")
+"""Names of ids that the gateway generates. A run of digits in one is not a card number."""
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -28,9 +41,13 @@ class Record:
     """
 
     extra: Mapping[str, Any] = attrs.field(default=_NOTHING, converter=_read_only, hash=False)
+    """The fields of the response that the model does not know, unchanged."""
 
     hidden: ClassVar[frozenset[str]] = frozenset()
     """Fields that hold bank data: their values are left out of the repr."""
+
+    uncertain: ClassVar[frozenset[str]] = frozenset()
+    """Fields whose values are not documented: a value that does not fit is in `extra`, and the field is None."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._shown())})"
@@ -40,6 +57,18 @@ class Record:
         fields = {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
         return _made, (type(self), {**fields, "extra": dict(self.extra)})
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON-ready values, with secrets masked.
+
+        Amounts are strings, times are ISO 8601 in UTC, and codes are their plain values. Fields that
+        the model does not know, and values that did not fit their field, stand under their own names.
+        """
+        fields = {field.name: getattr(self, field.name) for field in attrs.fields(type(self)) if field.name != "extra"}
+        return {
+            mask_text(name): _MASK if name in self.hidden and value is not None else _plain(name, value)
+            for name, value in {**fields, **self.extra}.items()
+        }
+
     def _shown(self) -> Iterator[str]:
         """Yield the fields that are not None, then the keys of `extra`.
 
@@ -48,10 +77,44 @@ class Record:
         for field in attrs.fields(type(self)):
             value = getattr(self, field.name)
             if value is not None and field.name != "extra":
-                yield f"{field.name}={'***' if field.name in self.hidden else mask_text(repr(value))}"
+                yield f"{field.name}={_MASK if field.name in self.hidden else mask_text(repr(value))}"
         if self.extra:
             yield f"extra=<{mask_text(', '.join(self.extra))}>"
 
 
+def _plain(name: str, value: Any) -> Any:  # noqa: PLR0911  one for each kind of value
+    """Return `value` as JSON; `name` says whether it is confidential."""
+    match value:
+        case Record():
+            return value.to_dict()
+        case Mapping():
+            return {mask_text(str(key)): _plain(str(key), each) for key, each in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_plain(name, each) for each in value]
+        case None | bool():
+            return value
+        case _ if _CONFIDENTIAL.search(name) or isinstance(value, Secret):
+            return str(value) if isinstance(value, Secret) else _MASK
+        case enum.Enum():
+            return value.value
+        case date():
+            return value.isoformat()
+        case Decimal():
+            return str(value)
+        case str():
+            return value if _GATEWAY_ID.fullmatch(name) else mask_text(value)
+        case _:
+            return value
+
+
 def _made(kind: type[Record], fields: Mapping[str, Any]) -> Record:
     return kind(**fields)
+
+
+def tolerate_odd_values(kind: R) -> R:
+    """Make every field of a record but its id uncertain.
+
+    It is for records without money, which stay readable whatever their other values are.
+    """
+    kind.uncertain = frozenset(field.name for field in attrs.fields(kind)) - {"id", "extra"}
+    return kind

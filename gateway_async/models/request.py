@@ -23,6 +23,8 @@ from gateway_async.models.codes import AccountType, AchSecCode, PaymentMethod
 __all__ = [
     "UNSET",
     "Amount",
+    "AmountList",
+    "Amounts",
     "AnyAccountType",
     "ApiIdText",
     "BankAccountType",
@@ -40,6 +42,7 @@ __all__ = [
     "LicenceState",
     "LocationId",
     "NotBoth",
+    "NotWhen",
     "Pattern",
     "PaymentMethodCode",
     "Request",
@@ -74,7 +77,9 @@ class Pattern:
     """A text that a regular expression matches completely; `says` describes the expectation."""
 
     expression: str
+    """The regular expression."""
     says: str
+    """The expectation in words, for the problem: "must be digits only"."""
 
 
 @attrs.frozen
@@ -85,7 +90,9 @@ class Cents:
     """
 
     digits: int = 10
+    """The maximum number of characters, with the two decimals."""
     number: bool = False
+    """Whether the amount is sent as a JSON number."""
 
 
 @attrs.frozen
@@ -96,8 +103,19 @@ class Items:
     """
 
     minimum: int
+    """The minimum number of characters of all items as JSON."""
     maximum: int
+    """The maximum number of characters of all items as JSON."""
     digits: int = 11
+    """The maximum number of characters of an amount."""
+
+
+@attrs.frozen
+class Amounts:
+    """A list of amounts, each with its type: a code of two characters. An amount has `digits` characters at most."""
+
+    digits: int = 12
+    """The maximum number of characters of an amount."""
 
 
 @attrs.frozen
@@ -110,6 +128,9 @@ class ExactlyOne:
     """Exactly one of the fields is given."""
 
     fields: tuple[str, ...]
+    """The names of the fields."""
+    pair: frozenset[str] = frozenset()
+    """The fields that count as one if all of them are given."""
 
 
 @attrs.frozen
@@ -117,6 +138,7 @@ class NotBoth:
     """At most one of the fields is given."""
 
     fields: tuple[str, ...]
+    """The names of the fields."""
 
 
 @attrs.frozen
@@ -124,6 +146,7 @@ class Together:
     """All of the fields are given, or none of them."""
 
     fields: tuple[str, ...]
+    """The names of the fields."""
 
 
 @attrs.frozen
@@ -131,12 +154,28 @@ class RequiredWhen:
     """`field` is required if `when` has one of `values` and, unless `given` is empty, the field `given` is given."""
 
     field: str
+    """The name of the required field."""
     when: str
+    """The name of the field that decides."""
     values: tuple[Any, ...]
+    """The values of `when` that require the field."""
     given: str = ""
+    """The name of another field that must be given for the rule to apply; empty for none."""
 
 
-Rule = ExactlyOne | NotBoth | Together | RequiredWhen
+@attrs.frozen
+class NotWhen:
+    """`field` must not be given if `when` has one of `values`."""
+
+    field: str
+    """The name of the excluded field."""
+    when: str
+    """The name of the field that decides."""
+    values: tuple[Any, ...]
+    """The values of `when` that exclude the field."""
+
+
+Rule = ExactlyOne | NotBoth | Together | RequiredWhen | NotWhen
 
 Amount = Annotated[Decimal | int | str, Cents()]
 """Money in a request: `Decimal("12.50")`, `12` or `"12.50"`; never a float."""
@@ -145,6 +184,7 @@ Sum = Annotated[Decimal | int | str, Cents(11, number=True)]
 """Money in a request where the contract has `decimal(10,2)` and takes a number."""
 
 Days = Annotated[int, Interval(ge=0, le=99)]
+AmountList = Annotated[Sequence[Mapping[str, Any]], Amounts()]
 ItemList = Annotated[Mapping[str, Decimal | int | str], Items(5, 4000)]
 Tags = Sequence[str]
 
@@ -182,6 +222,7 @@ class Request:
     """
 
     extra: Mapping[str, Any] = attrs.field(factory=dict, repr=False, hash=False)
+    """Fields that the model does not know, sent unchanged. Names of known fields are a problem."""
 
     implied: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Fields that the class determines, such as `payment_method`."""

@@ -19,8 +19,11 @@ class TimeRange:
     """
 
     name: str
+    """The gateway's name of the range, such as `last 30 days` or `custom`."""
     start: datetime | None = None
+    """The first moment of a custom range, with a time zone; else None."""
     end: datetime | None = None
+    """The last moment of a custom range, with a time zone; else None."""
 
     TODAY: ClassVar["TimeRange"]
     YESTERDAY: ClassVar["TimeRange"]

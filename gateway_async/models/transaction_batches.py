@@ -14,14 +14,25 @@ __all__ = ["TransactionBatch"]
 
 @attrs.frozen(kw_only=True, repr=False)
 class TransactionBatch(Record):
-    """A batch. `batch_close_ts` is None while it is open. `changelogs` is only in postbacks that expand it."""
+    """Transactions of one merchant account that are settled together."""
 
     id: str
+    """The gateway's id, 24 to 36 characters."""
     batch_num: int | None = None
+    """The number of the batch in its merchant account."""
     product_transaction_id: str | None = None
+    """The merchant account that gets the money."""
     is_open: bool | None = None
+    """Whether payments are still added."""
     processing_status_id: BatchStatus | None = None
+    """The state: 1 to settle, 2 settled, 3 error, 4 re-process, 5 processing, 6 forced closed."""
     batch_close_ts: datetime | None = None
+    """The time of the close, in UTC. None while the batch is open."""
     settlement_file_name: str | None = None
+    """The name of the processor's file. None until the batch is settled."""
+    status_message: str | None = None
+    """The reason why the last close failed."""
     changelogs: Sequence[Any] | None = attrs.field(default=None, hash=False)
+    """The changes of the batch. Only postbacks and records that expand it contain it."""
     created_ts: datetime | None = None
+    """The time of the first payment, in UTC."""

@@ -16,23 +16,35 @@ if TYPE_CHECKING:
     from gateway_async.models.account_vaults import *  # noqa: F403
     from gateway_async.models.contacts import *  # noqa: F403
     from gateway_async.models.files import *  # noqa: F403
+    from gateway_async.models.locations import *  # noqa: F403
+    from gateway_async.models.notes import *  # noqa: F403
     from gateway_async.models.paylinks import *  # noqa: F403
     from gateway_async.models.postback_configs import *  # noqa: F403
     from gateway_async.models.quick_invoices import *  # noqa: F403
+    from gateway_async.models.recurrings import *  # noqa: F403
+    from gateway_async.models.tags import *  # noqa: F403
+    from gateway_async.models.terminals import *  # noqa: F403
     from gateway_async.models.tokens import *  # noqa: F403
     from gateway_async.models.transaction_batches import *  # noqa: F403
     from gateway_async.models.transactions import *  # noqa: F403
+    from gateway_async.models.users import *  # noqa: F403
     from gateway_async.resources.account_vaults import AccountVaults as _AccountVaults
     from gateway_async.resources.contacts import Contacts as _Contacts
+    from gateway_async.resources.locations import Locations as _Locations
+    from gateway_async.resources.notes import Notes as _Notes
     from gateway_async.resources.paylinks import Paylinks as _Paylinks
     from gateway_async.resources.postback_configs import PostbackConfigs as _PostbackConfigs
     from gateway_async.resources.product_files import ProductFiles as _ProductFiles
     from gateway_async.resources.quick_invoices import QuickInvoices as _QuickInvoices
+    from gateway_async.resources.recurrings import Recurrings as _Recurrings
     from gateway_async.resources.router_account_vaults import RouterAccountVaults as _RouterAccountVaults
     from gateway_async.resources.router_transactions import RouterTransactions as _RouterTransactions
+    from gateway_async.resources.tags import Tags as _Tags
+    from gateway_async.resources.terminals import Terminals as _Terminals
     from gateway_async.resources.tokens import Tokens as _Tokens
     from gateway_async.resources.transaction_batches import TransactionBatches as _TransactionBatches
     from gateway_async.resources.transactions import Transactions as _Transactions
+    from gateway_async.resources.users import Users as _Users
 
 _MODELS: Final[Mapping[str, tuple[str, ...]]] = {
     "account_vaults": (
@@ -59,6 +71,16 @@ _MODELS: Final[Mapping[str, tuple[str, ...]]] = {
         "ProductFileCreate",
         "QuickInvoiceFile",
     ),
+    "locations": (
+        "Location",
+        "LocationInfo",
+        "ProductTransaction",
+    ),
+    "notes": (
+        "Note",
+        "NoteCreate",
+        "NoteUpdate",
+    ),
     "paylinks": (
         "Paylink",
         "PaylinkCreate",
@@ -74,6 +96,17 @@ _MODELS: Final[Mapping[str, tuple[str, ...]]] = {
         "QuickInvoiceCreate",
         "QuickInvoiceUpdate",
     ),
+    "recurrings": (
+        "Recurring",
+        "RecurringCreate",
+        "RecurringUpdate",
+    ),
+    "tags": (
+        "Tag",
+        "TagCreate",
+        "TagUpdate",
+    ),
+    "terminals": ("Terminal",),
     "tokens": ("Token",),
     "transaction_batches": ("TransactionBatch",),
     "transactions": (
@@ -82,6 +115,7 @@ _MODELS: Final[Mapping[str, tuple[str, ...]]] = {
         "TransactionCreate",
         "TransactionUpdate",
     ),
+    "users": ("User",),
 }
 """The modules of `gateway_async.models` whose public names the package exports, and these names."""
 
@@ -93,6 +127,10 @@ class _Resources:
     """Stored cards and bank accounts."""
     contacts: "_Contacts"
     """The customers of a location."""
+    locations: "_Locations"
+    """The merchants whose records the user sees."""
+    notes: "_Notes"
+    """Texts about a contact."""
     paylinks: "_Paylinks"
     """Links by which a customer pays one amount."""
     postback_configs: "_PostbackConfigs"
@@ -101,16 +139,24 @@ class _Resources:
     """File storage for a location."""
     quick_invoices: "_QuickInvoices"
     """Itemised invoices that customers pay online."""
+    recurrings: "_Recurrings"
+    """Plans by which a stored account is charged again and again."""
     router_account_vaults: "_RouterAccountVaults"
     """Cards stored from a terminal."""
     router_transactions: "_RouterTransactions"
     """Payments at a terminal."""
+    tags: "_Tags"
+    """Words by which a location groups its records."""
+    terminals: "_Terminals"
+    """The devices of a location that read cards."""
     tokens: "_Tokens"
     """Explicit login and logout."""
     transaction_batches: "_TransactionBatches"
     """Groups of transactions that are settled together."""
     transactions: "_Transactions"
     """Payments without a terminal, and later changes to any payment."""
+    users: "_Users"
+    """The people and programs that call the gateway."""
 
     def __init__(self, executor: "CallExecutor", scope: "Scope") -> None:
         self._executor = executor

@@ -9,6 +9,8 @@ from gateway_async._wire.new_record import KIND as NEW_RECORD
 from gateway_async._wire.new_record import new_record
 from gateway_async._wire.outcome_query import LISTED, RECORD, OutcomeQuery
 from gateway_async._wire.resource import ResourceSpec
+from gateway_async._wire.schedule_change import KIND as SCHEDULE_CHANGE
+from gateway_async._wire.schedule_change import schedule_change
 from gateway_async.errors import InvalidRequestError
 from gateway_async.resources import _resource_class, _Resources
 
@@ -20,6 +22,7 @@ _SPECS: Final[Mapping[str, ResourceSpec[Any]]] = {
 _KINDS: Final[Mapping[str, Callable[[OutcomeQuery], Lookup[Any]]]] = {
     **dict.fromkeys((RECORD, LISTED), lambda outcome_query: _SPECS[outcome_query.resource].lookup(outcome_query)),
     NEW_RECORD: lambda outcome_query: new_record(_SPECS[outcome_query.resource], outcome_query),
+    SCHEDULE_CHANGE: lambda outcome_query: schedule_change(_SPECS[outcome_query.resource], outcome_query),
 }
 
 

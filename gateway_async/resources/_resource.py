@@ -53,6 +53,7 @@ class ListableResource(Resource, Generic[R]):
         sort: str | None = None,
         page_size: int | None = None,
         expand: Sequence[str] = (),
+        extra_filters: Mapping[str, Any] | None = None,
     ) -> Pages[R]:
         """List the records that match the filters.
 
@@ -60,15 +61,26 @@ class ListableResource(Resource, Generic[R]):
 
         Args:
             filters: field → value. A sequence of codes, ids or numbers matches any of its values. A text matches parts
-                of a text. A time field takes a `TimeRange`.
+                of a text. A time field takes a `TimeRange`. A name that the record does not have is an error, unless
+                the client was created with `check_limits=False`.
             sort: a field name, with a minus before it for descending order.
             page_size: records per page, at most 5000; 1000 by default when iterating.
             expand: related records to add to each record's `.extra`.
+            extra_filters: filters whose names this version of the package does not know.
 
         Raises:
             InvalidRequestError: an argument cannot be sent; `.problems` says which and why.
         """
-        return pages_of(self.spec, self._executor, filters, sort=sort, page_size=page_size, expand=expand)
+        return pages_of(
+            self.spec,
+            self._executor,
+            filters,
+            sort=sort,
+            page_size=page_size,
+            expand=expand,
+            extra_filters=extra_filters,
+            names=self.spec.names_to_check if self._scope.check_limits else None,
+        )
 
 
 @attrs.frozen

@@ -1,15 +1,12 @@
 """`gateway.router_account_vaults` (contract, *Router account vaults*)."""
 
-from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
-from gateway_async._wire.call import Call, Kind, Recovery
-from gateway_async._wire.new_record import check_new, new_record, read_before
-from gateway_async._wire.outcome_query import OutcomeQuery
+from gateway_async._wire.call import Call, Kind
+from gateway_async._wire.new_record import with_new_record_lookup
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async._wire.response_matching import check_belongs
 from gateway_async._wire.scope import Scope
 from gateway_async.models.account_vaults import AccountVault, RouterAccountVaultCreate
 from gateway_async.observe import OnProgress
@@ -65,20 +62,10 @@ class RouterAccountVaults(Resource):
 
 
 def _create_call(new: RouterAccountVaultCreate, scope: Scope) -> Call[AccountVault]:
-    """Build the call; its prerequisite reads the existing vaults."""
-    call = ROUTER_ACCOUNT_VAULT.create(new, scope, kind=Kind.TERMINAL)
-    expected_in_response = {"contact_id": new.contact_id, "account_vault_api_id": None}
-
-    def add_lookup(outcome_query: OutcomeQuery) -> Call[AccountVault]:
-        def read(content: Any) -> AccountVault:
-            record = ROUTER_ACCOUNT_VAULT.unwrap(content)
-            check_belongs(expected_in_response, record)
-            check_new(outcome_query, record)
-            return call.read(content)
-
-        entry = call.ledger_entry and attrs.evolve(call.ledger_entry, outcome_query=outcome_query)
-        recovery = Recovery(lookup=partial(new_record, ACCOUNT_VAULT, outcome_query))
-        return attrs.evolve(call, read=read, recovery=recovery, ledger_entry=entry, prerequisite=None)
-
-    expected = {"contact_id": new.contact_id, "payment_method": "cc"}
-    return attrs.evolve(call, prerequisite=read_before(ACCOUNT_VAULT, expected, add_lookup))
+    return with_new_record_lookup(
+        ROUTER_ACCOUNT_VAULT.create(new, scope, kind=Kind.TERMINAL),
+        ACCOUNT_VAULT,
+        {"contact_id": new.contact_id, "payment_method": "cc"},
+        in_response={"contact_id": new.contact_id, "account_vault_api_id": None},
+        response_spec=ROUTER_ACCOUNT_VAULT,
+    )

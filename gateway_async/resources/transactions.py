@@ -1,19 +1,24 @@
 """`gateway.transactions` (contract, *Endpoints appearing only as usage*)."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
 
 import attrs
 
 from gateway_async._wire.resource import ResourceSpec
-from gateway_async.models.codes import TransactionAction
+from gateway_async._wire.response_matching import is_less
+from gateway_async.errors import GatewayError, InvalidRequestError, NotSentError, StatusError
+from gateway_async.models.account_vaults import BinInfo
+from gateway_async.models.codes import AchSecCode, PaymentMethod, TransactionAction
 from gateway_async.models.identifiers import ApiId
-from gateway_async.models.request import UNSET
+from gateway_async.models.request import UNSET, Unset
 from gateway_async.models.transactions import Transaction, TransactionCreate, TransactionUpdate
 from gateway_async.resources._resource import ListableResource
 
 __all__ = ["TRANSACTION", "Transactions"]
 
+BIN_INFO: Final = ResourceSpec(name="bininfo", plural="transactions", record=BinInfo)
 TRANSACTION: Final = ResourceSpec(
     name="transaction",
     plural="transactions",
@@ -85,3 +90,158 @@ class Transactions(ListableResource[Transaction]):
         capture = UNSET if amount is None else amount
         changes = TransactionUpdate(action=TransactionAction.AUTH_COMPLETE, transaction_amount=capture)
         return await self.update(id, changes)
+
+    async def refund(
+        self,
+        id: str | ApiId,  # noqa: A002
+        amount: Decimal | int | str | None = None,
+        *,
+        transaction_api_id: str | None = None,
+    ) -> Transaction:
+        """Return the money of a payment: its full amount, or `amount`.
+
+        The refund is a transaction of its own, made by POST like a sale. `transaction_api_id` names it and is generated
+        when omitted. The client first reads the payment for its amount, location and product. The read and the refund
+        have the client's `timeout` each.
+
+        A bank account's debit is refunded in full only, with the SEC code WEB. To return a part of it, create a
+        `credit`.
+
+        Returns:
+            The refund. A decline is a normal result: check `.approved`.
+
+        Raises:
+            InvalidRequestError: nothing was refunded; `.problems` says why, for example a part of an ACH debit.
+            NotFoundError: the payment does not exist.
+            NotSentError: the payment could not be read, so nothing was refunded.
+            ValidationError: the gateway refuses, for example because less than the amount is left; `.fields` says why.
+            OutcomeUnknownError: the money may have moved; `await error.resolve()` looks it up again. Do not refund
+                again.
+        """
+        new = TransactionCreate(
+            action=TransactionAction.REFUND,
+            previous_transaction_id="-",  # known after the read
+            transaction_amount=amount,
+            transaction_api_id=transaction_api_id,
+        )
+        TRANSACTION.create(new, self._scope)  # reports problems before anything is read
+        payment = await self._read_before("refund", id)
+        return await self.create(_refund_of(payment, new))
+
+    async def tip_adjust(
+        self,
+        id: str | ApiId,  # noqa: A002
+        tip: Decimal | int | str,
+        amount: Decimal | int | str | None = None,
+    ) -> Transaction:
+        """Set the tip of a payment before it settles. A second call replaces the first tip.
+
+        Args:
+            id: the payment.
+            tip: the tip, which is part of the new total.
+            amount: the new total with the tip. If omitted, the client reads the payment and adds the tip to its amount
+                without an earlier tip. The read and the change have the client's `timeout` each.
+
+        Raises:
+            NotSentError: the payment could not be read, so nothing was changed.
+            ValidationError: the gateway refuses, for example because it is settled; `.fields` says why.
+            OutcomeUnknownError: it may have been executed; `await error.resolve()` looks it up again.
+        """
+        changes = TransactionUpdate(
+            action=TransactionAction.TIP_ADJUST, tip_amount=tip, transaction_amount=UNSET if amount is None else amount
+        )
+        TRANSACTION.update_with_action(id, changes, self._scope)  # reports problems before anything is read
+        if amount is None:
+            payment = await self._read_before("tip adjustment", id)
+            changes = attrs.evolve(changes, transaction_amount=_total_with_tip(payment, tip))
+        return await self.update(id, changes)
+
+    async def edit(
+        self,
+        id: str | ApiId,  # noqa: A002
+        *,
+        contact_id: str | Unset | None = UNSET,
+        description: str | Unset | None = UNSET,
+        tags: Sequence[str] | str | Unset | None = UNSET,
+        move_account_vault: bool | Unset = UNSET,
+        move_account_vault_transactions: bool | Unset = UNSET,
+    ) -> Transaction:
+        """Change what a payment says, also after it has settled. No money moves.
+
+        Omitted fields keep their values; None is sent as null. Other fields are changed by `update`.
+
+        Args:
+            id: the payment.
+            contact_id: the new customer; `""` detaches the payment from its customer.
+            description: at most 64 characters.
+            tags: titles of tags, which replace the earlier ones.
+            move_account_vault: whether the payment's vault moves to `contact_id` too.
+            move_account_vault_transactions: whether all payments of the vault move to `contact_id` too.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects a value; `.fields` says which.
+        """
+        changes = TransactionUpdate(
+            action=TransactionAction.EDIT,
+            contact_id=contact_id,
+            description=description,
+            tags=tags,
+            move_account_vault=move_account_vault,
+            move_account_vault_transactions=move_account_vault_transactions,
+        )
+        return await self.update(id, changes)
+
+    async def bin_info(self, id: str | ApiId) -> BinInfo:  # noqa: A002
+        """Read what the first digits of the charged card identify: issuer, country, product.
+
+        Raises:
+            NotFoundError: the transaction does not exist.
+            ValidationError: it is a bank payment; only cards have BIN info.
+        """
+        return await self._executor.execute(TRANSACTION.sub_resource(id, BIN_INFO, self._scope))
+
+    async def _read_before(self, purpose: str, id: str | ApiId) -> Transaction:  # noqa: A002
+        """Read the payment that a write refers to.
+
+        Raises:
+            NotSentError: it could not be read, so the write was not sent.
+        """
+        try:
+            return await self.get(id)
+        except (InvalidRequestError, NotSentError, StatusError):
+            raise
+        except GatewayError as error:
+            raise NotSentError(f"the payment could not be read: {error}", call=f"the {purpose}") from error
+
+
+def _refund_of(payment: Transaction, new: TransactionCreate) -> TransactionCreate:
+    """Complete the refund `new` of a payment with the payment's own values.
+
+    Raises:
+        InvalidRequestError: the payment shows no amount, or is a debit that is refunded in full only.
+    """
+    full = payment.auth_amount if payment.partially_approved else payment.transaction_amount
+    if full is None:
+        raise InvalidRequestError("amount: required, because the payment shows none")
+    is_ach = payment.payment_method == PaymentMethod.ACH
+    if is_ach and is_less(new.transaction_amount, full):
+        raise InvalidRequestError(
+            f"amount: an ACH debit is refunded in full only (expected {full}, or a transaction with action credit)"
+        )
+    return attrs.evolve(
+        new,
+        previous_transaction_id=payment.id,
+        payment_method=payment.payment_method or PaymentMethod.CARD,
+        transaction_amount=full if new.transaction_amount is None else new.transaction_amount,
+        location_id=payment.location_id,
+        product_transaction_id=payment.product_transaction_id,
+        ach_sec_code=AchSecCode.WEB if is_ach else None,
+    )
+
+
+def _total_with_tip(payment: Transaction, tip: Decimal | int | str) -> Decimal | Unset:
+    """Return the payment's amount with another tip. A payment that shows no amount has none to send."""
+    if payment.transaction_amount is None:
+        return UNSET
+    return payment.transaction_amount - (payment.tip_amount or 0) + Decimal(tip)

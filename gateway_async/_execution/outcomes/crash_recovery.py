@@ -87,7 +87,7 @@ class CrashRecovery:
             )
             await self._terminals.forget_resolved(intent.terminal_id, intent_id=intent.id)
         outcome = _EVENT_OUTCOMES[resolution.outcome]
-        self._events.emit(OutcomeLookedUp(call=intent.call, api_id=intent.api_id, outcome=outcome))
+        self._events.emit(OutcomeLookedUp(**_event_facts(intent), outcome=outcome))
         return Recovered(
             call=intent.call,
             resource=intent.resource,
@@ -132,7 +132,13 @@ class CrashRecovery:
     def _accept(self, intent: Intent, found: LookupResult[Any]) -> Any:
         made_up_id = bool(intent.outcome_query and intent.outcome_query.get("made_up_id"))
         facts = {"call": intent.call, "api_id": intent.api_id, "sent": intent.sent}
-        return accept_record(found, made_up_id=made_up_id, emit=self._events.emit, facts=facts)
+        return accept_record(
+            found, made_up_id=made_up_id, emit=self._events.emit, event_facts=_event_facts(intent), facts=facts
+        )
+
+
+def _event_facts(intent: Intent) -> dict[str, Any]:
+    return {"call": intent.call, "api_id": intent.api_id, "terminal_id": intent.terminal_id}
 
 
 def _is_transient(error: GatewayError) -> bool:

@@ -5,7 +5,7 @@ open. Nothing that could be a card number is written.
 """
 
 import re
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
 from typing import Any, Final
@@ -58,6 +58,13 @@ _STORED_FIELDS: Final = frozenset(
         "location_id",
         "product_transaction_id",
         "terminal_id",
+        "interval",
+        "interval_type",
+        "start_date",
+        "end_date",
+        "installment_total_count",
+        "skip_count",
+        "defer_count",
     }
 )
 """All fields of `Call.sent` that a ledger stores.
@@ -222,11 +229,18 @@ def _mask_cards(call: Call[Any], entry: LedgerEntry) -> tuple[Sequence[str], Out
 
 def _texts(outcome_query: OutcomeQuery) -> Iterator[str]:
     yield outcome_query.id
-    for value in (*outcome_query.expected.values(), *outcome_query.sent.values()):
-        if isinstance(value, list | tuple):
-            yield from map(str, value)
-        else:
-            yield str(value)
+    yield from _texts_in(outcome_query.expected)
+    yield from _texts_in(outcome_query.sent)
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts_in(each)
+    else:
+        yield str(value)
 
 
 def _outcome_of(state: CallState[Any], error: BaseException) -> str | None:

@@ -83,7 +83,12 @@ class OutcomeLookup:
 
 
 def accept_record(
-    found: LookupResult[T], *, made_up_id: bool, emit: Callable[[Event], None], facts: Mapping[str, Any]
+    found: LookupResult[T],
+    *,
+    made_up_id: bool,
+    emit: Callable[[Event], None],
+    event_facts: Mapping[str, Any],
+    facts: Mapping[str, Any],
 ) -> T:
     """Return the record of an executed write.
 
@@ -93,6 +98,7 @@ def accept_record(
         found: the result of a lookup that found a record.
         made_up_id: whether the SDK generated the integrator id.
         emit: receives the event of a differing record.
+        event_facts: the arguments that all events of the call have.
         facts: the arguments of the error, such as `call` and `api_id`.
 
     Raises:
@@ -102,5 +108,5 @@ def accept_record(
     if found.status is LookupStatus.DIFFERENT_RECORD:
         if not made_up_id:
             raise MismatchedWriteError(found.differences, record=cast("Any", record), **facts)
-        emit(RecordDiffers(call=facts["call"], api_id=facts["api_id"], differences=found.differences))
+        emit(RecordDiffers(**event_facts, differences=found.differences))
     return record

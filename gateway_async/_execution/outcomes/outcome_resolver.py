@@ -3,6 +3,7 @@
 It sends only lookups. If they cannot decide the outcome, it raises `OutcomeUnknownError`.
 """
 
+from contextlib import suppress
 from copy import copy
 from functools import partial
 from typing import Any, Final, TypeVar, cast
@@ -16,6 +17,7 @@ from gateway_async._execution.events import EventEmitter
 from gateway_async._execution.outcomes.ledger_recorder import LedgerRecorder
 from gateway_async._execution.outcomes.outcome_lookup import OutcomeLookup, accept_record
 from gateway_async._execution.terminals.queue import TerminalQueues
+from gateway_async._secrets import mask_text
 from gateway_async._wire.call import Kind, LookupResult, LookupStatus
 from gateway_async._wire.retry_policy import NextStep, classify
 from gateway_async.errors import (
@@ -81,17 +83,20 @@ class OutcomeResolver:
             case _:
                 raise self.unknown_error(state, error) from error
 
-    async def resolve_cancelled(self, state: CallState[Any], error: GatewayError) -> bool:
-        """Look up a cancelled write, and return whether it was executed; only the observers receive the outcome."""
-        with anyio.move_on_after(LOOKUP_SECONDS, shield=True):
-            try:
-                found = await self._look_up_write(state, error, _RESOLVE_SECONDS, cancelled=True)
-            except GatewayError:
-                return False  # the event of the lookup says "unknown"
+    async def resolve_cancelled(self, state: CallState[Any], error: GatewayError, cancellation: BaseException) -> bool:
+        """Look up a cancelled write, and return whether it was executed.
+
+        The observers receive the outcome, and `cancellation` gets a note about it.
+        """
+        was_executed, outcome = False, "its outcome is unknown"
+        with anyio.move_on_after(LOOKUP_SECONDS, shield=True), suppress(GatewayError):
+            found = await self._look_up_write(state, error, _RESOLVE_SECONDS, cancelled=True)
+            outcome = "it was not found, but may still be executed"
             if found.status is LookupStatus.EXECUTED:
+                was_executed, outcome = True, f"it was executed (id {getattr(found.record, 'id', None)})"
                 await self._ledger_recorder.record_outcome(state.intent_id, "done", found.record)
-                return True
-        return False
+        cancellation.add_note(_cancellation_note(state, outcome))
+        return was_executed
 
     def final_error(self, state: CallState[Any], error: GatewayError) -> GatewayError:
         """Return the error to raise after the last attempt.
@@ -148,7 +153,13 @@ class OutcomeResolver:
                 outcome = "not there"
                 return found
             facts = self._facts(state, error)
-            record = accept_record(found, made_up_id=call.recovery.made_up_id, emit=self._events.emit, facts=facts)
+            record = accept_record(
+                found,
+                made_up_id=call.recovery.made_up_id,
+                emit=self._events.emit,
+                event_facts=state.event_facts(),
+                facts=facts,
+            )
             outcome = "found"
             return LookupResult(LookupStatus.EXECUTED, record)
         except OutcomeUnknownError:
@@ -158,7 +169,7 @@ class OutcomeResolver:
                 state.record_failure(error, unclear=True)
             raise self.unknown_error(state, error, failed) from failed
         finally:
-            self._events.emit(OutcomeLookedUp(call=str(call), api_id=call.api_id, outcome=outcome, cancelled=cancelled))
+            self._events.emit(OutcomeLookedUp(**state.event_facts(), outcome=outcome, cancelled=cancelled))
 
     async def _resolve_again(self, state: CallState[T], error: GatewayError, wait: float) -> T | None:
         """Return the result of a write with an unknown outcome.
@@ -182,6 +193,12 @@ class OutcomeResolver:
         await self._ledger_recorder.record_outcome(state.intent_id, outcome, found.record)
         await self._terminals.forget_resolved(state.call.terminal_id, identity=state.identity)
         return found.record
+
+
+def _cancellation_note(state: CallState[Any], outcome: str) -> str:
+    call = state.call
+    named = f" (api id {call.api_id})" if call.api_id else ""
+    return mask_text(f"{call}{named} was cancelled after it may have been sent: {outcome}")
 
 
 def _resolve_seconds(state: CallState[Any], if_not_found: NextStep) -> float:

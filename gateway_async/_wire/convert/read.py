@@ -259,10 +259,12 @@ class Rule:
 
     Attributes:
         kind: the type, without `| None` and constraints.
+        tolerated: whether a value that does not fit is kept in `extra`. Otherwise it makes the record unreadable.
     """
 
     kind: Any
-    _hook: Hook
+    _hook: Hook = attrs.field(alias="hook")
+    tolerated: bool = False
 
     def read(self, value: Any) -> Any:
         """Convert a value that is not None.
@@ -273,17 +275,22 @@ class Rule:
         return None if _is_empty(value, self.kind) else self._hook(value, self.kind)
 
 
-def rule_of(annotation: Any) -> Rule:
-    """Return the rule of a type."""
+def rule_of(annotation: Any, *, uncertain: bool = False) -> Rule:
+    """Return the rule of a type.
+
+    `uncertain` says that the documents show no value of the field.
+    """
     kind = _plain(annotation)
-    return Rule(kind, _converter().get_structure_hook(kind))
+    return Rule(kind, _converter().get_structure_hook(kind), uncertain or kind in _TOLERATED_TYPES)
 
 
 @once_per_class
 def rules_of(kind: type[Any]) -> Mapping[str, Rule]:
     """Return field → rule of a record."""
     hints = get_type_hints(kind)
-    return {field.name: rule_of(hints[field.name]) for field in attrs.fields(kind) if field.name != "extra"}
+    uncertain = getattr(kind, "uncertain", ())
+    names = [field.name for field in attrs.fields(kind) if field.name != "extra"]
+    return {name: rule_of(hints[name], uncertain=name in uncertain) for name in names}
 
 
 def _record_hook(kind: type[Record]) -> Callable[[Any, Any], Record]:
@@ -319,7 +326,7 @@ def _split_fields(data: Any, rules: Mapping[str, Rule]) -> tuple[dict[str, Any],
                 try:
                     values[name] = rule.read(value)
                 except ValueError:
-                    if rule.kind not in _TOLERATED_TYPES:
+                    if not rule.tolerated:
                         raise
                     extra[name] = value
     except FieldError as error:

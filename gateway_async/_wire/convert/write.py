@@ -14,7 +14,7 @@ import msgspec
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.convert.read import EXACT, exact, is_a, once_per_class
-from gateway_async.models.request import UNSET, Cents, Items, Request
+from gateway_async.models.request import UNSET, Amounts, Cents, Items, Request
 
 if TYPE_CHECKING:  # the first request loads it
     from cattrs import Converter
@@ -135,6 +135,8 @@ def _writer(annotation: Any, converter: "Converter") -> Callable[[Any], Any]:
         match constraint:
             case Items():
                 return _write_items
+            case Amounts():
+                return _write_amounts
             case Cents():
                 return as_number if constraint.number else money
             case _:
@@ -156,6 +158,10 @@ def _write(value: Any, converter: "Converter") -> Any:
 
 def _write_items(items: Mapping[str, Decimal | int | str]) -> dict[str, Decimal]:
     return {name: as_number(amount) for name, amount in items.items()}
+
+
+def _write_amounts(amounts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{**entry, "amount": money(entry["amount"])} for entry in amounts]
 
 
 def omits_none(kind: type[Any]) -> bool:

@@ -1,0 +1,9 @@
+"""`__version__` of this package, which the build reads here, and the `User-Agent` header with it."""
+
+from typing import Final
+
+__all__ = ["USER_AGENT", "__version__"]
+
+__version__ = "0.1.0"
+
+USER_AGENT: Final = (b"User-Agent", f"gateway-async/{__version__}".encode())

@@ -1,0 +1,1 @@
+"""Calls about resources without models, whose content is given as mappings."""

@@ -1,0 +1,139 @@
+"""`UntypedSpec`: the description of a resource without models, whose requests are mappings."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from gateway_async._wire.call import Call, HttpRequest, Kind
+from gateway_async._wire.convert.read import FieldError
+from gateway_async._wire.convert.write import encode
+from gateway_async._wire.evidence import EXISTS, FIELDS_MATCH, evidence_of
+from gateway_async._wire.query import free_params
+from gateway_async._wire.reply import read_undocumented
+from gateway_async._wire.resource import Ref, ResourceSpec
+from gateway_async._wire.response_matching import check_belongs
+from gateway_async._wire.scope import Scope
+from gateway_async._wire.untyped.content import prepare_content
+from gateway_async.errors import InvalidRequestError
+from gateway_async.models.untyped import UntypedRecord
+
+__all__ = ["UntypedSpec"]
+
+
+@attrs.frozen(kw_only=True)
+class UntypedSpec(ResourceSpec[UntypedRecord]):
+    """A resource without models.
+
+    Its calls take content that `seal` has returned.
+
+    Attributes:
+        is_known: whether the gateway is known to find the records by `api_id`. A gateway that ignores unknown fields
+            would not find a record under an id that it dropped.
+    """
+
+    is_known: bool
+
+    def create_from(self, content: Any, scope: Scope) -> Call[UntypedRecord]:
+        """Build the call that creates a record.
+
+        With an integrator id it can be looked up. It is sent again after that only if the gateway is known to find
+        records by such an id. A create that names a terminal waits there, and is not sent again.
+
+        Raises:
+            InvalidRequestError: the content cannot be sent; `.problems` lists every problem.
+        """
+        filled = self._missing(content, scope)
+        prepared = prepare_content(content, filled)
+        name = prepared.content.get(self.api_id or "")
+        if name is not None and not isinstance(name, str):
+            raise InvalidRequestError(f"{self.api_id}: must be text")
+        kind = Kind.NAMED if self.is_known else Kind.UNNAMED
+        if prepared.content.get("terminal_id"):
+            kind = Kind.TERMINAL
+        return self._create(prepared, scope, kind=kind, evidence=EXISTS, made_up=bool(name) and self.api_id in filled)
+
+    def update_from(self, ref: Ref, content: Any, scope: Scope) -> Call[UntypedRecord]:
+        """Build the call that changes a record.
+
+        A change is looked up in the record. An `action` is not, unless its effect on a transaction is known.
+
+        Raises:
+            InvalidRequestError: the id or the content cannot be sent; `.problems` lists every problem.
+        """
+        self.path_and_params(ref, scope)  # a problem of the id is reported first
+        prepared = prepare_content(content)
+        action = prepared.content.get("action")
+        evidence = FIELDS_MATCH
+        if action is not None:
+            known = evidence_of(str(action)) if self.plural == "transactions" else None
+            moves_money = known is not None and action != "edit"
+            return self._update(ref, prepared, scope, known, moves_money=moves_money)
+        return self._update(ref, prepared, scope, evidence, moves_money=False)
+
+    def act(
+        self, ref: Ref, verb: str, scope: Scope, *, method: str, content: Any, params: Mapping[str, Any]
+    ) -> Call[UntypedRecord | None]:
+        """Build the call of an action in the path. Its effect is not known, so its outcome cannot be looked up.
+
+        Raises:
+            InvalidRequestError: the id, the verb, the content or a parameter cannot be sent.
+        """
+        path, its_id = self.path_and_params(ref, scope)
+        if not isinstance(verb, str) or not (verb.isascii() and verb.isidentifier()):
+            raise InvalidRequestError("verb: must be a word of the path, such as skipPayment")
+        if method not in ("POST", "PUT", "DELETE"):
+            raise InvalidRequestError("method: must be POST, PUT or DELETE")
+        prepared = None if content is None else prepare_content(content)
+        identity = self._identity(ref, scope)
+
+        def read(content: Any) -> UntypedRecord | None:
+            record = read_undocumented(UntypedRecord, self.response_keys, content)
+            if record is not None and isinstance(content.get(self.name), dict):
+                check_belongs(identity, content[self.name])
+            return record
+
+        return Call(
+            request=HttpRequest(
+                method=method,
+                path=f"{path}/{verb}",
+                params=its_id + free_params(params),
+                body=encode({self.name: prepared.content}) if prepared else None,
+                secrets=prepared.secrets if prepared else (),
+            ),
+            kind=Kind.UNNAMED,
+            read=read,
+            sent=prepared.masked if prepared else {},
+            api_id=None if isinstance(ref, str) else ref.value,
+        )
+
+    def _search(self, wanted: Mapping[str, Any]) -> tuple[HttpRequest, Callable[[Any], Mapping[str, Any] | None]]:
+        """Build the list read that finds a row.
+
+        A list whose rows do not show the integrator id proves nothing, because the gateway may not know such ids.
+        """
+        request, find = super()._search(wanted)
+
+        def find_shown(content: Any) -> Mapping[str, Any] | None:
+            row = find(content)
+            rows = content[self.plural]
+            if row is None and self.api_id in wanted and rows and not any(self.api_id in each for each in rows):
+                raise FieldError(f".{self.plural}", f"no record shows {self.api_id}")
+            return row
+
+        return request, find_shown
+
+    def _missing(self, content: Any, scope: Scope) -> dict[str, Any]:
+        """Return the integrator id and the location that the content omits."""
+        if not self.api_id or not isinstance(content, dict):
+            return {}
+        filled: dict[str, Any] = {}
+        if content.get(self.api_id) is None:
+            filled[self.api_id] = scope.new_id()
+        if content.get("location_id") is None and scope.location_id:
+            filled["location_id"] = scope.location_id
+        return filled
+
+    def _fields_with(self, content: Mapping[str, Any]) -> frozenset[str]:  # noqa: ARG002
+        """Return no fields, because those of the resource are not known."""
+        return frozenset()

@@ -1,0 +1,76 @@
+"""The fields of a hosted form: which ones are required, and how they are written."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+from gateway_async._wire.convert.write import is_utf8, money
+
+__all__ = ["field_problems", "write_field"]
+
+_REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
+    "payform": ("payment_method", "action", "product_transaction_id", "transaction_api_id"),
+    "accountform": ("payment_method", "location_id", "account_vault_api_id"),
+}
+
+_NEVER_IN_A_URL: Final = frozenset({"account_number", "cvv", "track_data"})
+_AMOUNT: Final = re.compile(r"\w+_amount|tax|room_rate")
+
+
+def field_problems(form: str, fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each field that is missing or invalid."""
+    required = _REQUIRED[form]
+    if form == "payform" and fields.get("action") != "avsonly":
+        required = (*required, "transaction_amount")
+    if form == "payform" and fields.get("payment_method") == "ach":
+        required = (*required, "ach_sec_code")
+    yield from (f"{name}: is required" for name in required if fields.get(name) in (None, ""))
+    for name, value in fields.items():
+        if name in _NEVER_IN_A_URL:
+            yield f"{name}: must not be in a URL; it is entered on the form"
+        elif value is not None and _AMOUNT.fullmatch(name):
+            yield from _amount_problems(name, value)
+        elif not _is_plain(value):
+            yield f"{name}: must be text, a whole number, a Decimal, a date, or a list or mapping of these, not a float"
+
+
+def _amount_problems(name: str, value: Any) -> Iterator[str]:
+    if not isinstance(value, Decimal | int | str):
+        yield f"{name}: must be a Decimal, an int or a str, never a float"
+        return
+    try:
+        if Decimal(money(value)) < 0:
+            yield f"{name}: must not be negative"
+    except ValueError as error:
+        yield f"{name}: {error}"
+
+
+def _is_plain(value: Any) -> bool:
+    match value:
+        case Mapping():
+            return all(isinstance(name, str) and _is_plain(each) for name, each in value.items())
+        case str():
+            return is_utf8(value)
+        case list() | tuple():
+            return all(_is_plain(each) for each in value)
+        case _:
+            return value is None or isinstance(value, int | Decimal | date)
+
+
+def write_field(name: str, value: Any) -> Any:
+    """Return the value of a field as JSON has it."""
+    if value is not None and _AMOUNT.fullmatch(name):
+        return money(value)
+    match value:
+        case bool():
+            return int(value)
+        case date():
+            return value.isoformat()
+        case Mapping():
+            return {key: write_field("", each) for key, each in value.items()}
+        case list() | tuple():
+            return [write_field("", each) for each in value]
+        case _:
+            return value

@@ -1,0 +1,225 @@
+"""Signed URLs of hosted forms: their construction and their check."""
+
+import binascii
+import hmac
+import re
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, Final
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
+
+import attrs
+
+from gateway_async._arguments import check_numbers, is_loopback
+from gateway_async._secrets import Secret
+from gateway_async._wire.auth import hash_key
+from gateway_async._wire.convert.read import decode
+from gateway_async._wire.convert.write import encode
+from gateway_async.credentials import is_header_text
+from gateway_async.errors import InvalidRequestError
+from gateway_async.hosted_forms.fields import field_problems, write_field
+
+__all__ = ["SignedForm", "accountform_url", "check_form_url", "payform_url"]
+
+_WRAPPERS: Final[Mapping[str, str]] = {"payform": "transaction", "accountform": "accountvault"}
+"""Form → the JSON key of its fields."""
+
+_DIGITS: Final = re.compile(r"[0-9]{1,12}")
+
+
+@attrs.frozen
+class SignedForm:
+    """The content of a signed URL.
+
+    Attributes:
+        form: `payform` or `accountform`.
+        developer_id: the developer who made the URL.
+        user_id: the user whose key signed it.
+        signed_at: when it was signed.
+        fields: the fields of the transaction or account vault. The signature does not cover them.
+    """
+
+    form: str
+    developer_id: str
+    user_id: str
+    signed_at: datetime
+    fields: Mapping[str, Any] = attrs.field(hash=False, repr=lambda fields: f"<{', '.join(fields)}>")
+
+
+def payform_url(
+    base_url: str,
+    transaction: Mapping[str, Any],
+    *,
+    developer_id: str,
+    user_id: str,
+    user_hash_key: str | Secret,
+    now: float | None = None,
+) -> str:
+    """Return the URL of a form on which someone pays. It is valid for some minutes.
+
+    The signature does not cover the fields: compare the result with `compare_form_result`.
+
+    Args:
+        base_url: the gateway's address, without `/v2`.
+        transaction: the fields of a transaction, as in `TransactionCreate`, and settings of the form, such as
+            `redirect_url_on_approval`. `payment_method`, `action`, `product_transaction_id` and `transaction_api_id`
+            are required. So is `transaction_amount`, except with `avsonly`, and `ach_sec_code` with `ach`. Amounts are
+            a `Decimal`, an `int` or a `str`.
+        developer_id: your developer id. It is part of the URL.
+        user_id: the user who signs. It is part of the URL.
+        user_hash_key: the user's key, which is not part of the URL.
+        now: the time of the signature in Unix seconds; this machine's clock by default.
+
+    Raises:
+        InvalidRequestError: an argument or a field cannot be sent; `.problems` lists all of them.
+    """
+    user_hash_key = Secret(user_hash_key)  # an error's traceback shows local variables
+    return _signed_url(base_url, "payform", transaction, developer_id, user_id, user_hash_key, now)
+
+
+def accountform_url(
+    base_url: str,
+    account_vault: Mapping[str, Any],
+    *,
+    developer_id: str,
+    user_id: str,
+    user_hash_key: str | Secret,
+    now: float | None = None,
+) -> str:
+    """Return the URL of a form that stores an account vault.
+
+    The signature does not cover the fields: compare the result with `compare_form_result`.
+
+    Args:
+        base_url: the gateway's address, without `/v2`.
+        account_vault: the fields of an account vault, as in `CardVaultCreate`, and settings of the form.
+            `payment_method`, `location_id` and `account_vault_api_id` are required.
+        developer_id: your developer id. It is part of the URL.
+        user_id: the user who signs. It is part of the URL.
+        user_hash_key: the user's key, which is not part of the URL.
+        now: the time of the signature in Unix seconds; this machine's clock by default.
+
+    Raises:
+        InvalidRequestError: an argument or a field cannot be sent; `.problems` lists all of them.
+    """
+    user_hash_key = Secret(user_hash_key)  # an error's traceback shows local variables
+    return _signed_url(base_url, "accountform", account_vault, developer_id, user_id, user_hash_key, now)
+
+
+def check_form_url(
+    url: str, *, user_hash_key: str | Secret, max_age: float = 300.0, now: float | None = None
+) -> SignedForm:
+    """Check signature and age of a form's URL; return its content.
+
+    A good signature says who made a URL and when. It says nothing about the fields, which anyone may have changed.
+
+    Args:
+        url: the whole URL.
+        user_hash_key: the key of the user who signed it.
+        max_age: seconds that the time of the signature may differ from `now`, in both directions.
+        now: Unix seconds; this machine's clock by default.
+
+    Raises:
+        InvalidRequestError: the URL is not that of a form, or its signature is wrong or too old; `.problems` says why.
+    """
+    user_hash_key = Secret(user_hash_key)  # an error's traceback shows local variables
+    check_numbers(max_age=max_age)
+    parts = _split(url)
+    form = parts.path.rstrip("/").rpartition("/v2/")[2]
+    if form not in _WRAPPERS:
+        raise InvalidRequestError(f"url: must be that of one of the forms {', '.join(_WRAPPERS)}")
+    params = _single_params(parts.query)
+    problems = [*_signature_problems(params, user_hash_key, max_age, time.time() if now is None else now)]
+    fields = _read_data(params["data"], _WRAPPERS[form])
+    if problems or fields is None:
+        raise InvalidRequestError(problems + (["data: is not the JSON of such a form"] if fields is None else []))
+    signed_at = datetime.fromtimestamp(int(params["timestamp"]), UTC)
+    return SignedForm(form, params["developer-id"], params["user-id"], signed_at, MappingProxyType(fields))
+
+
+def _signed_url(
+    base_url: str,
+    form: str,
+    fields: Mapping[str, Any],
+    developer_id: str,
+    user_id: str,
+    key: Secret,
+    now: float | None,
+) -> str:
+    problems = [
+        *_address_problems(base_url),
+        *field_problems(form, fields),
+        *_signer_problems(developer_id=developer_id, user_id=user_id, user_hash_key=key),
+    ]
+    if problems:
+        raise InvalidRequestError(problems)
+    timestamp = str(int(time.time() if now is None else now))
+    data = encode({_WRAPPERS[form]: {name: write_field(name, value) for name, value in fields.items()}}).hex()
+    params = {
+        "developer-id": developer_id,
+        "hash-key": hash_key(user_id, key, timestamp).reveal(),
+        "user-id": user_id,
+        "timestamp": timestamp,
+        "data": data,
+    }
+    return f"{base_url.rstrip('/')}/v2/{form}?{urlencode(params, quote_via=quote)}"
+
+
+def _split(url: Any) -> SplitResult:
+    """Return the parts of a URL; all are empty if it is invalid."""
+    try:
+        return urlsplit(url if isinstance(url, str) else "")
+    except ValueError:
+        return urlsplit("")
+
+
+def _address_problems(base_url: str) -> Iterator[str]:
+    parts = _split(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        yield 'base_url: must be an http or https address, such as "https://api.example.test"'
+    elif parts.path.rstrip("/").endswith("/v2"):
+        yield "base_url: leave /v2 out; it is part of every path"
+    elif parts.scheme == "http" and not is_loopback(parts.hostname):
+        yield "base_url: plain http exposes card numbers (expected https)"
+
+
+def _signer_problems(**texts: Any) -> Iterator[str]:
+    for name, text in texts.items():
+        if not is_header_text(text.reveal() if isinstance(text, Secret) else text):
+            yield f"{name}: must be printable ASCII text, not empty, without spaces around it"
+
+
+def _single_params(query: str) -> dict[str, str]:
+    """Return the parameters of a form's URL.
+
+    Raises:
+        InvalidRequestError: one is missing or given twice.
+    """
+    pairs = parse_qsl(query, keep_blank_values=True)
+    names = ("developer-id", "hash-key", "user-id", "timestamp", "data")
+    problems = [f"{name}: must be given once" for name in names if sum(key == name for key, _ in pairs) != 1]
+    if problems:
+        raise InvalidRequestError(problems)
+    return dict(pairs)
+
+
+def _signature_problems(params: Mapping[str, str], key: Secret, max_age: float, now: float) -> Iterator[str]:
+    timestamp = params["timestamp"]
+    digest = hash_key(params["user-id"], key, timestamp).reveal()
+    if not hmac.compare_digest(digest.encode(), params["hash-key"].encode(errors="replace")):
+        yield "hash-key: does not match the key, the user id and the timestamp"
+    if not _DIGITS.fullmatch(timestamp):
+        yield "timestamp: must be Unix seconds"
+    elif abs(now - int(timestamp)) > max_age:
+        yield f"timestamp: is {'older' if int(timestamp) < now else 'later'} than allowed"
+
+
+def _read_data(data: str, wrapper: str) -> dict[str, Any] | None:
+    try:
+        content = decode(binascii.unhexlify(data))
+    except ValueError:
+        return None
+    fields = content.get(wrapper) if isinstance(content, dict) and len(content) == 1 else None
+    return fields if isinstance(fields, dict) else None

@@ -1,0 +1,48 @@
+"""Tags: words by which a location groups its transactions and invoices (contract, *Tags*)."""
+
+from datetime import datetime
+from typing import Annotated
+
+import attrs
+from annotated_types import Len
+
+from gateway_async.models.record import Record
+from gateway_async.models.request import UNSET, LocationId, Request, Unset
+
+__all__ = ["Tag", "TagCreate", "TagUpdate"]
+
+TagTitle = Annotated[str, Len(1, 64)]
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class Tag(Record):
+    """A tag of a location."""
+
+    id: str
+    """The gateway's id."""
+    location_id: str | None = None
+    """The location that owns the tag."""
+    title: str | None = None
+    """The text of the tag."""
+    created_ts: datetime | None = None
+    """The time at which it was created."""
+    modified_ts: datetime | None = None
+    """The time of its last change."""
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class TagCreate(Request):
+    """A new tag."""
+
+    title: TagTitle
+    """The text of the tag, 1 to 64 characters."""
+    location_id: LocationId | None = None
+    """The location that owns the tag. The client's own location is used when it is omitted."""
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class TagUpdate(Request):
+    """A change to a tag."""
+
+    title: TagTitle | Unset | None = UNSET
+    """The text of the tag, 1 to 64 characters."""

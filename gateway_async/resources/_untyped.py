@@ -1,0 +1,176 @@
+"""`gateway.resource(…)`: resources that this package has no models for."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from gateway_async._execution.executor import CallExecutor
+from gateway_async._execution.pages import Pages, pages_of
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async._wire.scope import Scope
+from gateway_async._wire.untyped.content import seal
+from gateway_async._wire.untyped.spec import UntypedSpec
+from gateway_async.errors import InvalidRequestError
+from gateway_async.models.identifiers import ApiId
+from gateway_async.models.untyped import UntypedRecord
+from gateway_async.resources import _resource_class, _Resources
+
+__all__ = ["UntypedResource", "untyped_resource"]
+
+_NO_PARAMS: Final[Mapping[str, Any]] = {}
+_TYPED_ONLY: Final = {
+    "routertransactions": "gateway.router_transactions",
+    "routeraccountvaults": "gateway.router_account_vaults",
+    "token": "gateway.tokens",
+}
+"""Paths whose calls need more than a mapping: lookups in another resource, or masked paths."""
+
+
+@attrs.frozen
+class UntypedResource:
+    """A resource of the gateway without models. Requests are mappings, and records are `UntypedRecord`s.
+
+    The values of sensitive fields (`account_number`, `cvv`, `track_data`, …) are masked in errors and logs.
+    """
+
+    _spec: UntypedSpec
+    _executor: CallExecutor
+    _scope: Scope
+
+    async def create(self, new: Mapping[str, Any]) -> UntypedRecord:
+        """Create a record from its fields.
+
+        If the resource was named with an `api_id`, an omitted integrator id is generated and an omitted `location_id`
+        is the client's. A lost response is then looked up by the integrator id. If the record is not found, the call is
+        sent again only for resources that the package also has models for: a gateway may ignore an unknown id. Without
+        an `api_id`, the call is sent again only if it was certainly not sent. With a `terminal_id`, the call waits at
+        the terminal.
+
+        Args:
+            new: field → value, without the wrapper. Amounts are `Decimal`, `int` or `str`, never floats.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects it; `.fields` says why.
+            OutcomeUnknownError: it may have been created; `await error.resolve()` looks it up again.
+        """
+        new = seal(new)  # an error's traceback shows local variables
+        return await self._executor.execute(self._spec.create_from(new, self._scope))
+
+    async def get(self, id: str | ApiId, *, expand: Sequence[str] = ()) -> UntypedRecord:  # noqa: A002
+        """Read a record. `expand` adds related records.
+
+        Raises:
+            NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
+        """
+        return await self._executor.execute(self._spec.get(id, self._scope, expand))
+
+    def list(
+        self,
+        filters: Mapping[str, Any] | None = None,
+        *,
+        sort: str | None = None,
+        page_size: int | None = None,
+        expand: Sequence[str] = (),
+    ) -> Pages[UntypedRecord]:
+        """List the records that match the filters, as the typed resources do.
+
+        Raises:
+            InvalidRequestError: an argument cannot be sent; `.problems` says which and why.
+        """
+        return pages_of(self._spec, self._executor, filters, sort=sort, page_size=page_size, expand=expand)
+
+    async def update(self, id: str | ApiId, changes: Mapping[str, Any]) -> UntypedRecord:  # noqa: A002
+        """Change a record. If the response is lost, the client reads the record.
+
+        A change with an `action` is not looked up, and is sent again only if it was certainly not sent.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects a value; `.fields` says which.
+            OutcomeUnknownError: it may have been executed; `await error.resolve()` looks it up again.
+        """
+        changes = seal(changes)  # as above
+        return await self._executor.execute(self._spec.update_from(id, changes, self._scope))
+
+    async def delete(self, id: str | ApiId) -> None:  # noqa: A002
+        """Delete a record.
+
+        Raises:
+            ValidationError: the gateway refuses; `.fields` says why.
+            NotFoundError: it does not exist; if it is already deleted or cannot be, `RecordDeletedError`.
+        """
+        await self._executor.execute(self._spec.delete(id, self._scope))
+
+    async def action(
+        self,
+        id: str | ApiId,  # noqa: A002
+        verb: str,
+        content: Mapping[str, Any] | None = None,
+        *,
+        params: Mapping[str, Any] = _NO_PARAMS,
+        method: str = "POST",
+    ) -> UntypedRecord | None:
+        """Perform an action of the path, such as `skipPayment`.
+
+        The call is sent again only if it was certainly not sent.
+
+        Args:
+            id: the record.
+            verb: the word in the path.
+            content: the fields of the body, if the action takes one.
+            params: query parameters, such as `{"skip_count": 1}`.
+            method: `POST`, `PUT` or `DELETE`.
+
+        Returns:
+            The record in the response, or None for a response without one.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway refuses; `.fields` says why.
+            OutcomeUnknownError: it may have been executed.
+        """
+        content = seal(content)  # as above
+        call = self._spec.act(id, verb, self._scope, method=method, content=content, params=params)
+        return await self._executor.execute(call)
+
+
+def untyped_resource(
+    executor: CallExecutor, scope: Scope, plural: str, name: str, api_id: str | None
+) -> UntypedResource:
+    """Return the resource at `/v2/{plural}`.
+
+    Raises:
+        InvalidRequestError: a name cannot be part of a path or a JSON key, or the resource needs its own methods.
+    """
+    names = {"plural": plural, "name": name, **({} if api_id is None else {"api_id": api_id})}
+    problems = [
+        f"{argument}: must be a lower-case word, such as recurrings"
+        for argument, value in names.items()
+        if not (isinstance(value, str) and value.isascii() and value.isidentifier() and value == value.lower())
+    ]
+    if plural in _TYPED_ONLY:
+        problems.append(f"plural: {plural} needs {_TYPED_ONLY[plural]}")
+    if problems:
+        raise InvalidRequestError(problems)
+    typed = None if api_id is None else _typed_spec(plural, api_id)
+    spec = UntypedSpec(
+        name=name,
+        plural=plural,
+        record=UntypedRecord,
+        api_id=api_id,
+        resource=typed.resource if typed else plural,
+        moves_money=typed is not None and typed.moves_money,
+        is_known=typed is not None,
+    )
+    return UntypedResource(spec, executor, scope)
+
+
+def _typed_spec(plural: str, api_id: str) -> ResourceSpec[Any] | None:
+    """Return the spec of a path with models and this `api_id`.
+
+    Crash recovery knows the names of these resources only, so a ledger stores no others.
+    """
+    specs = (_resource_class(name).spec for name in _Resources.__annotations__)
+    return next((spec for spec in specs if spec and (spec.plural, spec.api_id) == (plural, api_id)), None)

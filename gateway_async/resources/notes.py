@@ -1,0 +1,40 @@
+"""`gateway.notes` (contract, *Notes*)."""
+
+from typing import Final
+
+import attrs
+
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async.models.identifiers import ApiId
+from gateway_async.models.notes import Note, NoteCreate, NoteUpdate
+from gateway_async.resources._resource import DeletableResource
+
+__all__ = ["NOTE", "Notes"]
+
+NOTE: Final = ResourceSpec(name="note", plural="notes", record=Note, creates=(NoteCreate,), updates=(NoteUpdate,))
+
+
+@attrs.frozen
+class Notes(DeletableResource[Note]):
+    """Texts about a contact, for the merchant's own staff. `expand` accepts created_user and visibility_group."""
+
+    spec = NOTE
+
+    async def create(self, new: NoteCreate) -> Note:
+        """Create a note about a contact.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects it, for example an unknown `resource_id`; `.fields` says why.
+            OutcomeUnknownError: it may have been created: list the notes with this `resource_id`.
+        """
+        return await self._executor.execute(NOTE.create(new, self._scope))
+
+    async def update(self, id: str | ApiId, changes: NoteUpdate) -> Note:  # noqa: A002
+        """Change a note. If the response is lost, the client reads the note.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects a value; `.fields` says which.
+        """
+        return await self._executor.execute(NOTE.update(id, changes, self._scope))

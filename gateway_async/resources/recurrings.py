@@ -1,0 +1,177 @@
+"""`gateway.recurrings` (contract, *Recurrings*)."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+
+from gateway_async._arguments import check_numbers
+from gateway_async._wire.call import Call
+from gateway_async._wire.evidence import FIELDS_MATCH, Evidence
+from gateway_async._wire.new_record import with_new_record_lookup
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async._wire.schedule_change import with_schedule_lookup
+from gateway_async._wire.scope import Scope
+from gateway_async.models.identifiers import ApiId
+from gateway_async.models.recurrings import Recurring, RecurringCreate, RecurringUpdate
+from gateway_async.models.request import UNSET
+from gateway_async.resources._resource import DeletableResource
+from gateway_async.resources.account_vaults import ACCOUNT_VAULT
+
+__all__ = ["RECURRING", "Recurrings"]
+
+RECURRING: Final = ResourceSpec(
+    name="recurring",
+    plural="recurrings",
+    record=Recurring,
+    creates=(RecurringCreate,),
+    updates=(RecurringUpdate,),
+    moves_money=True,
+)
+_STATUS_MATCHES: Final = Evidence("fields_match", ("status",))
+_MAY_BE_HIDDEN: Final = ("account_vault_api_id", "recurring_api_id")
+"""Fields of an update that records may not show."""
+
+
+@attrs.frozen
+class Recurrings(DeletableResource[Recurring]):
+    """Plans by which the gateway charges a stored account again and again.
+
+    The gateway makes each charge by itself: a transaction with `recurring_id`, `is_recurring` and `trx_source_id` 13.
+
+    `expand` accepts created_user, account_vault, transactions, signature, location, contact, tags and
+    product_transaction. The default sort is `next_run_date`.
+    """
+
+    spec = RECURRING
+
+    async def create(self, new: RecurringCreate) -> Recurring:
+        """Create a recurring.
+
+        The gateway takes no integrator id here. The client therefore first reads the newest recurrings of the account
+        vault and keeps their ids. If the response is lost, it reads them again, and the only new one with the sent
+        values is the result. It never sends the request again once it may have been sent. An equal recurring that
+        another client creates for the same vault in that time would be mistaken for it. A ledger records the call.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            NotSentError: nothing was sent: no connection, the list cannot be read, or the ledger is not available.
+            NotFoundError: nothing was sent, because no account vault has the `account_vault_api_id`.
+            ValidationError: the gateway rejects it; `.fields` says why.
+            OutcomeUnknownError: it may have been created, and would charge the customer; `await error.resolve()` looks
+                it up again. Do not create it again.
+        """
+        return await self._executor.execute(_create_call(new, self._scope))
+
+    async def update(self, id: str | ApiId, changes: RecurringUpdate) -> Recurring:  # noqa: A002
+        """Change a recurring. If the response is lost, the client reads the recurring.
+
+        Records do not show an `account_vault_api_id`, and only those of newer gateways a `recurring_api_id`. A lost
+        change with one of them cannot be looked up. It can be sent again: a second one has no further effect.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects a value; `.fields` says which.
+            OutcomeUnknownError: it may have been changed; `await error.resolve()` looks again.
+        """
+        is_hidden = any(getattr(changes, name, None) not in (UNSET, None) for name in _MAY_BE_HIDDEN)
+        evidence = None if is_hidden else FIELDS_MATCH
+        return await self._executor.execute(RECURRING.update(id, changes, self._scope, evidence=evidence))
+
+    async def skip(self, id: str, count: int = 1) -> Recurring:  # noqa: A002
+        """Drop the next `count` charges. The end date stays.
+
+        A repetition would drop further charges. The client therefore first reads the recurring. If the response is
+        lost, it reads it again and compares `next_run_date`, `end_date` and the charges that ran in the meantime. It
+        never sends the request again once it may have been sent. Another skip of the same recurring in that time would
+        be mistaken for it. A ledger records the call.
+
+        Raises:
+            InvalidRequestError: `count` is not a whole number above 0, or the id cannot be sent.
+            NotSentError: nothing was sent: no connection, or the ledger is not available.
+            NotFoundError: nothing was sent: it does not exist; if it was deleted, `RecordDeletedError`.
+            ValidationError: the gateway refuses, for example because it has ended; `.fields` says why.
+            OutcomeUnknownError: the charges may have been dropped; `await error.resolve()` looks again.
+        """
+        moves = {"next_run_date": count, "end_date": 0}
+        return await self._executor.execute(_move_charges(id, "skipPayment", "skip_count", count, moves, self._scope))
+
+    async def defer(self, id: str, count: int = 1) -> Recurring:  # noqa: A002
+        """Move the next `count` charges to the end: `next_run_date` and `end_date` go on by `count` intervals.
+
+        It is for instalment plans, and the gateway refuses it for an ongoing recurring. A lost response is handled as
+        in `skip`.
+
+        Raises:
+            InvalidRequestError: `count` is not a whole number above 0, or the id cannot be sent.
+            NotSentError: nothing was sent: no connection, or the ledger is not available.
+            NotFoundError: nothing was sent: it does not exist; if it was deleted, `RecordDeletedError`.
+            ValidationError: the gateway refuses, for example because it is ongoing; `.fields` says why.
+            OutcomeUnknownError: the charges may have been moved; `await error.resolve()` looks again.
+        """
+        moves = {"next_run_date": count, "end_date": count}
+        return await self._executor.execute(_move_charges(id, "deferPayment", "defer_count", count, moves, self._scope))
+
+    async def hold(self, id: str) -> Recurring:  # noqa: A002
+        """Place an active recurring on hold: no charge runs until `activate`.
+
+        If the response is lost, the client reads `status`, and sends the request again if it is not `on hold`.
+
+        Raises:
+            NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
+            ValidationError: the gateway refuses, for example because it has ended; `.fields` says why.
+            OutcomeUnknownError: it may be on hold; `await error.resolve()` looks again.
+        """
+        return await self._executor.execute(_set_status(id, "placeOnHold", "on hold", self._scope))
+
+    async def activate(self, id: str) -> Recurring:  # noqa: A002
+        """Activate a recurring that is on hold. A lost response is handled as in `hold`.
+
+        Raises:
+            NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.
+            ValidationError: the gateway refuses, for example because it has ended; `.fields` says why.
+            OutcomeUnknownError: it may be active; `await error.resolve()` looks again.
+        """
+        return await self._executor.execute(_set_status(id, "activate", "active", self._scope))
+
+
+def _create_call(new: RecurringCreate, scope: Scope) -> Call[Recurring]:
+    """Build the call; its prerequisites read the vault's id, if it is not given, and the existing recurrings."""
+    call = RECURRING.create(new, scope)
+    location_id = new.location_id or scope.location_id
+    if new.account_vault_api_id is None:
+        its_vault = {"account_vault_id": new.account_vault_id}
+        return _find_by_list(call, new, its_vault if new.account_vault_id else {"location_id": location_id})
+    vault = ACCOUNT_VAULT.get(ApiId(new.account_vault_api_id, location_id), scope)
+
+    def add_vault(content: Any) -> Call[Recurring]:
+        return _find_by_list(call, new, {"account_vault_id": vault.read(content).id})
+
+    return attrs.evolve(call, prerequisite=Call(request=vault.request, read=add_vault))
+
+
+def _find_by_list(call: Call[Recurring], new: RecurringCreate, expected: Mapping[str, Any]) -> Call[Recurring]:
+    values = {
+        "transaction_amount": str(new.transaction_amount),
+        "interval": new.interval,
+        "interval_type": str(new.interval_type),
+        "start_date": new.start_date.isoformat(),
+    }
+    return with_new_record_lookup(call, RECURRING, expected, values=values)
+
+
+def _move_charges(
+    id: str,  # noqa: A002
+    verb: str,
+    parameter: str,
+    count: int,
+    moves: Mapping[str, int],
+    scope: Scope,
+) -> Call[Recurring]:
+    check_numbers(whole=True, minimum=1, count=count)
+    call = RECURRING.action(id, verb, scope, params=((parameter, str(count)),))
+    return with_schedule_lookup(attrs.evolve(call, sent={parameter: str(count)}), RECURRING, id, moves)
+
+
+def _set_status(id: str, verb: str, status: str, scope: Scope) -> Call[Recurring]:  # noqa: A002
+    return RECURRING.action(id, verb, scope, evidence=_STATUS_MATCHES, shows={"status": status})

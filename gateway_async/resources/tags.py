@@ -1,0 +1,40 @@
+"""`gateway.tags` (contract, *Tags*)."""
+
+from typing import Final
+
+import attrs
+
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async.models.identifiers import ApiId
+from gateway_async.models.tags import Tag, TagCreate, TagUpdate
+from gateway_async.resources._resource import DeletableResource
+
+__all__ = ["TAG", "Tags"]
+
+TAG: Final = ResourceSpec(name="tag", plural="tags", record=Tag, creates=(TagCreate,), updates=(TagUpdate,))
+
+
+@attrs.frozen
+class Tags(DeletableResource[Tag]):
+    """Words by which a location groups its transactions and invoices. `expand` accepts created_user."""
+
+    spec = TAG
+
+    async def create(self, new: TagCreate) -> Tag:
+        """Create a tag.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects it; `.fields` says why.
+            OutcomeUnknownError: it may have been created: list the tags with this title.
+        """
+        return await self._executor.execute(TAG.create(new, self._scope))
+
+    async def update(self, id: str | ApiId, changes: TagUpdate) -> Tag:  # noqa: A002
+        """Change a tag. If the response is lost, the client reads the tag.
+
+        Raises:
+            InvalidRequestError: nothing was sent; `.problems` lists what to correct.
+            ValidationError: the gateway rejects a value; `.fields` says which.
+        """
+        return await self._executor.execute(TAG.update(id, changes, self._scope))

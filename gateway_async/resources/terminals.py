@@ -1,0 +1,24 @@
+"""`gateway.terminals` (contract, *Router transactions*)."""
+
+from typing import Final
+
+import attrs
+
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async.models.terminals import Terminal
+from gateway_async.resources._resource import ListableResource
+
+__all__ = ["TERMINAL", "Terminals"]
+
+TERMINAL: Final = ResourceSpec(name="terminal", plural="terminals", record=Terminal, api_id="terminal_api_id")
+
+
+@attrs.frozen
+class Terminals(ListableResource[Terminal]):
+    """The devices of a location that read cards.
+
+    Every gateway lists them by `location_id`. Other filters, and to read one by its id, are not documented: a gateway
+    that cannot do so raises `NotFoundError` or `MethodNotAllowedError`. `gateway.locations.infos()` lists them too.
+    """
+
+    spec = TERMINAL

@@ -1,0 +1,33 @@
+"""`gateway.users` (contract, *Users*)."""
+
+from typing import Final
+
+import attrs
+
+from gateway_async._wire.resource import ResourceSpec
+from gateway_async.models.users import User
+from gateway_async.resources._resource import ListableResource
+
+__all__ = ["USER", "Users"]
+
+USER: Final = ResourceSpec(name="user", plural="users", record=User)
+
+
+@attrs.frozen
+class Users(ListableResource[User]):
+    """The people and programs that call the gateway.
+
+    Users have no integrator ids and no expands.
+    """
+
+    spec = USER
+
+    async def me(self) -> User:
+        """Read the user whose credentials the client has.
+
+        It is the cheapest check of credentials. `.primary_location_id` is the location of payments that name none.
+
+        Raises:
+            AuthenticationError: the gateway rejects the credentials.
+        """
+        return await self._executor.execute(USER.get_by_word("me"))
